@@ -1,0 +1,177 @@
+import type { Readable, Writable } from 'node:stream';
+
+/** An object id: 40 hexadecimal digits (SHA-1 repositories) or 64 (SHA-256). */
+export type Oid = string;
+
+/** git's own modes: blob 100644 or 100755, symlink 120000, tree 40000, submodule 160000. */
+export type Mode = '100644' | '100755' | '120000' | '40000' | '160000' | (string & {});
+
+export interface TreeEntry {
+  name: string;
+  mode: Mode;
+  oid: Oid;
+}
+
+/** A file of a recursive listing; `path` is relative to the listed tree. */
+export interface TreeFile {
+  path: string;
+  mode: Mode;
+  oid: Oid;
+}
+
+export interface Signature {
+  name: string;
+  email: string;
+  /** RFC 3339, whole seconds, with the offset the commit carries. */
+  date: string;
+}
+
+export interface Commit {
+  sha: Oid;
+  tree_sha: Oid;
+  parents: Oid[];
+  message: string;
+  author: Signature;
+  committer: Signature;
+}
+
+export interface Ref {
+  /** Full name, `refs/heads/main`. */
+  name: string;
+  oid: Oid;
+}
+
+/** What a path holds at a tree: the entry there, or nothing. `blocked` names the ancestor that is a symlink or submodule. */
+export interface PathLookup {
+  entry: TreeEntry | null;
+  blocked: string | null;
+}
+
+/** A tree as one commit sees it, or the empty tree before the first commit. Reads only the trees on the way. */
+export interface Snapshot {
+  commit: Oid | null;
+  tree: Oid | null;
+  lookup(path: string): Promise<PathLookup>;
+  /** The entries of a directory; empty when it does not exist or is not a tree. */
+  directory(path: string): Promise<TreeEntry[]>;
+  /** The oid of the tree at a directory path ('' is the root); null when there is none. */
+  treeOid(path: string): Promise<Oid | null>;
+  /** All files below a directory, in git's order; served from a cache by tree oid. */
+  files(path?: string): Promise<readonly TreeFile[]>;
+  blob(oid: Oid): Promise<Buffer>;
+}
+
+export interface Change {
+  path: string;
+  /** null deletes the file. */
+  content: Buffer | null;
+  /** Default: the mode the file has, else 100644. */
+  mode?: Mode;
+}
+
+/** What one writer wants of the head it is shown. `changes: []` makes no commit. */
+export interface CommitPlan<T> {
+  changes: Change[];
+  message: string;
+  result: T;
+}
+
+export interface CommitRequest<T> {
+  /** Short branch name. A branch without a commit is only created when the repository is empty and the branch is the default one. */
+  branch: string;
+  author: { name: string; email: string };
+  /**
+   * Called with the branch as it will be the parent of this commit; called again when another process moved the branch meanwhile.
+   * What it throws is thrown to this writer alone.
+   */
+  plan(head: Snapshot): Promise<CommitPlan<T>>;
+}
+
+export interface Committed<T> {
+  /** null when no byte changed. */
+  commit: Commit | null;
+  /** The head the plan was made on, or the new commit: the state the answer describes. */
+  snapshot: Snapshot;
+  result: T;
+}
+
+export interface LogQuery {
+  from: Oid;
+  paths?: string[];
+  author?: string;
+  /** RFC 3339. */
+  since?: string;
+  until?: string;
+  skip: number;
+  limit: number;
+}
+
+/** One project's repository. Cheap to hold; processes behind it are pooled and closed when idle. */
+export interface Repository {
+  readonly id: string;
+  /** Short name of the branch HEAD points to. */
+  defaultBranch(): Promise<string>;
+  setDefaultBranch(branch: string): Promise<void>;
+  branches(): Promise<Ref[]>;
+  /** The commit of a branch, short name; null when there is none. */
+  head(branch: string): Promise<Oid | null>;
+  /** True when `oid` is a commit reachable from a visible ref (heads, tags, pulls). */
+  isReachable(oid: Oid): Promise<boolean>;
+  snapshot(commit: Oid | null): Promise<Snapshot>;
+  commit(oid: Oid): Promise<Commit>;
+  /** Streams blobs in the order asked, without holding them all. */
+  blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
+  /** Sizes in bytes, in the order asked; null for what is not there. */
+  sizes(oids: readonly Oid[]): Promise<(number | null)[]>;
+  write<T>(request: CommitRequest<T>): Promise<Committed<T>>;
+  /** Fails with `already_exists` when the branch exists. */
+  createBranch(name: string, oid: Oid): Promise<void>;
+  log(query: LogQuery): Promise<Commit[]>;
+  /** Commits that `log` with the same query would give in all, counted up to `limit`. */
+  countCommits(query: Omit<LogQuery, 'skip'>): Promise<number>;
+  /** Size of the repository on disk, bytes. */
+  diskSize(): Promise<number>;
+}
+
+export interface ImportProgress {
+  phase: 'connecting' | 'receiving' | 'resolving' | 'checking' | 'finishing';
+  received_objects: number;
+  total_objects: number;
+}
+
+export interface ImportSource {
+  /** https URL (guarded), or an absolute path of a local repository (command line only). */
+  url: string;
+  kind: 'https' | 'path';
+  onProgress?: (progress: ImportProgress) => void;
+  signal?: AbortSignal;
+}
+
+/** One request of git's smart HTTP protocol (gitprotocol-http), already authorised. */
+export interface GitServeRequest {
+  service: 'git-upload-pack' | 'git-receive-pack';
+  /** True for `GET info/refs`. */
+  advertise: boolean;
+  /** Value of the `Git-Protocol` header, when it is one of version=0, 1, 2. */
+  protocol: string | null;
+  input: Readable;
+  output: Writable;
+  signal: AbortSignal;
+}
+
+/** The store of all repositories in the data directory; the only part that runs git. */
+export interface GitStore {
+  /** Fails with a readable message when git is missing or older than 2.38. */
+  check(): Promise<{ version: string }>;
+  create(id: string, defaultBranch: string): Promise<Repository>;
+  open(id: string): Repository;
+  exists(id: string): Promise<boolean>;
+  remove(id: string): Promise<void>;
+  /**
+   * Fetches all branches and tags of a source into an empty repository: fetched aside, checked, then all refs moved in one transaction. Resumable: a
+   * repeat after a crash starts over on what is there. HEAD becomes the source's default branch.
+   */
+  importFrom(id: string, source: ImportSource): Promise<{ default_branch: string; branches: number }>;
+  serve(id: string, request: GitServeRequest): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,6 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
+  test: { include: ['test/**/*.test.ts'], exclude: ['test/**/*.system.test.ts'], testTimeout: 30_000, hookTimeout: 60_000 },
+});

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { getCACertificates } from 'node:tls';
+import type { Dispatcher } from 'undici';
+import type { GuardedHttp, HttpHop, HttpRequest, HttpResponse, HttpTimeouts } from '../../domain/ports/http.ts';
+import { parseCidrs } from './address.ts';
+import { collect, readBody } from './body.ts';
+import { asHttpFailure, httpFailure } from './failures.ts';
+import { createGuard, type Resolve, targetOf } from './guard.ts';
+import { createPools } from './pools.ts';
+import { isRedirect, type Outgoing, outgoing, redirected } from './redirects.ts';
+
+export interface GuardedHttpOptions {
+  /** `PORTICO_ALLOWED_CIDRS`: ranges every policy may reach, on any port. */
+  allowedCidrs: readonly string[];
+  /** `PORTICO_CA_FILE`: PEM file with roots beside the built-in ones. */
+  caFile?: string;
+  /** Stands in for the system's resolver in tests. */
+  resolve?: Resolve;
+}
+
+const defaults: Required<HttpTimeouts> = { connect: 10_000, headers: 30_000, idle: 15_000, total: 120_000 };
+const defaultMaxBytes = 100 * 1024 * 1024;
+
+/**
+ * The guarded outgoing client. Environment proxies are not used and no cookies are kept.
+ * @throws Error when a range cannot be parsed or the roots cannot be read.
+ */
+export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttpOptions): GuardedHttp {
+  const guard = createGuard(parseCidrs(allowedCidrs), resolve);
+  const ca = [...getCACertificates('default'), ...(caFile === undefined ? [] : [readFileSync(caFile, 'utf8')])];
+  const pools = createPools(guard, ca);
+
+  async function send(out: Outgoing, request: HttpRequest, call: Call): Promise<Dispatcher.ResponseData> {
+    const { host } = targetOf(out.url, ['http:', 'https:']);
+    const { url, method, headers, body } = out;
+    const { connect, headers: headersTimeout, idle: bodyTimeout } = call.timeouts;
+    try {
+      return await pools.use(request.policy, connect, (agent) =>
+        agent.request({
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method: method as Dispatcher.HttpMethod,
+          headers,
+          body,
+          signal: call.signal,
+          headersTimeout,
+          bodyTimeout,
+        }),
+      );
+    } catch (error) {
+      if (call.signal.aborted) throw call.signal.reason;
+      throw asHttpFailure(error, host, false);
+    }
+  }
+
+  async function follow(url: URL, request: HttpRequest, call: Call): Promise<HttpResponse> {
+    const hops: HttpHop[] = [];
+    const most = request.maxRedirections ?? 0;
+    for (let out = outgoing(url, request); ; ) {
+      const answer = await send(out, request, call);
+      if (most === 0 || !isRedirect(answer.statusCode)) return respond(answer, out, request, call, hops);
+      hops.push({ status: answer.statusCode, url: out.url.href });
+      // A small body is read to keep the connection; its fate does not matter.
+      answer.body.dump({ limit: 16 * 1024 }).catch(() => {});
+      if (hops.length > most) throw httpFailure('redirect_too_many', `${out.url.host}: more than ${most} redirects`);
+      out = redirected(out, answer.statusCode, answer.headers.location);
+    }
+  }
+
+  return {
+    async request(url, request) {
+      const parsed = typeof url === 'string' ? URL.parse(url) : url;
+      if (parsed === null) throw httpFailure('invalid_url', 'the address is not a valid URL');
+      request.signal?.throwIfAborted();
+      const call = startCall(parsed.host, request);
+      try {
+        return await follow(parsed, request, call);
+      } catch (error) {
+        call.end();
+        throw error;
+      }
+    },
+    check: async (url, policy) => ({ addresses: await guard(targetOf(url, ['http:', 'https:', 'ssh:']), policy) }),
+    close: () => pools.close(),
+  };
+}
+
+interface Call {
+  timeouts: Required<HttpTimeouts>;
+  /** Aborted by the caller or by the whole call's time-out. */
+  signal: AbortSignal;
+  end: () => void;
+}
+
+function startCall(host: string, { signal, timeouts }: HttpRequest): Call {
+  const limits = { ...defaults, ...timeouts };
+  const clock = new AbortController();
+  const late = () =>
+    clock.abort(httpFailure('timeout', `${host}: the whole exchange took longer than ${limits.total} ms`));
+  const timer = setTimeout(late, limits.total);
+  const both = signal === undefined ? clock.signal : AbortSignal.any([signal, clock.signal]);
+  return { timeouts: limits, signal: both, end: () => clearTimeout(timer) };
+}
+
+function respond(
+  answer: Dispatcher.ResponseData,
+  out: Outgoing,
+  request: HttpRequest,
+  call: Call,
+  hops: HttpHop[],
+): HttpResponse {
+  const maxBytes = request.maxBytes ?? defaultMaxBytes;
+  const { body: stream, headers } = answer;
+  // Without a listener the error of a body nobody reads would end the process.
+  stream.on('error', call.end);
+  if (out.method !== 'HEAD' && Number(headers['content-length'] ?? 0) > maxBytes) {
+    stream.destroy();
+    throw httpFailure('body_too_large', `${out.url.host}: the answer is larger than ${maxBytes} bytes`);
+  }
+  const body = readBody(stream, { host: out.url.host, maxBytes, signal: call.signal, done: call.end });
+  return {
+    status: answer.statusCode,
+    headers: headers as Record<string, string | string[]>,
+    url: out.url.href,
+    hops,
+    body,
+    bytes: () => collect(body),
+    text: async () => new TextDecoder().decode(await collect(body)),
+    discard() {
+      stream.destroy();
+      call.end();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { LRUCache } from 'lru-cache';
+import { Agent } from 'undici';
+import type { HttpPolicy } from '../../domain/ports/http.ts';
+import { guardedConnector } from './connector.ts';
+import type { Guard } from './guard.ts';
+
+export interface Pools {
+  /** The dispatcher for a request: shared within the policy's pool, or one of its own that ends with the request. */
+  use<T>(policy: HttpPolicy, connectTimeout: number, send: (agent: Agent) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** A pool without requests for this long gives its connections back. */
+const idleMilliseconds = 60_000;
+
+/**
+ * Connections by pool **and** policy: one that was opened under a laxer policy must not serve a stricter one, because the check
+ * runs when a connection is made and not when it is used again.
+ */
+export function createPools(guard: Guard, ca: string[]): Pools {
+  const closing = new Set<Promise<void>>();
+  const retire = (agent: Agent): void => {
+    const done: Promise<void> = agent.close().finally(() => closing.delete(done));
+    closing.add(done);
+  };
+  const agents = new LRUCache<string, Agent>({
+    max: 256,
+    ttl: idleMilliseconds,
+    ttlAutopurge: true,
+    dispose: retire,
+    noDisposeOnSet: true,
+  });
+  const open = (policy: HttpPolicy, timeout: number, pooled: boolean): Agent =>
+    new Agent({
+      connect: guardedConnector({ guard, policy, ca, timeout }),
+      pipelining: pooled ? 1 : 0,
+      allowH2: false,
+      maxHeaderSize: 64 * 1024,
+    });
+
+  return {
+    use(policy, connectTimeout, send) {
+      if (policy.pool === undefined) {
+        const agent = open(policy, connectTimeout, false);
+        // The call is on its way once `send` returns; close() lets it finish.
+        const sent = send(agent);
+        retire(agent);
+        return sent;
+      }
+      const { pool, ports = null, trustedNames = [], allowedCidrs = [] } = policy;
+      const key = JSON.stringify([pool, connectTimeout, ports, trustedNames, allowedCidrs]);
+      const agent = agents.get(key) ?? open(policy, connectTimeout, true);
+      agents.set(key, agent);
+      return send(agent);
+    },
+    async close() {
+      agents.clear();
+      await Promise.all(closing);
+    },
+  };
+}

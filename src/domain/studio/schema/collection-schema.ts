@@ -1,0 +1,49 @@
+import type { LocaleRules, SlugCollection } from '../slug.ts';
+import type { StudioSchema, Warning } from './schema.schema.ts';
+
+/** One commit's tree, given by the caller: discovery itself touches neither files nor git. */
+export interface SiteFiles {
+  /** All regular files; `path` is relative to the repository root. */
+  readonly paths: readonly { path: string; oid: string }[];
+  /** Text of a file; null when it is absent, not a regular file, not UTF-8, or larger than 1 MiB. */
+  read(path: string): Promise<string | null>;
+}
+
+/** The metadata of one entry; null when it could not be parsed. */
+export interface EntrySample {
+  path: string;
+  frontmatter: Record<string, unknown> | null;
+}
+
+/** A collection with its Field tree; everything of the record but `json_schema`, and what the service needs besides. */
+export interface CollectionSchema extends Omit<StudioSchema, 'json_schema'>, SlugCollection {
+  /** Unknown keys deserve a warning. */
+  strict: boolean;
+  /** The file holds many items (an object by id, or an array), and the fields describe one of them. */
+  items_in_file: boolean;
+  /** Whether the file (path from the repository root) is an entry of this collection; at most one collection says yes. */
+  matches(path: string): boolean;
+}
+
+export interface MediaRoot {
+  path: string;
+  /** URL path under which the files are published; null when the framework decides per use. */
+  public_path: string | null;
+}
+
+export interface DiscoveryOptions {
+  /** Directory of the site; absent: found by its configuration files. Files outside a given root are not looked at. */
+  contentRoot?: string;
+  sampleEntries(paths: readonly string[]): Promise<EntrySample[]>;
+}
+
+export interface Discovery {
+  /** Sorted by collection name, at most 500. */
+  schemas: CollectionSchema[];
+  warnings: Warning[];
+  /** Paths of the configuration files that were read, for the cache key (with `configurationFiles`, whose appearance matters too). */
+  dependencies: string[];
+  contentRoot: string;
+  mediaRoots: MediaRoot[];
+  locales: LocaleRules | null;
+}

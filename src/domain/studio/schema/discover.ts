@@ -1,0 +1,124 @@
+import { assignSlugs } from '../slug.ts';
+import { astroReader } from './astro/astro-reader.ts';
+import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
+import { inferFields } from './infer-fields.ts';
+import { groupFiles } from './inferred-groups.ts';
+import { schemaOfGroup } from './inferred-schema.ts';
+import type { Draft, SchemaReader, SiteReading } from './reader.ts';
+import type { Warning } from './schema.schema.ts';
+import { findSite, mediaRootsOf } from './site-layout.ts';
+
+/** In the order of discovery: the first to describe a collection wins. A further CMS or framework is one file and one line here. */
+const readers: readonly SchemaReader[] = [astroReader];
+
+const MAX_COLLECTIONS = 500;
+const MAX_SAMPLES = 2000;
+
+/**
+ * Finds the collections of a site and their schemas by reading: configuration files first, then what the entries themselves show.
+ * Nothing of the site is ever executed. What cannot be understood becomes a warning, never a failure.
+ */
+export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions): Promise<Discovery> {
+  const paths = site.paths.map((file) => file.path);
+  const { others, ...layout } = findSite(paths, options.contentRoot);
+  const warnings: Warning[] = [];
+  if (others.length > 0) {
+    const message = `The repository has several sites; "${layout.root || '/'}" is used, set the content root for: ${others.slice(0, 10).join(', ')}`;
+    warnings.push({ code: 'several_sites', message });
+  }
+  const reading: SiteReading = { site, paths, layout, warnings, dependencies: new Set() };
+  const drafts: Draft[] = [];
+  for (const reader of readers) {
+    for (const draft of await reader.read(reading)) addDraft(drafts, draft, warnings);
+  }
+  const owned = claim(drafts, paths, warnings);
+  const claimed = new Set([...owned.values()].flat());
+  const free = paths.filter((path) => !claimed.has(path) && !drafts.some((draft) => draft.rejects(path)));
+  const taken = new Set(drafts.map((draft) => draft.schema.collection));
+  for (const group of groupFiles(free, layout, taken)) {
+    const draft = schemaOfGroup(group, layout, drafts);
+    drafts.push(draft);
+    owned.set(draft, group.paths);
+  }
+  bound(drafts, warnings);
+  await inferMissing(drafts, owned, options.sampleEntries);
+  const schemas = drafts
+    .map((draft) => exclusive(draft, drafts))
+    .sort((a, b) => (a.collection < b.collection ? -1 : 1));
+  return {
+    schemas,
+    warnings: [...warnings, ...schemas.flatMap((schema) => schema.warnings)],
+    dependencies: [...reading.dependencies].sort(),
+    contentRoot: layout.root,
+    mediaRoots: mediaRootsOf(paths, reading.layout),
+    locales: reading.layout.locales,
+  };
+}
+
+function addDraft(drafts: Draft[], draft: Draft, warnings: Warning[]): void {
+  const rival = drafts.find(({ schema }) => schema.collection === draft.schema.collection);
+  if (rival === undefined) drafts.push(draft);
+  else {
+    const { collection, source } = draft.schema;
+    const message = `Collection "${collection}" is also described here; ${rival.schema.source.path} is used`;
+    warnings.push({ code: 'described_twice', message, path: source.path, collection });
+  }
+}
+
+/** Gives each file to the first collection that matches it. */
+function claim(drafts: readonly Draft[], paths: readonly string[], warnings: Warning[]): Map<Draft, string[]> {
+  const owned = new Map<Draft, string[]>(drafts.map((draft) => [draft, []]));
+  const overlaps = new Set<string>();
+  for (const path of paths) {
+    const [first, second] = drafts.filter((draft) => draft.schema.matches(path));
+    if (first) owned.get(first)?.push(path);
+    if (first && second) overlaps.add(`${first.schema.collection}" and "${second.schema.collection}`);
+  }
+  for (const pair of overlaps) {
+    warnings.push({ code: 'overlap', message: `Collections "${pair}" share files; they belong to the first` });
+  }
+  return owned;
+}
+
+function bound(drafts: Draft[], warnings: Warning[]): void {
+  if (drafts.length <= MAX_COLLECTIONS) return;
+  drafts.sort((a, b) => (a.schema.collection < b.schema.collection ? -1 : 1));
+  const message = `The site has ${drafts.length} collections; the first ${MAX_COLLECTIONS} by name are shown`;
+  warnings.push({ code: 'too_many_collections', message });
+  drafts.length = MAX_COLLECTIONS;
+}
+
+/** Up to `count` of the paths, evenly spread. */
+function spread(paths: readonly string[], count: number): string[] {
+  if (paths.length <= count) return [...paths];
+  return Array.from({ length: count }, (_, at) => paths[Math.floor((at * paths.length) / count)] ?? '');
+}
+
+async function inferMissing(
+  drafts: readonly Draft[],
+  owned: ReadonlyMap<Draft, string[]>,
+  sampleEntries: (paths: readonly string[]) => Promise<EntrySample[]>,
+): Promise<void> {
+  const missing = drafts.filter((draft) => draft.infer);
+  if (missing.length === 0) return;
+  const slugs = new Map<string, ReadonlySet<string>>();
+  for (const draft of drafts) {
+    const { entries } = assignSlugs(draft.schema, owned.get(draft) ?? []);
+    slugs.set(draft.schema.collection, new Set(entries.map((entry) => entry.slug)));
+  }
+  for (const draft of missing) {
+    const samples = await sampleEntries(spread(owned.get(draft) ?? [], MAX_SAMPLES));
+    const parsed = samples.flatMap((sample) => (sample.frontmatter === null ? [] : [sample.frontmatter]));
+    draft.schema.fields = inferFields(parsed, draft.schema.collection, slugs);
+    const identifier = ['title', 'name', 'label'].find((key) =>
+      draft.schema.fields.some((field) => field.name === key),
+    );
+    if (identifier !== undefined) draft.schema.identifier_field = identifier;
+  }
+}
+
+function exclusive(draft: Draft, drafts: readonly Draft[]): CollectionSchema {
+  const earlier = drafts.slice(0, drafts.indexOf(draft)).map(({ schema }) => schema.matches);
+  const { matches } = draft.schema;
+  return { ...draft.schema, matches: (path) => matches(path) && !earlier.some((other) => other(path)) };
+}

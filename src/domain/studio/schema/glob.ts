@@ -1,0 +1,149 @@
+/**
+ * Globs of site configurations, matched in time proportional to pattern × path: they come from repositories, so they are never
+ * turned into a backtracking RegExp.
+ */
+export interface Glob {
+  matches(path: string): boolean;
+  /** The directory before the first wildcard. */
+  prefix: string;
+}
+
+type Atom = { kind: 'char'; value: string } | { kind: 'any' } | { kind: 'star' } | CharClass;
+interface CharClass {
+  kind: 'class';
+  negated: boolean;
+  ranges: [string, string][];
+}
+
+const MAX_ALTERNATIVES = 256;
+
+/** `a.{b,c{d,e}}` → `a.b`, `a.cd`, `a.ce`; null when braces do not pair or there are more than 256 alternatives. */
+function expandBraces(pattern: string): string[] | null {
+  let done: string[] = [];
+  let open = [pattern];
+  while (open.length > 0) {
+    const next: string[] = [];
+    for (const text of open) {
+      const group = innermostBraces(text);
+      if (group === null) return null;
+      if (group === 'none') done.push(text);
+      else for (const middle of group.parts) next.push(group.before + middle + group.after);
+    }
+    if (next.length + done.length > MAX_ALTERNATIVES) return null;
+    open = next;
+  }
+  done = [...new Set(done)];
+  return done;
+}
+
+function innermostBraces(text: string): { before: string; parts: string[]; after: string } | 'none' | null {
+  const close = text.indexOf('}');
+  const open = close === -1 ? text.indexOf('{') : text.lastIndexOf('{', close);
+  if (close === -1) return open === -1 ? 'none' : null;
+  if (open === -1) return null;
+  return { before: text.slice(0, open), parts: text.slice(open + 1, close).split(','), after: text.slice(close + 1) };
+}
+
+function parseSegment(text: string): Atom[] | null {
+  const atoms: Atom[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const value = text.charAt(at);
+    if (value === '*') {
+      if (atoms.at(-1)?.kind !== 'star') atoms.push({ kind: 'star' });
+    } else if (value === '?') atoms.push({ kind: 'any' });
+    else if (value === '[') {
+      const close = text.indexOf(']', at + 2);
+      if (close === -1) return null;
+      atoms.push(parseClass(text.slice(at + 1, close)));
+      at = close;
+    } else if (value === '\\' && at + 1 < text.length) atoms.push({ kind: 'char', value: text.charAt(++at) });
+    else atoms.push({ kind: 'char', value });
+  }
+  return atoms;
+}
+
+function parseClass(body: string): CharClass {
+  const negated = body.startsWith('^') || body.startsWith('!');
+  const text = negated ? body.slice(1) : body;
+  const ranges: [string, string][] = [];
+  for (let at = 0; at < text.length; at++) {
+    const from = text.charAt(at);
+    if (text.charAt(at + 1) === '-' && at + 2 < text.length) {
+      ranges.push([from, text.charAt(at + 2)]);
+      at += 2;
+    } else ranges.push([from, from]);
+  }
+  return { kind: 'class', negated, ranges };
+}
+
+function fits(atom: Atom, char: string): boolean {
+  if (atom.kind === 'char') return atom.value === char;
+  if (atom.kind === 'class') return atom.ranges.some(([from, to]) => char >= from && char <= to) !== atom.negated;
+  return true;
+}
+
+function segmentMatches(atoms: readonly Atom[], text: string): boolean {
+  // A wildcard does not match a hidden name unless the pattern names the dot.
+  if (text.startsWith('.') && !(atoms[0]?.kind === 'char' && atoms[0].value === '.')) return false;
+  let [at, char, star, mark] = [0, 0, -1, 0];
+  while (char < text.length) {
+    const atom = atoms[at];
+    if (atom?.kind === 'star') [star, mark] = [at++, char];
+    else if (atom && fits(atom, text.charAt(char))) [at, char] = [at + 1, char + 1];
+    else if (star >= 0) [at, char] = [star + 1, ++mark];
+    else return false;
+  }
+  return atoms.slice(at).every((atom) => atom.kind === 'star');
+}
+
+type Segments = (Atom[] | '**')[];
+
+function pathMatches(pattern: Segments, path: readonly string[]): boolean {
+  // reachable[j]: the pattern so far can have consumed j segments.
+  let reachable = [true, ...path.map(() => false)];
+  for (const segment of pattern) {
+    const next = reachable.map(() => false);
+    for (let at = 0; at < next.length; at++) {
+      if (segment === '**') {
+        const through = at > 0 && next[at - 1] === true && !path[at - 1]?.startsWith('.');
+        next[at] = reachable[at] === true || through;
+      } else next[at] = at > 0 && reachable[at - 1] === true && segmentMatches(segment, path[at - 1] ?? '');
+    }
+    reachable = next;
+  }
+  return reachable.at(-1) === true;
+}
+
+/**
+ * Compiles one glob: `*`, `?`, `[a-z]`, `[^_]`, `{a,b}`, `@(a|b)` and `**`.
+ * @returns null for what is not understood (other extended globs, unpaired brackets), so that nobody guesses
+ */
+export function compileGlob(source: string): Glob | null {
+  if (source.length > 1000) return null;
+  const plain = source
+    .replace(/^(\.\/)+/, '')
+    .replace(/@\(([^()]*)\)/g, (_, inner: string) => `{${inner.replaceAll('|', ',')}}`);
+  if (/[!+*?@]\(/.test(plain)) return null;
+  const alternatives = expandBraces(plain);
+  if (alternatives === null) return null;
+  const compiled: Segments[] = [];
+  for (const alternative of alternatives) {
+    const segments: Segments = [];
+    for (const part of alternative.split('/')) {
+      if (part === '.' || part === '') continue;
+      const atoms = part === '**' ? '**' : parseSegment(part);
+      if (atoms === null || part === '..') return null;
+      segments.push(atoms);
+    }
+    compiled.push(segments);
+  }
+  const fixed = plain.split('/');
+  const wild = fixed.findIndex((part) => /[*?[\]{}\\]/.test(part));
+  return {
+    prefix: fixed.slice(0, wild === -1 ? -1 : wild).join('/'),
+    matches: (path) => {
+      const parts = path.split('/');
+      return compiled.some((segments) => pathMatches(segments, parts));
+    },
+  };
+}

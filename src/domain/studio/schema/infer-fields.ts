@@ -1,0 +1,116 @@
+import { dateKind } from './dates.ts';
+import type { FieldType, SchemaField } from './schema.schema.ts';
+
+type Slugs = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Thresholds of inference; a share is of the entries that have the key, presence is of all. */
+const REQUIRED_SHARE = 0.98;
+const REQUIRED_ENTRIES = 20;
+const MAJORITY = 0.99;
+const ENUM_VALUES = 12;
+const ENUM_ENTRIES = 30;
+const REFERENCE_SHARE = 0.95;
+/** Below this a coincidence of names is likelier than a reference. */
+const REFERENCE_ENTRIES = 5;
+const MAX_DEPTH = 4;
+const MAX_KEYS = 500;
+
+const imageName = /\.(png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?)([?#].*)?$/i;
+const webAddress = /^https?:\/\/\S+$/;
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+interface Context {
+  collection: string;
+  slugs: Slugs;
+  depth: number;
+}
+
+/**
+ * The fields a collection's entries show: types by majority, and the closer meaning (date, enum, image, reference) where nearly
+ * all values agree. What is mixed becomes `any`.
+ * @param samples frontmatter of the entries
+ * @param slugs slugs of every collection, to recognise references
+ */
+export function inferFields(
+  samples: readonly Record<string, unknown>[],
+  collection: string,
+  slugs: Slugs,
+): SchemaField[] {
+  return fieldsOf(samples, { collection, slugs, depth: 0 });
+}
+
+function fieldsOf(samples: readonly Record<string, unknown>[], context: Context): SchemaField[] {
+  const values = new Map<string, unknown[]>();
+  for (const sample of samples) {
+    for (const [key, value] of Object.entries(sample)) {
+      const list = values.get(key);
+      if (list) list.push(value);
+      else if (values.size < MAX_KEYS) values.set(key, [value]);
+    }
+  }
+  return [...values].map(([name, seen]) => fieldOf(name, seen, samples.length, context));
+}
+
+function fieldOf(name: string, seen: readonly unknown[], total: number, context: Context): SchemaField {
+  const present = seen.filter((value) => value !== null);
+  const field: SchemaField = {
+    name,
+    type: 'any',
+    required: total >= REQUIRED_ENTRIES && seen.length >= total * REQUIRED_SHARE,
+    list: false,
+  };
+  if (present.length < seen.length) field.nullable = true;
+  if (present.length === 0) return field;
+  const lists = present.filter((value) => Array.isArray(value));
+  if (lists.length >= present.length * MAJORITY) {
+    const items = lists.flat(1).filter((item) => item !== null);
+    return { ...field, list: true, ...describe(items, { ...context, depth: context.depth + 1 }, true) };
+  }
+  return { ...field, ...describe(present, context, false) };
+}
+
+type Description = Pick<SchemaField, 'type' | 'options' | 'relation' | 'fields'>;
+
+function describe(values: readonly unknown[], context: Context, multiple: boolean): Description {
+  const share = (test: (value: unknown) => boolean) => values.filter(test).length / values.length;
+  if (values.length === 0) return { type: 'any' };
+  if (share((value) => typeof value === 'boolean') >= MAJORITY) return { type: 'boolean' };
+  if (share(Number.isInteger) >= MAJORITY) return { type: 'integer' };
+  if (share((value) => typeof value === 'number') >= MAJORITY) return { type: 'number' };
+  if (share(isMap) >= MAJORITY) {
+    if (context.depth >= MAX_DEPTH) return { type: 'object' };
+    return { type: 'object', fields: fieldsOf(values.filter(isMap), { ...context, depth: context.depth + 1 }) };
+  }
+  const texts = values.filter((value) => typeof value === 'string');
+  return texts.length >= values.length * MAJORITY ? describeText(texts, context, multiple) : { type: 'any' };
+}
+
+function describeText(texts: readonly string[], context: Context, multiple: boolean): Description {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const most = (test: (text: string) => boolean) => texts.filter(test).length >= texts.length * MAJORITY;
+  const kinds = new Set(texts.map(dateKind));
+  if (!kinds.has(null)) return { type: kinds.has('date') ? 'date' : 'datetime' };
+  if (most((text) => imageName.test(text))) return { type: 'image' };
+  const target = referenced(texts, counts.size, context);
+  if (target !== null) return { type: 'reference', relation: { collection: target, multiple } };
+  if (counts.size <= ENUM_VALUES && texts.length >= ENUM_ENTRIES && [...counts.values()].every((count) => count >= 2)) {
+    return { type: 'enum', options: [...counts.keys()].sort() };
+  }
+  if (most((text) => webAddress.test(text))) return { type: 'link' };
+  const long = texts.some((text) => text.length > 200 || text.includes('\n'));
+  return { type: (long ? 'text' : 'string') satisfies FieldType };
+}
+
+/** The other collection that nearly all values name an entry of; the smallest one when several do. */
+function referenced(texts: readonly string[], distinct: number, { collection, slugs }: Context): string | null {
+  if (texts.length < REFERENCE_ENTRIES || distinct < 2) return null;
+  let best: [string, number] | null = null;
+  for (const [name, known] of slugs) {
+    if (name === collection || (best !== null && known.size >= best[1])) continue;
+    if (texts.filter((text) => known.has(text)).length >= texts.length * REFERENCE_SHARE) best = [name, known.size];
+  }
+  return best?.[0] ?? null;
+}

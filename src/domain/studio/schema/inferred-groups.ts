@@ -1,0 +1,109 @@
+import { collectionNamePattern } from './schema.schema.ts';
+import {
+  dataExtensions,
+  extensionOf,
+  isExcluded,
+  joinPath,
+  markdownExtensions,
+  type SiteLayout,
+} from './site-layout.ts';
+
+/** Files that form a collection because they lie together. */
+export interface Group {
+  name: string;
+  /** From the repository root. */
+  directory: string;
+  /** Only the files directly in the directory: its subdirectories are collections of their own. */
+  shallow: boolean;
+  extensions: string[];
+  paths: string[];
+}
+
+/** Directories that hold content rather than being a collection: their subdirectories are the collections. */
+const contentDirectories = ['src/content', 'content', 'contents', '_content'];
+const wrappers = new Set([...contentDirectories, 'src', 'src/data', 'source', 'site', 'website', 'data']);
+
+function place(path: string, layout: SiteLayout): { directory: string; shallow: boolean; content: boolean } {
+  const inside = layout.root === '' || path.startsWith(`${layout.root}/`);
+  const root = inside ? layout.root : '';
+  const parts = (root === '' ? path : path.slice(root.length + 1)).split('/');
+  let taken = '';
+  let depth = 0;
+  while (depth < parts.length - 1 && wrappers.has(joinPath(taken, parts[depth] ?? ''))) {
+    taken = joinPath(taken, parts[depth++] ?? '');
+  }
+  const shallow = depth === parts.length - 1;
+  const directory = joinPath(root, taken, shallow ? '' : (parts[depth] ?? ''));
+  return { directory, shallow, content: !shallow && contentDirectories.includes(taken) };
+}
+
+/** A collection name out of a directory name: accents and forbidden characters go. */
+export function collectionName(text: string): string {
+  const plain = text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[^A-Za-z0-9_.-]+/g, '-')
+    .replace(/^[.-]+|-+$/g, '')
+    .slice(0, 100);
+  return collectionNamePattern.test(plain) ? plain : 'collection';
+}
+
+/** First free of: the directory's name (`pages` for loose files), with its parents in front, with a number behind. */
+function freeName(directory: string, shallow: boolean, taken: ReadonlySet<string>): string {
+  const parts = directory === '' ? [] : directory.split('/');
+  const wanted = shallow ? ['pages', ...parts.slice(-1)] : parts.slice(-1);
+  for (let count = 2; count <= parts.length; count++) wanted.push(parts.slice(-count).join('-'));
+  for (const text of wanted) if (!taken.has(collectionName(text))) return collectionName(text);
+  const base = collectionName(wanted.at(-1) ?? 'pages').slice(0, 90);
+  for (let count = 2; ; count++) if (!taken.has(`${base}-${count}`)) return `${base}-${count}`;
+}
+
+/**
+ * Groups the content files nobody has claimed: by directory below a content directory (`content`, `src/content`, `source`,
+ * `src` …), else by top-level directory of the site, else of the repository. Loose Markdown files of a root or content directory
+ * form the collection `pages`. Every Markdown file that is not excluded lands in exactly one group.
+ * @param paths files from the repository root
+ * @param taken collection names that are in use
+ */
+export function groupFiles(paths: readonly string[], layout: SiteLayout, taken: ReadonlySet<string>): Group[] {
+  const places = new Map<
+    string,
+    { directory: string; shallow: boolean; content: boolean; md: string[]; data: string[] }
+  >();
+  for (const path of paths) {
+    const extension = extensionOf(path);
+    const markdown = markdownExtensions.some((known) => known === extension);
+    if (!markdown && !dataExtensions.some((known) => known === extension)) continue;
+    if (layout.given && layout.root !== '' && !path.startsWith(`${layout.root}/`)) continue;
+    if (isExcluded(path, layout)) continue;
+    const found = place(path, layout);
+    if (!markdown && !found.content) continue;
+    const key = `${found.shallow ? '.' : ''}/${found.directory}`;
+    const group = places.get(key) ?? { ...found, md: [], data: [] };
+    places.set(key, group);
+    (markdown ? group.md : group.data).push(path);
+  }
+  // Names go to content directories first, then upwards from the shallowest, so that a stray directory renames no collection.
+  const order = [...places.values()].sort(
+    (a, b) =>
+      Number(b.content) - Number(a.content) ||
+      a.directory.split('/').length - b.directory.split('/').length ||
+      (a.directory < b.directory ? -1 : 1),
+  );
+  const names = new Set(taken);
+  const sorted = [...order.filter((group) => !group.shallow), ...order.filter((group) => group.shallow)];
+  return sorted.map(({ directory, shallow, md, data }) => {
+    const name = freeName(directory, shallow, names);
+    names.add(name);
+    const known: readonly string[] = md.length > 0 ? markdownExtensions : dataExtensions;
+    const files = md.length > 0 ? md : data;
+    return { name, directory, shallow, extensions: byUse(files, known), paths: files };
+  });
+}
+
+/** The extensions in use, the most frequent first, then the ones that would also be accepted. */
+export function byUse(paths: readonly string[], known: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) counts.set(extensionOf(path), (counts.get(extensionOf(path)) ?? 0) + 1);
+  return [...known].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
+}

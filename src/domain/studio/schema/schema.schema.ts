@@ -1,0 +1,106 @@
+import { z } from 'zod';
+
+/** What a value is to an editor; `any` means "not known, and not guessed". */
+export const fieldTypes = [
+  'string',
+  'text',
+  'markdown',
+  'number',
+  'integer',
+  'boolean',
+  'date',
+  'datetime',
+  'enum',
+  'image',
+  'file',
+  'link',
+  'reference',
+  'object',
+  'json',
+  'any',
+] as const;
+export type FieldType = (typeof fieldTypes)[number];
+
+/** Where a schema was found, in the order of discovery. A reader that is added adds its word here. */
+export const schemaSourceKinds = ['studio_config', 'astro', 'inference'] as const;
+
+/** Language of the metadata: of the block in a Markdown file, or of the whole file of a data entry (its extension tells which). */
+export const entryFormats = ['yaml', 'toml', 'json'] as const;
+export type EntryFormat = (typeof entryFormats)[number];
+
+export const studioWarning = z
+  .object({
+    code: z.string(),
+    message: z.string(),
+    path: z.string().optional(),
+    line: z.int().positive().optional(),
+    collection: z.string().optional(),
+  })
+  .meta({ id: 'StudioWarning' });
+export type Warning = z.output<typeof studioWarning>;
+
+const relation = z.object({ collection: z.string(), multiple: z.boolean() }).meta({ id: 'SchemaRelation' });
+
+/**
+ * One node of the Field tree. In a list everything but `required`, `nullable`, `default`, `label`, `description`, `min_items`
+ * and `max_items` speaks of one item. `coerce` marks values the site converts while reading: any text a date can be made of,
+ * for instance. `variants` are alternatives, of which one must fit.
+ */
+export const studioField = z
+  .object({
+    name: z.string(),
+    type: z.enum(fieldTypes),
+    required: z.boolean(),
+    list: z.boolean(),
+    nullable: z.boolean().optional(),
+    label: z.string().optional(),
+    description: z.string().optional(),
+    default: z.unknown().optional(),
+    options: z.array(z.unknown()).optional(),
+    min: z.number().optional(),
+    max: z.number().optional(),
+    min_length: z.int().optional(),
+    max_length: z.int().optional(),
+    min_items: z.int().optional(),
+    max_items: z.int().optional(),
+    pattern: z.string().optional(),
+    coerce: z.boolean().optional(),
+    strict: z.boolean().optional(),
+    relation: relation.optional(),
+    get fields() {
+      return z.array(studioField).optional();
+    },
+    get variants() {
+      return z.array(studioField).optional();
+    },
+  })
+  .meta({ id: 'SchemaField' });
+export type SchemaField = z.output<typeof studioField>;
+
+export const schemaSource = z
+  .object({ kind: z.enum(schemaSourceKinds), path: z.string(), line: z.int().positive().optional() })
+  .meta({ id: 'SchemaSource' });
+export type SchemaSource = z.output<typeof schemaSource>;
+
+/** The record of `GET /schema` (`toRecord` makes it from a `CollectionSchema`). */
+export const studioSchema = z
+  .object({
+    collection: z.string(),
+    label: z.string(),
+    path: z.string(),
+    format: z.enum(entryFormats),
+    extensions: z.array(z.string()),
+    source: schemaSource,
+    inferred: z.boolean(),
+    fields: z.array(studioField),
+    json_schema: z.record(z.string(), z.unknown()),
+    media_path: z.string().optional(),
+    url_pattern: z.string().optional(),
+    identifier_field: z.string().optional(),
+    warnings: z.array(studioWarning),
+  })
+  .meta({ id: 'Schema' });
+export type StudioSchema = z.output<typeof studioSchema>;
+
+/** What a collection may be called: one URL segment. */
+export const collectionNamePattern = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/;

@@ -1,0 +1,138 @@
+import type { LocaleRules } from '../slug.ts';
+import type { MediaRoot } from './collection-schema.ts';
+
+/** Extensions of Markdown entries, the preferred one first (studio slug rules). */
+export const markdownExtensions = ['md', 'mdx', 'markdown', 'mdoc', 'mkd', 'mkdn', 'mdown', 'mdwn'] as const;
+export const dataExtensions = ['yml', 'yaml', 'json', 'toml'] as const;
+
+/** Lower-case extension without its dot; `''` when the name has none. */
+export function extensionOf(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const dot = name.lastIndexOf('.');
+  return dot > 0 ? name.slice(dot + 1).toLowerCase() : '';
+}
+
+export const joinPath = (...parts: string[]) => parts.filter((part) => part !== '').join('/');
+/** `path` relative to directory `base`; null when it is not below it. */
+export function below(base: string, path: string): string | null {
+  if (base === '') return path;
+  return path.startsWith(`${base}/`) ? path.slice(base.length + 1) : null;
+}
+
+/** Files that tell the root of a site, relative to that root. */
+const frameworkFiles: [RegExp, string][] = [
+  [/^studio\.config\.(json|ya?ml|ts|js)$/, 'studio'],
+  [/^src\/(content\.config|content\/config)\.(ts|js|mjs|mts)$/, 'astro'],
+  [/^astro\.config\.(mjs|js|ts|mts|cjs)$/, 'astro'],
+  [/^hugo\.(toml|ya?ml|json)$/, 'hugo'],
+  [/^docusaurus\.config\.(js|ts|mjs|cjs|mts)$/, 'docusaurus'],
+  [/^mkdocs\.ya?ml$/, 'mkdocs'],
+  [/^\.vitepress\/config\.(js|ts|mjs|mts)$/, 'vitepress'],
+  [/^nuxt\.config\.(js|ts|mjs|mts)$/, 'nuxt'],
+  [/^(\.eleventy\.c?js|eleventy\.config\.(js|mjs|cjs|ts))$/, 'eleventy'],
+  [/^gatsby-config\.(js|ts|mjs)$/, 'gatsby'],
+  [/^svelte\.config\.(js|ts|mjs)$/, 'sveltekit'],
+  [/^next\.config\.(js|ts|mjs|cjs)$/, 'next'],
+  [/^_config\.yml$/, 'jekyll'],
+];
+
+/** Depth of configuration files, so of sites inside a repository. */
+const MAX_SITE_DEPTH = 3;
+const configLeaf = /(^|\/)([\w.-]*config[\w.-]*\.\w+|mkdocs\.ya?ml|\.eleventy\.c?js|hugo\.\w+)$/;
+const notASite = /(^|\/)(node_modules|vendor|tests?|__tests__|fixtures|examples?|exampleSite|templates|themes)(\/|$)/;
+
+export interface SiteLayout {
+  /** The site's directory in the repository; `''` is the repository root. */
+  root: string;
+  /** The root was named by the caller: nothing outside is looked at, and its README is the site's, not an entry. */
+  given: boolean;
+  framework: string | null;
+  locales: LocaleRules | null;
+}
+
+/** `[root, framework]` of each site whose configuration is in the tree, the shallowest first, then by path. */
+function sitesOf(paths: readonly string[]): [string, string][] {
+  const found = new Map<string, string>();
+  for (const path of paths) {
+    if (!configLeaf.test(path) || notASite.test(path)) continue;
+    const parts = path.split('/');
+    for (let depth = 0; depth < Math.min(parts.length, MAX_SITE_DEPTH + 1); depth++) {
+      const rest = parts.slice(depth).join('/');
+      const framework = frameworkFiles.find(([pattern]) => pattern.test(rest))?.[1];
+      const root = parts.slice(0, depth).join('/');
+      if (framework === undefined) continue;
+      if (found.get(root) !== 'astro') found.set(root, framework);
+      break;
+    }
+  }
+  const depthOf = (root: string) => (root === '' ? 0 : root.split('/').length);
+  return [...found].sort(([a], [b]) => depthOf(a) - depthOf(b) || (a < b ? -1 : 1));
+}
+
+/** Finds the site's directory: the one given, else the shallowest with a framework's configuration, else the repository root. */
+export function findSite(paths: readonly string[], given: string | undefined): SiteLayout & { others: string[] } {
+  const sites = sitesOf(paths);
+  const root = given ?? sites[0]?.[0] ?? '';
+  const framework = sites.find(([path]) => path === root)?.[1] ?? null;
+  const others = given === undefined ? sites.slice(1).map(([path]) => path) : [];
+  return { root, given: given !== undefined, framework, locales: null, others };
+}
+
+/** Names that stand for their directory in this framework. */
+export function indexNames(framework: string | null): string[] {
+  if (framework === 'hugo') return ['index', '_index'];
+  return framework === 'mkdocs' || framework === 'docusaurus' ? ['index', 'README'] : ['index'];
+}
+
+const buildOutputs = ['dist', 'build', '_site', 'out', 'public', 'coverage', 'target', 'resources'];
+const excludedAtRoot = new Set([...buildOutputs, 'vendor', 'archetypes', 'scaffolds']);
+const projectFile = /^(readme|changelog|licen[cs]e)([._-].*)?$/i;
+
+/** Whether a file is no content wherever collections are: packages, hidden directories, build outputs, the project's own papers. */
+export function isExcluded(path: string, layout: Pick<SiteLayout, 'root' | 'given'>): boolean {
+  if (path.split('/').some((part) => part === 'node_modules' || part.startsWith('.'))) return true;
+  const roots = layout.given ? [layout.root] : [...new Set(['', layout.root])];
+  for (const root of roots) {
+    const rest = below(root, path);
+    if (rest === null) continue;
+    const slash = rest.indexOf('/');
+    if (slash !== -1 && excludedAtRoot.has(rest.slice(0, slash))) return true;
+    // Of a root that was only found, the README may well be a page: the readme of the repository is the one at its top.
+    if (slash === -1 && projectFile.test(rest) && (root === '' || layout.given)) return true;
+  }
+  return false;
+}
+
+const staticDirectories: [string, string | null][] = [
+  ['public', '/'],
+  ['static', '/'],
+  ['source/images', '/images'],
+  ['assets', '/assets'],
+  ['images', '/images'],
+  ['img', '/img'],
+  ['src/assets', null],
+  ['src/images', null],
+];
+
+/** Directories of media files: those of the usual names that exist, else the framework's usual one. */
+export function mediaRootsOf(paths: readonly string[], layout: SiteLayout): MediaRoot[] {
+  const present = new Set<string>();
+  for (const path of paths) {
+    const parts = below(layout.root, path)?.split('/') ?? [];
+    if (parts.length > 1) present.add(parts[0] ?? '');
+    if (parts.length > 2) present.add(`${parts[0]}/${parts[1]}`);
+  }
+  const roots = staticDirectories.filter(([directory]) => present.has(directory));
+  const usual: [string, string | null] = ['hugo', 'docusaurus', 'sveltekit', 'gatsby'].includes(layout.framework ?? '')
+    ? ['static', '/']
+    : ['public', '/'];
+  return (roots.length > 0 ? roots : [usual]).map(([directory, public_path]) => ({
+    path: joinPath(layout.root, directory),
+    public_path,
+  }));
+}
+
+/** Files whose appearance or change can change what discovery finds, for the caller's cache key. */
+export function configurationFiles<T extends { path: string }>(files: readonly T[]): T[] {
+  return files.filter(({ path }) => configLeaf.test(path) && !notASite.test(path));
+}

@@ -77,5 +77,7 @@ export class DomainError extends Error {
 /** The usual refusal of one field; the message starts with the field's dotted name. */
 export function fieldError(code: ErrorCode, field: string, problem: string): DomainError {
   const pointer = `/${field.split('.').join('/')}`;
-  return new DomainError(code, `${field}: ${problem}`, { details: { errors: [{ field: pointer, code, message: problem }] } });
+  return new DomainError(code, `${field}: ${problem}`, {
+    details: { errors: [{ field: pointer, code, message: problem }] },
+  });
 }

@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+
+const onOff = z.enum(['on', 'off']);
+const port = z.coerce.number('must be a port number').int().min(0).max(65_535);
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean),
+);
+const cidrs = list.refine(
+  (items) => items.every((item) => ipaddr.isValidCIDR(item)),
+  'must be address ranges such as 10.0.0.0/8, separated by commas',
+);
+const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .transform((text) => text.replace(/\/+$/, ''));
+
+/** A length of time as `25`, `25s` or `2min`, in seconds. */
+const seconds = z
+  .string()
+  .regex(/^\d+ *(s|min)?$/, 'must be a number of seconds, such as 25 or 25s')
+  .transform((text) => Number.parseInt(text, 10) * (text.endsWith('min') ? 60 : 1));
+
+const setting = z.object({
+  PORTICO_HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
+  PORTICO_PORT: port.default(4280).describe('Port of the API; 0 takes any free one'),
+  PORTICO_PREVIEW_PORT: port.default(4281).describe('Port of the preview origin; 0 takes any free one'),
+  PORTICO_PREVIEW_HOST: z.string().min(1).default('localhost').describe('Host of the preview origin'),
+  PORTICO_PUBLIC_URL: baseUrl.optional().describe('Base of links; default http://localhost:<port taken>'),
+  PORTICO_ROLES: z
+    .string()
+    .default('web,worker')
+    .transform((text) => (text === 'all' ? ['web', 'worker'] : text.split(',').map((role) => role.trim())))
+    .pipe(z.array(z.enum(['web', 'worker'], 'must be web, worker or both')).min(1))
+    .describe('What this process does: web, worker or both'),
+  PORTICO_DATA_DIR: z
+    .string()
+    .min(1)
+    .default('.portico')
+    .describe('Repositories, blobs, keys and the embedded database'),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+    .optional()
+    .describe('Any PostgreSQL from 15; default: embedded'),
+  PORTICO_DATABASE_POOL: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(500)
+    .default(10)
+    .describe('Most database connections of this process'),
+  PORTICO_KEYRING_FILE: z.string().min(1).optional().describe('Keyring elsewhere than in the data directory'),
+  PORTICO_KMS_ALLOW_MISSING: z
+    .enum(['0', '1', 'on', 'off'])
+    .default('off')
+    .describe('Start although some stored secrets cannot be read'),
+  PORTICO_DEMO: onOff.optional().describe('Import the demo site; default on at the very first start'),
+  PORTICO_TRUSTED_PROXIES: cidrs.default([]).describe('Ranges of proxies whose X-Forwarded-For counts'),
+  PORTICO_ALLOWED_CIDRS: cidrs.default([]).describe('Private ranges that outgoing requests may reach'),
+  PORTICO_CA_FILE: z.string().min(1).optional().describe('Extra root certificates for outgoing requests'),
+  PORTICO_RATE_LIMIT: z
+    .union([z.literal('off'), z.coerce.number().int().min(1)])
+    .default('off')
+    .describe('Requests a minute per token'),
+  PORTICO_AUTH_FAILURE_LIMIT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(120)
+    .describe('Failed authentications a minute per address block'),
+  PORTICO_GRAPHQL_INTROSPECTION: onOff.default('off').describe('Introspection for anonymous callers'),
+  PORTICO_METRICS_TOKEN: z
+    .string()
+    .min(8, 'must be at least 8 characters')
+    .optional()
+    .describe('Bearer token for /metrics from elsewhere than loopback'),
+  PORTICO_LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('Least important log level written'),
+  PORTICO_REDACT_HEADERS: list.default([]).describe('Further headers never logged'),
+  PORTICO_AUDIT_DAYS: z.coerce.number().int().min(1).default(365).describe('Days the audit log is kept'),
+  PORTICO_DRAIN_DELAY: seconds.default(0).describe('Seconds between unreadiness and closing the listener'),
+  PORTICO_SHUTDOWN_TIMEOUT: seconds.default(25).describe('Seconds until an unfinished stop ends the process'),
+});
+
+/** All settings of a process, read once at start; names as in the environment. */
+export type Config = z.output<typeof setting>;
+
+export const settingNames = Object.keys(setting.shape) as (keyof Config)[];
+const secretNames: readonly string[] = ['PORTICO_METRICS_TOKEN', 'DATABASE_URL'];
+
+/** Faults of the environment, one line each. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/** Edit distance (Levenshtein), to name what a misspelt setting may have meant. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, left] of [...a].entries()) {
+    const next = [i + 1];
+    for (const [j, right] of [...b].entries()) {
+      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, (row[j] ?? 0) + (left === right ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+function readFiles(environment: NodeJS.ProcessEnv, faults: string[]): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const name of settingNames) {
+    const file = environment[`${name}_FILE`];
+    if (environment[name]) values[name] = environment[name];
+    if (!file) continue;
+    try {
+      values[name] = readFileSync(file, 'utf8').trim();
+    } catch (error) {
+      faults.push(`${name}_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`);
+    }
+  }
+  return values;
+}
+
+/**
+ * Reads the settings from an environment; `<NAME>_FILE` reads a value from a file, an empty value counts as absent.
+ * @returns the settings and a warning for each unknown `PORTICO_*` name.
+ * @throws ConfigError with one line per fault.
+ */
+export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; warnings: string[] } {
+  const faults: string[] = [];
+  const parsed = setting.safeParse(readFiles(environment, faults));
+  for (const issue of parsed.error?.issues ?? []) faults.push(`${issue.path.join('.')}: ${issue.message}`);
+  if (!parsed.success || faults.length > 0) throw new ConfigError(faults.join('\n'));
+  const known = new Set(settingNames.flatMap((name) => [name as string, `${name}_FILE`]));
+  const warnings = Object.keys(environment)
+    .filter((name) => name.startsWith('PORTICO_') && !known.has(name))
+    .map((name) => {
+      const nearest = settingNames.toSorted((a, b) => distance(name, a) - distance(name, b))[0];
+      return `${name} is not a setting; did you mean ${nearest}?`;
+    });
+  return { config: { ...parsed.data, PORTICO_DATA_DIR: path.resolve(parsed.data.PORTICO_DATA_DIR) }, warnings };
+}
+
+/** The effective settings for people, secrets masked. */
+export function describeConfig(config: Config): Record<string, unknown> {
+  return Object.fromEntries(
+    settingNames.map((name) => [
+      name,
+      config[name] !== undefined && secretNames.includes(name) ? '********' : (config[name] ?? null),
+    ]),
+  );
+}

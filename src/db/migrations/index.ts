@@ -1,0 +1,4 @@
+import { First } from './20261121-first.ts';
+
+/** All migrations, oldest first; a name never changes once it has been released. */
+export const migrations = [{ name: '20261121-first', class: First }];

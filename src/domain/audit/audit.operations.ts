@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { organizationOperation } from '../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { Project } from '../projects/project.entity.ts';
+import { timestamp } from '../shapes.ts';
+import { AuditRow } from './audit.entity.ts';
+
+const auditEntry = z
+  .object({
+    id: z.uuid(),
+    at: timestamp,
+    project: z.string().nullable(),
+    actor: z.string(),
+    address: z.string().nullable(),
+    action: z.string(),
+    subject_type: z.string(),
+    subject_id: z.string().nullable(),
+    outcome: z.enum(['ok', 'denied', 'failed']),
+    changes: z.record(z.string(), z.unknown()),
+    request_id: z.string(),
+  })
+  .meta({ id: 'AuditEntry' });
+
+const filter = z.string().max(200).optional();
+
+export const listAudit = organizationOperation({
+  name: 'audit.listAudit',
+  kind: 'query',
+  permission: 'manage_organization',
+  summary: 'Read the audit log, newest first',
+  input: z.object({
+    ...pageInput,
+    actor: filter,
+    action: filter,
+    subject: filter.describe('Kind of the subject, or kind:id'),
+    since: timestamp.optional(),
+    until: timestamp.optional(),
+  }),
+  output: pageOf(auditEntry),
+  async execute({ em, organization }, { actor, action, subject, since, until, ...paging }) {
+    const window = windowOf(paging);
+    const [subject_type, ...rest] = subject?.split(':') ?? [];
+    const [rows, total] = await em.findAndCount(
+      AuditRow,
+      {
+        organization_id: organization.id,
+        ...(actor !== undefined && { actor }),
+        ...(action !== undefined && { action }),
+        ...(subject_type && { subject_type }),
+        ...(rest.length > 0 && { subject_id: rest.join(':') }),
+        ...((since || until) && { at: { ...(since && { $gte: since }), ...(until && { $lt: until }) } }),
+      },
+      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit },
+    );
+    const ids = [...new Set(rows.flatMap((row) => row.project_id ?? []))];
+    const projects = ids.length > 0 ? await em.find(Project, { id: { $in: ids } }) : [];
+    const names = new Map(projects.map((row) => [row.id, row.machine_name]));
+    const items = rows.map(({ project_id, organization_id: _, ...row }) => ({
+      ...row,
+      project: project_id == null ? null : (names.get(project_id) ?? null),
+      address: row.address ?? null,
+      subject_id: row.subject_id ?? null,
+      changes: row.changes as Record<string, unknown>,
+    }));
+    return pageFrom(items, total, window);
+  },
+});

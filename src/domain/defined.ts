@@ -1,0 +1,4 @@
+/** A copy without the keys whose value is undefined: what a caller left out must not overwrite what is stored. */
+export function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as never;
+}

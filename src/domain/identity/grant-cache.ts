@@ -1,0 +1,73 @@
+import { LRUCache } from 'lru-cache';
+import type { OrganizationRef } from '../organizations/organization.entity.ts';
+import type { ProjectRef } from '../projects/project.entity.ts';
+import type { TokenGrant } from './authenticate.ts';
+
+type Cached =
+  | { kind: 'token'; value: TokenGrant }
+  | { kind: 'organization'; value: OrganizationRef }
+  | { kind: 'project'; value: ProjectRef };
+
+const organizationOf = (cached: Cached) =>
+  cached.kind === 'organization' ? cached.value.id : cached.value.organization_id;
+
+/** The channel on which a transaction tells all processes whose rights it changed; the payload is the organisation's id. */
+export const grantChannel = 'portico_grants';
+
+/**
+ * What is asked on every request: which token grants what, and which ids stand behind two machine names. Entries live 30 s and are evicted by
+ * NOTIFY; while this process cannot hear notifications nothing is kept, so a revocation holds everywhere at once.
+ */
+export class GrantCache {
+  readonly #entries = new LRUCache<string, Cached>({ max: 10_000, ttl: 30_000 });
+  readonly #lastUse = new LRUCache<number, number>({ max: 10_000 });
+  #listening = false;
+  #generation = 0;
+
+  /** Told by the listening connection whether it hears notifications. */
+  setListening(listening: boolean): void {
+    this.#listening = listening;
+    this.#generation += 1;
+    this.#entries.clear();
+  }
+
+  /** Forgets all that concerns one organisation. */
+  evict(organizationId: number): void {
+    this.#generation += 1;
+    for (const [key, cached] of this.#entries.entries()) {
+      if (organizationOf(cached) === organizationId) this.#entries.delete(key);
+    }
+  }
+
+  async #get<V>(key: string, load: () => Promise<V | null>, wrap: (value: V) => Cached): Promise<V | null> {
+    const hit = this.#entries.get(key);
+    if (hit) return hit.value as V;
+    const generation = this.#generation;
+    const value = await load();
+    // A row read before a notification must not be kept after it.
+    if (value && this.#listening && generation === this.#generation) this.#entries.set(key, wrap(value));
+    return value;
+  }
+
+  token(hash: string, load: () => Promise<TokenGrant | null>): Promise<TokenGrant | null> {
+    return this.#get(`t:${hash}`, load, (value) => ({ kind: 'token', value }));
+  }
+
+  organization(name: string, load: () => Promise<OrganizationRef>): Promise<OrganizationRef> {
+    return this.#get(`o:${name}`, load, (value) => ({ kind: 'organization', value })) as Promise<OrganizationRef>;
+  }
+
+  project(organizationId: number, name: string, load: () => Promise<ProjectRef>): Promise<ProjectRef> {
+    return this.#get(`p:${organizationId}:${name}`, load, (value) => ({
+      kind: 'project',
+      value,
+    })) as Promise<ProjectRef>;
+  }
+
+  /** Whether the last use of a token should be written: at most once a minute per process. */
+  useIsDue(tokenId: number, now: Date): boolean {
+    if (now.getTime() - (this.#lastUse.get(tokenId) ?? 0) < 60_000) return false;
+    this.#lastUse.set(tokenId, now.getTime());
+    return true;
+  }
+}

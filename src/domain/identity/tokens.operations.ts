@@ -1,0 +1,133 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { DomainError, fieldError } from '../errors.ts';
+import { organizationOperation } from '../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { presets } from '../permissions.ts';
+import { Project } from '../projects/project.entity.ts';
+import { grantsChanged } from './grants-changed.ts';
+import { Token } from './token.entity.ts';
+import { generateToken, hashToken } from './token-text.ts';
+import { apiToken, createdToken, revokedToken, tokenDraft } from './tokens.schema.ts';
+
+const days = { '30d': 30, '90d': 90, '365d': 365, never: null } as const;
+
+/** Machine names of the projects each token is confined to, in one query for all. */
+async function projectNames(em: EntityManager, tokens: readonly Token[]): Promise<(token: Token) => string[] | null> {
+  const ids = [...new Set(tokens.flatMap((token) => token.projects ?? []))];
+  const rows = ids.length > 0 ? await em.find(Project, { id: { $in: ids } }) : [];
+  const names = new Map(rows.map((row) => [row.id, row.machine_name]));
+  return (token) => token.projects?.flatMap((id) => names.get(id) ?? []).sort() ?? null;
+}
+
+export const listTokens = organizationOperation({
+  name: 'identity.listTokens',
+  kind: 'query',
+  permission: 'manage_organization',
+  summary: 'List API tokens, without their secrets',
+  input: z.object({ ...pageInput }),
+  output: pageOf(apiToken),
+  async execute({ em, services, organization }, input) {
+    const window = windowOf(input);
+    const living = { revoked_at: null, $or: [{ expires_at: null }, { expires_at: { $gt: services.clock.now() } }] };
+    const [rows, total] = await em.findAndCount(
+      Token,
+      { organization_id: organization.id, ...living },
+      { orderBy: { created_at: 'desc', id: 'desc' }, offset: window.offset, limit: window.limit },
+    );
+    const projects = await projectNames(em, rows);
+    const items = rows.map((row) => ({
+      id: row.id,
+      name: row.name,
+      last4: row.last4,
+      permissions: row.permissions,
+      projects: projects(row),
+      preset: row.preset ?? null,
+      expires_at: row.expires_at ?? null,
+      last_used: row.last_used ?? null,
+      created_by: row.created_by,
+      created_at: row.created_at,
+    }));
+    return pageFrom(items, total, window);
+  },
+});
+
+export const createToken = organizationOperation({
+  name: 'identity.createToken',
+  kind: 'command',
+  permission: 'manage_organization',
+  fresh: true,
+  summary: 'Create an API token; its text is shown in this answer only',
+  input: tokenDraft,
+  output: createdToken,
+  audit: (_input, output) => ({ type: 'token', id: output ? String(output.id) : null }),
+  async execute({ em, services, organization, grant, actor }, draft) {
+    if (draft.permissions && draft.preset)
+      throw fieldError('invalid_request', 'permissions', 'excludes preset; give one of the two');
+    const preset = draft.preset ?? null;
+    const permissions = draft.permissions ?? (preset ? presets[preset] : null);
+    if (!permissions) throw fieldError('invalid_request', 'permissions', 'is required, or a preset');
+    const lacking = permissions.find((name) => !grant.permissions.has(name));
+    if (lacking) throw new DomainError('forbidden', `permissions: you lack ${lacking} and cannot grant it`);
+    const names = draft.projects ? [...new Set(draft.projects)] : null;
+    const projects = names
+      ? await em.find(Project, { organization_id: organization.id, machine_name: { $in: names }, deleted_at: null })
+      : null;
+    const unknown = names?.find((name) => !projects?.some((row) => row.machine_name === name));
+    if (unknown !== undefined)
+      throw fieldError('invalid_request', 'projects', `${unknown} is not a project of this organisation`);
+    const beyond = grant.projects && (projects ? projects.find((row) => !grant.projects?.has(row.id)) : 'all');
+    if (beyond)
+      throw new DomainError('forbidden', 'projects: you cannot grant access to projects you have no access to');
+
+    const token = generateToken();
+    const now = services.clock.now();
+    const life = days[draft.expires_in];
+    const row = em.create(Token, {
+      organization_id: organization.id,
+      name: draft.name,
+      hash: hashToken(token),
+      last4: token.slice(-4),
+      permissions: [...new Set(permissions)],
+      preset,
+      projects: projects?.map((project) => project.id) ?? null,
+      created_by: actor.id,
+      created_at: now,
+      expires_at: life === null ? null : new Date(now.getTime() + life * 24 * 3600_000),
+    });
+    await em.persist(row).flush();
+    return {
+      token,
+      id: row.id,
+      name: row.name,
+      permissions: row.permissions,
+      projects: names?.sort() ?? null,
+      preset,
+      expires_at: row.expires_at ?? null,
+      created_at: now,
+    };
+  },
+});
+
+export const revokeToken = organizationOperation({
+  name: 'identity.revokeToken',
+  kind: 'command',
+  permission: 'manage_organization',
+  fresh: true,
+  destructive: true,
+  summary: 'Revoke an API token at once',
+  input: z.object({ token_id: z.string() }),
+  output: revokedToken,
+  audit: ({ token_id }) => ({ type: 'token', id: token_id }),
+  async execute({ em, services, organization }, { token_id }) {
+    const id = /^[1-9]\d{0,8}$/.test(token_id) ? Number(token_id) : 0;
+    const revoked = await em.nativeUpdate(
+      Token,
+      { id, organization_id: organization.id, revoked_at: null },
+      { revoked_at: services.clock.now() },
+    );
+    if (revoked === 0) throw new DomainError('not_found', 'Token not found');
+    await grantsChanged(em, organization.id);
+    return { message: 'Token revoked' };
+  },
+});

@@ -1,0 +1,132 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { z } from 'zod';
+import type { Actor, Grant } from './identity/actor.ts';
+import type { OrganizationRef } from './organizations/organization.entity.ts';
+import type { Permission, Requirement } from './permissions.ts';
+import type { Repository } from './ports/git.ts';
+import type { Log } from './ports/log.ts';
+import type { ProjectRef } from './projects/project.entity.ts';
+import type { Services } from './services.ts';
+
+/** Preconditions a caller sets, whatever the protocol (RFC 9110 13.1; draft Idempotency-Key). */
+export interface Conditions {
+  if_match?: string;
+  if_none_match?: string;
+  idempotency_key?: string;
+}
+
+/** What a protocol brings to `run()`: who calls, under which conditions, and how to stop. */
+export interface Call {
+  services: Services;
+  actor: Actor | null;
+  conditions: Conditions;
+  signal: AbortSignal;
+  request_id: string;
+  /** Address of the client, for the audit log; null for jobs. */
+  address: string | null;
+  /** What the operation tells its protocol beside the output. */
+  facts: { etag?: string; replayed?: boolean };
+}
+
+interface Shared<Also extends Permission> {
+  services: Services;
+  /** A fork for this call; inside the transaction for commands whose effect is the database. */
+  em: EntityManager;
+  conditions: Conditions;
+  signal: AbortSignal;
+  log: Log;
+  /** Asks for a further permission this input needs; it must be declared in `also`. */
+  require(permission: Also): void;
+  /** Names the version of the answer. A caller who already holds it gets `NotModified` instead. */
+  tag(etag: string): void;
+}
+
+export interface PublicContext<Also extends Permission = never> extends Shared<Also> {
+  actor: Actor | null;
+}
+export interface OrganizationContext<Also extends Permission = never> extends Shared<Also> {
+  actor: Actor;
+  grant: Grant;
+  organization: OrganizationRef;
+}
+export interface ProjectContext<Also extends Permission = never> extends OrganizationContext<Also> {
+  project: ProjectRef;
+  git: Repository;
+}
+
+/** Thrown by `tag()` when the caller's If-None-Match names the current version (RFC 9110 13.1.2). */
+export class NotModified extends Error {
+  override name = 'NotModified';
+}
+
+/** What an audit row says of a command: the kind and id of its subject. */
+export interface AuditSubject {
+  type: string;
+  id: string | null;
+}
+
+interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Permission> {
+  /** `part.verbNoun`. */
+  name: string;
+  permission: Requirement;
+  /** Further permissions an input may need, each with when. */
+  also?: Record<Also, string>;
+  summary: string;
+  input: In;
+  output: Out;
+  /** Reads the caller's grant from the database, not the cache: for commands that hand out power. */
+  fresh?: boolean;
+  /** GraphQL lists and REST paging: the output is a `pageOf` shape. */
+  destructive?: boolean;
+}
+
+type Kind<In extends z.ZodObject, Out extends z.ZodType> =
+  | { kind: 'query' }
+  | {
+      kind: 'command';
+      /** `database` (default): one transaction around all. `external`: a commit or upload, so no long transaction. */
+      effect?: 'database' | 'external';
+      audit(input: z.output<In>, output: z.output<Out> | null): AuditSubject;
+    };
+
+type Scopes<Also extends Permission> = {
+  public: PublicContext<Also>;
+  organization: OrganizationContext<Also>;
+  project: ProjectContext<Also>;
+};
+export type Scope = keyof Scopes<never>;
+
+export type Operation<
+  S extends Scope = Scope,
+  In extends z.ZodObject = z.ZodObject,
+  Out extends z.ZodType = z.ZodType,
+  Also extends Permission = Permission,
+> = Common<In, Out, Also> &
+  Kind<In, Out> & {
+    scope: S;
+    execute(context: Scopes<Also>[S], input: z.output<In>): Promise<z.output<Out>>;
+  };
+
+type Declaration<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission> = Omit<
+  Operation<S, In, Out, Also>,
+  'scope' | 'kind' | 'audit' | 'effect'
+> &
+  Kind<In, Out>;
+
+const operationOf =
+  <S extends Scope>(scope: S) =>
+  <In extends z.ZodObject, Out extends z.ZodType, Also extends Permission = never>(
+    declaration: Declaration<S, In, Out, Also>,
+  ): Operation<S, In, Out, Also> =>
+    ({ scope, ...declaration }) as Operation<S, In, Out, Also>;
+
+/** An operation of the service as a whole: no organisation is resolved. */
+export const publicOperation = operationOf('public');
+/** An operation of one organisation; its input carries `organization`, resolved before it runs. */
+export const organizationOperation = operationOf('organization');
+/** An operation of one project; its input carries `organization` and `project`, resolved before it runs. */
+export const projectOperation = operationOf('project');
+
+/** Any operation, for tables that hold many. */
+// biome-ignore lint/suspicious/noExplicitAny: a table of operations has no common input; `run` checks each against its own schema
+export type AnyOperation = Operation<any, any, any, any>;

@@ -1,0 +1,33 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/** Caps an instance admin sets for one organisation. */
+export interface OrganizationLimits {
+  crawl_max_html?: number;
+  crawl_bytes?: number;
+  workflow_backlog?: number;
+  execution_days?: number;
+}
+
+export const Organization = defineEntity({
+  name: 'Organization',
+  tableName: 'organization',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    machine_name: p.string().unique(),
+    name: p.string(),
+    type: p.string().nullable(),
+    region: p.string().nullable(),
+    subscription: p.string().nullable(),
+    limits: p.json<OrganizationLimits>(),
+    created_at: p.datetime(),
+    updated_at: p.datetime(),
+  },
+});
+export type Organization = InferEntity<typeof Organization>;
+
+/** What every operation of an organisation knows of it. */
+export interface OrganizationRef {
+  id: number;
+  machine_name: string;
+  name: string;
+}

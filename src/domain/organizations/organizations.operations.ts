@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { defined } from '../defined.ts';
+import { DomainError } from '../errors.ts';
+import { grantsChanged } from '../identity/grants-changed.ts';
+import { machineNameFrom } from '../machine-name.ts';
+import { organizationOperation, publicOperation } from '../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { orTaken } from '../unique-violation.ts';
+import { Organization } from './organization.entity.ts';
+import { organization, organizationChange, organizationDraft, organizationSummary } from './organizations.schema.ts';
+
+/** The documented fields of a row: one without a value is absent, never null. */
+function present(row: Organization, withLimits: boolean): z.output<typeof organization> {
+  return {
+    name: row.name,
+    machine_name: row.machine_name,
+    ...(row.type != null && { type: row.type }),
+    ...(row.region != null && { region: row.region }),
+    ...(row.subscription != null && { subscription: row.subscription }),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    ...(withLimits && { limits: row.limits }),
+  };
+}
+
+export const listOrganizations = publicOperation({
+  name: 'organizations.listOrganizations',
+  kind: 'query',
+  permission: 'signed_in',
+  summary: 'List the organisations the caller may read',
+  input: z.object({ ...pageInput }),
+  output: pageOf(organizationSummary),
+  async execute({ em, actor }, input) {
+    const window = windowOf(input);
+    const readable = actor?.organizations?.filter((id) => actor.grantFor(id)?.permissions.has('browse_organization'));
+    const [rows, total] = await em.findAndCount(Organization, readable ? { id: { $in: readable } } : {}, {
+      orderBy: { name: 'asc', id: 'asc' },
+      offset: window.offset,
+      limit: window.limit,
+    });
+    return pageFrom(
+      rows.map(({ name, machine_name }) => ({ name, machine_name })),
+      total,
+      window,
+    );
+  },
+});
+
+export const getOrganization = organizationOperation({
+  name: 'organizations.getOrganization',
+  kind: 'query',
+  permission: 'browse_organization',
+  summary: 'Get an organisation',
+  input: z.object({}),
+  output: organization,
+  async execute({ em, organization: { id }, grant }) {
+    const row = await em.findOneOrFail(Organization, id, { disableIdentityMap: true });
+    return present(row, grant.permissions.has('manage_organization'));
+  },
+});
+
+export const createOrganization = publicOperation({
+  name: 'organizations.createOrganization',
+  kind: 'command',
+  permission: 'instance_admin',
+  summary: 'Create an organisation',
+  input: organizationDraft,
+  output: organization,
+  audit: (input, output) => ({ type: 'organization', id: output?.machine_name ?? input.machine_name ?? null }),
+  async execute({ em, services }, { limits = {}, ...draft }) {
+    const now = services.clock.now();
+    const machine_name = draft.machine_name ?? machineNameFrom(draft.name);
+    const row = em.create(Organization, { ...draft, machine_name, limits, created_at: now, updated_at: now });
+    await orTaken('machine_name', `${machine_name} is taken`, () => em.persist(row).flush());
+    return present(row, true);
+  },
+});
+
+export const updateOrganization = organizationOperation({
+  name: 'organizations.updateOrganization',
+  kind: 'command',
+  permission: 'manage_organization',
+  fresh: true,
+  summary: 'Change an organisation',
+  input: organizationChange,
+  output: organization,
+  audit: () => ({ type: 'organization', id: null }),
+  async execute({ em, actor, services, organization: { id } }, { limits, ...change }) {
+    if (limits && !actor.instance_admin)
+      throw new DomainError('forbidden', 'limits: only an administrator of this instance may set them');
+    const row = await em.findOneOrFail(Organization, id);
+    em.assign(row, { ...defined(change), updated_at: services.clock.now() });
+    if (limits) row.limits = { ...row.limits, ...limits } as Organization['limits'];
+    await em.flush();
+    await grantsChanged(em, id);
+    return present(row, true);
+  },
+});

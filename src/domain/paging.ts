@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { fieldError } from './errors.ts';
+
+export const maxPerPage = 100;
+
+/** The input of every list: pages for REST, an opaque cursor for GraphQL. */
+export const pageInput = {
+  page: z.int().min(1, 'must be at least 1').optional().describe('Page, from 1'),
+  per_page: z.int().min(1, 'must be at least 1').optional().describe('Items a page; default 30, above 100 means 100'),
+  after: z.string().max(500).optional().describe('Cursor of the item to begin behind; excludes `page`'),
+};
+
+/** A window of a list, with what a protocol needs to lead on from it. */
+export const pageOf = <T extends z.ZodType>(item: T) =>
+  z.object({
+    items: z.array(item),
+    cursors: z.array(z.string()),
+    total_count: z.int(),
+    page: z.int(),
+    per_page: z.int(),
+    has_next_page: z.boolean(),
+    has_previous_page: z.boolean(),
+  });
+
+export interface Page<T> {
+  items: T[];
+  cursors: string[];
+  total_count: number;
+  page: number;
+  per_page: number;
+  has_next_page: boolean;
+  has_previous_page: boolean;
+}
+
+export interface Window {
+  offset: number;
+  limit: number;
+  page: number;
+  /** What the cursor named as the list's version, when one was given. */
+  version: string | null;
+}
+
+/** A cursor is the list's version (a tree or commit oid, or nothing) and a position in it. */
+export function encodeCursor(version: string | null, position: number): string {
+  return Buffer.from(`${version ?? ''}:${position}`).toString('base64url');
+}
+
+function decodeCursor(cursor: string): { version: string | null; position: number } {
+  const match = /^([0-9a-f]*):(\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
+  if (!match) throw fieldError('invalid_request', 'after', 'is not a cursor this list gave out');
+  return { version: match[1] || null, position: Number(match[2]) };
+}
+
+/**
+ * Turns paging input into a window.
+ * @throws DomainError `invalid_request` when `after` is not a cursor or comes with `page`.
+ */
+export function windowOf(input: {
+  page?: number | undefined;
+  per_page?: number | undefined;
+  after?: string | undefined;
+}): Window {
+  const limit = Math.min(input.per_page ?? 30, maxPerPage);
+  if (input.after === undefined) {
+    const page = input.page ?? 1;
+    return { offset: (page - 1) * limit, limit, page, version: null };
+  }
+  if (input.page !== undefined) throw fieldError('invalid_request', 'after', 'excludes page; give one of the two');
+  const { version, position } = decodeCursor(input.after);
+  return { offset: position + 1, limit, page: Math.floor((position + 1) / limit) + 1, version };
+}
+
+/** Dresses the items of a window as a page. `total` counts the whole list. */
+export function pageFrom<T>(items: T[], total: number, window: Window, version: string | null = null): Page<T> {
+  return {
+    items,
+    cursors: items.map((_, index) => encodeCursor(version, window.offset + index)),
+    total_count: total,
+    page: window.page,
+    per_page: window.limit,
+    has_next_page: window.offset + items.length < total && items.length > 0,
+    has_previous_page: window.offset > 0,
+  };
+}

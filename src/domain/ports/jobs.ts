@@ -1,0 +1,21 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { z } from 'zod';
+
+/** A kind of background work: its queue's name and the shape of what it is given. */
+export interface JobKind<Payload extends z.ZodType = z.ZodType> {
+  name: string;
+  payload: Payload;
+  /** Times a failed run is tried again. */
+  retries: number;
+  /** Seconds after which a run counts as lost. */
+  expireSeconds: number;
+}
+
+/** The queue of background work. A job put in with `em` exists exactly when that transaction commits. */
+export interface JobQueue {
+  send<P extends z.ZodType>(
+    kind: JobKind<P>,
+    payload: z.input<P>,
+    options?: { em?: EntityManager; singletonKey?: string },
+  ): Promise<void>;
+}

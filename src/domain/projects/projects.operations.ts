@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { defined } from '../defined.ts';
+import { DomainError } from '../errors.ts';
+import { grantsChanged } from '../identity/grants-changed.ts';
+import { machineNameFrom } from '../machine-name.ts';
+import { organizationOperation, projectOperation } from '../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { machineNamePattern } from '../shapes.ts';
+import { importJob, queuedImport } from '../studio/import-job.ts';
+import { orTaken } from '../unique-violation.ts';
+import { Project } from './project.entity.ts';
+import { project, projectChange, projectDraft } from './projects.schema.ts';
+
+/** Branch a repository begins with when nothing else says. */
+const firstBranch = 'main';
+
+function present(row: Project): z.output<typeof project> {
+  const { id, uuid, name, machine_name, region, created_at, updated_at, deleted_at } = row;
+  return {
+    id,
+    uuid,
+    name,
+    machine_name,
+    ...(region != null && { region }),
+    created_at,
+    updated_at,
+    deleted_at: deleted_at ?? null,
+  };
+}
+
+export const listProjects = organizationOperation({
+  name: 'projects.listProjects',
+  kind: 'query',
+  permission: 'browse_organization',
+  summary: 'List the projects of an organisation',
+  input: z.object({ ...pageInput }),
+  output: pageOf(project),
+  async execute({ em, organization, grant }, input) {
+    const window = windowOf(input);
+    const [rows, total] = await em.findAndCount(
+      Project,
+      {
+        organization_id: organization.id,
+        deleted_at: null,
+        ...(grant.projects && { id: { $in: [...grant.projects] } }),
+      },
+      { orderBy: { name: 'asc', id: 'asc' }, offset: window.offset, limit: window.limit },
+    );
+    return pageFrom(rows.map(present), total, window);
+  },
+});
+
+export const getProject = projectOperation({
+  name: 'projects.getProject',
+  kind: 'query',
+  permission: 'browse_organization',
+  summary: 'Get a project',
+  input: z.object({}),
+  output: project,
+  async execute({ em, project: { id } }) {
+    return present(await em.findOneOrFail(Project, id));
+  },
+});
+
+export const createProject = organizationOperation({
+  name: 'projects.createProject',
+  kind: 'command',
+  permission: 'manage_organization',
+  summary: 'Create a project, empty or from a git repository',
+  input: projectDraft,
+  output: project,
+  audit: (input, output) => ({ type: 'project', id: output?.machine_name ?? input.machine_name ?? null }),
+  async execute({ em, services, organization, grant }, { import_url, ...draft }) {
+    if (grant.projects)
+      throw new DomainError('forbidden', 'This credential is confined to some projects and cannot create one');
+    const now = services.clock.now();
+    const machine_name = draft.machine_name ?? machineNameFrom(draft.name);
+    const row = em.create(Project, {
+      ...draft,
+      machine_name,
+      uuid: randomUUID(),
+      organization_id: organization.id,
+      import: import_url ? queuedImport(import_url) : null,
+      created_at: now,
+      updated_at: now,
+    });
+    await orTaken('machine_name', `${machine_name} is taken in this organisation`, () => em.persist(row).flush());
+    // A repository whose row is rolled back is an empty directory nobody can name; the other order would lose the project.
+    await services.git.create(row.uuid, firstBranch);
+    if (import_url) await services.jobs.send(importJob, { project_id: row.id, url: import_url }, { em });
+    await grantsChanged(em, organization.id);
+    return present(row);
+  },
+});
+
+export const updateProject = projectOperation({
+  name: 'projects.updateProject',
+  kind: 'command',
+  permission: 'manage_organization',
+  summary: 'Change a project',
+  input: projectChange,
+  output: project,
+  audit: () => ({ type: 'project', id: null }),
+  async execute({ em, services, organization, project: { id } }, change) {
+    const row = await em.findOneOrFail(Project, id);
+    em.assign(row, { ...defined(change), updated_at: services.clock.now() });
+    await em.flush();
+    await grantsChanged(em, organization.id);
+    return present(row);
+  },
+});
+
+export const deleteProject = projectOperation({
+  name: 'projects.deleteProject',
+  kind: 'command',
+  permission: 'manage_organization',
+  destructive: true,
+  summary: 'Delete a project; its data is kept 30 days',
+  input: z.object({}),
+  output: z.null(),
+  audit: () => ({ type: 'project', id: null }),
+  async execute({ em, services, organization, project: { id } }) {
+    const now = services.clock.now();
+    await em.nativeUpdate(Project, { id }, { deleted_at: now, updated_at: now });
+    await grantsChanged(em, organization.id);
+    return null;
+  },
+});
+
+export const restoreProject = organizationOperation({
+  name: 'projects.restoreProject',
+  kind: 'command',
+  permission: 'manage_organization',
+  summary: 'Bring a deleted project back',
+  input: z.object({ deleted_project: z.string().describe('Machine name of the deleted project') }),
+  output: project,
+  audit: ({ deleted_project }) => ({ type: 'project', id: deleted_project }),
+  async execute({ em, services, organization, grant }, { deleted_project: machine_name }) {
+    const wanted = { organization_id: organization.id, machine_name };
+    const row = machineNamePattern.test(machine_name)
+      ? await em.findOne(Project, { ...wanted, deleted_at: { $ne: null } }, { orderBy: { deleted_at: 'desc' } })
+      : null;
+    if (!row) throw new DomainError('not_found', 'No deleted project has this name');
+    if (grant.projects && !grant.projects.has(row.id))
+      throw new DomainError('forbidden', 'This credential has no access to the project');
+    Object.assign(row, { deleted_at: null, updated_at: services.clock.now() });
+    await orTaken('project', `${machine_name} is taken by a newer project`, () => em.flush());
+    await grantsChanged(em, organization.id);
+    return present(row);
+  },
+});

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { displayName, machineName, timestamp } from '../shapes.ts';
+
+export const project = z
+  .object({
+    id: z.int32(),
+    uuid: z.uuid(),
+    name: z.string(),
+    machine_name: z.string(),
+    region: z.string().optional(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    deleted_at: timestamp.nullable(),
+  })
+  .meta({ id: 'ProjectRecord' });
+
+const region = z.string().trim().min(1, 'must not be empty').max(100, 'must be at most 100 characters').optional();
+
+export const projectChange = z.object({ name: displayName.optional(), region });
+
+/** An upstream given by a caller: https only, nothing secret in it. The address itself is checked when it is connected to. */
+export const importUrl = z
+  .string()
+  .max(2000, 'must be at most 2000 characters')
+  .refine((text) => URL.canParse(text) && new URL(text).protocol === 'https:', 'must be an https URL')
+  .refine(
+    (text) => !URL.canParse(text) || !(new URL(text).username || new URL(text).password),
+    'must not contain a user name or password',
+  );
+
+export const projectDraft = z.object({
+  name: displayName,
+  machine_name: machineName.optional().describe('Made from the name when absent'),
+  region,
+  import_url: importUrl
+    .optional()
+    .describe('A git repository to begin with; progress: `import` of the repository record'),
+});

@@ -1,0 +1,35 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../errors.ts';
+import type { OrganizationRef } from '../organizations/organization.entity.ts';
+import type { Services } from '../services.ts';
+import { machineNamePattern } from '../shapes.ts';
+import { Project, type ProjectRef } from './project.entity.ts';
+
+/**
+ * Finds a project of an organisation by its machine name, from the grant cache when it is there.
+ * @throws DomainError `not_found`, also for a name that cannot be one and for deleted projects.
+ */
+export async function resolveProject(
+  services: Services,
+  em: EntityManager,
+  organization: OrganizationRef,
+  name: unknown,
+): Promise<ProjectRef> {
+  const missing = () => new DomainError('not_found', 'Project not found');
+  if (typeof name !== 'string' || !machineNamePattern.test(name)) throw missing();
+  return services.grants.project(organization.id, name, async () => {
+    const row = await em.findOne(
+      Project,
+      { organization_id: organization.id, machine_name: name, deleted_at: null },
+      { disableIdentityMap: true },
+    );
+    if (!row) throw missing();
+    return {
+      id: row.id,
+      uuid: row.uuid,
+      organization_id: row.organization_id,
+      machine_name: row.machine_name,
+      name: row.name,
+    };
+  });
+}

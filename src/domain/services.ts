@@ -1,0 +1,33 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import type { GrantCache } from './identity/grant-cache.ts';
+import type { Secrets } from './keys/secrets.ts';
+import type { Clock } from './ports/clock.ts';
+import type { GitStore } from './ports/git.ts';
+import type { GuardedHttp } from './ports/http.ts';
+import type { JobQueue } from './ports/jobs.ts';
+import type { Log } from './ports/log.ts';
+import type { Metrics } from './ports/metrics.ts';
+import type { ContentIndex } from './studio/content-index.ts';
+
+/** Settings that use-cases themselves depend on. */
+export interface Settings {
+  /** Base of links, without a trailing slash. */
+  public_url: string;
+  /** Host part of the public URL: the domain of generated author addresses. */
+  public_host: string;
+}
+
+/** Everything an operation may reach, behind ports; made once by the composition root. */
+export interface Services {
+  orm: MikroORM;
+  git: GitStore;
+  content: ContentIndex;
+  http: GuardedHttp;
+  secrets: Secrets;
+  jobs: JobQueue;
+  clock: Clock;
+  grants: GrantCache;
+  metrics: Metrics;
+  log: Log;
+  settings: Settings;
+}

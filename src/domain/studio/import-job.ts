@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import type { JobKind } from '../ports/jobs.ts';
+import type { ImportState } from '../projects/project.entity.ts';
+
+/** Fetching an upstream into a project's empty repository, in the background. */
+export const importJob = {
+  name: 'repository-import',
+  payload: z.object({ project_id: z.int(), url: z.string() }),
+  retries: 2,
+  expireSeconds: 20 * 60,
+} satisfies JobKind;
+
+/** The state of an import that has been asked for and not begun. */
+export function queuedImport(url: string): ImportState {
+  return {
+    state: 'queued',
+    url,
+    phase: null,
+    received_objects: 0,
+    total_objects: 0,
+    message: null,
+    started_at: null,
+    finished_at: null,
+  };
+}

@@ -1,0 +1,183 @@
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
+import { DomainError } from '../domain/errors.ts';
+import { authenticateHeader } from '../domain/identity/authenticate.ts';
+import { type Call, NotModified } from '../domain/operation.ts';
+import type { Page } from '../domain/paging.ts';
+import { run } from '../domain/run.ts';
+import type { Services } from '../domain/services.ts';
+import { asDomainError, errorBody, errorHeaders, statusOf } from './errors.ts';
+import { ignoredFields } from './ignored-fields.ts';
+import { linkHeader } from './link-header.ts';
+import { coerce, parseQuery, twice } from './query.ts';
+import { defaultBodyLimit, mebibyte, type Row } from './table.ts';
+
+const idempotentBodyLimit = mebibyte;
+
+/** Joins what the path, query and body say; a name given twice must say the same. */
+function merge(...parts: Record<string, unknown>[]): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const part of parts) {
+    for (const [name, value] of Object.entries(part)) {
+      if (Object.hasOwn(input, name) && JSON.stringify(input[name]) !== JSON.stringify(value)) throw twice(name);
+      input[name] = value;
+    }
+  }
+  return input;
+}
+
+function bodyOf(request: Request): Record<string, unknown> {
+  const { body } = request;
+  if (body === undefined) return {};
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    throw new DomainError('invalid_request', 'body: must be a JSON object');
+  }
+  return body;
+}
+
+const hasBody = (request: Request) =>
+  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+
+/** A body is JSON or refused: guessing at another type would read it wrongly. */
+const onlyJson: RequestHandler = (request, _response, next) => {
+  if (hasBody(request) && !request.is(['application/json', 'application/*+json'])) {
+    throw new DomainError('unsupported_media', 'body: must be JSON, with Content-Type: application/json');
+  }
+  next();
+};
+
+function inputOf(row: Row, request: Request): Record<string, unknown> {
+  const path = Object.fromEntries(
+    Object.entries(request.params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : value]),
+  );
+  const search = new URL(request.originalUrl, 'http://localhost').searchParams;
+  return merge(path, coerce(row.operation.input, parseQuery(search)), bodyOf(request));
+}
+
+function conditionsOf(row: Row, request: Request): Call['conditions'] {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+  const key = request.headers['idempotency-key'];
+  const small = Number(request.headers['content-length'] ?? 0) <= idempotentBodyLimit;
+  return {
+    ...(ifMatch !== undefined && { if_match: ifMatch }),
+    ...(ifNoneMatch !== undefined && { if_none_match: ifNoneMatch }),
+    ...(row.method === 'post' && !row.operation.fresh && small && typeof key === 'string' && { idempotency_key: key }),
+  };
+}
+
+/** An aborted request stops the work behind it; an answered one does not. */
+function signalOf(response: Response): AbortSignal {
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
+
+/** Set on every response by the composition root, before any protocol sees the request. */
+const requestIdOf = (response: Response) => String(response.getHeader('X-Request-Id'));
+
+const isPage = (output: unknown): output is Page<unknown> =>
+  output !== null && typeof output === 'object' && 'cursors' in output && 'items' in output;
+
+function statusFor(row: Row, output: unknown): number {
+  for (const [flag, status] of Object.entries(row.also ?? {})) {
+    if ((output as Record<string, unknown> | null)?.[flag] === true) return status;
+  }
+  return row.status;
+}
+
+function answer(row: Row, request: Request, response: Response, call: Call, output: unknown): void {
+  if (call.facts.etag) response.set('ETag', call.facts.etag);
+  if (call.facts.replayed) response.set('Idempotency-Replayed', 'true');
+  const commit = (output as { commit?: { sha?: string } } | null)?.commit;
+  if (commit?.sha) response.set('X-Commit-Sha', commit.sha);
+  const status = statusFor(row, output);
+  response.status(status);
+  if (status === 201 && row.location)
+    response.set('Location', new URL(request.originalUrl, 'http://localhost').pathname + row.location(output as never));
+  if (status === 204) return void response.end();
+  const raw = row.raw?.(output as never, request.query as Record<string, unknown>);
+  if (raw) return void response.set(raw.headers).type(raw.type).send(raw.content);
+  if (!isPage(output)) return void response.json(output);
+  response.set('X-Total-Count', String(output.total_count));
+  response.set('Link', linkHeader(request.originalUrl, output));
+  response.json(output.items);
+}
+
+function handlerFor(row: Row, services: Services): RequestHandler {
+  return async (request, response) => {
+    const actor = await authenticateHeader(services, request.headers.authorization);
+    const input = inputOf(row, request);
+    const call: Call = {
+      services,
+      actor,
+      conditions: conditionsOf(row, request),
+      signal: signalOf(response),
+      request_id: requestIdOf(response),
+      address: request.ip ?? null,
+      facts: {},
+    };
+    const { organization: _o, project: _p, ...named } = input;
+    const ignored = ignoredFields(row.operation.input, named);
+    if (ignored) response.set('X-Ignored-Fields', ignored);
+    response.set({ 'Cache-Control': 'private, no-cache', Vary: 'Authorization, Cookie' });
+    try {
+      answer(row, request, response, call, await run(row.operation, call, input));
+    } catch (error) {
+      if (!(error instanceof NotModified)) throw error;
+      response
+        .set('ETag', call.facts.etag ?? '')
+        .status(304)
+        .end();
+    }
+  };
+}
+
+/** The last handler: every refusal in one shape, every fault of ours with a fixed text and its cause in the log. */
+export function errorHandler(services: Services): ErrorRequestHandler {
+  return (error, _request, response, _next) => {
+    const known = asDomainError(error);
+    const id = requestIdOf(response);
+    if (!known) services.log.error({ err: error, request_id: id }, 'request failed');
+    else if (known.cause !== undefined)
+      services.log.warn({ err: known.cause, request_id: id, code: known.code }, known.message);
+    if (response.headersSent) return void response.destroy();
+    const shown = known ?? new DomainError('internal', 'Something went wrong');
+    response.status(statusOf[shown.code]).set(errorHeaders(shown.code)).json(errorBody(shown, id));
+  };
+}
+
+/** Serves a table of rows; a known path with another method is 405 with `Allow`. */
+export function createRouter(rows: readonly Row[], services: Services): Router {
+  const router = express.Router({ strict: true, caseSensitive: true });
+  const methods = new Map<string, Set<string>>();
+  for (const row of rows) {
+    const parse = express.json({
+      limit: row.bodyLimit ?? defaultBodyLimit,
+      strict: false,
+      type: ['application/json', 'application/*+json'],
+    });
+    router[row.method](row.path, onlyJson, parse, handlerFor(row, services));
+    const known = methods.get(row.path) ?? new Set();
+    known.add(row.method.toUpperCase());
+    if (row.method === 'get') known.add('HEAD');
+    methods.set(row.path, known);
+  }
+  for (const [path, known] of methods) {
+    router.all(path, (_request, response) => {
+      response.set('Allow', [...known].sort().join(', '));
+      throw new DomainError('method_not_allowed', `This path knows ${[...known].sort().join(', ')}`);
+    });
+  }
+  router.use((request) => {
+    throw new DomainError('not_found', `Nothing is at ${request.path.slice(0, 200)}`);
+  });
+  router.use(errorHandler(services));
+  return router;
+}

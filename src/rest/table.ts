@@ -1,0 +1,48 @@
+import type { AnyOperation } from '../domain/operation.ts';
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** One URL of the REST interface. Paths are Express 5 patterns; `*name` takes the rest of the URL. */
+export interface Row {
+  method: Method;
+  path: string;
+  operation: AnyOperation;
+  status: number;
+  /** Another status, when the named boolean of the output is true: `{unchanged: 200}`. */
+  also?: Record<string, number>;
+  /** Path of the thing that was made, below the request's own path: its last segments. */
+  location?: (output: never) => string;
+  /** Largest JSON body, bytes. */
+  bodyLimit?: number;
+  /** Serves the row itself when the request asks for something else than JSON; false means JSON after all. */
+  raw?: (
+    output: never,
+    query: Record<string, unknown>,
+  ) => { type: string; content: Buffer; headers: Record<string, string> } | null;
+}
+
+type Options = Omit<Row, 'method' | 'path' | 'operation' | 'status'>;
+
+const rowOf =
+  (method: Method) =>
+  (path: string, operation: AnyOperation, status: number, options: Options = {}): Row => ({
+    method,
+    path,
+    operation,
+    status,
+    ...options,
+  });
+
+export const get = rowOf('get');
+export const post = rowOf('post');
+export const put = rowOf('put');
+export const patch = rowOf('patch');
+export const del = rowOf('delete');
+
+export const mebibyte = 1024 * 1024;
+export const defaultBodyLimit = 10 * mebibyte;
+
+/** Names of the parameters in a path, greedy ones included. */
+export function pathParameters(path: string): string[] {
+  return [...path.matchAll(/[:*]([a-z_]+)/g)].map((match) => match[1] ?? '');
+}

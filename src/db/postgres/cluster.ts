@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { userName } from './address.ts';
+import { type PostgresBinaries, useYourOwn } from './binaries.ts';
+import type { Log } from './log.ts';
+import { giveTo, type RunAs } from './run-as.ts';
+import { programEnvironment } from './settings.ts';
+
+const run = promisify(execFile);
+
+interface ClusterOptions {
+  /** `<dataDir>/postgres` */
+  postgresDir: string;
+  binaries: PostgresBinaries;
+  runAs: RunAs;
+  log: Log;
+  durable: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * Makes the cluster unless it is there, and answers the password of its superuser.
+ *
+ * initdb works in a directory of another name, renamed when it is complete: an interrupted one leaves nothing that looks
+ * like a cluster, and the next start begins anew.
+ */
+export async function ensureCluster(options: ClusterOptions): Promise<string> {
+  const { postgresDir, binaries } = options;
+  const cluster = join(postgresDir, 'data');
+  const passwordFile = join(postgresDir, 'password');
+  const version = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(() => null);
+  const complete = version !== null && (await exists(join(cluster, 'global', 'pg_control')));
+  if (!complete) return createCluster(options, cluster, passwordFile);
+  if (version.trim() !== binaries.major) {
+    throw new Error(
+      `${cluster} belongs to PostgreSQL ${version.trim()}, the embedded server is PostgreSQL ${binaries.major}. ` +
+        `Dump it with the Portico that made it and restore the dump. ${useYourOwn}`,
+    );
+  }
+  return readFile(passwordFile, 'utf8').catch((cause) => {
+    throw new Error(`The password of the embedded PostgreSQL, ${passwordFile}, cannot be read.`, { cause });
+  });
+}
+
+async function createCluster(options: ClusterOptions, cluster: string, passwordFile: string): Promise<string> {
+  const { postgresDir, log, runAs } = options;
+  const draft = join(postgresDir, 'data.new');
+  await rm(draft, { recursive: true, force: true });
+  if (await exists(cluster)) {
+    // Not our own half-made one, which has the other name; so nothing in it is deleted.
+    const aside = `${cluster}.incomplete-${Date.now()}`;
+    await rename(cluster, aside);
+    log.warn({ aside }, 'an incomplete PostgreSQL data directory was put aside; making a new one');
+  }
+  const password = randomBytes(24).toString('base64url');
+  await rm(passwordFile, { force: true });
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  await giveTo(runAs, passwordFile);
+  await initdb(options, draft, passwordFile);
+  await rename(draft, cluster);
+  const directory = await open(postgresDir, 'r');
+  await directory.sync().finally(() => directory.close());
+  return password;
+}
+
+async function initdb({ binaries, runAs, durable, signal }: ClusterOptions, draft: string, passwordFile: string) {
+  const common = [
+    ...['-D', draft, '-U', userName, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'],
+    ...['--data-checksums', '--no-instructions', ...(durable ? [] : ['--no-sync'])],
+    '--locale-provider=builtin',
+  ];
+  const attempt = async (...locale: string[]) => {
+    const [program = '', ...args] = [...runAs.prefix, binaries.initdb, ...common, ...locale];
+    await run(program, args, { cwd: '/', env: programEnvironment(), signal, ...runAs.owner });
+  };
+  try {
+    await attempt('--locale=C.UTF-8');
+  } catch (error) {
+    signal.throwIfAborted();
+    await rm(draft, { recursive: true, force: true });
+    // Where the system's libc has no C.UTF-8: the database's own collation and character types are the same.
+    await attempt('--locale=C', '--builtin-locale=C.UTF-8').catch((cause: Error & { stderr?: string }) => {
+      const reason = cause.stderr?.trim() || cause.message;
+      throw new Error(`initdb failed: ${reason} ${useYourOwn}`, { cause: error });
+    });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

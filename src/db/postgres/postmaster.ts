@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitUntilReady } from './connect.ts';
+import { lastLines, openServerLog } from './log.ts';
+import { processIdentity, signalProcess, waitUntilGone } from './processes.ts';
+import type { RunAs } from './run-as.ts';
+import { type PostgresSettings, programEnvironment } from './settings.ts';
+
+/** A running PostgreSQL server, our child or one adopted. */
+export interface Postmaster {
+  pid: number;
+  /** Resolves when it is gone, with how it ended. */
+  gone: Promise<string>;
+}
+
+export interface LaunchPlan {
+  binary: string;
+  runAs: RunAs;
+  clusterDir: string;
+  socketDirectory: string;
+  logFile: string;
+  settings: PostgresSettings;
+  url: string;
+}
+
+/**
+ * Starts the server and resolves when it accepts connections.
+ * @throws Error with the end of its log when it does not come up; the abort reason when aborted, with the server stopped.
+ */
+export async function launchPostmaster(plan: LaunchPlan, signal: AbortSignal): Promise<Postmaster> {
+  const child = await spawnServer(plan);
+  let reason: string | null = null;
+  const gone = once(child, 'exit').then(
+    ([code, killedBy]) => (reason = killedBy ? `killed by ${killedBy}` : `exit status ${code}`),
+    // 'error' instead of 'exit': the program could not be started.
+    (error: Error) => (reason = error.message),
+  );
+  const pid = child.pid;
+  if (pid === undefined) throw new Error(`PostgreSQL could not be started: ${await gone}`);
+  try {
+    await waitUntilReady(plan.url, () => reason === null, signal);
+  } catch (error) {
+    await stopPostmaster(pid);
+    throw error;
+  }
+  if (reason !== null) {
+    throw new Error(
+      `PostgreSQL did not start (${reason}). The end of its log ${plan.logFile}:\n${await lastLines(plan.logFile)}`,
+    );
+  }
+  return { pid, gone };
+}
+
+async function spawnServer({ binary, runAs, clusterDir, socketDirectory, logFile, settings }: LaunchPlan) {
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const [program = '', ...args] = [
+    ...runAs.prefix,
+    ...[binary, '-D', clusterDir, '-k', socketDirectory, '-p', '5432'],
+    ...options,
+  ];
+  const log = await openServerLog(logFile);
+  try {
+    return spawn(program, args, {
+      cwd: '/',
+      env: programEnvironment(),
+      stdio: ['ignore', log.fd, log.fd],
+      // In a session of its own: Ctrl-C in the terminal must not stop the database before the server has drained.
+      detached: true,
+      ...runAs.owner,
+    });
+  } finally {
+    await log.close();
+  }
+}
+
+/** Takes a running postmaster that is not our child; its end is noticed within half a second. */
+export async function adoptPostmaster(pid: number): Promise<Postmaster> {
+  const identity = await processIdentity(pid);
+  const watch = async () => {
+    while (identity !== null && (await processIdentity(pid)) === identity) {
+      // Not referenced: to watch is no reason for this process to live on.
+      await sleep(500, undefined, { ref: false });
+    }
+    return 'it was adopted, so its exit status is not known';
+  };
+  return { pid, gone: watch() };
+}
+
+/**
+ * Stops a server as `pg_ctl stop -m fast` does: SIGINT disconnects all clients and writes a checkpoint. When that has not
+ * ended it after `patience` milliseconds, SIGQUIT does, at the price of a recovery at the next start.
+ */
+export async function stopPostmaster(pid: number, patience = 20_000): Promise<void> {
+  const identity = await processIdentity(pid);
+  if (identity === null) return;
+  for (const [signal, milliseconds] of [
+    ['SIGINT', patience],
+    ['SIGQUIT', 5_000],
+    ['SIGKILL', 5_000],
+  ] as const) {
+    signalProcess(pid, signal);
+    if (await waitUntilGone(pid, identity, milliseconds)) return;
+  }
+  throw new Error(`PostgreSQL (process ${pid}) could not be stopped.`);
+}

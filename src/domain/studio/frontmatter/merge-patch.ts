@@ -1,0 +1,84 @@
+import { fieldError } from '../../errors.ts';
+import type { Frontmatter } from './types.ts';
+import { isRecord, parsePointer, setOwn } from './values.ts';
+
+/**
+ * The frontmatter a save wants: `patch` laid over `current` (RFC 7396: objects merge, lists replace, null removes), then the
+ * members that `unset` names (RFC 6901) removed. A member that is not there is no fault; list positions count before removal.
+ *
+ * @throws DomainError `validation_failed` naming `unset.<n>` when it is no pointer, names the whole, or is no position of its list.
+ */
+export function applyMergePatch(current: Frontmatter, patch: Frontmatter, unset: readonly string[] = []): Frontmatter {
+  const merged = mergeObject(current, patch);
+  if (unset.length === 0) return merged;
+  const removals: Removal = { self: false, members: new Map() };
+  unset.forEach((pointer, at) => {
+    const names = parsePointer(pointer);
+    if (names === undefined) throw fieldError('validation_failed', `unset.${at}`, `${pointer} is not a JSON Pointer`);
+    if (names.length === 0) throw fieldError('validation_failed', `unset.${at}`, 'names the whole frontmatter');
+    checkPositions(merged, names, at, pointer);
+    mark(removals, names);
+  });
+  return remove(merged, removals) as Frontmatter;
+}
+
+function mergeObject(target: unknown, patch: Frontmatter): Frontmatter {
+  const result: Frontmatter = {};
+  if (isRecord(target)) for (const [key, value] of Object.entries(target)) setOwn(result, key, value);
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else
+      setOwn(result, key, isRecord(value) ? mergeObject(Object.hasOwn(result, key) ? result[key] : {}, value) : value);
+  }
+  return result;
+}
+
+/** What to remove, as a tree of names. */
+interface Removal {
+  self: boolean;
+  members: Map<string, Removal>;
+}
+
+function mark(root: Removal, names: string[]): void {
+  let node = root;
+  for (const name of names) {
+    const next = node.members.get(name) ?? { self: false, members: new Map() };
+    node.members.set(name, next);
+    node = next;
+  }
+  node.self = true;
+}
+
+function checkPositions(value: unknown, names: string[], at: number, pointer: string): void {
+  let here = value;
+  for (const name of names) {
+    if (Array.isArray(here)) {
+      if (!/^(?:0|[1-9]\d*)$/.test(name)) {
+        throw fieldError('validation_failed', `unset.${at}`, `${pointer}: ${name} is not a position of a list`);
+      }
+      here = here[Number(name)];
+    } else if (isRecord(here)) {
+      here = Object.hasOwn(here, name) ? here[name] : undefined;
+    } else {
+      return;
+    }
+  }
+}
+
+function remove(value: unknown, removal: Removal): unknown {
+  if (Array.isArray(value)) {
+    return value.flatMap((item, at) => {
+      const member = removal.members.get(String(at));
+      if (member === undefined) return [item];
+      return member.self ? [] : [remove(item, member)];
+    });
+  }
+  if (!isRecord(value)) return value;
+  const result: Frontmatter = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const member = removal.members.get(key);
+    if (member === undefined) setOwn(result, key, inner);
+    else if (!member.self) setOwn(result, key, remove(inner, member));
+  }
+  return result;
+}

@@ -1,0 +1,84 @@
+import { isUtf8 } from 'node:buffer';
+import { readJson } from './json/read-json.ts';
+import { eolOf, type Split, splitFile } from './split.ts';
+import { readToml } from './toml/read-toml.ts';
+import { limits, type ParsedFile, type Reading } from './types.ts';
+import { readYaml } from './yaml/read-yaml.ts';
+
+/** A file read together with the parts it was cut into; `split` is undefined when the bytes are not UTF-8. */
+export interface OpenedFile {
+  parsed: ParsedFile;
+  split?: Split;
+}
+
+/**
+ * Reads one content file (`.md`, `.mdx`, `.markdown`, `.mdoc` …) or data file (`.yml`, `.yaml`, `.json`, `.toml`).
+ *
+ * @param path decides content or data by its extension; a bare extension (`md`) does as well.
+ * @returns never throws for a bad file: `error` says what is wrong and where, and `frontmatter` is null.
+ */
+export function parseFile(bytes: Uint8Array, path: string): ParsedFile {
+  return openFile(bytes, path).parsed;
+}
+
+export function openFile(bytes: Uint8Array, path: string): OpenedFile {
+  if (!isUtf8(bytes)) return { parsed: notUtf8(bytes) };
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const split = splitFile(text, path);
+  return { parsed: parseSplit(split, text), split };
+}
+
+function parseSplit(split: Split, text: string): ParsedFile {
+  const shape = {
+    kind: split.kind,
+    format: split.format,
+    body: split.body,
+    eol: eolOf(text),
+    bom: split.bom !== '',
+    gap: split.gap !== '',
+  };
+  const reading = readSource(split);
+  if (reading.ok) return { ...shape, frontmatter: reading.value, lossy: reading.lossy };
+  const { line, column } = position(text, split.bom.length + split.open.length + reading.offset);
+  return {
+    ...shape,
+    frontmatter: null,
+    lossy: [],
+    error: { code: 'frontmatter_invalid', message: reading.message, line, column },
+  };
+}
+
+function readSource({ format, source }: Split): Reading {
+  if (format === 'none') return { ok: true, value: {}, lossy: [] };
+  if (source.length * 3 > limits.frontmatterBytes && Buffer.byteLength(source) > limits.frontmatterBytes) {
+    return { ok: false, message: `larger than ${limits.frontmatterBytes / 1024} KiB`, offset: 0 };
+  }
+  if (format === 'yaml') return readYaml(source);
+  return format === 'toml' ? readToml(source) : readJson(source);
+}
+
+function notUtf8(bytes: Uint8Array): ParsedFile {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const { line, column } = position(text, Math.max(text.indexOf('\ufffd'), 0));
+  return {
+    kind: 'content',
+    format: 'none',
+    frontmatter: null,
+    body: '',
+    eol: 'lf',
+    bom: false,
+    gap: false,
+    lossy: [],
+    error: { code: 'frontmatter_invalid', message: 'the file is not UTF-8 text', line, column },
+  };
+}
+
+function position(text: string, offset: number): { line: number; column: number } {
+  let line = 1;
+  let start = text.startsWith('\ufeff') ? 1 : 0;
+  for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line++;
+    start = at + 1;
+  }
+  return { line, column: Math.max(offset - start, 0) + 1 };
+}

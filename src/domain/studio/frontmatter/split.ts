@@ -1,0 +1,98 @@
+import { extname } from 'node:path';
+import { scanJsonObject } from './json/scan.ts';
+import type { Eol, FileKind, FrontmatterFormat } from './types.ts';
+
+/** The parts of a file; joined in this order they are the file again. */
+export interface Split {
+  kind: FileKind;
+  format: FrontmatterFormat;
+  bom: string;
+  /** The opening delimiter's line with its line end, or empty. */
+  open: string;
+  /** Source text of the frontmatter. */
+  source: string;
+  /** The closing delimiter's line with its line end, when it has one. */
+  close: string;
+  gap: string;
+  body: string;
+}
+
+const dataFormats: Record<string, FrontmatterFormat> = {
+  '.yml': 'yaml',
+  '.yaml': 'yaml',
+  '.json': 'json',
+  '.toml': 'toml',
+};
+
+/** The format of a data file, from its path or its bare extension; undefined for a content file. */
+export function dataFormat(path: string): FrontmatterFormat | undefined {
+  const extension = extname(path) || `.${path.replace(/^.*[./]/, '')}`;
+  return dataFormats[extension.toLowerCase()];
+}
+
+const openings: [RegExp, RegExp, FrontmatterFormat][] = [
+  [/^---[ \t]*\r?\n/, /^(?:---|\.\.\.)[ \t]*(?:\r?\n|(?![\s\S]))/m, 'yaml'],
+  [/^\+\+\+[ \t]*\r?\n/, /^\+\+\+[ \t]*(?:\r?\n|(?![\s\S]))/m, 'toml'],
+  [/^;;;[ \t]*\r?\n/, /^;;;[ \t]*(?:\r?\n|(?![\s\S]))/m, 'json'],
+];
+
+/** Cuts a file into its parts. A block counts only from the first byte (after a BOM) and only when it is closed. */
+export function splitFile(text: string, path: string): Split {
+  const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
+  const rest = text.slice(bom.length);
+  const data = dataFormat(path);
+  if (data !== undefined) return parts('data', data, bom, '', rest, '', '');
+  for (const [opening, closing, format] of openings) {
+    const open = opening.exec(rest)?.[0];
+    if (open === undefined) continue;
+    const inner = rest.slice(open.length);
+    const close = closing.exec(inner);
+    if (close === null) break;
+    const after = inner.slice(close.index + close[0].length);
+    return parts('content', format, bom, open, inner.slice(0, close.index), close[0], after);
+  }
+  return splitBareJson(rest, bom) ?? parts('content', 'none', bom, '', '', '', rest);
+}
+
+/** `{` at byte 0 is JSON only when a name or `}` follows: a `{…}` expression may begin an MDX file. */
+function splitBareJson(rest: string, bom: string): Split | undefined {
+  if (!/^\{\s*(?:"(?:[^"\\\n]|\\.)*"\s*:|\})/.test(rest)) return undefined;
+  const end = scanJsonObject(rest) ?? rest.length;
+  const close = /^[ \t]*(?:\r?\n|(?![\s\S]))/.exec(rest.slice(end))?.[0];
+  if (close === undefined) return undefined;
+  return parts('content', 'json', bom, '', rest.slice(0, end), close, rest.slice(end + close.length));
+}
+
+function parts(
+  kind: FileKind,
+  format: FrontmatterFormat,
+  bom: string,
+  open: string,
+  source: string,
+  close: string,
+  after: string,
+): Split {
+  const gap = format === 'none' || kind === 'data' ? '' : (/^\r?\n/.exec(after)?.[0] ?? '');
+  return { kind, format, bom, open, source, close, gap, body: after.slice(gap.length) };
+}
+
+export function joinSplit(split: Split): string {
+  return split.bom + split.open + split.source + split.close + split.gap + split.body;
+}
+
+/** The line ends of a whole file. */
+export function eolOf(text: string): Eol {
+  let crlf = 0;
+  for (let at = text.indexOf('\r\n'); at >= 0; at = text.indexOf('\r\n', at + 2)) crlf++;
+  if (crlf === 0) return 'lf';
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
+    if (text[at - 1] !== '\r') return 'mixed';
+  }
+  return 'crlf';
+}
+
+/** The line end to write where the text itself does not decide: that of its first line. */
+export function lineEnd(text: string): '\n' | '\r\n' {
+  const at = text.indexOf('\n');
+  return at > 0 && text[at - 1] === '\r' ? '\r\n' : '\n';
+}

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+
+/** 32 bytes in base64url without padding. */
+const material = z.string().regex(/^[\w-]{43}$/);
+
+const keyringSchema = z
+  .strictObject({
+    version: z.literal(1),
+    active: z.string(),
+    keys: z.array(
+      z.strictObject({
+        // The length byte of a wrapped key (keyring-blob.ts) allows 255.
+        id: z.string().regex(/^[\w-]{1,64}$/),
+        created_at: z.iso.datetime(),
+        state: z.enum(['active', 'inactive', 'disabled']),
+        material,
+      }),
+    ),
+  })
+  .refine(
+    ({ active, keys }) =>
+      keys
+        .filter((key) => key.state === 'active')
+        .map((key) => key.id)
+        .join() === active,
+    {
+      error: 'exactly the key named by "active" must have the state active',
+    },
+  )
+  .refine(({ keys }) => new Set(keys.map((key) => key.id)).size === keys.length, {
+    error: 'two keys have the same id',
+  });
+
+export type Keyring = z.infer<typeof keyringSchema>;
+export type KeyringKey = Keyring['keys'][number];
+
+/** A keyring we made ourselves, or one handed in by an orchestrator (systemd credential, mounted secret), which we never write. */
+export type KeyringOwner = 'ours' | 'operator';
+
+/** A fresh 256-bit key. */
+export function newKey(now: Date): KeyringKey {
+  return {
+    id: `kek-${randomBytes(8).toString('hex')}`,
+    created_at: now.toISOString(),
+    state: 'active',
+    material: randomBytes(32).toString('base64url'),
+  };
+}
+
+/**
+ * Reads and checks the keyring; null when there is no file.
+ * @throws Error that tells what to do: readable by others, not owned by us, not a keyring.
+ */
+export async function readKeyring(path: string, owner: KeyringOwner): Promise<Keyring | null> {
+  if (owner === 'ours') await checkDirectory(dirname(path));
+  // Our own file is never a link; an orchestrator's often is.
+  const flags = constants.O_RDONLY | (owner === 'ours' ? constants.O_NOFOLLOW : 0);
+  let file: FileHandle;
+  try {
+    file = await open(path, flags);
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return null;
+    throw new Error(`the keyring ${path} cannot be opened`, { cause: error });
+  }
+  try {
+    checkFile(path, await file.stat(), owner);
+    return parseKeyring(path, await file.readFile('utf8'));
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Writes the first keyring. Of several processes that start at once exactly one wins: the file is made complete and synced under
+ * another name, and `link` then gives it its own, which fails when somebody else was faster.
+ * @returns whether ours is the one.
+ */
+export async function createKeyring(path: string, keyring: Keyring): Promise<boolean> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await checkDirectory(dirname(path));
+  const draft = await writeDraft(path, keyring);
+  try {
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await unlink(draft);
+    await syncDirectory(dirname(path));
+  }
+}
+
+/** Replaces the keyring as one step; whoever reads meanwhile sees the old one or the new one. */
+export async function replaceKeyring(path: string, keyring: Keyring): Promise<void> {
+  await rename(await writeDraft(path, keyring), path);
+  await syncDirectory(dirname(path));
+}
+
+async function writeDraft(path: string, keyring: Keyring): Promise<string> {
+  const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
+  const file = await open(draft, 'wx', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(keyring, null, 2)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return draft;
+}
+
+/** A new name is durable only when its directory is. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  await directory.sync().finally(() => directory.close());
+}
+
+function parseKeyring(path: string, text: string): Keyring {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text, which is key material.
+    throw new Error(`the keyring ${path} is not valid JSON: restore it from its backup`);
+  }
+  const parsed = keyringSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path: at, message }) => `${at.join('.') || 'file'}: ${message}`);
+  throw new Error(`the keyring ${path} is not usable (${problems.join('; ')})`);
+}
+
+async function checkDirectory(path: string): Promise<void> {
+  const stats = await stat(path).catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return null;
+    throw error;
+  });
+  if (stats === null) return;
+  const mode = octal(stats);
+  if ((stats.mode & 0o077) !== 0)
+    throw new Error(`the key directory ${path} has mode ${mode}; it must be 0700: chmod 700 ${path}`);
+  checkOwner(`the key directory ${path}`, stats, false);
+}
+
+function checkFile(path: string, stats: Stats, owner: KeyringOwner): void {
+  if (!stats.isFile()) throw new Error(`the keyring ${path} is not a file`);
+  // systemd hands credentials to a service as root's, readable through the group bits of an access list.
+  const forbidden = owner === 'ours' ? 0o077 : 0o027;
+  if ((stats.mode & forbidden) !== 0) {
+    throw new Error(`the keyring ${path} has mode ${octal(stats)}; it must be 0600: chmod 600 ${path}`);
+  }
+  checkOwner(`the keyring ${path}`, stats, owner === 'operator');
+}
+
+function checkOwner(what: string, stats: Stats, rootToo: boolean): void {
+  const us = process.geteuid?.();
+  if (us === undefined || stats.uid === us || (rootToo && stats.uid === 0)) return;
+  throw new Error(`${what} belongs to user ${stats.uid}, the service runs as ${us}; it must belong to the service`);
+}
+
+const octal = (stats: Stats): string => `0${(stats.mode & 0o777).toString(8).padStart(3, '0')}`;
+
+export const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;

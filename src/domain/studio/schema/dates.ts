@@ -19,3 +19,9 @@ export function dateKind(text: string): 'date' | 'datetime' | null {
   const [, hours, minutes, seconds = '0'] = time;
   return Number(hours) < 24 && Number(minutes) < 60 && Number(seconds) < 61 ? 'datetime' : null;
 }
+
+/** ECMAScript patterns of the same shapes, without the calendar, for JSON Schema. */
+const day = '\\d{4}-\\d{1,2}-\\d{1,2}';
+const time = '(?:[Tt]|[ \\t]+)\\d{1,2}:\\d{2}(?::\\d{2}(?:[.,]\\d+)?)?[ \\t]*(?:[Zz]|[+-]\\d{1,2}(?::?\\d{2})?)?';
+export const datePattern = `^${day}(?:${time})?$`;
+export const datetimePattern = `^${day}${time}$`;

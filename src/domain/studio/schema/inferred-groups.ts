@@ -23,6 +23,9 @@ export interface Group {
 const contentDirectories = ['src/content', 'content', 'contents', '_content'];
 const wrappers = new Set([...contentDirectories, 'src', 'src/data', 'source', 'site', 'website', 'data']);
 
+/** Whether a directory (relative to the site) holds collections instead of being one. */
+export const isWrapper = (directory: string) => directory === '' || wrappers.has(directory);
+
 function place(path: string, layout: SiteLayout): { directory: string; shallow: boolean; content: boolean } {
   const inside = layout.root === '' || path.startsWith(`${layout.root}/`);
   const root = inside ? layout.root : '';

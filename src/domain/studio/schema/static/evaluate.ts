@@ -1,0 +1,264 @@
+import { access, callKnown, operate } from './known.ts';
+import type { ModuleGraph } from './module-graph.ts';
+import { bindings, exportsOf } from './module-scope.ts';
+import type { CallNode, Expression, FunctionNode, ObjectNode } from './syntax.ts';
+import { type Place, type Scope, scalar, unknown, type Value } from './values.ts';
+
+const MAX_STEPS = 200_000;
+const MAX_DEPTH = 300;
+const MAX_TEXT = 64 * 1024;
+
+/**
+ * Folds the code of a module graph to values without running it: no statement is executed, no property of a real object is
+ * touched. Work, depth and sizes are bounded; whatever exceeds them, or is not understood, becomes `unknown`.
+ */
+export class Evaluator {
+  private steps = MAX_STEPS;
+  private depth = 0;
+  private readonly scopes = new Map<string, Scope>();
+  private readonly exported = new Map<string, (name: string) => Value | null>();
+  private readonly graph: ModuleGraph;
+
+  constructor(graph: ModuleGraph) {
+    this.graph = graph;
+  }
+
+  /** An export of a module (`default` included); null when the module has none of that name. */
+  export(path: string, name: string): Value | null {
+    const module = this.graph.get(path);
+    if (!module) return unknown('the imported file was not read', { path, line: 1 });
+    if (module.data) return name === 'default' ? module.data : access(module.data, name, { path, line: 1 });
+    let lookup = this.exported.get(path);
+    if (!lookup) {
+      lookup = exportsOf(module, this);
+      this.exported.set(path, lookup);
+    }
+    return lookup(name);
+  }
+
+  scope(path: string): Scope {
+    let scope = this.scopes.get(path);
+    if (!scope) {
+      const module = this.graph.get(path);
+      scope = module ? bindings(module, this) : () => null;
+      this.scopes.set(path, scope);
+    }
+    return scope;
+  }
+
+  /** What an expression comes to in a scope. */
+  evaluate(node: Expression, scope: Scope, path: string): Value {
+    const place = { path, line: node.loc?.start.line ?? 1 };
+    if (--this.steps < 0) return unknown('the code is too large to follow', place);
+    if (this.depth >= MAX_DEPTH) return unknown('the code is nested too deeply', place);
+    this.depth++;
+    try {
+      return this.expression(node, scope, place);
+    } finally {
+      this.depth--;
+    }
+  }
+
+  private expression(node: Expression, scope: Scope, place: Place): Value {
+    const evaluate = (inner: Expression) => this.evaluate(inner, scope, place.path);
+    switch (node.type) {
+      case 'StringLiteral':
+      case 'NumericLiteral':
+      case 'BooleanLiteral':
+        return scalar(node.value);
+      case 'NullLiteral':
+        return scalar(null);
+      case 'RegExpLiteral':
+        return { kind: 'pattern', source: node.pattern, flags: node.flags };
+      case 'TemplateLiteral':
+        return this.template(
+          node.quasis.map((quasi) => quasi.value.cooked ?? ''),
+          node.expressions.map((part) => evaluate(part as Expression)),
+          place,
+        );
+      case 'Identifier':
+        return scope(node.name) ?? unknown(`"${node.name}" is not known`, place);
+      case 'ParenthesizedExpression':
+      case 'TSAsExpression':
+      case 'TSSatisfiesExpression':
+      case 'TSNonNullExpression':
+      case 'TSTypeAssertion':
+      case 'TSInstantiationExpression':
+        return evaluate(node.expression);
+      case 'ArrayExpression':
+        return this.list(node.elements, scope, place);
+      case 'ObjectExpression':
+        return this.record(node, scope, place);
+      case 'ArrowFunctionExpression':
+      case 'FunctionExpression':
+        return { kind: 'closure', node, scope, place };
+      case 'MemberExpression':
+      case 'OptionalMemberExpression': {
+        if (node.object.type === 'Super' || node.property.type === 'PrivateName')
+          return unknown('not understood', place);
+        const key = node.computed
+          ? evaluate(node.property)
+          : scalar('name' in node.property ? String(node.property.name) : undefined);
+        const object = evaluate(node.object);
+        if (key.kind !== 'scalar' || key.value === undefined) return unknown('a computed key is not known', place);
+        return access(object, String(key.value), place);
+      }
+      case 'CallExpression':
+      case 'OptionalCallExpression':
+        return this.call(node, scope, place);
+      case 'ConditionalExpression': {
+        const test = evaluate(node.test);
+        if (test.kind !== 'scalar') return unknown('a condition is not known', place);
+        return evaluate(test.value ? node.consequent : node.alternate);
+      }
+      case 'UnaryExpression':
+        return operate(node.operator, [evaluate(node.argument)], place);
+      case 'BinaryExpression':
+        if (node.left.type === 'PrivateName') return unknown('not understood', place);
+        return this.bounded(operate(node.operator, [evaluate(node.left), evaluate(node.right)], place), place);
+      case 'LogicalExpression':
+        return operate(node.operator, [evaluate(node.left), evaluate(node.right)], place);
+      default:
+        return unknown(`${node.type} is not understood`, place);
+    }
+  }
+
+  private template(texts: readonly string[], values: readonly Value[], place: Place): Value {
+    let text = texts[0] ?? '';
+    for (const [at, value] of values.entries()) {
+      if (value.kind !== 'scalar')
+        return value.kind === 'unknown' ? value : unknown('a part of the text is not known', place);
+      text += String(value.value) + (texts[at + 1] ?? '');
+      if (text.length > MAX_TEXT) return unknown('the text is too long', place);
+    }
+    return scalar(text);
+  }
+
+  private bounded(value: Value, place: Place): Value {
+    const long = value.kind === 'scalar' && typeof value.value === 'string' && value.value.length > MAX_TEXT;
+    return long ? unknown('the text is too long', place) : value;
+  }
+
+  private list(
+    elements: Extract<Expression, { type: 'ArrayExpression' }>['elements'],
+    scope: Scope,
+    place: Place,
+  ): Value {
+    const items: Value[] = [];
+    for (const element of elements) {
+      if (element === null) items.push(scalar(undefined));
+      else if (element.type !== 'SpreadElement') items.push(this.evaluate(element, scope, place.path));
+      else {
+        const spread = this.evaluate(element.argument, scope, place.path);
+        if (spread.kind !== 'list') return unknown('a spread is not known', place);
+        if (!this.spend(spread.items.length)) return unknown('the list is too long', place);
+        for (const item of spread.items) items.push(item);
+      }
+    }
+    return { kind: 'list', items, place };
+  }
+
+  private record(node: ObjectNode, scope: Scope, place: Place): Value {
+    const parts: [string | null, Value][] = [];
+    for (const member of node.properties) {
+      const here = { path: place.path, line: member.loc?.start.line ?? place.line };
+      if (member.type === 'SpreadElement') {
+        const spread = this.evaluate(member.argument, scope, place.path);
+        if (spread.kind !== 'record') parts.push([null, spread]);
+        else if (this.spend(spread.parts.length)) for (const [key, value] of spread.parts) parts.push([key, value]);
+        else return unknown('the object is too large', here);
+        continue;
+      }
+      const key = member.computed
+        ? this.evaluate(member.key as Expression, scope, place.path)
+        : scalar(
+            'name' in member.key
+              ? String(member.key.name)
+              : 'value' in member.key
+                ? String(member.key.value)
+                : undefined,
+          );
+      // A getter or method is code: what it would give is not known.
+      const value =
+        member.type === 'ObjectProperty'
+          ? this.evaluate(member.value as Expression, scope, place.path)
+          : unknown('a method is not run', here);
+      const known = key.kind === 'scalar' && key.value !== undefined;
+      parts.push(known ? [String(key.value), value] : [null, unknown('a computed key is not known', here)]);
+    }
+    return { kind: 'record', parts, place };
+  }
+
+  private call(node: CallNode, scope: Scope, place: Place): Value {
+    if (node.callee.type === 'Super' || node.callee.type === 'Import' || node.callee.type === 'V8IntrinsicIdentifier')
+      return unknown('a dynamic import is not followed', place);
+    const callee = this.evaluate(node.callee, scope, place.path);
+    if (callee.kind === 'unknown') return callee;
+    const args: Value[] = [];
+    for (const argument of node.arguments) {
+      if (argument.type !== 'SpreadElement') args.push(this.evaluate(argument as Expression, scope, place.path));
+      else {
+        const spread = this.evaluate(argument.argument, scope, place.path);
+        if (spread.kind !== 'list' || !this.spend(spread.items.length)) return unknown('a spread is not known', place);
+        for (const item of spread.items) args.push(item);
+      }
+    }
+    if (callee.kind === 'closure') return this.apply(callee, args, place);
+    return callKnown(callee, args, place, this) ?? { kind: 'call', callee, args, place };
+  }
+
+  /** Gives a function's result when its body is one returned expression, with constants before it at most. */
+  apply(callee: Value, args: readonly Value[], place: Place): Value {
+    if (callee.kind !== 'closure') return unknown('this is not a function that can be followed', place);
+    const { node, place: home } = callee;
+    if (node.async || node.generator) return unknown('an asynchronous function is not run', home);
+    const local = new Map<string, Value>();
+    const scope: Scope = (name) => local.get(name) ?? callee.scope(name);
+    for (const [at, parameter] of node.params.entries()) {
+      if (!bindParameter(parameter, args[at] ?? scalar(undefined), local))
+        return unknown('the parameters are not understood', home);
+    }
+    if (node.body.type !== 'BlockStatement') return this.evaluate(node.body, scope, home.path);
+    return this.body(node.body.body, local, scope, home);
+  }
+
+  private body(
+    statements: Extract<FunctionNode['body'], { type: 'BlockStatement' }>['body'],
+    local: Map<string, Value>,
+    scope: Scope,
+    home: Place,
+  ): Value {
+    for (const statement of statements) {
+      if (statement.type === 'ReturnStatement') {
+        return statement.argument ? this.evaluate(statement.argument, scope, home.path) : scalar(undefined);
+      }
+      if (statement.type !== 'VariableDeclaration' || statement.kind !== 'const') break;
+      for (const { id, init } of statement.declarations) {
+        if (id.type !== 'Identifier' || !init) return unknown('a declaration is not understood', home);
+        local.set(id.name, this.evaluate(init, scope, home.path));
+      }
+    }
+    return unknown('a function with statements is not run', home);
+  }
+
+  /** Takes `count` steps from the budget; false when it is used up. */
+  spend(count: number): boolean {
+    this.steps -= count;
+    return this.steps >= 0;
+  }
+}
+
+function bindParameter(parameter: FunctionNode['params'][number], value: Value, local: Map<string, Value>): boolean {
+  if (parameter.type === 'Identifier') {
+    local.set(parameter.name, value);
+    return true;
+  }
+  if (parameter.type !== 'ObjectPattern') return false;
+  return parameter.properties.every((member) => {
+    if (member.type !== 'ObjectProperty' || member.computed || member.value.type !== 'Identifier') return false;
+    if (member.key.type !== 'Identifier') return false;
+    const place = { path: '', line: member.loc?.start.line ?? 1 };
+    local.set(member.value.name, access(value, member.key.name, place));
+    return true;
+  });
+}

@@ -1,0 +1,87 @@
+import type { FunctionNode } from './syntax.ts';
+
+/** Where in the site's code something stands; `line` counts from 1. */
+export interface Place {
+  path: string;
+  line: number;
+}
+
+/** A name's meaning inside one module or function; null: the name is not bound here. */
+export type Scope = (name: string) => Value | null;
+
+export type Scalar = string | number | boolean | bigint | null | undefined;
+
+/**
+ * What a piece of code comes to without running it. `external`, `member` and `call` stay symbolic: the evaluator knows no
+ * library, whoever reads the value does. `unknown` says why, and where.
+ */
+export type Value =
+  | { kind: 'scalar'; value: Scalar }
+  | { kind: 'pattern'; source: string; flags: string }
+  | { kind: 'list'; items: readonly Value[]; place: Place }
+  | RecordValue
+  | { kind: 'closure'; node: FunctionNode; scope: Scope; place: Place }
+  | { kind: 'external'; module: string; name: string }
+  | { kind: 'member'; object: Value; property: string; place: Place }
+  | { kind: 'call'; callee: Value; args: readonly Value[]; place: Place }
+  | Unknown;
+
+/** Keys in order of writing; a null key is a spread that could not be resolved. */
+export interface RecordValue {
+  kind: 'record';
+  parts: readonly (readonly [string | null, Value])[];
+  place: Place;
+}
+
+export interface Unknown {
+  kind: 'unknown';
+  reason: string;
+  place: Place;
+}
+
+export const scalar = (value: Scalar): Value => ({ kind: 'scalar', value });
+export const unknown = (reason: string, place: Place): Unknown => ({ kind: 'unknown', reason, place });
+
+/** The value of a key, undefined when certainly absent, an unknown when a spread may have set it. */
+export function property(record: RecordValue, key: string): Value | undefined {
+  for (let at = record.parts.length - 1; at >= 0; at--) {
+    const [name, value] = record.parts[at] ?? [null, undefined];
+    if (name === key) return value;
+    if (name === null && value)
+      return value.kind === 'unknown' ? value : unknown('a spread hides the key', record.place);
+  }
+  return undefined;
+}
+
+/** Text of a scalar string; undefined for anything else. */
+export const textOf = (value: Value | undefined): string | undefined =>
+  value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
+
+/** Where a value was written, if it has a place of its own. */
+export const placeOf = (value: Value, otherwise: Place): Place => ('place' in value ? value.place : otherwise);
+
+const MAX_PLAIN = 10_000;
+
+/** The JSON-like data a value stands for; undefined when any part is not plain data (or there is too much of it). */
+export function plain(value: Value, budget = { left: MAX_PLAIN }): unknown {
+  if (--budget.left < 0) return undefined;
+  if (value.kind === 'scalar') return typeof value.value === 'bigint' ? undefined : value.value;
+  if (value.kind === 'list') {
+    const items = value.items.map((item) => plain(item, budget));
+    return items.includes(undefined) ? undefined : items;
+  }
+  if (value.kind !== 'record') return undefined;
+  const entries = value.parts.map(([key, part]) => [key, plain(part, budget)] as const);
+  if (entries.some(([key, part]) => key === null || part === undefined)) return undefined;
+  // fromEntries defines own properties, so a key `__proto__` stays data.
+  return Object.fromEntries(entries);
+}
+
+/** Plain data as a value, for imported JSON. */
+export function fromPlain(data: unknown, place: Place): Value {
+  if (Array.isArray(data)) return { kind: 'list', items: data.map((item) => fromPlain(item, place)), place };
+  if (typeof data === 'object' && data !== null) {
+    return { kind: 'record', parts: Object.entries(data).map(([key, item]) => [key, fromPlain(item, place)]), place };
+  }
+  return scalar(data as Scalar);
+}

@@ -1,0 +1,82 @@
+import { fieldError } from '../errors.ts';
+
+/** Longest path segment, bytes of UTF-8: the limit of the common file systems a clone may land on. */
+const segmentBytes = 255;
+/** Longest whole path, bytes of UTF-8. */
+const pathBytes = 4096;
+
+/** Code points HFS+ drops when it compares names, so that `.g<ZWNJ>it` would be `.git` there (git's own list, utf8.c). */
+const hfsIgnorable = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/gu;
+/** NTFS drops trailing dots and spaces and everything from the first colon (an alternate data stream). */
+const ntfsTail = /[. ]*(:.*)?$/su;
+/** `GIT~1` is the short name NTFS gives to `.git`. */
+const gitNames = new Set(['.git', 'git~1']);
+
+const windowsDevice = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)[ ]*([.:]|$)/iu;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const control = /[\u0000-\u001f\u007f-\u009f]/u;
+
+const utf8 = new TextEncoder();
+
+/**
+ * True when a segment is `.git` on some file system a clone may land on: any case, trailing dots or spaces, `git~1`, an NTFS
+ * stream (`.git::$INDEX_ALLOCATION`) or HFS-ignorable code points.
+ */
+export function isGitDisguise(segment: string): boolean {
+  const plain = segment.replace(hfsIgnorable, '').toLowerCase();
+  return gitNames.has(plain.replace(ntfsTail, ''));
+}
+
+/**
+ * What makes a path name something else than one file below the root, as a sentence part; null when nothing does. These rules hold
+ * for every path, stored ones included.
+ */
+export function pathProblem(path: string): string | null {
+  if (path === '') return 'must not be empty';
+  if (!path.isWellFormed()) return 'must be valid Unicode';
+  if (control.test(path)) return 'must not contain control characters';
+  if (path.includes('\\')) return 'must not contain a backslash';
+  if (utf8.encode(path).length > pathBytes) return `must be at most ${pathBytes} bytes long`;
+  for (const segment of path.split('/')) {
+    if (segment === '') return 'must not start or end with a slash or contain two in a row';
+    if (segment === '.' || segment === '..') return `must not contain the segment "${segment}"`;
+    if (utf8.encode(segment).length > segmentBytes)
+      return `must not contain a segment of more than ${segmentBytes} bytes`;
+    if (isGitDisguise(segment)) return 'must not contain a segment that names .git';
+  }
+  return null;
+}
+
+/** What makes a path unwise as a new name, as a sentence part; null when nothing does. Stored files may break these rules. */
+export function nameProblem(path: string): string | null {
+  for (const segment of path.split('/')) {
+    if (windowsDevice.test(segment)) return `must not contain the Windows device name "${segment}"`;
+    if (/[. ]$/u.test(segment)) return 'must not contain a segment that ends with a dot or a space';
+  }
+  return null;
+}
+
+/**
+ * Checks a path given by a caller and returns it NFC-normalised, as it is to be stored. Limits count bytes of the normalised UTF-8.
+ *
+ * @param field dotted name of the input field, for the message
+ * @throws DomainError `invalid_path` when it could name something else, `invalid_name` when it is only unwise
+ */
+export function checkPath(field: string, path: string): string {
+  const normal = path.normalize('NFC');
+  const problem = pathProblem(normal);
+  if (problem !== null) throw fieldError('invalid_path', field, problem);
+  const unwise = nameProblem(normal);
+  if (unwise !== null) throw fieldError('invalid_name', field, unwise);
+  return normal;
+}
+
+/**
+ * Checks a path or slug that addresses something stored. Unwise names pass: what a push brought in must stay readable and deletable.
+ * @throws DomainError `invalid_path`
+ */
+export function checkStoredPath(field: string, path: string): string {
+  const problem = pathProblem(path);
+  if (problem !== null) throw fieldError('invalid_path', field, problem);
+  return path;
+}

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { open, rename, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Makes the entries of a directory (names created, renamed, removed) survive a loss of power. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Like `syncDirectory` for several, each once; one that is gone by now needs no sync. */
+export async function syncDirectories(paths: Iterable<string>): Promise<void> {
+  await Promise.all(
+    [...new Set(paths)].map((path) =>
+      syncDirectory(path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+      }),
+    ),
+  );
+}
+
+/** Writes a new file and makes its content durable; its name is not, before the directory is synced. Fails with EEXIST. */
+export async function writeNewFile(path: string, content: Buffer | string, mode: number): Promise<void> {
+  const handle = await open(path, 'wx', mode);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } catch (error) {
+    await unlink(path).catch(() => {});
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Replaces a file as a whole, durably.
+ *
+ * @param temporary name to write to first; git's own `<file>.lock` excludes other git processes (EEXIST when one holds it)
+ */
+export async function replaceFile(path: string, content: string, temporary = `${path}.${randomUUID()}`): Promise<void> {
+  await writeNewFile(temporary, content, 0o644);
+  await rename(temporary, path);
+  await syncDirectory(dirname(path));
+}

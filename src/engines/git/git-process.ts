@@ -1,0 +1,196 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { DomainError } from '../../domain/errors.ts';
+import { Slots } from './slots.ts';
+
+/** The part of a logger this engine writes to. */
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export type Config = readonly (readonly [key: string, value: string])[];
+
+export interface SpawnOptions {
+  /** The repository; absent for commands that need none. */
+  gitDir?: string;
+  config?: Config;
+  env?: Record<string, string>;
+  /** Wall time in milliseconds, after which the process group is ended; absent for processes that live on. */
+  timeout?: number;
+  signal?: AbortSignal;
+  /** Called with what git says on stderr as it comes; the last 16 KiB are kept in any case. */
+  onStderr?: (text: string) => void;
+}
+
+export interface GitExit {
+  code: number | null;
+  /** The end of what git wrote to stderr: for the log, never for a caller. */
+  stderr: string;
+  /** Why this process was ended by us, or could not start. */
+  ended: DomainError | unknown | null;
+}
+
+export interface GitChild {
+  readonly streams: ChildProcessWithoutNullStreams;
+  /** Resolves when the process is gone and its streams are closed; never rejects. */
+  readonly exited: Promise<GitExit>;
+  /** Ends the whole process group; `reason` becomes `ended`. */
+  kill(reason: unknown): void;
+}
+
+/** Wall times of studio.md 4.7, milliseconds. */
+export const wallTime = { read: 30_000, merge: 120_000, fetch: 900_000 } as const;
+
+const keptStderr = 16 * 1024;
+/** How long a group may take to clean up after SIGTERM (git removes its locks and temporary files). */
+const graceMs = 2_000;
+
+/** Holds for every command: no hooks, no helpers, no protocol, and everything written is made durable (refs are not, by default). */
+const baseConfig: Config = [
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.fsync', 'all'],
+  ['core.filesRefLockTimeout', '1000'],
+  ['credential.helper', ''],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['protocol.allow', 'never'],
+];
+
+/** The one place that runs git: arguments as arrays, an environment built from nothing, each process in a group of its own. */
+export class GitProcesses {
+  readonly #home: string;
+  readonly #children = new Set<GitChild>();
+  readonly #commands = new Slots(Math.max(4, 2 * availableParallelism()));
+  #closed = false;
+
+  /** @param home an empty directory that stands in for HOME */
+  constructor(home: string) {
+    this.#home = home;
+  }
+
+  spawn(args: readonly string[], options: SpawnOptions = {}): GitChild {
+    if (this.#closed) throw new DomainError('unavailable', 'The server is stopping');
+    const config = [...baseConfig, ...(options.config ?? [])].flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+    if (options.gitDir !== undefined)
+      config.push('-c', `safe.directory=${options.gitDir}`, `--git-dir=${options.gitDir}`);
+    const streams = spawn('git', [...config, ...args], {
+      cwd: this.#home,
+      env: this.#environment(options.env),
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    const child = watch(streams, options);
+    this.#children.add(child);
+    child.exited.finally(() => this.#children.delete(child));
+    return child;
+  }
+
+  /**
+   * Runs a command to its end.
+   *
+   * @param input bytes for stdin
+   * @returns the exit code, all of stdout, and stderr for the log
+   * @throws DomainError `git_timeout` after the wall time; the signal's reason after an abort
+   */
+  async run(
+    args: readonly string[],
+    options: SpawnOptions & { input?: string | Buffer } = {},
+  ): Promise<GitExit & { stdout: Buffer }> {
+    return this.#commands.run(async () => {
+      const child = this.spawn(args, { timeout: wallTime.read, ...options });
+      child.streams.stdin.end(options.input ?? '');
+      const chunks: Buffer[] = [];
+      for await (const chunk of child.streams.stdout) chunks.push(chunk);
+      const exit = await child.exited;
+      if (exit.ended !== null) throw exit.ended;
+      return { ...exit, stdout: Buffer.concat(chunks) };
+    }, options.signal);
+  }
+
+  /** Like `run`, but anything else than exit code 0 is an error of the repository, with git's words as its cause. */
+  async output(args: readonly string[], options: SpawnOptions & { input?: string | Buffer } = {}): Promise<Buffer> {
+    const { code, stdout, stderr } = await this.run(args, options);
+    if (code === 0) return stdout;
+    const cause = new Error(`git ${args[0]} ended with ${code}: ${stderr}`);
+    throw new DomainError('repository_unavailable', 'The repository could not be read', { cause });
+  }
+
+  /** Ends every child and waits until none is left. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const children = [...this.#children];
+    for (const child of children) child.kill(new DomainError('unavailable', 'The server is stopping'));
+    await Promise.all(children.map((child) => child.exited));
+  }
+
+  #environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+    return {
+      PATH: process.env.PATH ?? '/usr/bin:/bin',
+      LC_ALL: 'C',
+      HOME: this.#home,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_LITERAL_PATHSPECS: '1',
+      GIT_NO_REPLACE_OBJECTS: '1',
+      GIT_PROTOCOL_FROM_USER: '0',
+      ...extra,
+    };
+  }
+}
+
+/** Signals a process group; false when it is gone. */
+function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(-pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function watch(streams: ChildProcessWithoutNullStreams, options: SpawnOptions): GitChild {
+  let ended: unknown = null;
+  let stderr = '';
+  let grace: NodeJS.Timeout | undefined;
+  const kill = (reason: unknown) => {
+    if (ended !== null || streams.pid === undefined || streams.exitCode !== null || streams.signalCode !== null) return;
+    ended = reason;
+    const { pid } = streams;
+    if (signalGroup(pid, 'SIGTERM')) grace = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
+  };
+  const timer =
+    options.timeout === undefined
+      ? undefined
+      : setTimeout(() => kill(new DomainError('git_timeout', 'git took too long and was stopped')), options.timeout);
+  const onAbort = () => kill(options.signal?.reason);
+  options.signal?.addEventListener('abort', onAbort, { once: true });
+  if (options.signal?.aborted) onAbort();
+
+  streams.stderr.setEncoding('utf8');
+  streams.stderr.on('data', (text: string) => {
+    stderr = (stderr + text).slice(-keptStderr);
+    options.onStderr?.(text);
+  });
+  // A process that ends early closes its stdin under our hands; its exit code tells the story.
+  streams.stdin.on('error', () => {});
+  streams.stdout.on('error', () => {});
+
+  const exited = new Promise<GitExit>((resolve) => {
+    const finish = (code: number | null) => {
+      clearTimeout(timer);
+      clearTimeout(grace);
+      options.signal?.removeEventListener('abort', onAbort);
+      resolve({ code, stderr: stderr.trim(), ended });
+    };
+    streams.once('close', finish);
+    streams.once('error', (cause) => {
+      ended ??= new DomainError('unavailable', 'git could not be started', { cause });
+      if (streams.pid === undefined) finish(null);
+    });
+  });
+  return { streams, exited, kill };
+}

@@ -1,0 +1,74 @@
+import type { Commit, Oid, TreeFile } from '../../domain/ports/git.ts';
+import { type CommitDraft, formatCommit, parseCommit } from './commit-codec.ts';
+import { listTree } from './file-listing.ts';
+import { hashObject, type ObjectFormat, type ObjectType } from './object-id.ts';
+import type { ObjectSource } from './object-source.ts';
+import type { NewObject } from './object-writer.ts';
+import type { Tree } from './tree-codec.ts';
+
+/** New objects over a stored base: they can be read here before they are written, so that commits can be chained in memory. */
+export class PendingObjects implements ObjectSource {
+  readonly #base: ObjectSource;
+  readonly #objects = new Map<Oid, NewObject>();
+  readonly #trees = new Map<Oid, Tree>();
+  readonly #commits = new Map<Oid, Commit>();
+
+  constructor(base: ObjectSource) {
+    this.#base = base;
+  }
+
+  get format(): ObjectFormat {
+    return this.#base.format;
+  }
+
+  get objects(): Iterable<NewObject> {
+    return this.#objects.values();
+  }
+
+  get trees(): Iterable<[Oid, Tree]> {
+    return this.#trees.entries();
+  }
+
+  get commits(): Iterable<Commit> {
+    return this.#commits.values();
+  }
+
+  addBlob(content: Buffer): Oid {
+    return this.#add('blob', content);
+  }
+
+  addTree(tree: Tree): Oid {
+    const oid = this.#add('tree', tree.raw);
+    this.#trees.set(oid, tree);
+    return oid;
+  }
+
+  addCommit(draft: CommitDraft): Commit {
+    const content = formatCommit(draft);
+    const commit = parseCommit(this.#add('commit', content), content);
+    this.#commits.set(commit.sha, commit);
+    return commit;
+  }
+
+  async tree(oid: Oid): Promise<Tree> {
+    return this.#trees.get(oid) ?? this.#base.tree(oid);
+  }
+
+  async commit(oid: Oid): Promise<Commit> {
+    return this.#commits.get(oid) ?? this.#base.commit(oid);
+  }
+
+  async blob(oid: Oid): Promise<Buffer> {
+    return this.#objects.get(oid)?.content ?? this.#base.blob(oid);
+  }
+
+  async listing(oid: Oid, prefix: string): Promise<readonly TreeFile[]> {
+    return this.#trees.has(oid) ? listTree(this, oid, prefix) : this.#base.listing(oid, prefix);
+  }
+
+  #add(type: ObjectType, content: Buffer): Oid {
+    const oid = hashObject(this.format, type, content);
+    this.#objects.set(oid, { oid, type, content });
+    return oid;
+  }
+}

@@ -1,0 +1,57 @@
+import { DomainError } from '../../domain/errors.ts';
+import type { LogQuery, Oid } from '../../domain/ports/git.ts';
+import type { GitProcesses } from './git-process.ts';
+import { isOid } from './object-id.ts';
+
+/** Milliseconds or NaN → whole seconds since 1970, as rev-list takes them. */
+function seconds(field: string, text: string): number {
+  const value = Math.floor(Date.parse(text) / 1000);
+  if (Number.isNaN(value)) throw new DomainError('invalid_filter', `${field}: must be a date and time (RFC 3339)`);
+  return value;
+}
+
+/** The author is matched as plain text, whatever its case, anywhere in `name <e-mail>`. */
+function filters(query: Omit<LogQuery, 'skip'>): string[] {
+  const options: string[] = [];
+  if (query.author !== undefined) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a newline would be a second pattern
+    if (/[\u0000-\u001f]/.test(query.author))
+      throw new DomainError('invalid_filter', 'author: must not contain control characters');
+    options.push('--fixed-strings', '--regexp-ignore-case', `--author=${query.author}`);
+  }
+  if (query.since !== undefined) options.push(`--max-age=${seconds('since', query.since)}`);
+  if (query.until !== undefined) options.push(`--min-age=${seconds('until', query.until)}`);
+  return options;
+}
+
+/** Start and paths go over stdin, where neither can be an option: revisions, `--`, then one path a line. */
+function input(query: Omit<LogQuery, 'skip'>): string {
+  if (!isOid(query.from)) throw new DomainError('not_found', 'No such commit');
+  const paths = query.paths ?? [];
+  for (const path of paths)
+    if (/[\0\n]/.test(path)) throw new DomainError('invalid_path', 'path: must not contain control characters');
+  return [query.from, '--', ...paths, ''].join('\n');
+}
+
+/** Commits reachable from `from`, newest first. */
+export async function listCommits(processes: GitProcesses, gitDir: string, query: LogQuery): Promise<Oid[]> {
+  const args = ['rev-list', ...filters(query), `--skip=${query.skip}`, `--max-count=${query.limit}`, '--stdin'];
+  const text = await processes.output(args, { gitDir, input: input(query) });
+  return text.toString('latin1').split('\n').filter(isOid);
+}
+
+export async function countCommits(
+  processes: GitProcesses,
+  gitDir: string,
+  query: Omit<LogQuery, 'skip'>,
+): Promise<number> {
+  const args = ['rev-list', '--count', ...filters(query), `--max-count=${query.limit}`, '--stdin'];
+  return Number((await processes.output(args, { gitDir, input: input(query) })).toString('latin1').trim());
+}
+
+/** True when a commit is an ancestor of a visible ref: then nothing is left of it once what those refs reach is taken away. */
+export async function isVisible(processes: GitProcesses, gitDir: string, oid: Oid): Promise<boolean> {
+  const refs = ['--branches', '--tags', '--glob=refs/pull/*'];
+  const { code, stdout } = await processes.run(['rev-list', '--max-count=1', oid, '--not', ...refs], { gitDir });
+  return code === 0 && stdout.length === 0;
+}

@@ -4,8 +4,10 @@ import { checkWritable } from './check-value.ts';
 import { blockSource, type DateRule } from './create-file.ts';
 import { openFile, parseFile } from './parse-file.ts';
 import { joinSplit, lineEnd, type Split } from './split.ts';
+import { editTomlSource } from './toml/edit-toml.ts';
 import type { Frontmatter, FrontmatterFormat, ParsedFile } from './types.ts';
 import { deepEqual } from './values.ts';
+import { editYamlSource } from './yaml/edit-yaml.ts';
 
 export interface FileChanges {
   /** The complete object the file shall hold. Left out: unchanged. */
@@ -37,7 +39,7 @@ export function editFile(bytes: Uint8Array, path: string, changes: FileChanges, 
   if (split === undefined || parsed.frontmatter === null) throw unreadable(parsed);
   const wanted = changes.frontmatter ?? parsed.frontmatter;
   checkWritable(wanted, split.format);
-  const keyed = deepEqual(wanted, parsed.frontmatter) ? split : withFrontmatter(split, parsed, wanted, options);
+  const keyed = deepEqual(wanted, parsed.frontmatter) ? split : withFrontmatter(split, wanted, options);
   const edited = changes.body === undefined ? keyed : withBody(keyed, changes.body, path);
   const before = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (edited === split) return { bytes: before, changed: false };
@@ -46,14 +48,13 @@ export function editFile(bytes: Uint8Array, path: string, changes: FileChanges, 
   return { bytes: after, changed: !after.equals(before) };
 }
 
-function withFrontmatter(split: Split, _parsed: ParsedFile, wanted: Frontmatter, options: EditOptions): Split {
+function withFrontmatter(split: Split, wanted: Frontmatter, options: EditOptions): Split {
   const { format = 'yaml', isDate = () => false } = options;
   const eol = lineEnd(joinSplit(split));
   if (split.format === 'none') return withBlock(split, format, blockSource(wanted, { format, isDate }, eol), eol);
-  throw new DomainError(
-    'not_editable',
-    `frontmatter: ${split.format} cannot be edited in place yet; write the file as raw text instead`,
-  );
+  if (split.format === 'toml') return { ...split, source: editTomlSource(split.source, wanted, isDate) };
+  const json = split.format === 'json';
+  return { ...split, source: editYamlSource(split.source, wanted, { isDate, json }) };
 }
 
 function verify(bytes: Buffer, path: string, wanted: Frontmatter, body: string): void {

@@ -27,7 +27,7 @@ export function pairText(key: string, value: unknown, indent: number, pointer: s
 export function afterColon(value: unknown, indent: number, pointer: string, manner: YamlManner): string {
   if (isFilledList(value)) return manner.eol + listText(value, indent + manner.listStep, pointer, manner);
   if (isFilledMap(value)) return manner.eol + mapText(value, indent + manner.mapStep, pointer, manner);
-  return ` ${leafText(value, indent + manner.mapStep, pointer, manner)}`;
+  return ` ${leafText(value, indent, indent + manner.mapStep, pointer, manner)}`;
 }
 
 export function listText(list: unknown[], indent: number, pointer: string, manner: YamlManner): string {
@@ -43,14 +43,19 @@ export function afterDash(item: unknown, indent: number, pointer: string, manner
   const inner = indent + 2;
   if (isFilledList(item)) return ` ${listText(item, inner, pointer, manner).slice(inner)}`;
   if (isFilledMap(item)) return ` ${mapText(item, inner, pointer, manner).slice(inner)}`;
-  return ` ${leafText(item, inner, pointer, manner)}`;
+  return ` ${leafText(item, indent, inner, pointer, manner)}`;
 }
 
-function leafText(value: unknown, inner: number, pointer: string, manner: YamlManner): string {
+function leafText(value: unknown, parent: number, inner: number, pointer: string, manner: YamlManner): string {
   if (Array.isArray(value)) return '[]';
   if (isRecord(value)) return '{}';
   if (typeof value === 'string' && /[^\n]\n/.test(value)) {
-    const block = blockScalarText(value, { style: 'BLOCK_LITERAL', indent: ' '.repeat(inner), eol: manner.eol });
+    const block = blockScalarText(value, {
+      style: 'BLOCK_LITERAL',
+      indent: ' '.repeat(inner),
+      parent,
+      eol: manner.eol,
+    });
     if (block !== undefined) return block;
   }
   const date = typeof value === 'string' && isDateText(value) && manner.isDate(pointer, value);

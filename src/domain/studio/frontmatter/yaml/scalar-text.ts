@@ -83,6 +83,8 @@ export function doubleQuoted(value: string): string {
 export interface BlockStyle {
   style: 'BLOCK_LITERAL' | 'BLOCK_FOLDED';
   indent: string;
+  /** Column of the key or dash the scalar belongs to; an indentation indicator counts from there. */
+  parent: number;
   eol: string;
   /** Keep `+` although the value ends in one line end only. */
   keep?: boolean;
@@ -101,7 +103,7 @@ export function blockScalarText(value: string, block: BlockStyle): string | unde
   const foldable = !/^[ \t]/m.test(content);
   const folded = block.style === 'BLOCK_FOLDED' && foldable;
   const chomp = trailing === 0 ? '-' : trailing > 1 || block.keep ? '+' : '';
-  const indentation = /^\n*[ \t]/.test(content) ? String(block.indent.length % 10) : '';
+  const indentation = /^\n*[ \t]/.test(content) ? String(block.indent.length - block.parent) : '';
   const text = folded ? content.replace(/(?<!\n)\n+(?!\n)/g, (run) => `${run}\n`) : content;
   const lines = text.split('\n').map((line) => (line === '' ? '' : block.indent + line));
   const blank = Array.from({ length: Math.max(trailing - 1, 0) }, () => '');

@@ -1,0 +1,96 @@
+import type { YAMLMap, YAMLSeq } from 'yaml';
+import type { Editing } from './editing.ts';
+import { type Entry, isInline, lineStart, linesEnd, linesStart } from './layout.ts';
+
+/** Removes the lines of entries with the comments that are theirs; blank lines stay. Not all entries of a nested block. */
+export function removeFromBlock(edit: Editing, entries: Entry[], removed: number[]): void {
+  const { source, splices } = edit;
+  const first = entries[0];
+  let from = 0;
+  if (removed[0] === 0 && first !== undefined && isInline(source, first)) {
+    from = entries.findIndex((_, at) => !removed.includes(at));
+    splices.push(leadingCut(source, entries, first, from));
+  }
+  for (const at of removed) {
+    if (at < from) continue;
+    const entry = entries[at] as Entry;
+    splices.push({ start: regionStart(source, entries, at), end: linesEnd(source, entry), text: '' });
+  }
+}
+
+/** Start of the lines that belong to an entry, the comment above included. */
+export function regionStart(source: string, entries: Entry[], at: number): number {
+  const before = entries[at - 1];
+  return linesStart(source, entries[at] as Entry, before === undefined ? 0 : linesEnd(source, before));
+}
+
+/** `- a: 1⏎  b: 2` without `a`: the next pair moves up behind the dash, unless a comment stands between. */
+function leadingCut(source: string, entries: Entry[], first: Entry, next: number) {
+  const follower = entries[next] as Entry;
+  const last = entries[next - 1] as Entry;
+  const gapStart = linesEnd(source, last);
+  if (source.slice(gapStart, follower.start).trim() === '')
+    return { start: first.start, end: follower.start, text: '' };
+  const dash = source.slice(0, first.start).trimEnd().length;
+  return { start: dash, end: gapStart - (source[gapStart - 2] === '\r' ? 2 : 1), text: '' };
+}
+
+/** Removes entries between brackets with the comma that parted them. Not all of them. */
+export function removeFromFlow(edit: Editing, entries: Entry[], removed: number[]): void {
+  const last = entries.findLastIndex((_, at) => !removed.includes(at));
+  for (const at of removed) {
+    const entry = entries[at] as Entry;
+    if (at > last) {
+      const before = (entries[at - 1] as Entry).end;
+      edit.splices.push({ start: before, end: entry.end, text: '' });
+    } else {
+      edit.splices.push({ start: entry.start, end: cutEnd(edit.source, entry, entries[at + 1] as Entry), text: '' });
+    }
+  }
+}
+
+/** Up to the next entry; comments on lines of their own before it are its own and stay. */
+function cutEnd(source: string, entry: Entry, next: Entry): number {
+  const between = source.slice(entry.end, next.start);
+  const first = /^[^\n#]*?,[ \t]*(?:#[^\n]*)?(?:\n[ \t]*)?/.exec(between)?.[0];
+  return first !== undefined && between.slice(first.length).includes('#') ? entry.end + first.length : next.start;
+}
+
+export interface FlowInsert {
+  /** The kept entry it follows; -1: it comes before all that are kept. */
+  after: number;
+  text: string;
+}
+
+/** Inserts between brackets in the manner of what is there: on lines of their own, or behind a comma and a space. */
+export function insertIntoFlow(
+  edit: Editing,
+  node: YAMLMap | YAMLSeq,
+  entries: Entry[],
+  removed: number[],
+  inserts: FlowInsert[],
+): void {
+  const first = entries[0] as Entry;
+  const separator = `,${spacing(edit, node, entries)}`;
+  for (const { after, text } of inserts) {
+    const kept = entries[after];
+    if (kept !== undefined) {
+      edit.splices.push({ start: kept.end, end: kept.end, text: separator + text });
+      continue;
+    }
+    const next = entries.find((_, at) => !removed.includes(at)) ?? first;
+    edit.splices.push({ start: next.start, end: next.start, text: text + separator });
+  }
+}
+
+function spacing(edit: Editing, node: YAMLMap | YAMLSeq, entries: Entry[]): string {
+  const { source } = edit;
+  const first = entries[0] as Entry;
+  const start = lineStart(source, first.start);
+  if (source.slice(node.range?.[0] ?? 0, first.start).includes('\n')) {
+    return edit.manner.eol + source.slice(start, first.start);
+  }
+  const between = entries[1] === undefined ? ', ' : source.slice(first.end, entries[1].start);
+  if (/^\s*,[ \t]*$/.test(between)) return between.slice(between.indexOf(',') + 1);
+  return ' ';
+}

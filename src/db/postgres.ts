@@ -6,7 +6,7 @@ import { ensureCluster } from './postgres/cluster.ts';
 import { type DataDirLock, lockDataDir } from './postgres/lock.ts';
 import type { Log } from './postgres/log.ts';
 import { clearRemains, settleOrphan } from './postgres/orphan.ts';
-import { type LaunchPlan, launchPostmaster, type Postmaster } from './postgres/postmaster.ts';
+import { type LaunchPlan, launchPostmaster, type Postmaster, stopPostmaster } from './postgres/postmaster.ts';
 import { readLastRecord, removeRecord, writeRecord } from './postgres/record.ts';
 import { chooseRunAs } from './postgres/run-as.ts';
 import { serverSettings } from './postgres/settings.ts';
@@ -90,9 +90,10 @@ async function prepare(dataDir: string, { log, signal, durable = true }: Embedde
   const binaries = await findBinaries();
   const runAs = await chooseRunAs(dataDir, binaries);
   const password = await ensureCluster({ postgresDir, binaries, runAs, log, durable, signal: abort });
-  const settings = serverSettings(durable);
+  const settings = serverSettings(clusterDir, durable);
   const record = await readLastRecord(dataDir);
-  const adopted = await settleOrphan({ dataDir, clusterDir, version: binaries.version, settings, log }, record);
+  const last = { clusterDir, socketDirectory: record?.socket_directory ?? postgresDir };
+  const adopted = await settleOrphan({ ...last, version: binaries.version, settings, log }, record);
   if (record && !adopted) await removeSocketDirectory(record.socket_directory, postgresDir);
   const socket = adopted && record ? record.socket_directory : await socketDirectory(postgresDir, runAs);
   const plan: LaunchPlan = {
@@ -103,17 +104,20 @@ async function prepare(dataDir: string, { log, signal, durable = true }: Embedde
   };
   const launch = async (stop: AbortSignal) => {
     const postmaster = await launchPostmaster(plan, stop);
-    await writeRecord(dataDir, {
-      ...{ url: plan.url, pid: postmaster.pid, started_at: new Date().toISOString() },
-      ...{ version: binaries.version, socket_directory: socket, settings: { ...settings } },
-    });
-    return postmaster;
+    const started = { url: plan.url, pid: postmaster.pid, started_at: new Date().toISOString() };
+    try {
+      await writeRecord(dataDir, { ...started, version: binaries.version, socket_directory: socket, settings });
+      return postmaster;
+    } catch (error) {
+      await stopPostmaster(postmaster);
+      throw error;
+    }
   };
   return {
     plan,
     first: adopted ?? (await launch(abort)),
     relaunch: async (stop) => {
-      await clearRemains(clusterDir);
+      await clearRemains(plan);
       return launch(stop);
     },
   };

@@ -12,6 +12,8 @@ const temporaryPrefix = 'portico-';
 export const databaseName = 'portico';
 export const userName = 'portico';
 
+/** Names the process that has the socket; left behind when that is killed. */
+export const socketLock = (directory: string) => `${socketPath(directory)}.lock`;
 const socketPath = (directory: string) => join(directory, `.s.PGSQL.${port}`);
 const fits = (directory: string) => Buffer.byteLength(socketPath(directory)) <= longestSocketPath;
 
@@ -28,7 +30,7 @@ export async function socketDirectory(postgresDir: string, runAs: RunAs): Promis
 export async function removeSocketDirectory(directory: string, postgresDir: string): Promise<void> {
   if (directory === postgresDir) return;
   await rm(socketPath(directory), { force: true });
-  await rm(`${socketPath(directory)}.lock`, { force: true });
+  await rm(socketLock(directory), { force: true });
   await rmdir(directory).catch(() => undefined);
 }
 

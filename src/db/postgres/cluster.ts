@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { userName } from './address.ts';
@@ -10,6 +10,7 @@ import { giveTo, type RunAs } from './run-as.ts';
 import { programEnvironment } from './settings.ts';
 
 const run = promisify(execFile);
+const draftPrefix = 'data.new-';
 
 interface ClusterOptions {
   /** `<dataDir>/postgres` */
@@ -47,8 +48,9 @@ export async function ensureCluster(options: ClusterOptions): Promise<string> {
 
 async function createCluster(options: ClusterOptions, cluster: string, passwordFile: string): Promise<string> {
   const { postgresDir, log, runAs } = options;
-  const draft = join(postgresDir, 'data.new');
-  await rm(draft, { recursive: true, force: true });
+  await removeDrafts(postgresDir);
+  // A name of its own: the initdb of a killed server may still be writing to the one before.
+  const draft = join(postgresDir, `${draftPrefix}${Date.now()}`);
   if (await exists(cluster)) {
     // Not our own half-made one, which has the other name; so nothing in it is deleted.
     const aside = `${cluster}.incomplete-${Date.now()}`;
@@ -87,6 +89,12 @@ async function initdb({ binaries, runAs, durable, signal }: ClusterOptions, draf
       throw new Error(`initdb failed: ${reason} ${useYourOwn}`, { cause: error });
     });
   }
+}
+
+async function removeDrafts(postgresDir: string): Promise<void> {
+  const drafts = (await readdir(postgresDir)).filter((name) => name.startsWith(draftPrefix));
+  const removals = drafts.map((name) => rm(join(postgresDir, name), { recursive: true, force: true, maxRetries: 5 }));
+  await Promise.allSettled(removals);
 }
 
 async function exists(path: string): Promise<boolean> {

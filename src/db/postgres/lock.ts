@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, readlink, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { servesCluster } from './connect.ts';
 import { processIdentity } from './processes.ts';
+import { readLastRecord } from './record.ts';
 
 /** Another server, or a command that started the embedded database, has this data directory. The message is for the user. */
 export class DataDirInUse extends Error {
@@ -29,7 +31,8 @@ export interface DataDirLock {
 
 interface Holder {
   pid: number;
-  identity: string | null;
+  /** Its start time: the number may be another's by now. */
+  identity: string;
   /** Process numbers mean something only within one pid namespace. */
   namespace: string;
 }
@@ -47,11 +50,9 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   const real = await realpath(dataDir);
   const folder = join(real, 'lock');
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const me: Holder = {
-    pid: process.pid,
-    identity: await processIdentity(process.pid),
-    namespace: await pidNamespace(),
-  };
+  const identity = await processIdentity(process.pid);
+  if (identity === null) throw new Error('The data directory cannot be locked: this process is not in /proc.');
+  const me: Holder = { pid: process.pid, identity, namespace: await pidNamespace() };
   const draft = join(folder, `draft-${randomUUID()}`);
   await writeFile(draft, JSON.stringify(me), { mode: 0o600 });
   try {
@@ -66,8 +67,8 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
 async function takeNumber(folder: string, draft: string, dataDir: string, namespace: string): Promise<number> {
   for (;;) {
     const highest = await highestNumber(folder);
-    const holder = await livingHolder(join(folder, String(highest)), namespace);
-    if (holder !== null) throw new DataDirInUse(dataDir, holder.pid);
+    const holder = await livingHolder(dataDir, join(folder, String(highest)), namespace);
+    if (holder !== null) throw new DataDirInUse(dataDir, holder.namespace === namespace ? holder.pid : null);
     const mine = highest + 1;
     try {
       await link(draft, join(folder, String(mine)));
@@ -81,12 +82,17 @@ async function takeNumber(folder: string, draft: string, dataDir: string, namesp
   }
 }
 
-async function livingHolder(path: string, namespace: string): Promise<Holder | null> {
+async function livingHolder(dataDir: string, path: string, namespace: string): Promise<Holder | null> {
   const holder = parseHolder(await readFile(path, 'utf8').catch(() => ''));
   if (holder === null) return null;
-  // A holder in another container cannot be asked. Its PostgreSQL can: see settleOrphan.
-  if (holder.namespace !== namespace || holder.identity === null) return null;
+  if (holder.namespace !== namespace) return (await answersFromElsewhere(dataDir)) ? holder : null;
   return (await processIdentity(holder.pid)) === holder.identity ? holder : null;
+}
+
+/** Whether a holder in another container, whose process cannot be seen, lives: then its PostgreSQL answers on the socket. */
+async function answersFromElsewhere(dataDir: string): Promise<boolean> {
+  const record = await readLastRecord(dataDir);
+  return record !== null && servesCluster(record.url, join(dataDir, 'postgres', 'data'));
 }
 
 /** `null` for a released number, and for one whose content a crash of the machine has lost. */

@@ -10,9 +10,13 @@ import { type PostgresSettings, programEnvironment } from './settings.ts';
 /** A running PostgreSQL server, our child or one adopted. */
 export interface Postmaster {
   pid: number;
+  /** Its start time, so that a later process with the same number is never signalled. */
+  identity: string | null;
   /** Resolves when it is gone, with how it ended. */
   gone: Promise<string>;
 }
+
+type StopTarget = Pick<Postmaster, 'pid' | 'identity'>;
 
 export interface LaunchPlan {
   binary: string;
@@ -36,12 +40,13 @@ export async function launchPostmaster(plan: LaunchPlan, signal: AbortSignal): P
     // 'error' instead of 'exit': the program could not be started.
     (error: Error) => (reason = error.message),
   );
-  const pid = child.pid;
+  const { pid } = child;
   if (pid === undefined) throw new Error(`PostgreSQL could not be started: ${await gone}`);
+  const postmaster: Postmaster = { pid, identity: await processIdentity(pid), gone };
   try {
     await waitUntilReady(plan.url, () => reason === null, signal);
   } catch (error) {
-    await stopPostmaster(pid);
+    await stopPostmaster(postmaster);
     throw error;
   }
   if (reason !== null) {
@@ -49,7 +54,7 @@ export async function launchPostmaster(plan: LaunchPlan, signal: AbortSignal): P
       `PostgreSQL did not start (${reason}). The end of its log ${plan.logFile}:\n${await lastLines(plan.logFile)}`,
     );
   }
-  return { pid, gone };
+  return postmaster;
 }
 
 async function spawnServer({ binary, runAs, clusterDir, socketDirectory, logFile, settings }: LaunchPlan) {
@@ -84,16 +89,15 @@ export async function adoptPostmaster(pid: number): Promise<Postmaster> {
     }
     return 'it was adopted, so its exit status is not known';
   };
-  return { pid, gone: watch() };
+  return { pid, identity, gone: watch() };
 }
 
 /**
  * Stops a server as `pg_ctl stop -m fast` does: SIGINT disconnects all clients and writes a checkpoint. When that has not
  * ended it after `patience` milliseconds, SIGQUIT does, at the price of a recovery at the next start.
  */
-export async function stopPostmaster(pid: number, patience = 20_000): Promise<void> {
-  const identity = await processIdentity(pid);
-  if (identity === null) return;
+export async function stopPostmaster({ pid, identity }: StopTarget, patience = 20_000): Promise<void> {
+  if (identity === null || (await processIdentity(pid)) !== identity) return;
   for (const [signal, milliseconds] of [
     ['SIGINT', patience],
     ['SIGQUIT', 5_000],

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
@@ -25,27 +26,51 @@ export async function processIdentity(pid: number): Promise<string | null> {
   return `${await bootId()}/${startTime}`;
 }
 
-/** Whether `pid` is a PostgreSQL process of the cluster in `clusterDir` (an absolute path without links). */
-export async function isPostgresOf(pid: number, clusterDir: string): Promise<boolean> {
-  if ((await processIdentity(pid)) === null) return false;
-  if (!linux) {
-    const command = await output('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
-    return command.includes('postgres') && command.includes(`-D ${clusterDir} `);
-  }
-  // A postmaster and its children work in their data directory. A shell may too, hence the look at the program.
-  const [directory, program] = await Promise.all([
-    readlink(`/proc/${pid}/cwd`).catch(() => ''),
-    readlink(`/proc/${pid}/exe`).catch(() => ''),
-  ]);
-  return directory === clusterDir && /\/postgres( \(deleted\))?$/.test(program);
+/** How the processes of one cluster are told from those of others. */
+export interface ClusterProcesses {
+  /** Absolute and without links. */
+  clusterDir: string;
+  /** The setting `cluster_name`, unique to the directory: it stands in the titles of a postmaster's children. */
+  clusterName: string;
 }
 
-/** All PostgreSQL processes of a cluster, also those whose postmaster is dead. Empty where there is no /proc to ask. */
-export async function postgresProcessesOf(clusterDir: string): Promise<number[]> {
-  if (!linux) return [];
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const ours = await Promise.all(pids.map((pid) => isPostgresOf(pid, clusterDir)));
+/** Whether `pid` is a PostgreSQL process of the cluster: its postmaster, or a child of that. */
+export async function isPostgresOf(pid: number, { clusterDir, clusterName }: ClusterProcesses): Promise<boolean> {
+  if ((await processIdentity(pid)) === null) return false;
+  const [program = '', ...args] = await commandLine(pid);
+  if (program.startsWith(`postgres: ${clusterName}: `)) return true;
+  if (basename(program) !== 'postgres') return false;
+  if (args[args.indexOf('-D') + 1] === clusterDir) return true;
+  // One started by hand, perhaps from elsewhere; every postmaster works in its data directory.
+  return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === clusterDir;
+}
+
+/** All PostgreSQL processes of a cluster, also those whose postmaster is dead. */
+export async function postgresProcessesOf(cluster: ClusterProcesses): Promise<number[]> {
+  const names = linux ? await readdir('/proc') : (await output('ps', ['-axo', 'pid='])).split(/\s+/);
+  const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
+  const ours = await Promise.all(pids.map((pid) => isPostgresOf(pid, cluster)));
   return pids.filter((_, index) => ours[index]);
+}
+
+/** Whether the number is taken, be it by a zombie or by another user's process. */
+export function isPidTaken(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+/** Program and arguments, which anyone may read; the working directory root in a container may not, without CAP_SYS_PTRACE. */
+async function commandLine(pid: number): Promise<string[]> {
+  if (linux) return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+  const line = await output('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
+  if (line.startsWith('postgres: ')) return [line];
+  // ps joins the arguments with spaces, of which a path may have its own.
+  const [, program = '', rest = '', directory = ''] = /^(.*?\/postgres)( -D (.*?) -k )?/.exec(line) ?? [];
+  return rest === '' ? [program] : [program, '-D', directory];
 }
 
 /** Waits until the process is gone; false when it is still there after `milliseconds`. */

@@ -10,7 +10,7 @@ const postgresRecord = z.object({
   version: z.string(),
   socket_directory: z.string(),
   /** The settings it was started with; one started with others is not adopted. */
-  settings: z.record(z.string(), z.string()),
+  settings: z.record(z.string(), z.string()).readonly(),
 });
 
 /** `postgres.json`: where the embedded server of a data directory answers, password included, hence mode 0600. */

@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
+
 export type PostgresSettings = Readonly<Record<string, string>>;
 
 /** Settings for one small server; everything else is PostgreSQL's default. `durable: false` is for tests alone. */
-export function serverSettings(durable: boolean): PostgresSettings {
+export function serverSettings(clusterDir: string, durable: boolean): PostgresSettings {
   return {
     listen_addresses: '',
     unix_socket_permissions: '0700',
-    cluster_name: 'portico',
+    cluster_name: clusterName(clusterDir),
     max_connections: '100',
     shared_buffers: '128MB',
     max_wal_size: '256MB',
@@ -21,6 +23,11 @@ export function serverSettings(durable: boolean): PostgresSettings {
     log_checkpoints: 'off',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
+}
+
+/** Unique to the directory; by it the processes of a cluster are found. */
+export function clusterName(clusterDir: string): string {
+  return `portico-${createHash('sha256').update(clusterDir).digest('hex').slice(0, 12)}`;
 }
 
 /** The environment of initdb and postgres: nothing of ours, above all no PGDATA, PGOPTIONS or locale. */

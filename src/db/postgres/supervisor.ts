@@ -45,9 +45,9 @@ export class Supervisor {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    // A relaunch under way stops its own server when aborted.
-    if (this.#state === 'running') await stopPostmaster(this.#current.pid);
+    // A relaunch under way stops its own server when aborted, or has just handed it over.
     await this.#watch;
+    await stopPostmaster(this.#current);
     this.#change('stopped');
   }
 

@@ -106,7 +106,7 @@ export function assignSlugs(
     // A stem of that name, even one that is itself folded away, keeps the shorter slug: so the outcome has no chains.
     if (short === null || (short !== file.stem && winners.has(short))) continue;
     const rival = folded.get(short);
-    if (rival === undefined || indexRank(file, rules) < indexRank(rival, rules)) folded.set(short, file);
+    if (rival === undefined || foldsBefore(file, rival, rules)) folded.set(short, file);
   }
   const warnings: Warning[] = [];
   const entries = files.map((file): SlugAssignment => {
@@ -125,8 +125,12 @@ export function assignSlugs(
   return { entries, warnings };
 }
 
-const indexRank = (file: Named, rules: SlugRules) =>
-  rank(rules.index_names, file.stem.slice(file.stem.lastIndexOf('/') + 1));
+/** Of one directory the preferred index name; the root's index before that of a directory called `index`. */
+function foldsBefore(file: Named, rival: Named, { index_names }: SlugRules): boolean {
+  const depth = ({ stem }: Named) => stem.split('/').length;
+  const leaf = ({ stem }: Named) => rank(index_names, stem.slice(stem.lastIndexOf('/') + 1));
+  return (depth(file) - depth(rival) || leaf(file) - leaf(rival)) < 0;
+}
 
 function beats(file: Named, rival: Named, extensions: readonly string[]): boolean {
   const difference = rank(extensions, file.extension) - rank(extensions, rival.extension);

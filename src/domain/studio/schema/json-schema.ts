@@ -4,7 +4,7 @@ import type { SchemaField, StudioSchema } from './schema.schema.ts';
 
 export type JsonSchema = Record<string, unknown>;
 
-const text = { type: 'string' };
+const text = { type: 'string' } as const;
 
 /** Types JSON Schema knows by itself need no word in `x-portico`. */
 const plainTypes = new Set(['string', 'number', 'integer', 'boolean', 'object', 'any', 'enum']);
@@ -29,7 +29,7 @@ function base(field: SchemaField): JsonSchema {
     case 'any':
       return {};
     default:
-      return text;
+      return { ...text };
   }
 }
 

@@ -21,11 +21,15 @@ export interface Validation {
 
 const MAX_FAULTS = 100;
 
-function* patternsOf(fields: readonly SchemaField[]): Generator<string> {
+/** Pattern and pointer of each field that has one; a list is one step, `*`. */
+function* patternsOf(fields: readonly SchemaField[], pointer: string): Generator<[string, string]> {
   for (const field of fields) {
-    if (field.pattern !== undefined) yield field.pattern;
-    yield* patternsOf(field.fields ?? []);
-    yield* patternsOf(field.variants ?? []);
+    // A variant has no name of its own.
+    const own = field.name === '' ? pointer : `${pointer}/${escapePointer(field.name)}`;
+    const at = field.list ? `${own}/*` : own;
+    if (field.pattern !== undefined) yield [field.pattern, at];
+    yield* patternsOf(field.fields ?? [], at);
+    yield* patternsOf(field.variants ?? [], at);
   }
 }
 
@@ -39,15 +43,16 @@ export async function validateEntry(
   frontmatter: unknown,
   options: ValidationOptions = {},
 ): Promise<Validation> {
+  const prefix = options.prefix ?? '';
+  const { references, files } = options;
   const patterns = new Map<string, PatternTest>();
-  for (const pattern of patternsOf(schema.fields)) patterns.set(pattern, await compilePattern(pattern));
-  const check: Check = {
-    errors: [],
-    warnings: [],
-    patterns,
-    references: options.references,
-    files: options.files,
-  };
+  const check: Check = { errors: [], warnings: [], patterns, references, files };
+  for (const [pattern, field] of patternsOf(schema.fields, prefix)) {
+    const test = await compilePattern(pattern);
+    patterns.set(pattern, test);
+    const message = `the pattern ${pattern} cannot be checked`;
+    if (test === null) check.warnings.push({ field, code: 'pattern_unchecked', message });
+  }
   const entry: SchemaField = {
     name: '',
     type: 'object',
@@ -56,7 +61,6 @@ export async function validateEntry(
     fields: schema.fields,
     strict: schema.strict,
   };
-  const prefix = options.prefix ?? '';
   if (schema.items_in_file && typeof frontmatter === 'object' && frontmatter !== null) {
     for (const [key, item] of Object.entries(frontmatter))
       checkValue(entry, item, `${prefix}/${escapePointer(key)}`, check);

@@ -32,6 +32,10 @@ export function listOf(item: SchemaField): SchemaField | null {
   return { ...rest, ...relation, name: '', required: true, list: true };
 }
 
+const distinct = (fields: readonly SchemaField[]) => [
+  ...new Map(fields.map((one) => [JSON.stringify(one), one])).values(),
+];
+
 const isConstant = (one: SchemaField) => one.type === 'enum' && !one.list;
 
 /**
@@ -41,7 +45,7 @@ const isConstant = (one: SchemaField) => one.type === 'enum' && !one.list;
 export function unionOf(alternatives: readonly SchemaField[]): SchemaField {
   const nullable = alternatives.some((one) => one.nullable === true);
   const required = alternatives.every((one) => one.required);
-  const rest = alternatives.filter((one) => !isNull(one));
+  const rest = distinct(alternatives.filter((one) => !isNull(one)));
   const whole = { name: '', required, ...(nullable ? { nullable } : {}) };
   const [first] = rest;
   if (first === undefined) return { ...nothing(), ...whole };

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileGlob } from '../../../../src/domain/studio/schema/glob.ts';
+
+const matches = (pattern: string, path: string) => compileGlob(pattern)?.matches(path);
+
+describe('globs', () => {
+  const cases: [string, string[], string[]][] = [
+    ['**/*.md', ['a.md', 'a/b/c.md'], ['a.mdx', '.hidden/a.md', 'a/.b.md']],
+    ['*.md', ['a.md'], ['a/b.md']],
+    ['./blog/**/*.{md,mdx}', ['blog/a.md', 'blog/x/y.mdx'], ['a.md', 'blog/a.txt']],
+    ['**/[^_]*.md', ['a.md', 'x/b.md'], ['_a.md', 'x/_b.md']],
+    ['[a-c]?.md', ['ax.md', 'cz.md'], ['dx.md', 'a.md']],
+    ['a/**', ['a/b', 'a/b/c'], ['b/a']],
+    ['{a,{b,c}/d}.md', ['a.md', 'b/d.md', 'c/d.md'], ['b.md']],
+    ['*.@(md|mdx)', ['a.md', 'a.mdx'], ['a.txt']],
+    ['.hidden/*.md', ['.hidden/a.md'], ['hidden/a.md']],
+    ['a\\*.md', ['a*.md'], ['ab.md']],
+  ];
+  it.each(cases)('%s', (pattern, yes, no) => {
+    expect(yes.map((path) => [path, matches(pattern, path)])).toEqual(yes.map((path) => [path, true]));
+    expect(no.map((path) => [path, matches(pattern, path)])).toEqual(no.map((path) => [path, false]));
+  });
+
+  it('does not guess at what it does not know', () => {
+    expect(['!(a)', '+(a|b).md', '[a', '{a', '../x/*.md', '{a,b}'.repeat(20)].map(compileGlob)).toEqual([
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  it('knows the directory before the first wildcard', () => {
+    expect(
+      ['src/blog/**/*.md', '*.md', 'a/{b,c}/*.md', 'a/b.md'].map((pattern) => compileGlob(pattern)?.prefix),
+    ).toEqual(['src/blog', '', 'a', 'a']);
+  });
+
+  it('agrees with the path matcher of Node on plain patterns', async () => {
+    const { matchesGlob } = await import('node:path');
+    const part = fc.constantFrom('a', 'b', 'ab', '*', '?', 'a*b', '**');
+    const name = fc.constantFrom('a', 'b', 'ab', 'aab', 'c');
+    fc.assert(
+      fc.property(
+        fc.array(part, { minLength: 1, maxLength: 4 }),
+        fc.array(name, { minLength: 1, maxLength: 4 }),
+        (parts, names) => {
+          // A final `**` also matches its own directory in Node, which is no file here.
+          const pattern = `${parts.join('/')}/*`;
+          expect(matches(pattern, names.join('/'))).toBe(matchesGlob(names.join('/'), pattern));
+        },
+      ),
+    );
+  });
+
+  it('takes linear time where a backtracking matcher would not', () => {
+    expect(matches(`${'*a'.repeat(200)}b`, 'a'.repeat(5000))).toBe(false);
+    expect(matches(`${'**/'.repeat(100)}b`, 'a/'.repeat(2000))).toBe(false);
+  });
+});

@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { toJsonSchema, toRecord } from '../../../../src/domain/studio/schema/json-schema.ts';
+import { type SchemaField, studioSchema } from '../../../../src/domain/studio/schema/schema.schema.ts';
+import { validateEntry } from '../../../../src/domain/studio/schema/validate.ts';
+import { foldSchema } from './sites.ts';
+
+const faults = async (zod: string, value: unknown) => {
+  const { posts } = await foldSchema(`z.object({ it: ${zod} })`);
+  const { errors } = await validateEntry(posts, value === undefined ? {} : { it: value });
+  return errors.map((one) => `${one.field} ${one.code}`);
+};
+
+describe('an entry is compared with its schema', () => {
+  const cases: [string, unknown[], [unknown, string][]][] = [
+    [
+      'z.string().min(2).max(3)',
+      ['ab'],
+      [
+        ['a', 'min_length'],
+        ['abcd', 'max_length'],
+        [1, 'type'],
+        [undefined, 'required'],
+        [null, 'type'],
+      ],
+    ],
+    ['z.string().optional()', [undefined, ''], [[null, 'type']]],
+    ['z.string().nullish()', [undefined, null, 'a'], [[1, 'type']]],
+    ['z.string().regex(/^[a-z]+$/i)', ['AbC'], [['a1', 'pattern']]],
+    ['z.string().regex(/(?=a)a/)', ['b'], []],
+    [
+      'z.number().min(1).max(2)',
+      [1.5],
+      [
+        [0, 'min'],
+        [3, 'max'],
+        ['1', 'type'],
+      ],
+    ],
+    ['z.number().int()', [1], [[1.5, 'type']]],
+    ['z.coerce.number()', [1, '1.5'], [['x', 'type']]],
+    ['z.boolean()', [true], [['yes', 'type']]],
+    [
+      'z.date()',
+      ['2024-01-01', '2024-01-01 10:00:00'],
+      [
+        ['soon', 'date'],
+        [2024, 'type'],
+      ],
+    ],
+    ['z.coerce.date()', ['Jul 08 2022', 0], [['soon', 'date']]],
+    ['z.string().datetime()', ['2024-01-01T00:00:00Z'], [['2024-01-01', 'date']]],
+    ['z.string().url()', ['https://a.example', 'mailto:a@b.c'], [['a/b', 'pattern']]],
+    ['z.enum(["a","b"])', ['a'], [['c', 'enum']]],
+    ['z.null()', [null], [[1, 'enum']]],
+    ['z.any()', [undefined, 1, null, {}], []],
+  ];
+  it.each(cases)('%s', async (zod, good, bad) => {
+    for (const value of good) expect([value, await faults(zod, value)]).toEqual([value, []]);
+    for (const [value, code] of bad) expect([value, await faults(zod, value)]).toEqual([value, [`/it ${code}`]]);
+  });
+
+  it('points at the place of each fault', async () => {
+    expect(await faults('z.array(z.object({ "a/b": z.number() })).max(1)', [{ 'a/b': 1 }, { 'a/b': 'x' }, {}])).toEqual(
+      ['/it max_items', '/it/1/a~1b type', '/it/2/a~1b required'],
+    );
+  });
+
+  it('speaks of the alternative that was meant', async () => {
+    const union =
+      'z.discriminatedUnion("t", [z.object({t: z.literal("a")}), z.object({t: z.literal("b"), n: z.number()})])';
+    expect(await faults(union, { t: 'b', n: 'x' })).toEqual(['/it/n type']);
+    expect(await faults(union, { t: 'c' })).toEqual(['/it variant']);
+  });
+
+  it('asks for references and files', async () => {
+    const { posts } = await foldSchema('({image}) => z.object({ by: z.array(reference("authors")), cover: image() })');
+    const options = {
+      references: (name: string, slug: string) => name === 'authors' && slug === 'ann',
+      files: (path: string) => path === './a.png',
+      prefix: '/frontmatter',
+    };
+    const { errors } = await validateEntry(
+      posts,
+      { by: ['ann', 'zoe', { collection: 'authors', id: 'ann' }], cover: './b.png' },
+      options,
+    );
+    expect(errors.map((one) => [one.field, one.code])).toEqual([
+      ['/frontmatter/by/1', 'reference'],
+      ['/frontmatter/cover', 'file'],
+    ]);
+  });
+
+  it('only warns of unknown keys, and of everything when the schema is inferred', async () => {
+    const { posts } = await foldSchema('z.object({ a: z.string() }).strict()');
+    expect(await validateEntry(posts, { a: 'x', b: 1 })).toMatchObject({
+      errors: [],
+      warnings: [{ field: '/b', code: 'unknown_key' }],
+    });
+    expect(await validateEntry({ ...posts, inferred: true }, {})).toMatchObject({
+      errors: [],
+      warnings: [{ field: '/a', code: 'required' }],
+    });
+  });
+
+  it('compares each item of a file of many', async () => {
+    const { posts } = await foldSchema('z.object({ a: z.string() })');
+    const { errors } = await validateEntry({ ...posts, items_in_file: true }, { one: { a: 'x' }, two: {} });
+    expect(errors.map((one) => one.field)).toEqual(['/two/a']);
+  });
+
+  it('is not slowed by a pattern made to be slow', async () => {
+    expect(await faults('z.string().regex(/^(a+)+$/)', `${'a'.repeat(20_000)}b`)).toEqual(['/it pattern']);
+  });
+});
+
+describe('JSON Schema', () => {
+  it('is part of a valid record', async () => {
+    const { posts } = await foldSchema(
+      'z.object({ a: z.array(reference("authors")).default([]), d: z.date().describe("when") })',
+    );
+    const record = toRecord(posts);
+    expect(studioSchema.parse(record)).toEqual(record);
+    expect(record.json_schema).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      required: ['d'],
+      properties: {
+        a: { type: 'array', default: [], 'x-portico': { relation: { collection: 'authors', multiple: true } } },
+        d: { description: 'when' },
+      },
+    });
+    expect(Object.keys(z.toJSONSchema(studioSchema).$defs ?? {})).toEqual(
+      expect.arrayContaining(['SchemaField', 'StudioWarning', 'SchemaSource']),
+    );
+  });
+
+  /** Fields whose meaning JSON Schema can carry whole: no calendar, no conversion, no look-ups. */
+  const leaf = fc.oneof(
+    fc.record(
+      { type: fc.constant('string' as const), min_length: fc.nat(3), max_length: fc.integer({ min: 2, max: 5 }) },
+      { requiredKeys: ['type'] },
+    ),
+    fc.record(
+      {
+        type: fc.constantFrom('number' as const, 'integer' as const),
+        min: fc.integer({ min: -3, max: 3 }),
+        max: fc.integer({ min: 0, max: 5 }),
+      },
+      { requiredKeys: ['type'] },
+    ),
+    fc.record({
+      type: fc.constantFrom(
+        'boolean' as const,
+        'any' as const,
+        'link' as const,
+        'object' as const,
+        'reference' as const,
+      ),
+    }),
+    fc.record({ type: fc.constant('string' as const), pattern: fc.constantFrom('^a', 'b$', '^[a-c]*$') }),
+    fc.record({
+      type: fc.constant('enum' as const),
+      options: fc.uniqueArray(fc.constantFrom('a', 'b', 1, true), { minLength: 1 }),
+    }),
+  );
+  const whole = fc.record(
+    {
+      name: fc.constantFrom('a', 'b', 'c'),
+      required: fc.boolean(),
+      list: fc.boolean(),
+      nullable: fc.boolean(),
+      min_items: fc.nat(2),
+      max_items: fc.integer({ min: 1, max: 3 }),
+    },
+    { requiredKeys: ['name', 'required', 'list'] },
+  );
+  const distinct = { selector: (field: SchemaField) => field.name, maxLength: 3 };
+  const { fields } = fc.letrec<{ field: SchemaField; fields: SchemaField[] }>((tie) => ({
+    field: fc
+      .tuple(
+        whole,
+        fc.oneof(
+          { depthSize: 'small' },
+          leaf,
+          fc.record({ type: fc.constant('object' as const), fields: tie('fields') }),
+          fc.record({
+            type: fc.constant('any' as const),
+            variants: fc.array(tie('field'), { minLength: 1, maxLength: 2 }),
+          }),
+        ),
+      )
+      .map(([a, b]): SchemaField => ({ ...a, ...b })),
+    fields: fc.uniqueArray(tie('field'), distinct),
+  }));
+  const scalar = fc.constantFrom<unknown[]>('', 'a', 'ab', 'cb', 'abcdef', 0, 1, 2.5, -4, 7, true, false, null);
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ depthSize: 'small' }, scalar, fc.array(tie('value'), { maxLength: 4 }), tie('map')),
+    map: fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('value'), { maxKeys: 3, noNullPrototype: true }),
+  }));
+  const map = fc.dictionary(fc.constantFrom('a', 'b', 'c'), value, { noNullPrototype: true });
+
+  it('accepts exactly what the validator accepts', async () => {
+    let accepted = 0;
+    await fc.assert(
+      fc.asyncProperty(fields, fc.array(map, { minLength: 1, maxLength: 8 }), async (tree, values) => {
+        const schema = { label: 'Posts', fields: tree, strict: false, inferred: false, items_in_file: false };
+        const other = z.fromJSONSchema(toJsonSchema(schema) as Parameters<typeof z.fromJSONSchema>[0]);
+        for (const entry of values) {
+          const { errors } = await validateEntry(schema, entry);
+          expect({ valid: errors.length === 0, entry }).toEqual({ valid: other.safeParse(entry).success, entry });
+          if (errors.length === 0) accepted++;
+        }
+      }),
+      { numRuns: 1000 },
+    );
+    expect(accepted).toBeGreaterThan(200);
+  });
+});

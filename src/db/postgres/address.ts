@@ -1,4 +1,5 @@
 import { mkdtemp, rm, rmdir } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { giveTo, type RunAs } from './run-as.ts';
@@ -32,6 +33,18 @@ export async function removeSocketDirectory(directory: string, postgresDir: stri
   await rm(socketPath(directory), { force: true });
   await rm(socketLock(directory), { force: true });
   await rmdir(directory).catch(() => undefined);
+}
+
+/** Whether any server takes connections on the socket, be it too busy to answer. */
+export function somethingListens(directory: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath(directory));
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
 }
 
 /**

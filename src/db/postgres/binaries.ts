@@ -50,7 +50,7 @@ const symlinkList = z.array(z.object({ source: z.string(), target: z.string() })
  * An npm archive cannot hold symbolic links, so the package lists those its libraries need and makes them in a postinstall
  * script, which does not run under `npm ci --ignore-scripts`.
  */
-async function hydrateSymlinks(root: string): Promise<void> {
+export async function hydrateSymlinks(root: string): Promise<void> {
   const text = await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const missing = symlinkList.parse(JSON.parse(text)).map(async ({ source, target }) => {
     const path = join(root, target);

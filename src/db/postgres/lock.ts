@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, readlink, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { servesCluster } from './connect.ts';
+import { somethingListens } from './address.ts';
 import { processIdentity } from './processes.ts';
 import { readLastRecord } from './record.ts';
 
@@ -92,7 +92,7 @@ async function livingHolder(dataDir: string, path: string, namespace: string): P
 /** Whether a holder in another container, whose process cannot be seen, lives: then its PostgreSQL answers on the socket. */
 async function answersFromElsewhere(dataDir: string): Promise<boolean> {
   const record = await readLastRecord(dataDir);
-  return record !== null && servesCluster(record.url, join(dataDir, 'postgres', 'data'));
+  return record !== null && somethingListens(record.socket_directory);
 }
 
 /** `null` for a released number, and for one whose content a crash of the machine has lost. */

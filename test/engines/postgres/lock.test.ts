@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DataDirInUse, lockDataDir } from '../../../src/db/postgres.ts';
-import { kill, startProcess, temporaryDataDir } from './harness.ts';
+import { kill, killPid, postmasterPid, startProcess, temporaryDataDir } from './harness.ts';
 
 test('the lock of a killed process is taken over, by exactly one of many', async () => {
   const dataDir = await temporaryDataDir();
@@ -36,5 +36,16 @@ test('a lock whose process number is another process by now is stale; so is an u
   await writeFile(join(dataDir, 'lock', '1'), JSON.stringify({ ...holder, identity: 'of an earlier process' }));
   await lockDataDir(dataDir);
   await writeFile(join(dataDir, 'lock', '2'), '{"pid":');
+  await (await lockDataDir(dataDir)).release();
+});
+
+test('a holder in another container is known by its PostgreSQL, which answers on the socket', async () => {
+  const dataDir = await temporaryDataDir();
+  const { child } = await startProcess(dataDir);
+  const file = join(dataDir, 'lock', '1');
+  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), namespace: 'pid:[1]' }));
+  await expect(lockDataDir(dataDir)).rejects.toThrow(/in use by another Portico server \(in another container\)/);
+  await killPid(Number(await postmasterPid(dataDir)));
+  await kill(child);
   await (await lockDataDir(dataDir)).release();
 });

@@ -35,8 +35,9 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
   const claimed = new Set([...owned.values()].flat());
   const free = paths.filter((path) => !claimed.has(path) && !drafts.some((draft) => draft.rejects(path)));
   const taken = new Set(drafts.map((draft) => draft.schema.collection));
+  const declared = [...drafts];
   for (const group of groupFiles(free, layout, taken)) {
-    const draft = schemaOfGroup(group, layout, drafts);
+    const draft = schemaOfGroup(group, layout, declared);
     drafts.push(draft);
     owned.set(draft, group.paths);
   }
@@ -117,8 +118,10 @@ async function inferMissing(
   }
 }
 
-function exclusive(draft: Draft, drafts: readonly Draft[]): CollectionSchema {
-  const earlier = drafts.slice(0, drafts.indexOf(draft)).map(({ schema }) => schema.matches);
+/** Groups never overlap one another, so only what was declared before can have a prior claim. */
+function exclusive(draft: Draft, declared: readonly Draft[]): CollectionSchema {
+  const at = declared.indexOf(draft);
+  const earlier = declared.slice(0, at === -1 ? declared.length : at).map(({ schema }) => schema.matches);
   const { matches } = draft.schema;
   return { ...draft.schema, matches: (path) => matches(path) && !earlier.some((other) => other(path)) };
 }

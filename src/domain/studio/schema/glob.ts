@@ -85,13 +85,22 @@ function fits(atom: Atom, char: string): boolean {
 function segmentMatches(atoms: readonly Atom[], text: string): boolean {
   // A wildcard does not match a hidden name unless the pattern names the dot.
   if (text.startsWith('.') && !(atoms[0]?.kind === 'char' && atoms[0].value === '.')) return false;
-  let [at, char, star, mark] = [0, 0, -1, 0];
+  let at = 0;
+  let char = 0;
+  let star = -1;
+  let mark = 0;
   while (char < text.length) {
     const atom = atoms[at];
-    if (atom?.kind === 'star') [star, mark] = [at++, char];
-    else if (atom && fits(atom, text.charAt(char))) [at, char] = [at + 1, char + 1];
-    else if (star >= 0) [at, char] = [star + 1, ++mark];
-    else return false;
+    if (atom?.kind === 'star') {
+      star = at++;
+      mark = char;
+    } else if (atom && fits(atom, text.charAt(char))) {
+      at++;
+      char++;
+    } else if (star >= 0) {
+      at = star + 1;
+      char = ++mark;
+    } else return false;
   }
   return atoms.slice(at).every((atom) => atom.kind === 'star');
 }
@@ -114,6 +123,16 @@ function pathMatches(pattern: Segments, path: readonly string[]): boolean {
   return reachable.at(-1) === true;
 }
 
+/** The literal characters a segment ends in: most paths fail on these. */
+function endingOf(segment: Segments[number] | undefined): string {
+  let ending = '';
+  for (const atom of (segment === '**' ? undefined : segment)?.toReversed() ?? []) {
+    if (atom.kind !== 'char') break;
+    ending = atom.value + ending;
+  }
+  return ending;
+}
+
 /**
  * Compiles one glob: `*`, `?`, `[a-z]`, `[^_]`, `{a,b}`, `@(a|b)` and `**`.
  * @returns null for what is not understood (other extended globs, unpaired brackets), so that nobody guesses
@@ -126,7 +145,7 @@ export function compileGlob(source: string): Glob | null {
   if (/[!+*?@]\(/.test(plain)) return null;
   const alternatives = expandBraces(plain);
   if (alternatives === null) return null;
-  const compiled: Segments[] = [];
+  const compiled: { segments: Segments; ending: string }[] = [];
   for (const alternative of alternatives) {
     const segments: Segments = [];
     for (const part of alternative.split('/')) {
@@ -135,7 +154,7 @@ export function compileGlob(source: string): Glob | null {
       if (atoms === null || part === '..') return null;
       segments.push(atoms);
     }
-    compiled.push(segments);
+    compiled.push({ segments, ending: endingOf(segments.at(-1)) });
   }
   const fixed = plain.split('/');
   const wild = fixed.findIndex((part) => /[*?[\]{}\\]/.test(part));
@@ -143,7 +162,7 @@ export function compileGlob(source: string): Glob | null {
     prefix: fixed.slice(0, wild === -1 ? -1 : wild).join('/'),
     matches: (path) => {
       const parts = path.split('/');
-      return compiled.some((segments) => pathMatches(segments, parts));
+      return compiled.some(({ segments, ending }) => path.endsWith(ending) && pathMatches(segments, parts));
     },
   };
 }

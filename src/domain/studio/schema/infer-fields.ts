@@ -110,7 +110,14 @@ function referenced(texts: readonly string[], distinct: number, { collection, sl
   let best: [string, number] | null = null;
   for (const [name, known] of slugs) {
     if (name === collection || (best !== null && known.size >= best[1])) continue;
-    if (texts.filter((text) => known.has(text)).length >= texts.length * REFERENCE_SHARE) best = [name, known.size];
+    if (mostly(texts, known)) best = [name, known.size];
   }
   return best?.[0] ?? null;
+}
+
+/** Whether enough of the texts are known; gives up at the first miss too many, as most collections are no candidates. */
+function mostly(texts: readonly string[], known: ReadonlySet<string>): boolean {
+  let misses = texts.length - texts.length * REFERENCE_SHARE;
+  for (const text of texts) if (!known.has(text) && --misses < 0) return false;
+  return true;
 }

@@ -19,13 +19,12 @@ export function formatOf(extension: string | undefined): EntryFormat {
 }
 
 /** The collection of a group of files that lie together; its fields are inferred later. */
-export function schemaOfGroup(group: Group, layout: SiteLayout, earlier: readonly Draft[]): Draft {
+export function schemaOfGroup(group: Group, layout: SiteLayout, declared: readonly Draft[]): Draft {
   const extensions = new Set(group.extensions);
-  const others = [...earlier];
   const matches = (path: string) => {
     const rest = below(group.directory, path);
     if (rest === null || !extensions.has(extensionOf(path)) || isExcluded(path, layout)) return false;
-    return !(group.shallow && rest.includes('/')) && !others.some((draft) => draft.rejects(path));
+    return !(group.shallow && rest.includes('/')) && !declared.some((draft) => draft.rejects(path));
   };
   const names = indexNames(layout.framework);
   const data = dataExtensions.some((extension) => extension === group.extensions[0]);

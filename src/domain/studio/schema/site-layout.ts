@@ -84,7 +84,7 @@ export function indexNames(framework: string | null): string[] {
   return framework === 'mkdocs' || framework === 'docusaurus' ? ['index', 'README'] : ['index'];
 }
 
-const buildOutputs = ['dist', 'build', '_site', 'out', 'public', 'coverage', 'target', 'resources'];
+const buildOutputs = ['dist', 'build', '_site', 'out', 'public'];
 const excludedAtRoot = new Set([...buildOutputs, 'vendor', 'archetypes', 'scaffolds']);
 const projectFile = /^(readme|changelog|licen[cs]e)([._-].*)?$/i;
 

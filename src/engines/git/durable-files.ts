@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { open, rename, unlink } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open, readdir, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 /** Makes the entries of a directory (names created, renamed, removed) survive a loss of power. */
 export async function syncDirectory(path: string): Promise<void> {
@@ -46,4 +46,11 @@ export async function replaceFile(path: string, content: string, temporary = `${
   await writeNewFile(temporary, content, 0o644);
   await rename(temporary, path);
   await syncDirectory(dirname(path));
+}
+
+/** `syncDirectory` for a directory and all below it. */
+export async function syncDirectoryTree(root: string): Promise<void> {
+  const entries = await readdir(root, { withFileTypes: true, recursive: true });
+  const below = entries.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
+  await syncDirectories([root, ...below]);
 }

@@ -1,9 +1,30 @@
+import { DomainError } from '../../domain/errors.ts';
 import type { Oid, TreeFile } from '../../domain/ports/git.ts';
 import type { ObjectSource } from './object-source.ts';
 import { modes } from './tree-codec.ts';
 
 /** With more unknown directories than this below one tree, a single `ls-tree -r` is cheaper than a question for each. */
 const worthProcess = 8;
+/** Entries one listing may have (studio.md 4.7: 200,000 files, and the directories they lie in). */
+const mostEntries = 300_000;
+
+/**
+ * What is left for one listing. A few small trees that contain each other many times unfold to more paths than any memory holds, so
+ * entries are counted while they are found.
+ */
+export interface ListingBudget {
+  left: number;
+}
+
+export function newBudget(): ListingBudget {
+  return { left: mostEntries };
+}
+
+/** @throws DomainError `too_large` when the budget is used up */
+export function spend(budget: ListingBudget, entries: number): void {
+  budget.left -= entries;
+  if (budget.left < 0) throw new DomainError('too_large', `The directory holds more than ${mostEntries} entries`);
+}
 
 /**
  * All files below a tree in git's order, made of its own entries and the listings of its directories, so that after a commit only
@@ -15,18 +36,22 @@ export async function listTree(
   source: ObjectSource,
   oid: Oid,
   prefix: string,
+  budget: ListingBudget,
   shortcut?: { known(oid: Oid, prefix: string): boolean; readAll(): Promise<TreeFile[]> },
 ): Promise<TreeFile[]> {
   const entries = (await source.tree(oid)).entries();
   if (shortcut !== undefined) {
     const unknown = entries.filter(
-      (entry) => entry.mode === modes.tree && !shortcut.known(entry.oid, `${prefix}${entry.name}/`),
+      ({ name, mode, oid }) => mode === modes.tree && !shortcut.known(oid, `${prefix}${name}/`),
     );
     if (unknown.length > worthProcess) return shortcut.readAll();
   }
+  spend(budget, entries.length);
   const parts = await Promise.all(
     entries.map(({ name, mode, oid: entry }) =>
-      mode === modes.tree ? source.listing(entry, `${prefix}${name}/`) : { path: `${prefix}${name}`, mode, oid: entry },
+      mode === modes.tree
+        ? source.listing(entry, `${prefix}${name}/`, budget)
+        : { path: `${prefix}${name}`, mode, oid: entry },
     ),
   );
   return parts.flat();

@@ -24,19 +24,28 @@ export interface SpawnOptions {
   onStderr?: (text: string) => void;
 }
 
+export interface RunOptions extends SpawnOptions {
+  /** Bytes for stdin. */
+  input?: string | Buffer;
+}
+
 export interface GitExit {
   code: number | null;
   /** The end of what git wrote to stderr: for the log, never for a caller. */
   stderr: string;
   /** Why this process was ended by us, or could not start. */
-  ended: DomainError | unknown | null;
+  ended: unknown;
+}
+
+export interface GitOutput extends GitExit {
+  stdout: Buffer;
 }
 
 export interface GitChild {
   readonly streams: ChildProcessWithoutNullStreams;
   /** Resolves when the process is gone and its streams are closed; never rejects. */
   readonly exited: Promise<GitExit>;
-  /** Ends the whole process group; `reason` becomes `ended`. */
+  /** Ends the whole process group; `reason` becomes `ended` (null: it just was not needed any longer). */
   kill(reason: unknown): void;
 }
 
@@ -89,29 +98,28 @@ export class GitProcesses {
   }
 
   /**
-   * Runs a command to its end.
+   * Runs a command to its end; a bounded number of them at once.
    *
-   * @param input bytes for stdin
    * @returns the exit code, all of stdout, and stderr for the log
    * @throws DomainError `git_timeout` after the wall time; the signal's reason after an abort
    */
-  async run(
-    args: readonly string[],
-    options: SpawnOptions & { input?: string | Buffer } = {},
-  ): Promise<GitExit & { stdout: Buffer }> {
-    return this.#commands.run(async () => {
-      const child = this.spawn(args, { timeout: wallTime.read, ...options });
-      child.streams.stdin.end(options.input ?? '');
-      const chunks: Buffer[] = [];
-      for await (const chunk of child.streams.stdout) chunks.push(chunk);
-      const exit = await child.exited;
-      if (exit.ended !== null) throw exit.ended;
-      return { ...exit, stdout: Buffer.concat(chunks) };
-    }, options.signal);
+  run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
+    return this.#commands.run(() => this.runNow(args, options), options.signal);
+  }
+
+  /** Like `run`, for what takes minutes and must not stand in the way of short commands; the caller bounds it. */
+  async runNow(args: readonly string[], { input = '', ...options }: RunOptions = {}): Promise<GitOutput> {
+    const child = this.spawn(args, { timeout: wallTime.read, ...options });
+    child.streams.stdin.end(input);
+    const chunks: Buffer[] = [];
+    for await (const chunk of child.streams.stdout) chunks.push(chunk);
+    const exit = await child.exited;
+    if (exit.ended !== null) throw exit.ended;
+    return { ...exit, stdout: Buffer.concat(chunks) };
   }
 
   /** Like `run`, but anything else than exit code 0 is an error of the repository, with git's words as its cause. */
-  async output(args: readonly string[], options: SpawnOptions & { input?: string | Buffer } = {}): Promise<Buffer> {
+  async output(args: readonly string[], options: RunOptions = {}): Promise<Buffer> {
     const { code, stdout, stderr } = await this.run(args, options);
     if (code === 0) return stdout;
     const cause = new Error(`git ${args[0]} ended with ${code}: ${stderr}`);
@@ -154,10 +162,12 @@ function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
 
 function watch(streams: ChildProcessWithoutNullStreams, options: SpawnOptions): GitChild {
   let ended: unknown = null;
+  let ending = false;
   let stderr = '';
   let grace: NodeJS.Timeout | undefined;
   const kill = (reason: unknown) => {
-    if (ended !== null || streams.pid === undefined || streams.exitCode !== null || streams.signalCode !== null) return;
+    if (ending || streams.pid === undefined || streams.exitCode !== null || streams.signalCode !== null) return;
+    ending = true;
     ended = reason;
     const { pid } = streams;
     if (signalGroup(pid, 'SIGTERM')) grace = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);

@@ -1,6 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { LogQuery, Oid } from '../../domain/ports/git.ts';
-import type { GitProcesses } from './git-process.ts';
+import { type GitProcesses, wallTime } from './git-process.ts';
+import { records } from './nul-records.ts';
 import { isOid } from './object-id.ts';
 
 /** Milliseconds or NaN → whole seconds since 1970, as rev-list takes them. */
@@ -54,4 +55,60 @@ export async function isVisible(processes: GitProcesses, gitDir: string, oid: Oi
   const refs = ['--branches', '--tags', '--glob=refs/pull/*'];
   const { code, stdout } = await processes.run(['rev-list', '--max-count=1', oid, '--not', ...refs], { gitDir });
   return code === 0 && stdout.length === 0;
+}
+
+/** Commits each side of two has alone. */
+export async function aheadBehind(
+  processes: GitProcesses,
+  gitDir: string,
+  head: Oid,
+  base: Oid,
+): Promise<[number, number]> {
+  if (!isOid(head) || !isOid(base)) throw new DomainError('not_found', 'No such commit');
+  const text = await processes.output(['rev-list', '--left-right', '--count', '--stdin'], {
+    gitDir,
+    input: `${head}...${base}\n`,
+  });
+  const [ahead = 0, behind = 0] = text.toString('latin1').trim().split('\t').map(Number);
+  return [ahead, behind];
+}
+
+/**
+ * For each path the newest commit that touched it. git is stopped as soon as all are found; a merge counts where it differs from all
+ * of its parents.
+ */
+export async function lastCommits(
+  processes: GitProcesses,
+  gitDir: string,
+  from: Oid,
+  paths: readonly string[],
+): Promise<Map<string, Oid>> {
+  const found = new Map<string, Oid>();
+  if (paths.length === 0) return found;
+  const args = [
+    'log',
+    '--diff-merges=combined',
+    '--no-renames',
+    '--name-only',
+    '-z',
+    '--format=tformat:%x00commit %H',
+    '--stdin',
+  ];
+  const child = processes.spawn(args, { gitDir, timeout: wallTime.read });
+  child.streams.stdin.end(input({ from, paths: [...paths], limit: 0 }));
+  const wanted = new Set(paths);
+  let commit = '';
+  for await (const token of records(child.streams.stdout)) {
+    // The first name of a commit stands on a line of its own.
+    const name = token.replace(/^\n/, '');
+    if (token.startsWith('commit ') && isOid(token.slice(7))) commit = token.slice(7);
+    else if (wanted.delete(name)) found.set(name, commit);
+    if (wanted.size === 0) break;
+  }
+  child.kill(null);
+  const { ended, code, stderr } = await child.exited;
+  if (ended !== null) throw ended;
+  if (wanted.size > 0 && code !== 0)
+    throw new DomainError('repository_unavailable', 'The history could not be read', { cause: stderr });
+  return found;
 }

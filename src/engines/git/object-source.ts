@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../domain/errors.ts';
 import type { Commit, Oid, TreeFile } from '../../domain/ports/git.ts';
 import { parseCommit } from './commit-codec.ts';
-import { listTree } from './file-listing.ts';
+import { type ListingBudget, listTree, newBudget, spend } from './file-listing.ts';
 import type { GitProcesses } from './git-process.ts';
+import { listRecursively } from './ls-tree.ts';
 import { type ObjectFormat, rawLength } from './object-id.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { Tree } from './tree-codec.ts';
@@ -15,7 +16,7 @@ export interface ObjectSource {
   blob(oid: Oid): Promise<Buffer>;
   commit(oid: Oid): Promise<Commit>;
   /** All files below a tree, their paths led by `prefix` ('' or ending in a slash). */
-  listing(oid: Oid, prefix: string): Promise<readonly TreeFile[]>;
+  listing(oid: Oid, prefix: string, budget?: ListingBudget): Promise<readonly TreeFile[]>;
 }
 
 /**
@@ -87,13 +88,16 @@ export class StoredObjects implements ObjectSource {
     return commit;
   }
 
-  async listing(oid: Oid, prefix: string): Promise<readonly TreeFile[]> {
+  async listing(oid: Oid, prefix: string, budget = newBudget()): Promise<readonly TreeFile[]> {
     const key = `${this.#key}:${oid}:${prefix}`;
     const known = this.#caches.listings.get(key);
-    if (known !== undefined) return known;
-    const files = await listTree(this, oid, prefix, {
+    if (known !== undefined) {
+      spend(budget, known.length);
+      return known;
+    }
+    const files = await listTree(this, oid, prefix, budget, {
       known: (subtree, below) => this.#caches.listings.has(`${this.#key}:${subtree}:${below}`),
-      readAll: () => this.#listWithGit(oid, prefix),
+      readAll: () => this.#listWithGit(oid, prefix, budget),
     });
     this.#caches.listings.set(key, files);
     return files;
@@ -113,29 +117,23 @@ export class StoredObjects implements ObjectSource {
   }
 
   /** One process for a tree nothing is known of; the listings of its directories are remembered on the way. */
-  async #listWithGit(oid: Oid, prefix: string): Promise<TreeFile[]> {
-    const text = await this.#processes.output(['ls-tree', '-r', '-t', '-z', '--end-of-options', oid], {
-      gitDir: this.#gitDir,
-    });
+  async #listWithGit(oid: Oid, prefix: string, budget: ListingBudget): Promise<TreeFile[]> {
     const files: TreeFile[] = [];
     const open: { oid: Oid; path: string; from: number }[] = [];
-    const close = (path: string | null) => {
-      for (let last = open.at(-1); last !== undefined && !path?.startsWith(last.path); last = open.at(-1)) {
+    const close = (path: string) => {
+      for (let last = open.at(-1); last !== undefined && !path.startsWith(last.path); last = open.at(-1)) {
         this.#caches.listings.set(`${this.#key}:${last.oid}:${prefix}${last.path}`, files.slice(last.from));
         open.pop();
       }
     };
-    // Each record: `<mode> SP <type> SP <oid> TAB <path>`, ended by NUL.
-    for (const record of text.toString('utf8').split('\0')) {
-      if (record === '') continue;
-      const tab = record.indexOf('\t');
-      const [mode = '', type, entry = ''] = record.slice(0, tab).split(' ');
-      const path = record.slice(tab + 1);
+    for await (const { mode, type, oid: entry, path } of listRecursively(this.#processes, this.#gitDir, oid)) {
+      spend(budget, 1);
       close(path);
       if (type === 'tree') open.push({ oid: entry, path: `${path}/`, from: files.length });
       else files.push({ path: `${prefix}${path}`, mode, oid: entry });
     }
-    close(null);
+    // No path starts with this, so all that is open closes.
+    close('\0');
     return files;
   }
 }

@@ -1,6 +1,6 @@
 import type { Commit, Oid, TreeFile } from '../../domain/ports/git.ts';
 import { type CommitDraft, formatCommit, parseCommit } from './commit-codec.ts';
-import { listTree } from './file-listing.ts';
+import { listTree, newBudget } from './file-listing.ts';
 import { hashObject, type ObjectFormat, type ObjectType } from './object-id.ts';
 import type { ObjectSource } from './object-source.ts';
 import type { NewObject } from './object-writer.ts';
@@ -62,8 +62,8 @@ export class PendingObjects implements ObjectSource {
     return this.#objects.get(oid)?.content ?? this.#base.blob(oid);
   }
 
-  async listing(oid: Oid, prefix: string): Promise<readonly TreeFile[]> {
-    return this.#trees.has(oid) ? listTree(this, oid, prefix) : this.#base.listing(oid, prefix);
+  async listing(oid: Oid, prefix: string, budget = newBudget()): Promise<readonly TreeFile[]> {
+    return this.#trees.has(oid) ? listTree(this, oid, prefix, budget) : this.#base.listing(oid, prefix, budget);
   }
 
   #add(type: ObjectType, content: Buffer): Oid {

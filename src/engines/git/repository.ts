@@ -14,9 +14,9 @@ import { BranchQueues } from './branch-queue.ts';
 import { commitRound, refRefused, type Writer } from './commit-round.ts';
 import { replaceFile } from './durable-files.ts';
 import type { GitProcesses, Log } from './git-process.ts';
-import { countCommits, isVisible, listCommits } from './history.ts';
+import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history.ts';
 import { readFormat } from './layout.ts';
-import { isOid } from './object-id.ts';
+import { isOid, type ObjectFormat } from './object-id.ts';
 import { ObjectReader } from './object-reader.ts';
 import { type ObjectCaches, StoredObjects } from './object-source.ts';
 import { RefFiles } from './ref-files.ts';
@@ -120,6 +120,20 @@ export class GitRepository implements Repository {
     }
   }
 
+  async aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }> {
+    const [ahead_by, behind_by] = await aheadBehind(this.#context.processes, this.gitDir, head, base);
+    return { ahead_by, behind_by };
+  }
+
+  async lastCommits(from: Oid, paths: readonly string[]): Promise<Map<string, Commit>> {
+    const objects = await this.#source();
+    const found = await lastCommits(this.#context.processes, this.gitDir, from, paths);
+    const commits = await Promise.all(
+      [...found].map(async ([path, oid]) => [path, await objects.commit(oid)] as const),
+    );
+    return new Map(commits);
+  }
+
   async log(query: LogQuery): Promise<Commit[]> {
     const objects = await this.#source();
     const oids = await listCommits(this.#context.processes, this.gitDir, query);
@@ -128,6 +142,10 @@ export class GitRepository implements Repository {
 
   countCommits(query: Omit<LogQuery, 'skip'>): Promise<number> {
     return countCommits(this.#context.processes, this.gitDir, query);
+  }
+
+  async objectFormat(): Promise<ObjectFormat> {
+    return (await this.#source()).format;
   }
 
   async diskSize(): Promise<number> {
@@ -141,6 +159,11 @@ export class GitRepository implements Repository {
   /** True when nothing is under way and no process runs: the object can be dropped and made anew. */
   get asleep(): boolean {
     return !this.#queues.busy && this.updater.asleep && this.#reader.asleep;
+  }
+
+  /** Reads the repository's configuration again: it was made anew. */
+  forget(): void {
+    this.#objects = null;
   }
 
   /** Lets the writers finish, then ends the processes. */

@@ -1,13 +1,18 @@
 import { mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 import type { GitServeRequest, GitStore, ImportSource, Repository } from '../../domain/ports/git.ts';
 import { GitProcesses, type Log } from './git-process.ts';
-import { createLayout, hasLayout, removeLayout } from './layout.ts';
+import { importRepository } from './import.ts';
+import type { UpstreamOptions } from './import-source.ts';
+import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
 import { ObjectCaches } from './object-source.ts';
 import { GitRepository } from './repository.ts';
+import { serveGit } from './serve.ts';
+import { Slots } from './slots.ts';
 
-export interface GitStoreOptions {
+export interface GitStoreOptions extends UpstreamOptions {
   /** Repositories lie in `<dataDir>/git/<id>.git`. */
   dataDir: string;
   log: Log;
@@ -17,6 +22,8 @@ export interface GitStoreOptions {
 
 /** Repository objects kept at once; those above it that sleep are dropped. */
 const kept = 256;
+/** Clones and pushes that wait for a slot; more are turned away. */
+const waitingPackWork = 16;
 const oldestGit = [2, 38] as const;
 
 /** The store of all repositories below a data directory. */
@@ -29,6 +36,8 @@ class FileGitStore implements GitStore {
   readonly #home: string;
   readonly #processes: GitProcesses;
   readonly #options: GitStoreOptions;
+  readonly #packWork = new Slots(Math.max(1, Math.floor(availableParallelism() / 2)), waitingPackWork);
+  readonly #imports = new Slots(2);
   readonly #caches = new ObjectCaches();
   readonly #open = new Map<string, GitRepository>();
 
@@ -70,12 +79,25 @@ class FileGitStore implements GitStore {
     await removeLayout(this.#path(id));
   }
 
-  async importFrom(_id: string, _source: ImportSource): Promise<{ default_branch: string; branches: number }> {
-    throw new DomainError('unavailable', 'Not here yet');
+  async importFrom(id: string, source: ImportSource): Promise<{ default_branch: string; branches: number }> {
+    await mkdir(this.#home, { recursive: true });
+    const { log } = this.#options;
+    const job = {
+      processes: this.#processes,
+      repository: this.#repository(id),
+      log,
+      upstream: this.#options,
+      source,
+    };
+    return this.#imports.run(() => importRepository(job), source.signal);
   }
 
-  async serve(_id: string, _request: GitServeRequest): Promise<void> {
-    throw new DomainError('unavailable', 'Not here yet');
+  async serve(id: string, request: GitServeRequest): Promise<void> {
+    const gitDir = this.#path(id);
+    await readFormat(gitDir);
+    const serve = () => serveGit(this.#processes, gitDir, this.#options.log, request);
+    // An advertisement is a list of refs; what follows it packs and unpacks.
+    await (request.advertise ? serve() : this.#packWork.run(serve, request.signal));
   }
 
   /** Lets writers finish, then ends every process. */

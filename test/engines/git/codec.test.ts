@@ -1,0 +1,146 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { TreeEntry } from '../../../src/domain/ports/git.ts';
+import { formatCommit, parseCommit } from '../../../src/engines/git/commit-codec.ts';
+import { hashObject } from '../../../src/engines/git/object-id.ts';
+import { modes, Tree } from '../../../src/engines/git/tree-codec.ts';
+import { git, temporaryDirectory } from '../../support/git-store.ts';
+
+const oid = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('hex'));
+/** Short names of few letters meet often: `a`, `a.b`, `a/`, `ab`, and code points whose UTF-8 and UTF-16 orders differ. */
+const name = fc
+  .array(fc.constantFrom('a', 'b', '.', '-', '0', 'é', '～', '😀'), { minLength: 1, maxLength: 4 })
+  .map((letters) => letters.join(''))
+  .filter((text) => text !== '.' && text !== '..');
+const entry = fc.record({ name, mode: fc.constantFrom(...Object.values(modes)), oid });
+const entries = fc.uniqueArray(entry, { maxLength: 12, selector: (item) => item.name });
+
+function build(list: readonly TreeEntry[]): Tree {
+  return Tree.empty(20).edit(new Map(list.map((item) => [item.name, item])));
+}
+
+const typeOf: Record<string, string> = { [modes.tree]: 'tree', [modes.submodule]: 'commit' };
+
+function mktreeInput(list: readonly TreeEntry[]): string {
+  return list
+    .map((item) => `${item.mode.padStart(6, '0')} ${typeOf[item.mode] ?? 'blob'} ${item.oid}\t${item.name}\0`)
+    .join('');
+}
+
+describe('trees', () => {
+  it('are the bytes git mktree makes', () => {
+    const repository = temporaryDirectory();
+    git(repository, ['init', '-q', '--bare', '.']);
+    fc.assert(
+      fc.property(entries, (list) => {
+        const made = git(repository, ['mktree', '-z', '--missing'], mktreeInput(list));
+        expect(hashObject('sha1', 'tree', build(list).raw)).toBe(made);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('come back as they were set, in any order of edits', () => {
+    fc.assert(
+      fc.property(entries, entries, (first, second) => {
+        const wanted = new Map<string, TreeEntry>();
+        let tree = Tree.empty(20);
+        for (const item of [...first, ...second]) {
+          wanted.set(item.name, item);
+          tree = tree.edit(new Map([[item.name, item]]));
+        }
+        expect(tree.raw.equals(build([...wanted.values()]).raw)).toBe(true);
+        for (const item of wanted.values()) expect(tree.find(item.name)).toEqual(item);
+        expect(tree.find('never')).toBeNull();
+        expect(new Set(tree.entries())).toEqual(new Set(wanted.values()));
+      }),
+    );
+  });
+
+  it('lose exactly what is removed', () => {
+    fc.assert(
+      fc.property(entries, fc.nat(), (list, seed) => {
+        const gone = list.filter((_, index) => ((seed >> (index % 16)) & 1) === 1);
+        const rest = list.filter((item) => !gone.includes(item));
+        const edited = build(list).edit(new Map(gone.map((item) => [item.name, null])));
+        expect(edited.raw.equals(build(rest).raw)).toBe(true);
+      }),
+    );
+  });
+
+  it('keep names that are not UTF-8 and padded modes byte for byte', () => {
+    const odd = Buffer.concat([Buffer.from('040000 '), Buffer.of(0xff, 0xfe), Buffer.alloc(1), Buffer.alloc(20, 7)]);
+    const tree = Tree.parse(odd, 20).edit(new Map([['a', { name: 'a', mode: modes.file, oid: '0'.repeat(40) }]]));
+    expect(tree.raw.subarray(-odd.length).equals(odd)).toBe(true);
+    expect(tree.entries()[1]?.mode).toBe(modes.tree);
+  });
+
+  it('refuse bytes that are not a tree', () => {
+    expect(() => Tree.parse(Buffer.from('100644 a'), 20)).toThrow(/middle of an entry/);
+  });
+});
+
+describe('object ids', () => {
+  it('are those of git hash-object, in both formats', () => {
+    for (const format of ['sha1', 'sha256'] as const) {
+      const repository = temporaryDirectory();
+      git(repository, ['init', '-q', '--bare', `--object-format=${format}`, '.']);
+      const contents = ['', 'a', 'zwölf\n', 'x'.repeat(100_000)];
+      for (const text of contents) {
+        expect(hashObject(format, 'blob', Buffer.from(text))).toBe(git(repository, ['hash-object', '--stdin'], text));
+      }
+    }
+  });
+});
+
+describe('commits', () => {
+  const draft = {
+    tree: 'a'.repeat(40),
+    parents: ['b'.repeat(40), 'c'.repeat(40)],
+    author: { name: 'Ada', email: 'ada@example.org' },
+    committer: { name: 'Portico', email: 'p@example.org' },
+    date: new Date('2026-03-04T05:06:07.890Z'),
+    message: 'Say hello\n\nWith a body\n\n',
+  };
+
+  it('come back as they were written', () => {
+    expect(parseCommit('d'.repeat(40), formatCommit(draft))).toEqual({
+      sha: 'd'.repeat(40),
+      tree_sha: draft.tree,
+      parents: draft.parents,
+      message: 'Say hello\n\nWith a body',
+      author: { ...draft.author, date: '2026-03-04T05:06:07Z' },
+      committer: { ...draft.committer, date: '2026-03-04T05:06:07Z' },
+    });
+  });
+
+  it('pass git fsck whatever the names and the message', () => {
+    const repository = temporaryDirectory();
+    git(repository, ['init', '-q', '--bare', '.']);
+    const tree = git(repository, ['mktree'], '');
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.string({ unit: 'binary' }),
+        fc.string({ unit: 'binary' }),
+        (name, email, message) => {
+          const content = formatCommit({ ...draft, tree, parents: [], author: { name, email }, message });
+          // hash-object checks the object's format before it writes.
+          expect(git(repository, ['hash-object', '-t', 'commit', '-w', '--stdin'], content)).toHaveLength(40);
+        },
+      ),
+      { numRuns: 40 },
+    );
+    git(repository, ['fsck', '--strict', '--no-dangling']);
+  });
+
+  it('with nonsense for dates, zones and encodings are still read', () => {
+    const raw = (author: string, more = '') =>
+      Buffer.from(`tree ${draft.tree}\nauthor ${author}\ncommitter X <x@y> 1700000000 -0330\n${more}\nhi\n`, 'latin1');
+    expect(parseCommit('e', raw('Zoe <z@y> 99999999999999 +9999')).author.date).toBe('1970-01-01T00:00:00Z');
+    expect(parseCommit('e', raw('no mail at all')).author).toMatchObject({ name: 'no mail at all', email: '' });
+    expect(parseCommit('e', raw('A <a@b> 0 +0000')).committer.date).toBe('2023-11-14T18:43:20-03:30');
+    expect(parseCommit('e', raw('J\u00fcrgen <j@y> 0 +0000', 'encoding ISO-8859-1\n')).author.name).toBe('Jürgen');
+    expect(parseCommit('e', raw('A <a@b> 0 +0000', 'encoding none-such\n')).message).toBe('hi');
+  });
+});

@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DomainError } from '../../../src/domain/errors.ts';
+import { checkPath, isGitDisguise } from '../../../src/domain/studio/path-rules.ts';
+import { checkRefName, refNameProblem } from '../../../src/domain/studio/ref-name.ts';
+
+function codeOf(run: () => unknown): string {
+  try {
+    run();
+    return 'ok';
+  } catch (error) {
+    return error instanceof DomainError ? error.code : String(error);
+  }
+}
+
+describe('checkRefName', () => {
+  it('agrees with git check-ref-format --branch', () => {
+    const piece = fc.constantFrom(
+      'a',
+      'B',
+      '0',
+      '/',
+      '.',
+      '..',
+      '-',
+      '@',
+      '{',
+      '@{',
+      '~',
+      '^',
+      ':',
+      '?',
+      '*',
+      '[',
+      '\\',
+      ' ',
+      '\t',
+      '\u007f',
+      'é',
+      '"',
+      "'",
+      '$',
+      '.lock',
+      'HEAD',
+      '#',
+    );
+    const names = fc.array(piece, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''));
+    fc.assert(
+      // `@{-1}` is a question about the reflog there, not a name.
+      fc.property(
+        names.filter((name) => !name.includes('@{-')),
+        (name) => {
+          const git = spawnSync('git', ['check-ref-format', '--branch', name], { cwd: '/' });
+          expect([name, refNameProblem(name) === null]).toEqual([name, git.status === 0]);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('refuses what no file system can hold', () => {
+    expect(checkRefName('a'.repeat(250))).toHaveLength(250);
+    expect(codeOf(() => checkRefName('a'.repeat(251)))).toBe('invalid_name');
+    expect(codeOf(() => checkRefName('\ud800'))).toBe('invalid_name');
+    expect(codeOf(() => checkRefName('a\0b'))).toBe('invalid_name');
+    expect(codeOf(() => checkRefName('-h'))).toBe('invalid_name');
+    expect(codeOf(() => checkRefName(''))).toBe('invalid_name');
+  });
+});
+
+describe('checkPath', () => {
+  it('returns the path in NFC', () => {
+    expect(checkPath('path', 'cafe\u0301/a.md')).toBe('caf\u00e9/a.md');
+  });
+
+  it.each([
+    '',
+    '/a',
+    'a/',
+    'a//b',
+    '.',
+    'a/./b',
+    '..',
+    'a/../b',
+    'a\\b',
+    'a\0',
+    'a\nb',
+    'a\u0085',
+    '\udc00',
+    '.git',
+    'a/.GIT/b',
+  ])('refuses %j, which could name something else', (path) => {
+    expect(codeOf(() => checkPath('path', path))).toBe('invalid_path');
+  });
+
+  it.each([
+    '.git ',
+    '.git.',
+    '.git . .',
+    'GIT~1',
+    '.git:x',
+    '.git::$INDEX_ALLOCATION',
+    '.g\u200cit',
+    '\ufeff.git',
+    '.gi\u206ft',
+  ])('sees .git in %j', (segment) => {
+    expect(isGitDisguise(segment)).toBe(true);
+    expect(codeOf(() => checkPath('path', `a/${segment}/b`))).toBe('invalid_path');
+  });
+
+  it.each(['.gitignore', '.gitattributes', 'git', 'git~10', 'a.git', '.github', '...a'])('takes %j', (segment) => {
+    expect(isGitDisguise(segment)).toBe(false);
+    expect(checkPath('path', `a/${segment}`)).toBe(`a/${segment}`);
+  });
+
+  it.each(['con', 'NUL.txt', 'a/com1', 'lpt9.md', 'aux ', 'a.', 'a /b', 'COM¹'])('finds %j unwise', (path) => {
+    expect(codeOf(() => checkPath('path', path))).toBe('invalid_name');
+  });
+
+  it.each(['console', 'com10', 'nullable.md', 'com'])('finds nothing wrong with %j', (path) => {
+    expect(checkPath('path', path)).toBe(path);
+  });
+
+  it('counts bytes of a segment up to 255', () => {
+    expect(checkPath('path', 'é'.repeat(127))).toHaveLength(127);
+    expect(checkPath('path', `${'é'.repeat(127)}a`)).toHaveLength(128);
+    expect(codeOf(() => checkPath('path', 'é'.repeat(128)))).toBe('invalid_path');
+  });
+
+  it('counts bytes of the whole up to 4,096', () => {
+    // Fifteen segments of 255 bytes and their slashes, and a last one that fills up.
+    const start = `${'a'.repeat(255)}/`.repeat(15);
+    expect(checkPath('path', `${start}b/${'c'.repeat(254)}`)).toHaveLength(4096);
+    expect(codeOf(() => checkPath('path', `${start}b/${'c'.repeat(255)}`))).toBe('invalid_path');
+  });
+
+  it('names the field in its message', () => {
+    expect(() => checkPath('media.path', '')).toThrow('media.path: must not be empty');
+  });
+});

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { CommitRequest, GitStore, Repository } from '../../src/domain/ports/git.ts';
+import { createGitStore, type GitStoreOptions } from '../../src/engines/git/store.ts';
+
+export const writerOne = { name: 'Ada', email: 'ada@example.org' };
+
+/** A directory that is gone after the test. */
+export function temporaryDirectory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'portico-git-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Stock git with no configuration of the machine; stdout without the last newline. */
+export function git(cwd: string, args: readonly string[], input?: string | Buffer): string {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: cwd,
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_AUTHOR_NAME: 'Stock',
+    GIT_AUTHOR_EMAIL: 'stock@example.org',
+    GIT_COMMITTER_NAME: 'Stock',
+    GIT_COMMITTER_EMAIL: 'stock@example.org',
+    GIT_TERMINAL_PROMPT: '0',
+  };
+  const text = execFileSync('git', args, {
+    cwd,
+    env,
+    input: input ?? '',
+    encoding: 'utf8',
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  return text.replace(/\n$/, '');
+}
+
+export interface TestStore {
+  store: GitStore;
+  dataDir: string;
+  /** The bare repository of an id. */
+  path(id: string): string;
+}
+
+/** A store over a directory of its own; closed after the test. */
+export function testStore(options: Partial<GitStoreOptions> = {}): TestStore {
+  const dataDir = options.dataDir ?? temporaryDirectory();
+  const log = { info() {}, warn() {}, error() {} };
+  const committer = { name: 'Portico', email: 'portico@example.org' };
+  const store = createGitStore({ log, committer, now: () => new Date(), ...options, dataDir });
+  onTestFinished(() => store.close());
+  return { store, dataDir, path: (id) => join(dataDir, 'git', `${id}.git`) };
+}
+
+/** Writes files (null deletes) in one commit; the answer of `write`. */
+export function save(
+  repository: Repository,
+  files: Record<string, string | null>,
+  more: Partial<CommitRequest<unknown>> & { message?: string } = {},
+) {
+  const changes = Object.entries(files).map(([path, text]) => ({
+    path,
+    content: text === null ? null : Buffer.from(text),
+  }));
+  const { message = 'Change files', ...rest } = more;
+  return repository.write({
+    branch: 'main',
+    author: writerOne,
+    plan: async () => ({ changes, message, result: null as unknown }),
+    ...rest,
+  });
+}
+
+/** Fails with git's words when the repository is damaged. */
+export function fsck(path: string): void {
+  git(path, ['fsck', '--strict', '--no-dangling']);
+}

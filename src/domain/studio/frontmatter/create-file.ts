@@ -1,6 +1,7 @@
 import { DomainError } from '../../errors.ts';
 import { withBlock, withBody } from './body.ts';
 import { checkWritable } from './check-value.ts';
+import type { DateRule } from './date-rule.ts';
 import { jsonText } from './json/emit-json.ts';
 import { parseFile } from './parse-file.ts';
 import { joinSplit, type Split } from './split.ts';
@@ -8,9 +9,6 @@ import { tomlText } from './toml/emit-toml.ts';
 import type { FileKind, Frontmatter, FrontmatterFormat } from './types.ts';
 import { deepEqual, setOwn } from './values.ts';
 import { mapText, type YamlManner } from './yaml/emit.ts';
-
-/** Says of a string at a pointer whether it is a date that may stand without quotes. */
-export type DateRule = (pointer: string, value: string) => boolean;
 
 export interface NewFile {
   /** `none` writes a body only and refuses frontmatter. */

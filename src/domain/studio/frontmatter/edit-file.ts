@@ -1,7 +1,8 @@
 import { DomainError } from '../../errors.ts';
 import { withBlock, withBody } from './body.ts';
 import { checkWritable } from './check-value.ts';
-import { blockSource, type DateRule } from './create-file.ts';
+import { blockSource } from './create-file.ts';
+import type { DateRule } from './date-rule.ts';
 import { openFile, parseFile } from './parse-file.ts';
 import { joinSplit, lineEnd, type Split } from './split.ts';
 import { editTomlSource } from './toml/edit-toml.ts';

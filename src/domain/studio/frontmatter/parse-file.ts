@@ -3,6 +3,7 @@ import { readJson } from './json/read-json.ts';
 import { eolOf, type Split, splitFile } from './split.ts';
 import { readToml } from './toml/read-toml.ts';
 import { limits, type ParsedFile, type Reading } from './types.ts';
+import { readSimpleYaml } from './yaml/read-simple.ts';
 import { readYaml } from './yaml/read-yaml.ts';
 
 /** A file read together with the parts it was cut into; `split` is undefined when the bytes are not UTF-8. */
@@ -53,7 +54,7 @@ function readSource({ format, source }: Split): Reading {
   if (source.length * 3 > limits.frontmatterBytes && Buffer.byteLength(source) > limits.frontmatterBytes) {
     return { ok: false, message: `larger than ${limits.frontmatterBytes / 1024} KiB`, offset: 0 };
   }
-  if (format === 'yaml') return readYaml(source);
+  if (format === 'yaml') return readSimpleYaml(source) ?? readYaml(source);
   return format === 'toml' ? readToml(source) : readJson(source);
 }
 

@@ -1,13 +1,272 @@
-import { DomainError } from '../../../errors.ts';
+import type { DateRule } from '../date-rule.ts';
+import { lineEnd } from '../split.ts';
 import type { Frontmatter } from '../types.ts';
+import { deepEqual, isRecord, parsePointer, pointerTo } from '../values.ts';
+import { align } from '../yaml/align.ts';
+import { insertIntoFlow, removeFromFlow } from '../yaml/edit-entries.ts';
+import { refuse } from '../yaml/editing.ts';
+import { lineAfter, lineStart } from '../yaml/layout.ts';
+import { applySplices, type Splice } from '../yaml/splice.ts';
+import { tomlKey, tomlText, tomlValue } from './emit-toml.ts';
+import { readToml } from './read-toml.ts';
+import { tomlScalarLike } from './scalar-like.ts';
+import { scanToml, type TomlItem, type TomlNode, type TomlStatement } from './scan-toml.ts';
 
-export function editTomlSource(
-  _source: string,
-  _wanted: Frontmatter,
-  _isDate: (p: string, v: string) => boolean,
-): string {
-  throw new DomainError(
-    'not_editable',
-    'frontmatter: toml cannot be edited in place; write the file as raw text instead',
-  );
+/**
+ * Source text of a TOML block that reads as `wanted`, changed only where it differs. The result is parsed again by `smol-toml`,
+ * which has no part in finding the places.
+ *
+ * @throws DomainError `not_editable`, naming the key and the reason.
+ */
+export function editTomlSource(text: string, wanted: Frontmatter, isDate: DateRule): string {
+  const before = readToml(text);
+  if (!before.ok) return refuse('', before.message);
+  const source = text === '' || text.endsWith('\n') ? text : text + lineEnd(text);
+  const edit = new TomlEdit(source, isDate);
+  edit.table([], before.value, wanted);
+  const result = applySplices(source, edit.splices);
+  const after = result === undefined ? undefined : readToml(result);
+  const touched = edit.touched[0] ?? '';
+  if (result === undefined || !after?.ok || !deepEqual(after.value, wanted)) {
+    return refuse(touched, 'the change would not read back as wanted');
+  }
+  const at = (pointer: string) =>
+    (parsePointer(pointer) ?? []).reduce<unknown>((here, name) => (here as Frontmatter | undefined)?.[name], wanted);
+  const lost = before.lossy.find((pointer) => !after.lossy.includes(pointer) && typeof at(pointer) === 'string');
+  if (lost !== undefined && edit.touched.includes(lost) === false)
+    refuse(lost, 'a number JavaScript cannot hold would change');
+  return source === text ? result : result.replace(/\r?\n$/, '');
+}
+
+class TomlEdit {
+  readonly splices: Splice[] = [];
+  readonly touched: string[] = [];
+  readonly manner: { eol: '\n' | '\r\n' };
+  readonly source: string;
+  private readonly statements: TomlStatement[];
+  private readonly isDate: DateRule;
+
+  constructor(source: string, isDate: DateRule) {
+    this.source = source;
+    this.manner = { eol: lineEnd(source) };
+    this.statements = scanToml(source);
+    this.isDate = isDate;
+  }
+
+  /** A table made of statements: the root, or what headers and dotted keys build. */
+  table(path: string[], old: Frontmatter, wanted: Frontmatter): void {
+    for (const [key, value] of Object.entries(old)) {
+      const member = [...path, key];
+      if (!Object.hasOwn(wanted, key)) this.removeStatements(member);
+      else if (!deepEqual(value, wanted[key])) this.member(member, value, wanted[key]);
+    }
+    const added = Object.keys(wanted).filter((key) => !Object.hasOwn(old, key));
+    for (const key of added) this.addPair(path, key, wanted[key]);
+  }
+
+  private member(path: string[], old: unknown, wanted: unknown): void {
+    const pair = this.statements.find(({ kind, path: own }) => kind === 'pair' && equal(own, path));
+    if (pair?.node !== undefined) {
+      this.node(pair.node, old, wanted, path);
+    } else if (isRecord(old) && isRecord(wanted)) {
+      this.table(path, old, wanted);
+    } else if (Array.isArray(old) && Array.isArray(wanted) && wanted.length > 0 && wanted.every(isRecord)) {
+      this.elements(path, old as Frontmatter[], wanted);
+    } else {
+      this.removeStatements(path); // tables give way to a value on one line
+      this.addPair(path.slice(0, -1), path.at(-1) ?? '', wanted);
+    }
+  }
+
+  private node(node: TomlNode, old: unknown, wanted: unknown, path: string[]): void {
+    if (deepEqual(old, wanted)) return;
+    const { items } = node;
+    if (node.kind === 'list' && Array.isArray(old) && Array.isArray(wanted) && items !== undefined) {
+      this.list(node, items, old, wanted, path);
+    } else if (
+      node.kind === 'table' &&
+      isRecord(old) &&
+      isRecord(wanted) &&
+      items?.every(({ names }) => names.length === 1)
+    ) {
+      this.inlineTable(node, items, old, wanted, path);
+    } else {
+      this.replace(node, wanted, path);
+    }
+  }
+
+  private replace(node: TomlNode, wanted: unknown, path: string[]): void {
+    this.touched.push(pointerOf(path));
+    const text = this.source.slice(node.start, node.end);
+    const like = node.kind === 'scalar' ? text : undefined;
+    this.splices.push({ start: node.start, end: node.end, text: this.value(wanted, path, like) });
+  }
+
+  private value(wanted: unknown, path: string[], like?: string): string {
+    if (typeof wanted === 'object') return tomlValue(wanted, false);
+    return tomlScalarLike(wanted, like ?? '', this.isDate(pointerOf(path), String(wanted)), this.manner.eol);
+  }
+
+  private list(node: TomlNode, items: TomlItem[], old: unknown[], wanted: unknown[], path: string[]): void {
+    const { kept, moved } = align(old, wanted);
+    const stays = new Set(kept);
+    const removed = [...items.keys()].filter((at) => !stays.has(at));
+    if (removed.length === items.length) {
+      this.replace(node, wanted, path);
+      return;
+    }
+    this.touched.push(pointerOf(path));
+    const like = items.find(({ node: member }) => member.kind === 'scalar');
+    const inserts: { after: number; text: string }[] = [];
+    let after = -1;
+    kept.forEach((from, to) => {
+      const member = [...path, String(to)];
+      const source = items[from ?? moved[to] ?? -1];
+      if (from !== undefined && source !== undefined) {
+        after = from;
+        this.node(source.node, old[from], wanted[to], member);
+      } else {
+        const style = like === undefined ? undefined : this.source.slice(like.start, like.end);
+        const text =
+          source === undefined ? this.value(wanted[to], member, style) : this.source.slice(source.start, source.end);
+        inserts.push({ after, text });
+      }
+    });
+    removeFromFlow(this, items, removed);
+    insertIntoFlow(this, node.start, items, removed, inserts);
+  }
+
+  private inlineTable(node: TomlNode, items: TomlItem[], old: Frontmatter, wanted: Frontmatter, path: string[]): void {
+    const name = ({ names }: TomlItem) => names[0] ?? '';
+    const removed = [...items.keys()].filter((at) => !Object.hasOwn(wanted, name(items[at] as TomlItem)));
+    if (removed.length === items.length) {
+      this.replace(node, wanted, path);
+      return;
+    }
+    this.touched.push(pointerOf(path));
+    for (const item of items) {
+      if (Object.hasOwn(wanted, name(item)))
+        this.node(item.node, old[name(item)], wanted[name(item)], [...path, name(item)]);
+    }
+    const after = items.findLastIndex((_, at) => !removed.includes(at));
+    const added = Object.keys(wanted).filter((key) => !Object.hasOwn(old, key));
+    const inserts = added.map((key) => ({
+      after,
+      text: `${tomlKey(key)} = ${this.value(wanted[key], [...path, key])}`,
+    }));
+    removeFromFlow(this, items, removed);
+    insertIntoFlow(this, node.start, items, removed, inserts);
+  }
+
+  /** A list of `[[tables]]`: whole sections are kept, moved, removed and added. */
+  private elements(path: string[], old: Frontmatter[], wanted: Frontmatter[]): void {
+    const { kept, moved } = align(old, wanted);
+    const stays = new Set(kept);
+    this.touched.push(pointerOf(path));
+    let insertAt = this.section([...path, '0']).start;
+    kept.forEach((from, to) => {
+      const section = from === undefined ? undefined : this.section([...path, String(from)]);
+      if (from !== undefined && section !== undefined) {
+        this.table([...path, String(from)], old[from] ?? {}, wanted[to] ?? {});
+        insertAt = section.end;
+        return;
+      }
+      const own = moved[to] === undefined ? undefined : this.section([...path, String(moved[to])]);
+      const names = path.filter((_, at) => !this.isPosition(path, at));
+      const { eol } = this.manner;
+      const text = own
+        ? this.source.slice(own.start, own.end)
+        : `[[${names.map(tomlKey).join('.')}]]${eol}${tomlText(wanted[to] ?? {}, eol, false, names)}`;
+      this.splices.push({ start: insertAt, end: insertAt, text });
+    });
+    old.forEach((_, from) => {
+      if (!stays.has(from)) this.splices.push({ ...this.section([...path, String(from)]), text: '' });
+    });
+  }
+
+  /** Whether the name at `at` of a path is a position in a list of tables. */
+  private isPosition(path: string[], at: number): boolean {
+    return (
+      at > 0 && this.statements.some(({ kind, path: own }) => kind === 'element' && equal(own, path.slice(0, at + 1)))
+    );
+  }
+
+  /** The lines of one `[[table]]` with the tables below it. */
+  private section(path: string[]): { start: number; end: number } {
+    const first = this.statements.findIndex(({ kind, path: own }) => kind === 'element' && equal(own, path));
+    const header = this.statements[first];
+    if (header === undefined) return refuse(pointerOf(path), 'is not a table of its own');
+    const next = this.statements
+      .slice(first + 1)
+      .find(({ kind, path: own }) => kind !== 'pair' && !startsWith(own, path));
+    return { start: this.linesStart(header), end: next === undefined ? this.source.length : this.linesStart(next) };
+  }
+
+  private removeStatements(path: string[]): void {
+    this.touched.push(pointerOf(path));
+    const found = this.statements.filter(({ path: own }) => startsWith(own, path));
+    if (found.length === 0) refuse(pointerOf(path), 'stands inside a value that cannot be edited in place');
+    for (const statement of found) {
+      this.splices.push({ start: this.linesStart(statement), end: lineAfter(this.source, statement.end), text: '' });
+    }
+  }
+
+  /** Behind the last pair of the same table; the root's first pair goes to the top, since a header takes all that follows it. */
+  private addPair(path: string[], key: string, value: unknown): void {
+    this.touched.push(pointerOf([...path, key]));
+    const siblings = this.statements.filter(
+      ({ kind, depth, path: own }) => kind === 'pair' && depth === path.length && startsWith(own, path),
+    );
+    const header = this.statements.find(({ kind, path: own }) => kind !== 'pair' && equal(own, path));
+    const last = siblings.at(-1) ?? header;
+    if (last === undefined && path.length > 0) {
+      this.addDotted(path, key, value);
+      return;
+    }
+    const at = last === undefined ? 0 : lineAfter(this.source, last.end);
+    const indent =
+      siblings[0] === undefined ? '' : this.source.slice(lineStart(this.source, siblings[0].start), siblings[0].start);
+    const text = `${indent}${tomlKey(key)} = ${this.value(value, [...path, key])}${this.manner.eol}`;
+    this.splices.push({ start: at, end: at, text });
+  }
+
+  /** A table without a header of its own exists through dotted keys (`a.b = 1`) or through the headers below it. */
+  private addDotted(path: string[], key: string, value: unknown): void {
+    const sibling = this.statements.findLast(
+      ({ kind, depth, path: own }) => kind === 'pair' && depth < path.length && startsWith(own, path),
+    );
+    const { eol } = this.manner;
+    if (sibling !== undefined) {
+      const names = [...path.slice(sibling.depth), key].map(tomlKey).join('.');
+      const at = lineAfter(this.source, sibling.end);
+      this.splices.push({ start: at, end: at, text: `${names} = ${this.value(value, [...path, key])}${eol}` });
+      return;
+    }
+    const below = this.statements.find(({ path: own }) => startsWith(own, path));
+    if (below === undefined) refuse(pointerOf(path), 'has no place where a key could be added');
+    const names = path.filter((_, at) => !this.isPosition(path, at));
+    const at = this.linesStart(below);
+    const text = `[${names.map(tomlKey).join('.')}]${eol}${tomlKey(key)} = ${this.value(value, [...path, key])}${eol}${eol}`;
+    this.splices.push({ start: at, end: at, text });
+  }
+
+  /** The statement's line, with the comment lines directly above it. */
+  private linesStart({ start }: TomlStatement): number {
+    let at = lineStart(this.source, start);
+    while (at > 0 && /^[ \t]*#/.test(this.source.slice(lineStart(this.source, at - 1), at)))
+      at = lineStart(this.source, at - 1);
+    return at;
+  }
+}
+
+function pointerOf(path: string[]): string {
+  return path.reduce(pointerTo, '');
+}
+
+function equal(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && startsWith(left, right);
+}
+
+function startsWith(path: readonly string[], head: readonly string[]): boolean {
+  return head.every((name, at) => path[at] === name);
 }

@@ -1,4 +1,3 @@
-import type { YAMLMap, YAMLSeq } from 'yaml';
 import type { Editing } from './editing.ts';
 import { type Entry, isInline, lineStart, linesEnd, linesStart } from './layout.ts';
 
@@ -35,22 +34,26 @@ function leadingCut(source: string, entries: Entry[], first: Entry, next: number
   return { start: dash, end: gapStart - (source[gapStart - 2] === '\r' ? 2 : 1), text: '' };
 }
 
+/** What entries between brackets need to be edited: TOML's are edited by the same functions. */
+type FlowEditing = Pick<Editing, 'source' | 'splices'> & { manner: Pick<Editing['manner'], 'eol'> };
+type Span = Pick<Entry, 'start' | 'end'>;
+
 /** Removes entries between brackets with the comma that parted them. Not all of them. */
-export function removeFromFlow(edit: Editing, entries: Entry[], removed: number[]): void {
+export function removeFromFlow(edit: FlowEditing, entries: readonly Span[], removed: readonly number[]): void {
   const last = entries.findLastIndex((_, at) => !removed.includes(at));
   for (const at of removed) {
-    const entry = entries[at] as Entry;
+    const entry = entries[at] as Span;
     if (at > last) {
-      const before = (entries[at - 1] as Entry).end;
+      const before = (entries[at - 1] as Span).end;
       edit.splices.push({ start: before, end: entry.end, text: '' });
     } else {
-      edit.splices.push({ start: entry.start, end: cutEnd(edit.source, entry, entries[at + 1] as Entry), text: '' });
+      edit.splices.push({ start: entry.start, end: cutEnd(edit.source, entry, entries[at + 1] as Span), text: '' });
     }
   }
 }
 
 /** Up to the next entry; comments on lines of their own before it are its own and stay. */
-function cutEnd(source: string, entry: Entry, next: Entry): number {
+function cutEnd(source: string, entry: Span, next: Span): number {
   const between = source.slice(entry.end, next.start);
   const first = /^[^\n#]*?,[ \t]*(?:#[^\n]*)?(?:\n[ \t]*)?/.exec(between)?.[0];
   return first !== undefined && between.slice(first.length).includes('#') ? entry.end + first.length : next.start;
@@ -62,16 +65,16 @@ export interface FlowInsert {
   text: string;
 }
 
-/** Inserts between brackets in the manner of what is there: on lines of their own, or behind a comma and a space. */
+/** Inserts between brackets (the opening one at `open`) in the manner of what is there: on lines of their own, or behind a comma and a space. */
 export function insertIntoFlow(
-  edit: Editing,
-  node: YAMLMap | YAMLSeq,
-  entries: Entry[],
-  removed: number[],
-  inserts: FlowInsert[],
+  edit: FlowEditing,
+  open: number,
+  entries: readonly Span[],
+  removed: readonly number[],
+  inserts: readonly FlowInsert[],
 ): void {
-  const first = entries[0] as Entry;
-  const separator = `,${spacing(edit, node, entries)}`;
+  const first = entries[0] as Span;
+  const separator = `,${spacing(edit, open, entries)}`;
   for (const { after, text } of inserts) {
     const kept = entries[after];
     if (kept !== undefined) {
@@ -83,11 +86,11 @@ export function insertIntoFlow(
   }
 }
 
-function spacing(edit: Editing, node: YAMLMap | YAMLSeq, entries: Entry[]): string {
+function spacing(edit: FlowEditing, open: number, entries: readonly Span[]): string {
   const { source } = edit;
-  const first = entries[0] as Entry;
+  const first = entries[0] as Span;
   const start = lineStart(source, first.start);
-  if (source.slice(node.range?.[0] ?? 0, first.start).includes('\n')) {
+  if (source.slice(open, first.start).includes('\n')) {
     return edit.manner.eol + source.slice(start, first.start);
   }
   const between = entries[1] === undefined ? ', ' : source.slice(first.end, entries[1].start);

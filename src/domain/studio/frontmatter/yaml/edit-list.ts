@@ -4,7 +4,7 @@ import { align } from './align.ts';
 import { insertIntoFlow, regionStart, removeFromBlock, removeFromFlow } from './edit-entries.ts';
 import type { Editing, Place } from './editing.ts';
 import { itemText } from './emit.ts';
-import { columnOf, type Entry, entriesOf, isInline, linesEnd } from './layout.ts';
+import { columnOf, type Entry, entriesOf, isInline, linesEnd, offsetOf } from './layout.ts';
 import { newFlow, replaceWhole } from './replace.ts';
 import { isDateText, type ScalarPlace, scalarText } from './scalar-text.ts';
 
@@ -43,7 +43,7 @@ export function editList(
   if (removed.length + inserts.length > 0) edit.touched.add(pointerTo(pointer, 0));
   if (node.flow) {
     removeFromFlow(edit, entries, removed);
-    insertIntoFlow(edit, node, entries, removed, inserts);
+    insertIntoFlow(edit, offsetOf(node), entries, removed, inserts);
     return;
   }
   removeFromBlock(edit, entries, removed);

@@ -3,7 +3,7 @@ import { deepEqual, pointerTo } from '../values.ts';
 import { insertIntoFlow, removeFromBlock, removeFromFlow } from './edit-entries.ts';
 import { type Editing, type Place, refuse } from './editing.ts';
 import { pairText } from './emit.ts';
-import { columnOf, type Entry, entriesOf, linesEnd } from './layout.ts';
+import { columnOf, type Entry, entriesOf, linesEnd, offsetOf } from './layout.ts';
 import { isMergeKey } from './read-yaml.ts';
 import { newFlow, replaceWhole } from './replace.ts';
 import { keyText } from './scalar-text.ts';
@@ -47,7 +47,7 @@ export function editMap(
     removeFromFlow(edit, entries, removed);
     insertIntoFlow(
       edit,
-      node,
+      offsetOf(node),
       entries,
       removed,
       texts.map((text) => ({ after: last, text })),

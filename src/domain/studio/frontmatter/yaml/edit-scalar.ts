@@ -23,7 +23,7 @@ function newScalar(edit: Editing, place: Place, node: Scalar & Node, wanted: unk
   return scalarText(wanted, { flow, style, date });
 }
 
-/** A block scalar stays one; a plain scalar becomes one when it gets a second line and no comment stands behind it. */
+/** A block scalar stays one; a plain scalar becomes one when it gets a second line and nothing stands behind it. */
 function newBlock(edit: Editing, { entry }: Place, node: Scalar & Node, wanted: string): string | undefined {
   const { source, manner } = edit;
   const parent = columnOf(source, entry.start);
@@ -32,7 +32,7 @@ function newBlock(edit: Editing, { entry }: Place, node: Scalar & Node, wanted: 
   // Blank lines below would become part of a scalar that keeps its last line ends.
   if (/\n\n$/.test(wanted) && next.trim() === '' && next !== '') return undefined;
   if (node.type !== 'BLOCK_LITERAL' && node.type !== 'BLOCK_FOLDED') {
-    if (node.type !== 'PLAIN' || rest.trim() !== '' || !/[^\n]\n/.test(wanted)) return undefined;
+    if (node.type !== 'PLAIN' || !/^\r?\n?$/.test(rest) || !/[^\n]\n/.test(wanted)) return undefined;
     const indent = ' '.repeat(parent + manner.mapStep);
     return blockScalarText(wanted, { style: 'BLOCK_LITERAL', indent, parent, eol: manner.eol });
   }

@@ -1,4 +1,5 @@
 import { isCollection, isMap, isScalar, type YAMLMap } from 'yaml';
+import type { DateRule } from '../date-rule.ts';
 import { lineEnd } from '../split.ts';
 import type { Frontmatter } from '../types.ts';
 import { deepEqual, parsePointer, pointerTo } from '../values.ts';
@@ -10,7 +11,7 @@ import { parseYaml, readYamlDocument, type YamlDocument } from './read-yaml.ts';
 import { applySplices } from './splice.ts';
 
 export interface SourceEdit {
-  isDate: (pointer: string, value: string) => boolean;
+  isDate: DateRule;
   json?: boolean;
 }
 

@@ -1,5 +1,6 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, visit } from 'yaml';
 import { DomainError } from '../../../errors.ts';
+import type { DateRule } from '../date-rule.ts';
 import { lineEnd } from '../split.ts';
 import { parsePointer } from '../values.ts';
 import type { YamlManner } from './emit.ts';
@@ -40,11 +41,7 @@ export function refuse(pointer: string, reason: string): never {
 }
 
 /** Reads the manner of a document: steps of indentation from its first nested map and list. */
-export function mannerOf(
-  document: YamlDocument,
-  source: string,
-  isDate: (pointer: string, value: string) => boolean,
-): YamlManner {
+export function mannerOf(document: YamlDocument, source: string, isDate: DateRule): YamlManner {
   const manner: YamlManner = { eol: lineEnd(source), mapStep: 0, listStep: -1, isDate };
   const plainDates = new Set<string>();
   visit(document, {

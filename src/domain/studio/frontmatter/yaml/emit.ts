@@ -1,3 +1,4 @@
+import type { DateRule } from '../date-rule.ts';
 import { isRecord, pointerTo } from '../values.ts';
 import { blockScalarText, isDateText, keyText, scalarText } from './scalar-text.ts';
 
@@ -8,8 +9,10 @@ export interface YamlManner {
   mapStep: number;
   /** Spaces by which a list stands in from its key. */
   listStep: number;
+  /** False where something stands behind the value on its line, which would become part of a block scalar. */
+  blocks?: boolean;
   /** Whether the string at this pointer is a date that may stand plain. */
-  isDate: (pointer: string, value: string) => boolean;
+  isDate: DateRule;
 }
 
 /** The lines of a block map, first line indented too, without the last line end. */
@@ -49,7 +52,7 @@ export function afterDash(item: unknown, indent: number, pointer: string, manner
 function leafText(value: unknown, parent: number, inner: number, pointer: string, manner: YamlManner): string {
   if (Array.isArray(value)) return '[]';
   if (isRecord(value)) return '{}';
-  if (typeof value === 'string' && /[^\n]\n/.test(value)) {
+  if (manner.blocks !== false && typeof value === 'string' && /[^\n]\n/.test(value)) {
     const block = blockScalarText(value, {
       style: 'BLOCK_LITERAL',
       indent: ' '.repeat(inner),

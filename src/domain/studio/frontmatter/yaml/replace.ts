@@ -2,7 +2,7 @@ import { jsonText } from '../json/emit-json.ts';
 import { isRecord } from '../values.ts';
 import type { Editing, Place } from './editing.ts';
 import { afterColon, afterDash, flowText, mapText } from './emit.ts';
-import { columnOf, type Entry, lineStart } from './layout.ts';
+import { columnOf, type Entry, lineAfter, lineStart } from './layout.ts';
 
 /** Writes the value anew from behind its colon or dash. */
 export function replaceWhole(edit: Editing, place: Place, wanted: unknown, pointer: string): void {
@@ -21,7 +21,8 @@ export function replaceWhole(edit: Editing, place: Place, wanted: unknown, point
     return;
   }
   const column = columnOf(source, entry.start);
-  const text = (role === 'pair' ? afterColon : afterDash)(wanted, column, pointer, manner);
+  const blocks = /^\r?\n?$/.test(source.slice(entry.end, lineAfter(source, entry.end)));
+  const text = (role === 'pair' ? afterColon : afterDash)(wanted, column, pointer, { ...manner, blocks });
   const head = headComment(source, entry);
   const lead = entry.bare ? `${manner.eol}${' '.repeat(column)}:` : '';
   const start = entry.bare ? entry.end : entry.valueAt;

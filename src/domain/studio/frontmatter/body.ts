@@ -42,5 +42,6 @@ export function withBlock(
 ): Split {
   const mark = delimiters[format];
   const open = mark === '' ? '' : mark + eol;
-  return { ...split, format, open, source, close: mark + eol, gap: eol };
+  const inner = format === 'json' ? source.trimEnd() : source; // the line end behind its `}` closes the block
+  return { ...split, format, open, source: inner, close: mark + eol, gap: eol };
 }

@@ -51,7 +51,7 @@ export function createFile(file: NewFile): Buffer {
 function content(empty: Split, frontmatter: Frontmatter, file: NewFile): Split {
   if (file.format !== 'none') {
     const source = blockSource(frontmatter, file);
-    return withBlock(empty, file.format, file.format === 'json' ? source.trimEnd() : source, '\n');
+    return withBlock(empty, file.format, source, '\n');
   }
   if (Object.keys(frontmatter).length === 0) return empty;
   throw new DomainError(

@@ -53,9 +53,9 @@ function withFrontmatter(split: Split, wanted: Frontmatter, options: EditOptions
   const { format = 'yaml', isDate = () => false } = options;
   const eol = lineEnd(joinSplit(split));
   if (split.format === 'none') return withBlock(split, format, blockSource(wanted, { format, isDate }, eol), eol);
-  if (split.format === 'toml') return { ...split, source: editTomlSource(split.source, wanted, isDate) };
+  if (split.format === 'toml') return { ...split, source: editTomlSource(split.source, wanted, { eol, isDate }) };
   const json = split.format === 'json';
-  return { ...split, source: editYamlSource(split.source, wanted, { isDate, json }) };
+  return { ...split, source: editYamlSource(split.source, wanted, { eol, isDate, json }) };
 }
 
 function verify(bytes: Buffer, path: string, wanted: Frontmatter, body: string): void {

@@ -1,5 +1,4 @@
 import type { DateRule } from '../date-rule.ts';
-import { lineEnd } from '../split.ts';
 import type { Frontmatter } from '../types.ts';
 import { deepEqual, isRecord, parsePointer, pointerTo } from '../values.ts';
 import { align } from '../yaml/align.ts';
@@ -12,17 +11,22 @@ import { readToml } from './read-toml.ts';
 import { tomlScalarLike } from './scalar-like.ts';
 import { scanToml, type TomlItem, type TomlNode, type TomlStatement } from './scan-toml.ts';
 
+interface TomlManner {
+  eol: '\n' | '\r\n';
+  isDate: DateRule;
+}
+
 /**
  * Source text of a TOML block that reads as `wanted`, changed only where it differs. The result is parsed again by `smol-toml`,
  * which has no part in finding the places.
  *
  * @throws DomainError `not_editable`, naming the key and the reason.
  */
-export function editTomlSource(text: string, wanted: Frontmatter, isDate: DateRule): string {
+export function editTomlSource(text: string, wanted: Frontmatter, { eol, isDate }: TomlManner): string {
   const before = readToml(text);
   if (!before.ok) return refuse('', before.message);
-  const source = text === '' || text.endsWith('\n') ? text : text + lineEnd(text);
-  const edit = new TomlEdit(source, isDate);
+  const source = text === '' || text.endsWith('\n') ? text : text + eol;
+  const edit = new TomlEdit(source, { eol, isDate });
   edit.table([], before.value, wanted);
   const result = applySplices(source, edit.splices);
   const after = result === undefined ? undefined : readToml(result);
@@ -41,16 +45,14 @@ export function editTomlSource(text: string, wanted: Frontmatter, isDate: DateRu
 class TomlEdit {
   readonly splices: Splice[] = [];
   readonly touched: string[] = [];
-  readonly manner: { eol: '\n' | '\r\n' };
+  readonly manner: TomlManner;
   readonly source: string;
   private readonly statements: TomlStatement[];
-  private readonly isDate: DateRule;
 
-  constructor(source: string, isDate: DateRule) {
+  constructor(source: string, manner: TomlManner) {
     this.source = source;
-    this.manner = { eol: lineEnd(source) };
+    this.manner = manner;
     this.statements = scanToml(source);
-    this.isDate = isDate;
   }
 
   /** A table made of statements: the root, or what headers and dotted keys build. */
@@ -104,7 +106,7 @@ class TomlEdit {
 
   private value(wanted: unknown, path: string[], like?: string): string {
     if (typeof wanted === 'object') return tomlValue(wanted, false);
-    return tomlScalarLike(wanted, like ?? '', this.isDate(pointerOf(path), String(wanted)), this.manner.eol);
+    return tomlScalarLike(wanted, like ?? '', this.manner.isDate(pointerOf(path), String(wanted)), this.manner.eol);
   }
 
   private list(node: TomlNode, items: TomlItem[], old: unknown[], wanted: unknown[], path: string[]): void {

@@ -1,6 +1,5 @@
 import { isCollection, isMap, isScalar, type YAMLMap } from 'yaml';
 import type { DateRule } from '../date-rule.ts';
-import { lineEnd } from '../split.ts';
 import type { Frontmatter } from '../types.ts';
 import { deepEqual, parsePointer, pointerTo } from '../values.ts';
 import { editNode } from './edit-node.ts';
@@ -11,6 +10,7 @@ import { parseYaml, readYamlDocument, type YamlDocument } from './read-yaml.ts';
 import { applySplices } from './splice.ts';
 
 export interface SourceEdit {
+  eol: '\n' | '\r\n';
   isDate: DateRule;
   json?: boolean;
 }
@@ -22,7 +22,7 @@ export interface SourceEdit {
  * @throws DomainError `not_editable`, naming the key and the reason.
  */
 export function editYamlSource(text: string, wanted: Frontmatter, options: SourceEdit): string {
-  const eol = lineEnd(text);
+  const { eol } = options;
   const ended = text === '' || text.endsWith('\n');
   const source = ended ? text : text + eol;
   const document = parseYaml(source, true);
@@ -51,7 +51,7 @@ interface Known {
 }
 
 function splice({ source, document, value }: Known, wanted: Frontmatter, options: SourceEdit, coarse: Set<string>) {
-  const manner = mannerOf(document, source, options.isDate);
+  const manner = mannerOf(document, source, options);
   const edit: Editing = {
     source,
     splices: [],

@@ -1,7 +1,5 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, visit } from 'yaml';
 import { DomainError } from '../../../errors.ts';
-import type { DateRule } from '../date-rule.ts';
-import { lineEnd } from '../split.ts';
 import { parsePointer } from '../values.ts';
 import type { YamlManner } from './emit.ts';
 import { columnOf, type Entry, entriesOf, offsetOf } from './layout.ts';
@@ -41,8 +39,12 @@ export function refuse(pointer: string, reason: string): never {
 }
 
 /** Reads the manner of a document: steps of indentation from its first nested map and list. */
-export function mannerOf(document: YamlDocument, source: string, isDate: DateRule): YamlManner {
-  const manner: YamlManner = { eol: lineEnd(source), mapStep: 0, listStep: -1, isDate };
+export function mannerOf(
+  document: YamlDocument,
+  source: string,
+  { eol, isDate }: Pick<YamlManner, 'eol' | 'isDate'>,
+): YamlManner {
+  const manner: YamlManner = { eol, mapStep: 0, listStep: -1, isDate };
   const plainDates = new Set<string>();
   visit(document, {
     Pair(_, pair) {

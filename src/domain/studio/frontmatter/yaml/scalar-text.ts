@@ -35,6 +35,8 @@ const indicatorFirst = /^[-?:,[\]{}#&*!|>'"%@`]/;
 const documentMark = /^(?:---|\.\.\.)/;
 const word = /^(?:~|null|true|false|yes|no|on|off|y|n|=|<<)$/i;
 const numberLike = /^[-+.]?(?:[0-9][0-9a-fxob_:.,+-]*|\.?inf|\.?nan)$/i;
+/** Some readers of 1.1 take `e0` for a number without digits. */
+const exponent = /^[-+.0-9_]*e[-+]?[0-9_]+$/i;
 const dateLike = /^\d{4}-\d{1,2}-\d{1,2}(?:[Tt \t].*)?$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must be found
 const notPrintable = /[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/;
@@ -48,7 +50,7 @@ export function isPlainSafe(value: string, flow: boolean): boolean {
   if (indicatorFirst.test(value) || documentMark.test(value)) return false;
   if (value.includes(': ') || value.includes(' #') || value.endsWith(':')) return false;
   if (flow && /[,[\]{}:?]/.test(value)) return false;
-  return !word.test(value) && !numberLike.test(value) && !dateLike.test(value);
+  return !word.test(value) && !numberLike.test(value) && !exponent.test(value) && !dateLike.test(value);
 }
 
 /** A date or a date with time, as YAML 1.1, TOML and the generators read it. */

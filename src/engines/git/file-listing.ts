@@ -3,7 +3,7 @@ import type { Oid, TreeFile } from '../../domain/ports/git.ts';
 import type { ObjectSource } from './object-source.ts';
 import { modes } from './tree-codec.ts';
 
-/** With more unknown directories than this below one tree, a single `ls-tree -r` is cheaper than a question for each. */
+/** With more directories below one tree than this, and most of them unknown, one `ls-tree -r` is cheaper than a question for each. */
 const worthProcess = 8;
 /** Entries one listing may have (studio.md 4.7: 200,000 files, and the directories they lie in). */
 const mostEntries = 300_000;
@@ -14,6 +14,7 @@ const mostEntries = 300_000;
  */
 export interface ListingBudget {
   left: number;
+  over?: DomainError;
 }
 
 export function newBudget(): ListingBudget {
@@ -23,7 +24,10 @@ export function newBudget(): ListingBudget {
 /** @throws DomainError `too_large` when the budget is used up */
 export function spend(budget: ListingBudget, entries: number): void {
   budget.left -= entries;
-  if (budget.left < 0) throw new DomainError('too_large', `The directory holds more than ${mostEntries} entries`);
+  if (budget.left >= 0) return;
+  // One error for all that were waiting: there may be very many.
+  budget.over ??= new DomainError('too_large', `The directory holds more than ${mostEntries} entries`);
+  throw budget.over;
 }
 
 /**
@@ -39,14 +43,14 @@ export async function listTree(
   budget: ListingBudget,
   shortcut?: { known(oid: Oid, prefix: string): boolean; readAll(): Promise<TreeFile[]> },
 ): Promise<TreeFile[]> {
-  const entries = (await source.tree(oid)).entries();
+  const tree = await source.tree(oid);
+  spend(budget, tree.size);
+  const entries = tree.entries();
   if (shortcut !== undefined) {
-    const unknown = entries.filter(
-      ({ name, mode, oid }) => mode === modes.tree && !shortcut.known(oid, `${prefix}${name}/`),
-    );
-    if (unknown.length > worthProcess) return shortcut.readAll();
+    const directories = entries.filter(({ mode }) => mode === modes.tree);
+    const unknown = directories.filter(({ name, oid }) => !shortcut.known(oid, `${prefix}${name}/`));
+    if (unknown.length > worthProcess && unknown.length > directories.length / 2) return shortcut.readAll();
   }
-  spend(budget, entries.length);
   const parts = await Promise.all(
     entries.map(({ name, mode, oid: entry }) =>
       mode === modes.tree

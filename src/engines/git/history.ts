@@ -98,11 +98,13 @@ export async function lastCommits(
   child.streams.stdin.end(input({ from, paths: [...paths], limit: 0 }));
   const wanted = new Set(paths);
   let commit = '';
-  for await (const token of records(child.streams.stdout)) {
-    // The first name of a commit stands on a line of its own.
-    const name = token.replace(/^\n/, '');
-    if (token.startsWith('commit ') && isOid(token.slice(7))) commit = token.slice(7);
-    else if (wanted.delete(name)) found.set(name, commit);
+  for await (const tokens of records(child.streams.stdout)) {
+    for (const token of tokens) {
+      // The first name of a commit stands on a line of its own.
+      const name = token.replace(/^\n/, '');
+      if (token.startsWith('commit ') && isOid(token.slice(7))) commit = token.slice(7);
+      else if (wanted.delete(name)) found.set(name, commit);
+    }
     if (wanted.size === 0) break;
   }
   child.kill(null);

@@ -20,13 +20,15 @@ export async function checkTrees(
   for (const tree of new Set(trees)) {
     let files = 0;
     const options = { sizes: true, ...(signal === undefined ? {} : { signal }) };
-    for await (const { path, type, size } of listRecursively(processes, gitDir, tree, options)) {
-      if (path.split('/').length > limits.depth)
-        throw new DomainError('too_large', `A directory is deeper than ${limits.depth}`);
-      if (type === 'tree') continue;
-      files += 1;
-      if (files > limits.files) throw new DomainError('too_large', `A branch holds more than ${limits.files} files`);
-      if ((size ?? 0) > limits.blobBytes) throw new DomainError('too_large', `${path} is larger than 100 MiB`);
+    for await (const entries of listRecursively(processes, gitDir, tree, options)) {
+      for (const { path, type, size } of entries) {
+        if (path.split('/').length > limits.depth)
+          throw new DomainError('too_large', `A directory is deeper than ${limits.depth}`);
+        if (type === 'tree') continue;
+        files += 1;
+        if (files > limits.files) throw new DomainError('too_large', `A branch holds more than ${limits.files} files`);
+        if ((size ?? 0) > limits.blobBytes) throw new DomainError('too_large', `${path} is larger than 100 MiB`);
+      }
     }
   }
 }

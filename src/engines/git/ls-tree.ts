@@ -13,26 +13,21 @@ export interface ListedEntry {
 }
 
 /**
- * Everything below a tree or a commit's tree, directories before what they hold, in git's order (`ls-tree -r -t -z`). A consumer that
- * leaves early ends the process, so a tree that unfolds without end costs nothing beyond its bound.
+ * Everything below a tree, directories before what they hold, in git's order (`ls-tree -r -t -z`), in pieces. A consumer that leaves
+ * early ends the process, so a tree that unfolds without end costs nothing beyond its bound.
  */
 export async function* listRecursively(
   processes: GitProcesses,
   gitDir: string,
   treeish: Oid,
   options: { sizes?: boolean; signal?: AbortSignal } = {},
-): AsyncGenerator<ListedEntry> {
+): AsyncGenerator<ListedEntry[]> {
   const { sizes = false, signal } = options;
   const args = ['ls-tree', '-r', '-t', '-z', ...(sizes ? ['--long'] : []), '--end-of-options', treeish];
   const child = processes.spawn(args, { gitDir, timeout: wallTime.read, ...(signal === undefined ? {} : { signal }) });
   child.streams.stdin.end();
   try {
-    // Each record: `<mode> SP <type> SP <oid> [SP <size, padded>] TAB <path>`.
-    for await (const record of records(child.streams.stdout)) {
-      const tab = record.indexOf('\t');
-      const [mode = '', type = '', oid = '', size = ''] = record.slice(0, tab).split(/ +/);
-      yield { mode, type, oid, path: record.slice(tab + 1), size: /^\d+$/.test(size) ? Number(size) : null };
-    }
+    for await (const some of records(child.streams.stdout)) yield some.map(parseRecord);
     const { code, ended, stderr } = await child.exited;
     if (ended !== null) throw ended;
     if (code !== 0)
@@ -40,4 +35,11 @@ export async function* listRecursively(
   } finally {
     child.kill(null);
   }
+}
+
+/** `<mode> SP <type> SP <oid> [SP <size, padded>] TAB <path>` */
+function parseRecord(record: string): ListedEntry {
+  const tab = record.indexOf('\t');
+  const [mode = '', type = '', oid = '', size = ''] = record.slice(0, tab).split(/ +/);
+  return { mode, type, oid, path: record.slice(tab + 1), size: /^\d+$/.test(size) ? Number(size) : null };
 }

@@ -1,14 +1,16 @@
-/** Splits what git prints with `-z` into its records, as they come. */
-export async function* records(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
+/** Splits what git prints with `-z` into its records; each step gives those that came with one piece of the stream. */
+export async function* records(stream: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   const open: Buffer[] = [];
   for await (const chunk of stream) {
-    let at = 0;
-    for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, at)) {
-      const last = chunk.subarray(at, end);
-      yield (open.length === 0 ? last : Buffer.concat([...open.splice(0), last])).toString('utf8');
-      at = end + 1;
+    const end = chunk.lastIndexOf(0);
+    if (end === -1) {
+      open.push(chunk);
+      continue;
     }
-    if (at < chunk.length) open.push(chunk.subarray(at));
+    const whole = chunk.subarray(0, end);
+    const text = open.length === 0 ? whole : Buffer.concat([...open.splice(0), whole]);
+    yield text.toString('utf8').split('\0');
+    if (end + 1 < chunk.length) open.push(chunk.subarray(end + 1));
   }
-  if (open.length > 0) yield Buffer.concat(open).toString('utf8');
+  if (open.length > 0) yield [Buffer.concat(open).toString('utf8')];
 }

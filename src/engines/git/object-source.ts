@@ -126,11 +126,13 @@ export class StoredObjects implements ObjectSource {
         open.pop();
       }
     };
-    for await (const { mode, type, oid: entry, path } of listRecursively(this.#processes, this.#gitDir, oid)) {
-      spend(budget, 1);
-      close(path);
-      if (type === 'tree') open.push({ oid: entry, path: `${path}/`, from: files.length });
-      else files.push({ path: `${prefix}${path}`, mode, oid: entry });
+    for await (const entries of listRecursively(this.#processes, this.#gitDir, oid)) {
+      spend(budget, entries.length);
+      for (const { mode, type, oid: entry, path } of entries) {
+        close(path);
+        if (type === 'tree') open.push({ oid: entry, path: `${path}/`, from: files.length });
+        else files.push({ path: `${prefix}${path}`, mode, oid: entry });
+      }
     }
     // No path starts with this, so all that is open closes.
     close('\0');

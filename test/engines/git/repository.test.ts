@@ -36,10 +36,13 @@ describe('a store', () => {
   });
 
   it('ends its processes when it closes', async () => {
-    const { store, repository } = await fresh();
-    const { commit } = await save(repository, { 'a.md': 'a' });
-    await (await repository.snapshot(commit?.sha ?? null)).blob(git('/', ['hash-object', '--stdin'], 'a'));
+    const { store, repository, gitDir } = await fresh();
+    const { commit, snapshot } = await save(repository, { 'a.md': 'a' });
+    const { entry } = await snapshot.lookup('a.md');
+    await (await repository.snapshot(commit?.sha ?? null)).blob(entry?.oid ?? '');
+    expect(processesOf(gitDir).length).toBe(2);
     await store.close();
+    expect(processesOf(gitDir)).toEqual([]);
     await expect(save(repository, { 'a.md': 'b' })).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
@@ -269,11 +272,15 @@ describe('reads', () => {
   });
 });
 
-/** The reading processes of a repository, found by their arguments: this test's own directory is among them. */
-function killReaders(gitDir: string): void {
+/** Lines `<pid> <arguments>` of the git processes of one repository: its path, of this test alone, is among their arguments. */
+function processesOf(gitDir: string): string[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
-  for (const line of lines) {
-    if (line.includes(`--git-dir=${gitDir} cat-file`)) process.kill(Number(line.trim().split(' ')[0]), 'SIGKILL');
+  return lines.map((line) => line.trim()).filter((line) => line.includes(`--git-dir=${gitDir} `));
+}
+
+function killReaders(gitDir: string): void {
+  for (const line of processesOf(gitDir)) {
+    if (line.includes(' cat-file ')) process.kill(Number(line.split(' ')[0]), 'SIGKILL');
   }
 }
 

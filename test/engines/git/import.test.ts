@@ -1,0 +1,235 @@
+import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ImportProgress } from '../../../src/domain/ports/git.ts';
+import { gitOverHttp } from '../../support/git-http.ts';
+import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+
+/** A repository with branches `trunk` (default), `other` and `deep/er`, and two tags. */
+function source(format = 'sha1'): string {
+  const path = temporaryDirectory();
+  git(path, ['init', '-q', `--object-format=${format}`, '--initial-branch=trunk', '.']);
+  mkdirSync(join(path, 'content'));
+  writeFileSync(join(path, 'content/a.md'), 'one');
+  git(path, ['add', '.']);
+  git(path, ['commit', '-qm', 'first']);
+  git(path, ['branch', 'other']);
+  git(path, ['tag', 'light']);
+  git(path, ['tag', '-a', 'v1', '-m', 'annotated']);
+  git(path, ['commit', '-q', '--allow-empty', '-m', 'second']);
+  git(path, ['branch', 'deep/er']);
+  return path;
+}
+
+/** Commits one tree given as mktree input on trunk. */
+function commitTree(path: string, tree: string): void {
+  git(path, ['update-ref', 'refs/heads/trunk', git(path, ['commit-tree', tree, '-p', 'trunk', '-m', 'by hand'])]);
+}
+
+const refsOf = (path: string) =>
+  git(path, ['for-each-ref', '--format=%(refname) %(objectname)', 'refs/heads', 'refs/tags']);
+
+describe('import from a path', () => {
+  it.each(['sha1', 'sha256'])('takes all branches and tags and the default branch, %s', async (format) => {
+    const from = source(format);
+    const { store, path } = testStore();
+    const seen: ImportProgress[] = [];
+    const answer = await store.importFrom('site', {
+      url: from,
+      kind: 'path',
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(answer).toEqual({ default_branch: 'trunk', branches: 3 });
+    expect(refsOf(path('site'))).toBe(refsOf(from));
+    expect(git(path('site'), ['for-each-ref', 'refs/portico'])).toBe('');
+    expect(seen.map(({ phase }) => phase)).toEqual(
+      expect.arrayContaining(['connecting', 'receiving', 'checking', 'finishing']),
+    );
+    const repository = store.open('site');
+    expect(await repository.defaultBranch()).toBe('trunk');
+    expect(await repository.objectFormat()).toBe(format);
+    expect((await save(repository, { 'content/b.md': 'two' }, { branch: 'trunk' })).commit).not.toBeNull();
+    fsck(path('site'));
+    expect(readdirSync(join(path('site'), '..')).sort()).toEqual(['.home', 'site.git']);
+  });
+
+  it('takes a bare repository that belongs to somebody else', async () => {
+    const bare = join(temporaryDirectory(), 'bare.git');
+    git('/', ['clone', '-q', '--bare', source(), bare]);
+    // Only root can give files away; for everybody else the test still covers bare repositories.
+    if (process.getuid?.() === 0)
+      for (const entry of ['', ...readdirSync(bare)]) chownSync(join(bare, entry), 12345, 12345);
+    const { store } = testStore();
+    expect(await store.importFrom('site', { url: bare, kind: 'path' })).toMatchObject({ default_branch: 'trunk' });
+  });
+
+  it('fills a repository that was created empty, even of another format', async () => {
+    const { store, path } = testStore();
+    const repository = await store.create('site', 'main');
+    expect(await repository.branches()).toEqual([]);
+    const from = source('sha256');
+    await store.importFrom('site', { url: from, kind: 'path' });
+    expect(await repository.defaultBranch()).toBe('trunk');
+    expect(await repository.objectFormat()).toBe('sha256');
+    expect(refsOf(path('site'))).toBe(refsOf(from));
+  });
+
+  it('starts over on what an interrupted one left', async () => {
+    const { store, path } = testStore();
+    const from = source();
+    await store.create('site', 'main');
+    git(path('site'), ['fetch', '-q', '--no-tags', from, '+refs/heads/*:refs/portico/import/heads/*']);
+    git(path('site'), ['update-ref', 'refs/portico/import/heads/gone', git(from, ['rev-parse', 'trunk'])]);
+    expect(await store.importFrom('site', { url: from, kind: 'path' })).toEqual({
+      default_branch: 'trunk',
+      branches: 3,
+    });
+    expect(git(path('site'), ['for-each-ref', 'refs/portico'])).toBe('');
+  });
+
+  it('takes a source without any commit', async () => {
+    const from = temporaryDirectory();
+    git(from, ['init', '-q', '--bare', '.']);
+    const { store } = testStore();
+    expect(await store.importFrom('site', { url: from, kind: 'path' })).toMatchObject({ branches: 0 });
+    expect(
+      (await save(store.open('site'), { a: '1' }, { branch: await store.open('site').defaultBranch() })).commit,
+    ).not.toBeNull();
+  });
+
+  it('leaves a repository with commits alone', async () => {
+    const { store } = testStore();
+    await save(await store.create('site', 'main'), { a: '1' });
+    await expect(store.importFrom('site', { url: source(), kind: 'path' })).rejects.toMatchObject({
+      code: 'already_exists',
+    });
+  });
+
+  it.each([
+    '/none/such',
+    'relative/path',
+    '/etc/passwd',
+    '/tmp',
+    '--upload-pack=/bin/true',
+    'ext::sh -c x',
+    '/a\n[core]',
+  ])('refuses %j', async (url) => {
+    const { store } = testStore();
+    await expect(store.importFrom('site', { url, kind: 'path' })).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(await store.exists('site')).toBe(false);
+  });
+
+  it('refuses objects that are unsafe, and takes harmless old faults', async () => {
+    const from = source();
+    const blob = git(from, ['hash-object', '-w', '--stdin'], 'x');
+    const { store } = testStore();
+    const raw = `tree ${git(from, ['rev-parse', 'trunk^{tree}'])}\nauthor A <a@b> 1 +051800\ncommitter A <a@b> 1 +0000\n\nold\n`;
+    const old = git(from, ['hash-object', '-t', 'commit', '-w', '--literally', '--stdin'], raw);
+    git(from, ['update-ref', 'refs/heads/old', old]);
+    expect(await store.importFrom('good', { url: from, kind: 'path' })).toMatchObject({ branches: 4 });
+    commitTree(from, git(from, ['mktree'], `100644 blob ${blob}\t.GIT\n`));
+    await expect(store.importFrom('site', { url: from, kind: 'path' })).rejects.toMatchObject({
+      code: 'validation_failed',
+    });
+    expect(await store.open('site').branches()).toEqual([]);
+  });
+
+  it('refuses trees that are too deep or too wide', async () => {
+    const deep = source();
+    const blob = git(deep, ['hash-object', '-w', '--stdin'], 'x');
+    let tree = git(deep, ['mktree'], `100644 blob ${blob}\ta\n`);
+    for (let level = 0; level < 64; level += 1) tree = git(deep, ['mktree'], `040000 tree ${tree}\td\n`);
+    commitTree(deep, tree);
+    const wide = source();
+    git(wide, ['hash-object', '-w', '--stdin'], 'x');
+    tree = git(wide, ['mktree'], `100644 blob ${blob}\ta\n`);
+    for (let level = 0; level < 6; level += 1) {
+      tree = git(wide, ['mktree'], Array.from({ length: 8 }, (_, at) => `040000 tree ${tree}\t${at}\n`).join(''));
+    }
+    commitTree(wide, tree);
+    const { store } = testStore();
+    for (const url of [deep, wide]) {
+      await expect(store.importFrom('site', { url, kind: 'path' })).rejects.toMatchObject({ code: 'too_large' });
+      expect(await store.open('site').branches()).toEqual([]);
+    }
+  });
+});
+
+describe('import over http', () => {
+  const resolveUpstream = async () => ({ addresses: ['127.0.0.1'] });
+
+  async function origin() {
+    const { store } = testStore();
+    await store.importFrom('origin', { url: source(), kind: 'path' });
+    return gitOverHttp(store);
+  }
+
+  it('asks the pinned address and no other', async () => {
+    const http = await origin();
+    const asked: string[] = [];
+    const { store, path } = testStore({
+      allowHttp: true,
+      resolveUpstream: async (url) => {
+        asked.push(url.hostname);
+        return { addresses: ['127.0.0.1'] };
+      },
+    });
+    const url = `http://upstream.invalid:${http.port}/origin.git`;
+    expect(await store.importFrom('site', { url, kind: 'https' })).toEqual({ default_branch: 'trunk', branches: 3 });
+    expect(asked).toEqual(['upstream.invalid']);
+    fsck(path('site'));
+  });
+
+  it('refuses what the guard refuses, plain http, other protocols and credentials', async () => {
+    const { store } = testStore({ resolveUpstream });
+    const { store: guarded } = testStore({
+      resolveUpstream: async () => {
+        throw new Error('not there');
+      },
+    });
+    await expect(guarded.importFrom('site', { url: 'https://example.org/a', kind: 'https' })).rejects.toThrow(
+      'not there',
+    );
+    for (const url of [
+      'http://a.test/x',
+      'ext::sh',
+      'file:///tmp',
+      'ssh://a/b',
+      '/tmp',
+      '--x',
+      'https://user:pass@a.test/x',
+    ]) {
+      await expect(store.importFrom('site', { url, kind: 'https' })).rejects.toMatchObject({ code: 'invalid_request' });
+    }
+  });
+
+  it('follows no redirect', async () => {
+    const http = await origin();
+    const redirecting = createServer((request, response) => {
+      response.writeHead(302, { location: `http://127.0.0.1:${http.port}${request.url}` }).end();
+    });
+    await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void redirecting.close());
+    const { store } = testStore({ allowHttp: true, resolveUpstream });
+    const url = `http://127.0.0.1:${(redirecting.address() as AddressInfo).port}/origin.git`;
+    await expect(store.importFrom('site', { url, kind: 'https' })).rejects.toMatchObject({
+      code: 'upstream_unavailable',
+    });
+  });
+
+  it('stops when it is told to, and says when nobody answers', async () => {
+    const stop = new AbortController();
+    const silent = createServer(() => stop.abort(new Error('stopped')));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const { store } = testStore({ allowHttp: true, resolveUpstream });
+    const from = { url: `http://127.0.0.1:${port}/x.git`, kind: 'https' as const };
+    await expect(store.importFrom('site', { ...from, signal: stop.signal })).rejects.toThrow('stopped');
+    silent.closeAllConnections();
+    await new Promise((resolve) => silent.close(resolve));
+    await expect(store.importFrom('site', from)).rejects.toMatchObject({ code: 'upstream_unavailable' });
+    await store.close();
+  });
+});

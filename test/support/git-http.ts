@@ -1,0 +1,47 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createGunzip } from 'node:zlib';
+import { onTestFinished } from 'vitest';
+import type { GitServeRequest, GitStore } from '../../src/domain/ports/git.ts';
+
+/** The least of git's smart HTTP around `store.serve`: no rights, any repository. `port` on 127.0.0.1; closed after the test. */
+export async function gitOverHttp(
+  store: GitStore,
+): Promise<{ port: number; url(id: string): string; refusals: string[] }> {
+  const refusals: string[] = [];
+  const server = createServer((request, response) => {
+    answer(store, request, response).catch((error: { code?: string }) => {
+      refusals.push(error.code ?? String(error));
+      if (response.headersSent) response.destroy();
+      else response.writeHead(error.code === 'rate_limited' ? 429 : 500).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { port, url: (id) => `http://127.0.0.1:${port}/${id}.git`, refusals };
+}
+
+async function answer(store: GitStore, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? '', 'http://host');
+  const [, id = '', action = ''] = /^\/([^/]+)\.git\/(.+)$/.exec(url.pathname) ?? [];
+  const advertise = action === 'info/refs';
+  const service = (advertise ? url.searchParams.get('service') : action) as GitServeRequest['service'];
+  const aborted = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) aborted.abort(new Error('the client went away'));
+  });
+  response.setHeader('content-type', `application/x-${service}-${advertise ? 'advertisement' : 'result'}`);
+  await store.serve(id, {
+    service,
+    advertise,
+    protocol: (request.headers['git-protocol'] as string | undefined) ?? null,
+    input: request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request,
+    output: response,
+    signal: aborted.signal,
+  });
+  response.end();
+}

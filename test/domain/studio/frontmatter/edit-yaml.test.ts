@@ -116,6 +116,9 @@ describe('the smallest change', () => {
   it('empties a nested map and fills an empty value', () => {
     expect(edited('a:\n  b: 1\nc:\n', () => ({ a: {}, c: 'x' }))).toBe('a: {}\nc: x\n');
   });
+  it('keeps the comment of a key whose collection gives way to text', () => {
+    expect(edited('a: # c\n  b: 1\nd: 2\n', (was) => ({ ...was, a: 'x\ny' }))).toBe('a: |- # c\n  x\n  y\nd: 2\n');
+  });
   it('allows a key that overrides a merge key', () => {
     const source = 'd: &d\n  x: 1\ne:\n  <<: *d\n  x: 2\n';
     expect(edited(source, () => ({ d: { x: 1 }, e: { x: 3 } }))).toBe('d: &d\n  x: 1\ne:\n  <<: *d\n  x: 3\n');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /** Strings that readers of YAML are known to take for something else, among ordinary and hostile ones. */
-export const awkward = fc.constantFrom(
+const awkward = fc.constantFrom(
   ...[
     '',
     ' ',
@@ -91,19 +91,19 @@ export const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }),
   fc.string({ unit: 'binary', maxLength: 6 }),
 );
-export const scalar = fc.oneof(
+const scalar = fc.oneof(
   text,
   fc.integer(),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number || 0),
   fc.boolean(),
   fc.constant(null),
 );
-export const keyName = fc.oneof(
+const keyName = fc.oneof(
   { weight: 4, arbitrary: fc.stringMatching(/^[a-z][a-z0-9_-]{0,6}$/) },
   { weight: 1, arbitrary: text },
 );
 
-export const { value } = fc.letrec((tie) => ({
+const { value } = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     { weight: 4, arbitrary: scalar },

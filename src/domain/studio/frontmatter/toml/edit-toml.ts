@@ -1,15 +1,16 @@
 import type { DateRule } from '../date-rule.ts';
 import type { Frontmatter } from '../types.ts';
-import { deepEqual, isRecord, parsePointer, pointerTo } from '../values.ts';
+import { deepEqual, isRecord, parsePointer } from '../values.ts';
 import { align } from '../yaml/align.ts';
 import { insertIntoFlow, removeFromFlow } from '../yaml/edit-entries.ts';
 import { refuse } from '../yaml/editing.ts';
 import { lineAfter, lineStart } from '../yaml/layout.ts';
 import { applySplices, type Splice } from '../yaml/splice.ts';
 import { tomlKey, tomlText, tomlValue } from './emit-toml.ts';
+import { equal, pointerOf, startsWith, TomlLayout } from './layout.ts';
 import { readToml } from './read-toml.ts';
 import { tomlScalarLike } from './scalar-like.ts';
-import { scanToml, type TomlItem, type TomlNode, type TomlStatement } from './scan-toml.ts';
+import type { TomlItem, TomlNode } from './scan-toml.ts';
 
 interface TomlManner {
   eol: '\n' | '\r\n';
@@ -47,12 +48,12 @@ class TomlEdit {
   readonly touched: string[] = [];
   readonly manner: TomlManner;
   readonly source: string;
-  private readonly statements: TomlStatement[];
+  private readonly layout: TomlLayout;
 
   constructor(source: string, manner: TomlManner) {
     this.source = source;
     this.manner = manner;
-    this.statements = scanToml(source);
+    this.layout = new TomlLayout(source);
   }
 
   /** A table made of statements: the root, or what headers and dotted keys build. */
@@ -67,7 +68,7 @@ class TomlEdit {
   }
 
   private member(path: string[], old: unknown, wanted: unknown): void {
-    const pair = this.statements.find(({ kind, path: own }) => kind === 'pair' && equal(own, path));
+    const pair = this.layout.statements.find(({ kind, path: own }) => kind === 'pair' && equal(own, path));
     if (pair?.node !== undefined) {
       this.node(pair.node, old, wanted, path);
     } else if (isRecord(old) && isRecord(wanted)) {
@@ -165,16 +166,16 @@ class TomlEdit {
     const { kept, moved } = align(old, wanted);
     const stays = new Set(kept);
     this.touched.push(pointerOf(path));
-    let insertAt = this.section([...path, '0']).start;
+    let insertAt = this.layout.section([...path, '0']).start;
     kept.forEach((from, to) => {
-      const section = from === undefined ? undefined : this.section([...path, String(from)]);
+      const section = from === undefined ? undefined : this.layout.section([...path, String(from)]);
       if (from !== undefined && section !== undefined) {
         this.table([...path, String(from)], old[from] ?? {}, wanted[to] ?? {});
         insertAt = section.end;
         return;
       }
-      const own = moved[to] === undefined ? undefined : this.section([...path, String(moved[to])]);
-      const names = path.filter((_, at) => !this.isPosition(path, at));
+      const own = moved[to] === undefined ? undefined : this.layout.section([...path, String(moved[to])]);
+      const names = path.filter((_, at) => !this.layout.isPosition(path, at));
       const { eol } = this.manner;
       const text = own
         ? this.source.slice(own.start, own.end)
@@ -182,44 +183,30 @@ class TomlEdit {
       this.splices.push({ start: insertAt, end: insertAt, text });
     });
     old.forEach((_, from) => {
-      if (!stays.has(from)) this.splices.push({ ...this.section([...path, String(from)]), text: '' });
+      if (!stays.has(from)) this.splices.push({ ...this.layout.section([...path, String(from)]), text: '' });
     });
-  }
-
-  /** Whether the name at `at` of a path is a position in a list of tables. */
-  private isPosition(path: string[], at: number): boolean {
-    return (
-      at > 0 && this.statements.some(({ kind, path: own }) => kind === 'element' && equal(own, path.slice(0, at + 1)))
-    );
-  }
-
-  /** The lines of one `[[table]]` with the tables below it. */
-  private section(path: string[]): { start: number; end: number } {
-    const first = this.statements.findIndex(({ kind, path: own }) => kind === 'element' && equal(own, path));
-    const header = this.statements[first];
-    if (header === undefined) return refuse(pointerOf(path), 'is not a table of its own');
-    const next = this.statements
-      .slice(first + 1)
-      .find(({ kind, path: own }) => kind !== 'pair' && !startsWith(own, path));
-    return { start: this.linesStart(header), end: next === undefined ? this.source.length : this.linesStart(next) };
   }
 
   private removeStatements(path: string[]): void {
     this.touched.push(pointerOf(path));
-    const found = this.statements.filter(({ path: own }) => startsWith(own, path));
+    const found = this.layout.statements.filter(({ path: own }) => startsWith(own, path));
     if (found.length === 0) refuse(pointerOf(path), 'stands inside a value that cannot be edited in place');
     for (const statement of found) {
-      this.splices.push({ start: this.linesStart(statement), end: lineAfter(this.source, statement.end), text: '' });
+      this.splices.push({
+        start: this.layout.linesStart(statement),
+        end: lineAfter(this.source, statement.end),
+        text: '',
+      });
     }
   }
 
   /** Behind the last pair of the same table; the root's first pair goes to the top, since a header takes all that follows it. */
   private addPair(path: string[], key: string, value: unknown): void {
     this.touched.push(pointerOf([...path, key]));
-    const siblings = this.statements.filter(
+    const siblings = this.layout.statements.filter(
       ({ kind, depth, path: own }) => kind === 'pair' && depth === path.length && startsWith(own, path),
     );
-    const header = this.statements.find(({ kind, path: own }) => kind !== 'pair' && equal(own, path));
+    const header = this.layout.statements.find(({ kind, path: own }) => kind !== 'pair' && equal(own, path));
     const last = siblings.at(-1) ?? header;
     if (last === undefined && path.length > 0) {
       this.addDotted(path, key, value);
@@ -234,7 +221,7 @@ class TomlEdit {
 
   /** A table without a header of its own exists through dotted keys (`a.b = 1`) or through the headers below it. */
   private addDotted(path: string[], key: string, value: unknown): void {
-    const sibling = this.statements.findLast(
+    const sibling = this.layout.statements.findLast(
       ({ kind, depth, path: own }) => kind === 'pair' && depth < path.length && startsWith(own, path),
     );
     const { eol } = this.manner;
@@ -244,31 +231,11 @@ class TomlEdit {
       this.splices.push({ start: at, end: at, text: `${names} = ${this.value(value, [...path, key])}${eol}` });
       return;
     }
-    const below = this.statements.find(({ path: own }) => startsWith(own, path));
+    const below = this.layout.statements.find(({ path: own }) => startsWith(own, path));
     if (below === undefined) refuse(pointerOf(path), 'has no place where a key could be added');
-    const names = path.filter((_, at) => !this.isPosition(path, at));
-    const at = this.linesStart(below);
+    const names = path.filter((_, at) => !this.layout.isPosition(path, at));
+    const at = this.layout.linesStart(below);
     const text = `[${names.map(tomlKey).join('.')}]${eol}${tomlKey(key)} = ${this.value(value, [...path, key])}${eol}${eol}`;
     this.splices.push({ start: at, end: at, text });
   }
-
-  /** The statement's line, with the comment lines directly above it. */
-  private linesStart({ start }: TomlStatement): number {
-    let at = lineStart(this.source, start);
-    while (at > 0 && /^[ \t]*#/.test(this.source.slice(lineStart(this.source, at - 1), at)))
-      at = lineStart(this.source, at - 1);
-    return at;
-  }
-}
-
-function pointerOf(path: string[]): string {
-  return path.reduce(pointerTo, '');
-}
-
-function equal(left: readonly string[], right: readonly string[]): boolean {
-  return left.length === right.length && startsWith(left, right);
-}
-
-function startsWith(path: readonly string[], head: readonly string[]): boolean {
-  return head.every((name, at) => path[at] === name);
 }

@@ -33,7 +33,7 @@ export function afterColon(value: unknown, indent: number, pointer: string, mann
   return ` ${leafText(value, indent, indent + manner.mapStep, pointer, manner)}`;
 }
 
-export function listText(list: unknown[], indent: number, pointer: string, manner: YamlManner): string {
+function listText(list: unknown[], indent: number, pointer: string, manner: YamlManner): string {
   return list.map((item, at) => itemText(item, indent, pointerTo(pointer, at), manner)).join(manner.eol);
 }
 

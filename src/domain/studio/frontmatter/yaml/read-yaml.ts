@@ -68,7 +68,7 @@ function yamlMessage(code: string, message: string): string {
 class YamlReader {
   readonly lossy: string[] = [];
   private expansions = 0;
-  private readonly anchors = new Map<string, { value: unknown; cost: number }>();
+  private readonly anchors = new Map<string, { value: unknown; cost: number; lossy: string[] }>();
 
   map(node: YAMLMap, pointer: string, depth: number): Frontmatter {
     const before = this.enter(node, depth);
@@ -86,19 +86,19 @@ class YamlReader {
         setOwn(result, key, this.value(pair.value, pointerTo(pointer, key), depth));
       }
     }
-    this.remember(node, result, before);
+    this.remember(node, result, before, pointer);
     return result;
   }
 
   private value(node: unknown, pointer: string, depth: number): unknown {
     if (isScalar(node)) return this.scalar(node, pointer);
-    if (isAlias(node)) return this.alias(node.source, offsetOf(node));
+    if (isAlias(node)) return this.alias(node.source, pointer, offsetOf(node));
     if (isMap(node)) return this.map(node, pointer, depth + 1);
     if (node === null || node === undefined) return null;
     const list = node as { items: unknown[] } & Node; // the only other kind of node is a sequence
     const before = this.enter(list, depth + 1);
     const result = list.items.map((item, at) => this.item(item, pointerTo(pointer, at), depth + 1));
-    this.remember(list, result, before);
+    this.remember(list, result, before, pointer);
     return result;
   }
 
@@ -113,7 +113,7 @@ class YamlReader {
 
   private scalar(node: Scalar, pointer: string): unknown {
     const value = this.plainValue(node, pointer);
-    this.remember(node, value, this.expansions);
+    this.remember(node, value, this.expansions, pointer);
     return value;
   }
 
@@ -128,13 +128,14 @@ class YamlReader {
     return node.source ?? null; // `!!timestamp`, `!!binary`: the library makes objects of them, JSON has none
   }
 
-  private alias(name: string, offset: number): unknown {
+  private alias(name: string, pointer: string, offset: number): unknown {
     const anchor = this.anchors.get(name);
     if (anchor === undefined) throw new YamlFault(`the alias *${name} has no anchor before it`, offset);
     this.expansions += 1 + anchor.cost;
     if (this.expansions > limits.aliasExpansions) {
       throw new YamlFault(`more than ${limits.aliasExpansions} alias expansions`, offset);
     }
+    for (const inner of anchor.lossy) this.lossy.push(pointer + inner);
     return anchor.value;
   }
 
@@ -156,8 +157,11 @@ class YamlReader {
     return this.expansions;
   }
 
-  private remember(node: { anchor?: string | undefined }, value: unknown, before: number): void {
-    if (node.anchor !== undefined) this.anchors.set(node.anchor, { value, cost: this.expansions - before });
+  private remember(node: { anchor?: string | undefined }, value: unknown, before: number, pointer: string): void {
+    if (node.anchor === undefined) return;
+    const inside = this.lossy.filter((found) => found === pointer || found.startsWith(`${pointer}/`));
+    const lossy = inside.map((found) => found.slice(pointer.length));
+    this.anchors.set(node.anchor, { value, cost: this.expansions - before, lossy });
   }
 }
 

@@ -26,13 +26,18 @@ export function replaceWhole(edit: Editing, place: Place, wanted: unknown, point
   const head = headComment(source, entry);
   const lead = entry.bare ? `${manner.eol}${' '.repeat(column)}:` : '';
   const start = entry.bare ? entry.end : entry.valueAt;
-  edit.splices.push({ start, end: entry.end, text: lead + (text.startsWith(manner.eol) ? head + text : text + head) });
+  edit.splices.push({ start, end: entry.end, text: lead + withHead(text, head, manner.eol) });
 }
 
 /** The comment that stands on the key's line, before the collection on the lines below that is being replaced. */
 function headComment(source: string, entry: Entry): string {
-  const head = /^[ \t]+#[^\r\n]*/.exec(source.slice(entry.valueAt, entry.end))?.[0] ?? '';
-  return head;
+  return /^[ \t]+#[^\r\n]*/.exec(source.slice(entry.valueAt, entry.end))?.[0] ?? '';
+}
+
+/** Puts the comment at the end of the first line, where it is a comment whatever follows. */
+function withHead(text: string, head: string, eol: string): string {
+  const at = text.indexOf(eol);
+  return at < 0 ? text + head : text.slice(0, at) + head + text.slice(at);
 }
 
 /** A new value inside brackets, or anywhere in JSON. `at` is an offset of the line it will stand on. */

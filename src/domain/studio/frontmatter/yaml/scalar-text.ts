@@ -1,5 +1,5 @@
 /** How a scalar stands in the file, in the words of the `yaml` library. */
-export type ScalarStyle = 'PLAIN' | 'QUOTE_SINGLE' | 'QUOTE_DOUBLE' | 'BLOCK_LITERAL' | 'BLOCK_FOLDED';
+type ScalarStyle = 'PLAIN' | 'QUOTE_SINGLE' | 'QUOTE_DOUBLE' | 'BLOCK_LITERAL' | 'BLOCK_FOLDED';
 
 export interface ScalarPlace {
   /** Inside `[…]` or `{…}`, where commas and brackets end a plain scalar. */
@@ -45,7 +45,7 @@ const notPrintable = /[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/;
  * Whether a string may stand without quotes and is the same string for readers of YAML 1.2 (core) and 1.1, where `yes`,
  * `12:30:00`, `1_000` and `2024-01-01` are not. Says no rather too often than once too seldom.
  */
-export function isPlainSafe(value: string, flow: boolean): boolean {
+function isPlainSafe(value: string, flow: boolean): boolean {
   if (value === '' || value.trim() !== value || !fitsOneLine(value)) return false;
   if (indicatorFirst.test(value) || documentMark.test(value)) return false;
   if (value.includes(': ') || value.includes(' #') || value.endsWith(':')) return false;
@@ -74,7 +74,7 @@ function singleQuoted(value: string): string {
 }
 
 /** JSON's escapes are YAML's too; what JSON leaves bare but YAML calls not printable is escaped as well. */
-export function doubleQuoted(value: string): string {
+function doubleQuoted(value: string): string {
   return JSON.stringify(value).replace(
     /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 import type { Commit, CommitRequest, Committed, Oid } from '../../domain/ports/git.ts';
+import type { GitProcesses } from './git-process.ts';
 import { rawLength } from './object-id.ts';
 import type { StoredObjects } from './object-source.ts';
-import { writeObjects } from './object-writer.ts';
+import { type NewObject, writeObjects } from './object-writer.ts';
+import { writePack } from './pack-writer.ts';
 import { PendingObjects } from './pending-objects.ts';
 import type { RefFiles } from './ref-files.ts';
 import { RefsRejected, type RefUpdater } from './ref-updater.ts';
@@ -14,6 +16,9 @@ import { applyChanges } from './tree-edit.ts';
 /** How often a round is planned anew when somebody else moves the branch, before its writers are told (studio.md 4.4). */
 const rounds = 10;
 
+/** Above this many objects one pack is faster than files of their own. A full batch of one-file writers stays below. */
+const worthPack = 400;
+
 /** A writer waiting for its commit. */
 export interface Writer {
   request: CommitRequest<unknown>;
@@ -22,6 +27,7 @@ export interface Writer {
 }
 
 export interface RoundContext {
+  processes: GitProcesses;
   gitDir: string;
   objects: StoredObjects;
   refs: RefFiles;
@@ -73,12 +79,17 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
     }
   }
   if (tip.commit !== null && tip.commit !== head) {
-    await writeObjects(join(context.gitDir, 'objects'), pending.objects);
+    await store(context, [...pending.objects]);
     if (!(await moveRef(context, ref, tip.commit, head))) return outcomes.map(({ writer }) => writer);
     context.objects.remember(pending.trees, pending.commits);
   }
   for (const outcome of outcomes) settle(context, outcome);
   return [];
+}
+
+async function store({ processes, gitDir, objects: { format } }: RoundContext, objects: NewObject[]): Promise<void> {
+  if (objects.length > worthPack) await writePack(processes, gitDir, format, objects);
+  else await writeObjects(join(gitDir, 'objects'), objects);
 }
 
 /** A branch is only born by a write when it is the first of its repository and HEAD's. */

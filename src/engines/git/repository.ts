@@ -175,8 +175,9 @@ export class GitRepository implements Repository {
   async #round(branch: string, writers: Writer[]): Promise<void> {
     try {
       const { gitDir, refs, updater } = this;
-      const { committer, now } = this.#context;
-      await commitRound({ gitDir, objects: await this.#source(), refs, updater, committer, now }, branch, writers);
+      const { processes, committer, now } = this.#context;
+      const objects = await this.#source();
+      await commitRound({ processes, gitDir, objects, refs, updater, committer, now }, branch, writers);
     } catch (error) {
       for (const writer of writers) writer.reject(error);
     }

@@ -39,16 +39,20 @@ export class Tree {
 
   /** @throws Error when the bytes are not a tree */
   static parse(raw: Buffer, oidLength: number): Tree {
-    const starts: number[] = [];
+    // No entry is shorter than `40000 x`, NUL and the id.
+    const starts = new Uint32Array(Math.ceil(raw.length / (8 + oidLength)) + 1);
+    let count = 0;
     let at = 0;
     while (at < raw.length) {
-      starts.push(at);
+      starts[count] = at;
+      count += 1;
+      at += 7;
       while (at < raw.length && raw[at] !== 0) at += 1;
       at += 1 + oidLength;
     }
     if (at !== raw.length) throw new Error('a tree object ends in the middle of an entry');
-    starts.push(at);
-    return new Tree(raw, oidLength, Uint32Array.from(starts));
+    starts[count] = at;
+    return new Tree(raw, oidLength, starts.slice(0, count + 1));
   }
 
   static empty(oidLength: number): Tree {

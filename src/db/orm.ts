@@ -19,6 +19,7 @@ export function openOrm(url: string, pool: number): MikroORM {
       migrationsList: migrations,
       tableName: 'migration',
       snapshot: false,
+      silent: true,
       allOrNothing: true,
       transactional: true,
     },

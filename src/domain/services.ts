@@ -7,7 +7,7 @@ import type { GuardedHttp } from './ports/http.ts';
 import type { JobQueue } from './ports/jobs.ts';
 import type { Log } from './ports/log.ts';
 import type { Metrics } from './ports/metrics.ts';
-import type { ContentIndex } from './studio/content-index.ts';
+import type { ContentIndex } from './studio/content/content-index.ts';
 
 /** Settings that use-cases themselves depend on. */
 export interface Settings {

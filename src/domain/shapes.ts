@@ -13,7 +13,7 @@ export const machineName = z
   .string()
   .regex(machineNamePattern, 'must be 1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit');
 
-export const permissionName = z.enum(permissionNames);
+export const permissionName = z.enum(permissionNames).meta({ id: 'Permission' });
 
 /** One line of text a person typed as a name. */
 export const displayName = z

@@ -92,7 +92,14 @@ function statusFor(row: Row, output: unknown): number {
   return row.status;
 }
 
-function answer(row: Row, request: Request, response: Response, call: Call, output: unknown): void {
+function answer(
+  row: Row,
+  input: Record<string, unknown>,
+  request: Request,
+  response: Response,
+  call: Call,
+  output: unknown,
+): void {
   if (call.facts.etag) response.set('ETag', call.facts.etag);
   if (call.facts.replayed) response.set('Idempotency-Replayed', 'true');
   const commit = (output as { commit?: { sha?: string } } | null)?.commit;
@@ -102,7 +109,7 @@ function answer(row: Row, request: Request, response: Response, call: Call, outp
   if (status === 201 && row.location)
     response.set('Location', new URL(request.originalUrl, 'http://localhost').pathname + row.location(output as never));
   if (status === 204) return void response.end();
-  const raw = row.raw?.(output as never, request.query as Record<string, unknown>);
+  const raw = row.raw?.(output as never, input);
   if (raw) return void response.set(raw.headers).type(raw.type).send(raw.content);
   if (!isPage(output)) return void response.json(output);
   response.set('X-Total-Count', String(output.total_count));
@@ -128,7 +135,7 @@ function handlerFor(row: Row, services: Services): RequestHandler {
     if (ignored) response.set('X-Ignored-Fields', ignored);
     response.set({ 'Cache-Control': 'private, no-cache', Vary: 'Authorization, Cookie' });
     try {
-      answer(row, request, response, call, await run(row.operation, call, input));
+      answer(row, input, request, response, call, await run(row.operation, call, input));
     } catch (error) {
       if (!(error instanceof NotModified)) throw error;
       response

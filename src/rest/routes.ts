@@ -14,14 +14,31 @@ import {
   restoreProject,
   updateProject,
 } from '../domain/projects/projects.operations.ts';
-import { del, get, patch, post, type Row } from './table.ts';
+import {
+  getSchema,
+  listCollections,
+  listSchemas,
+  refreshSchemas,
+} from '../domain/studio/content/schemas.operations.ts';
+import { getEntry, listEntries } from '../domain/studio/entries/entries.operations.ts';
+import { createEntry, deleteEntry, updateEntry } from '../domain/studio/entries/entry-writes.operations.ts';
+import { createBranch, listBranches } from '../domain/studio/repository/branches.operations.ts';
+import { listCommits } from '../domain/studio/repository/commits.operations.ts';
+import { getFile, getFiletree } from '../domain/studio/repository/files.operations.ts';
+import { getRepository, startImport } from '../domain/studio/repository/repository.operations.ts';
+import { rawFile } from './raw-file.ts';
+import { del, get, patch, post, put, type Row } from './table.ts';
 
 const organizations = '/api/v2/organizations';
 const organization = `${organizations}/:organization`;
 const projects = `${organization}/projects`;
 const project = `${projects}/:project`;
 
+const studio = `${project}/studio`;
+
+const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 const named = ({ machine_name }: { machine_name: string }) => `/${machine_name}`;
+const bySlug = ({ slug }: { slug: string }) => `/${encodePath(slug)}`;
 
 /** Every URL of the REST interface, and the operation it runs. */
 export const routes: readonly Row[] = [
@@ -39,4 +56,20 @@ export const routes: readonly Row[] = [
   post(`${organization}/tokens`, createToken, 201),
   del(`${organization}/tokens/:token_id`, revokeToken, 200),
   get(`${organization}/audit`, listAudit, 200),
+  get(`${studio}/schema`, listSchemas, 200),
+  post(`${studio}/schema/refresh`, refreshSchemas, 200),
+  get(`${studio}/schema/:collection`, getSchema, 200),
+  get(`${studio}/collections`, listCollections, 200),
+  get(`${studio}/collections/:collection`, listEntries, 200),
+  post(`${studio}/collections/:collection`, createEntry, 201, { location: bySlug }),
+  get(`${studio}/collections/:collection/*entry`, getEntry, 200),
+  put(`${studio}/collections/:collection/*entry`, updateEntry, 200),
+  del(`${studio}/collections/:collection/*entry`, deleteEntry, 200),
+  get(`${studio}/branches`, listBranches, 200),
+  post(`${studio}/branches`, createBranch, 201, { location: ({ name }: { name: string }) => `/${encodePath(name)}` }),
+  get(`${studio}/commits`, listCommits, 200),
+  get(`${studio}/filetree`, getFiletree, 200),
+  get(`${studio}/file`, getFile, 200, { raw: rawFile }),
+  get(`${studio}/repository`, getRepository, 200),
+  post(`${studio}/repository/import`, startImport, 202),
 ];

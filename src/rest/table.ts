@@ -2,6 +2,12 @@ import type { AnyOperation } from '../domain/operation.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
+export interface RawAnswer {
+  type: string;
+  content: Buffer;
+  headers: Record<string, string>;
+}
+
 /** One URL of the REST interface. Paths are Express 5 patterns; `*name` takes the rest of the URL. */
 export interface Row {
   method: Method;
@@ -14,11 +20,8 @@ export interface Row {
   location?: (output: never) => string;
   /** Largest JSON body, bytes. */
   bodyLimit?: number;
-  /** Serves the row itself when the request asks for something else than JSON; false means JSON after all. */
-  raw?: (
-    output: never,
-    query: Record<string, unknown>,
-  ) => { type: string; content: Buffer; headers: Record<string, string> } | null;
+  /** Answers with bytes instead of JSON when the input asks for them; null means JSON. */
+  raw?: (output: never, input: Record<string, unknown>) => RawAnswer | null;
 }
 
 type Options = Omit<Row, 'method' | 'path' | 'operation' | 'status'>;

@@ -23,13 +23,21 @@ export interface Actor {
   reload?(): Promise<Actor | null>;
 }
 
-/** An actor of the service itself, confined to the permissions its job names. */
-export function systemActor(job: string, permissions: readonly Permission[], host: string): Actor {
+/**
+ * An actor of the service itself, confined to the permissions its job names. `instance_admin` is for the command line and the first start,
+ * whose caller owns the data directory.
+ */
+export function systemActor(
+  job: string,
+  permissions: readonly Permission[],
+  host: string,
+  instance_admin = false,
+): Actor {
   const set = new Set(permissions);
   return {
     id: `system:${job}`,
     author: { name: 'Portico', email: `${job}@${host}` },
-    instance_admin: job === 'cli',
+    instance_admin,
     organizations: null,
     grantFor: (organization_id) => ({ organization_id, permissions: set, projects: null, owner: false }),
   };

@@ -3,7 +3,7 @@ import { displayName, permissionName, timestamp } from '../shapes.ts';
 
 const preset = z
   .enum(['owner', 'admin', 'editor', 'readonly'])
-  .describe('A named set of permissions, copied when the token is made');
+  .meta({ id: 'TokenPreset', description: 'A named set of permissions, copied when the token is made' });
 
 export const tokenDraft = z.object({
   name: displayName,

@@ -126,9 +126,14 @@ export interface Repository {
   write<T>(request: CommitRequest<T>): Promise<Committed<T>>;
   /** Fails with `already_exists` when the branch exists. */
   createBranch(name: string, oid: Oid): Promise<void>;
+  /** Commits `head` has and `base` lacks, and the other way round. */
+  aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }>;
+  /** For each path the newest commit reachable from `from` that touched it, found in one walk of the history. */
+  lastCommits(from: Oid, paths: readonly string[]): Promise<Map<string, Commit>>;
   log(query: LogQuery): Promise<Commit[]>;
   /** Commits that `log` with the same query would give in all, counted up to `limit`. */
   countCommits(query: Omit<LogQuery, 'skip'>): Promise<number>;
+  objectFormat(): Promise<'sha1' | 'sha256'>;
   /** Size of the repository on disk, bytes. */
   diskSize(): Promise<number>;
 }
@@ -172,6 +177,12 @@ export interface GitStore {
    * repeat after a crash starts over on what is there. HEAD becomes the source's default branch.
    */
   importFrom(id: string, source: ImportSource): Promise<{ default_branch: string; branches: number }>;
+  /**
+   * Answers one request of git's smart HTTP protocol. Writes the whole body to `output`, for an advertisement with the
+   * `# service=…` line in front where the protocol version has one, waits for `output` when it is full, and does not end it.
+   * Resolves when the body is complete; of a push its end is written only after the push is durable. Rejects with `rate_limited` (too
+   * many wait) or `repository_unavailable` before the first byte; a later rejection means the body is cut off.
+   */
   serve(id: string, request: GitServeRequest): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,0 +1,244 @@
+import { mkdir } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { MikroORM } from '@mikro-orm/postgresql';
+import express from 'express';
+import type { Config } from './config.ts';
+import { type Listener, listen } from './db/listener.ts';
+import { isCurrent, migrate, openOrm } from './db/orm.ts';
+import { GrantCache, grantChannel } from './domain/identity/grant-cache.ts';
+import { checkKeys } from './domain/keys/check-keys.ts';
+import { createSecrets } from './domain/keys/secrets.ts';
+import type { Clock } from './domain/ports/clock.ts';
+import type { Kms } from './domain/ports/kms.ts';
+import type { Log } from './domain/ports/log.ts';
+import type { Services, Settings } from './domain/services.ts';
+import { ContentIndex } from './domain/studio/content/content-index.ts';
+import { importJob } from './domain/studio/import-job.ts';
+import { systemClock } from './engines/clock/system-clock.ts';
+import { createGitStore } from './engines/git/store.ts';
+import { createGuardedHttp } from './engines/http/guarded-http.ts';
+import { openLocalKeyring } from './engines/kms/local-keyring.ts';
+import { createMetrics, type PrometheusMetrics } from './engines/metrics/prometheus.ts';
+import { createGitHttp } from './git-http/git-http.ts';
+import { createGraphql } from './graphql/server.ts';
+import { importJobFor } from './jobs/import.job.ts';
+import { createQueue, type RunningQueue } from './jobs/queue.ts';
+import { scheduleUpkeep } from './jobs/upkeep.ts';
+import { requestLog } from './request-log.ts';
+import { createHealth } from './rest/health.ts';
+import { createRouter } from './rest/router.ts';
+import { routes } from './rest/routes.ts';
+import { createSite } from './rest/site.ts';
+
+/** All parts of a process that do not listen: what the server and the command line share. */
+export interface Core {
+  services: Services;
+  metrics: PrometheusMetrics;
+  queue: RunningQueue;
+  kms: Kms;
+  close(): Promise<void>;
+}
+
+interface CoreOptions {
+  config: Config;
+  databaseUrl: string;
+  log: Log;
+  settings: Settings;
+  clock?: Clock;
+}
+
+/** A start that cannot go on, in words for the person who started it. */
+export class StartError extends Error {
+  override name = 'StartError';
+}
+
+async function openKeys(config: Config, orm: MikroORM, log: Log): Promise<Kms> {
+  const kms = await openLocalKeyring({
+    dataDirectory: config.PORTICO_DATA_DIR,
+    ...(config.PORTICO_KEYRING_FILE !== undefined && { file: config.PORTICO_KEYRING_FILE }),
+  });
+  if (kms.created)
+    log.info({ keyring: kms.path }, 'made a keyring; keep a copy: a database backup without it cannot be read');
+  const { missing, unreadable } = await checkKeys({ kms, em: orm.em });
+  const lost = [...missing, ...unreadable.map((row) => row.kek_id)];
+  if (lost.length > 0 && !['1', 'on'].includes(config.PORTICO_KMS_ALLOW_MISSING)) {
+    throw new StartError(
+      `Stored secrets need keys that are not in ${kms.path}: ${[...new Set(lost)].join(', ')}. Restore them, or set PORTICO_KMS_ALLOW_MISSING=1 to start without those secrets.`,
+    );
+  }
+  return kms;
+}
+
+/** Builds every engine on a database that is there, and migrates it. */
+export async function openCore({
+  config,
+  databaseUrl,
+  log,
+  settings,
+  clock = systemClock,
+}: CoreOptions): Promise<Core> {
+  await mkdir(config.PORTICO_DATA_DIR, { recursive: true, mode: 0o700 });
+  const orm = openOrm(databaseUrl, config.PORTICO_DATABASE_POOL);
+  await migrate(orm);
+  const kms = await openKeys(config, orm, log);
+  const metrics = createMetrics();
+  const http = createGuardedHttp({
+    allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
+    ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
+  });
+  const git = createGitStore({
+    dataDir: config.PORTICO_DATA_DIR,
+    log,
+    committer: { name: 'Portico', email: `portico@${settings.public_host}` },
+    now: () => clock.now(),
+    resolveUpstream: (url) => http.check(url, {}),
+    ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
+  });
+  const queue = createQueue({ url: databaseUrl, log });
+  const secrets = createSecrets({ kms, em: orm.em, clock });
+  const services: Services = {
+    orm,
+    git,
+    http,
+    secrets,
+    clock,
+    metrics,
+    log,
+    settings,
+    content: new ContentIndex(),
+    jobs: queue,
+    grants: new GrantCache(),
+  };
+  return {
+    services,
+    metrics,
+    queue,
+    kms,
+    async close() {
+      await git.close();
+      await http.close();
+      secrets.close();
+      await orm.close();
+      metrics.stop();
+    },
+  };
+}
+
+/** A server that answers on its ports. */
+export interface App {
+  services: Services;
+  port: number;
+  /** Stops taking work, finishes what runs, and closes everything this process opened. */
+  stop(): Promise<void>;
+}
+
+interface ServerOptions {
+  config: Config;
+  core: Core;
+  databaseUrl: string;
+}
+
+const kibibyte = 1024;
+
+/** The express application over a core; `draining` turns readiness off before the listener closes. */
+export function createApp(core: Core, config: Config, draining: () => boolean = () => false): express.Express {
+  const { services, metrics, queue, kms } = core;
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('query parser', 'simple');
+  app.set('trust proxy', config.PORTICO_TRUSTED_PROXIES.length > 0 ? config.PORTICO_TRUSTED_PROXIES : false);
+  app.use(requestLog(services.log, metrics.http));
+  app.use(
+    createHealth({
+      draining,
+      metrics: metrics.render,
+      metricsToken: config.PORTICO_METRICS_TOKEN,
+      checks: {
+        database: async () => (await services.orm.em.fork().execute('select 1')).length === 1,
+        migrations: () => isCurrent(services.orm),
+        queue: () => queue.healthy(),
+        keys: async () => (await kms.health()).ok,
+        repositories: async () => (await services.git.check()).version !== '',
+      },
+    }),
+  );
+  app.use(createGitHttp(services));
+  app.use('/graphql', createGraphql({ services, introspection: config.PORTICO_GRAPHQL_INTROSPECTION === 'on' }));
+  app.use(createSite(services.settings));
+  app.use(createRouter(routes, services));
+  return app;
+}
+
+function listenOn(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? 'is in use; set PORTICO_PORT to another one, or 0 for any'
+          : `cannot be taken (${error.code})`;
+      reject(new StartError(`Port ${port} on ${host} ${reason}`));
+    });
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s. */
+export function createHttpServer(app: express.Express): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: 32 * kibibyte,
+      headersTimeout: 10_000,
+      requestTimeout: 3600_000,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 1_000,
+    },
+    (request, response) => {
+      if ((request.url?.length ?? 0) <= 16 * kibibyte) return app(request, response);
+      const message = 'The URL is longer than 16384 bytes';
+      response.writeHead(414, { 'Content-Type': 'application/json', Connection: 'close' });
+      response.end(JSON.stringify({ message, error: true, code: 'uri_too_long' }));
+    },
+  );
+  return server;
+}
+
+/** Listens and begins the background work of this process's roles. */
+export async function startApp({ config, core, databaseUrl }: ServerOptions): Promise<App> {
+  const { services, queue } = core;
+  let draining = false;
+  const server = createHttpServer(createApp(core, config, () => draining));
+  const isWeb = config.PORTICO_ROLES.includes('web');
+  const isWorker = config.PORTICO_ROLES.includes('worker');
+  const port = isWeb ? await listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST) : 0;
+  const listener: Listener = listen({
+    url: databaseUrl,
+    log: services.log,
+    channels: { [grantChannel]: (payload) => services.grants.evict(Number(payload)) },
+    onState: (listening) => services.grants.setListening(listening),
+  });
+  queue.start({ kinds: [importJob], jobs: isWorker ? [importJobFor(services)] : [] }).catch((err: unknown) => {
+    services.log.error({ err }, 'the job queue did not start');
+  });
+  const endUpkeep = isWorker ? scheduleUpkeep(services, config.PORTICO_AUDIT_DAYS) : async () => {};
+  return {
+    services,
+    port,
+    async stop() {
+      draining = true;
+      if (config.PORTICO_DRAIN_DELAY > 0)
+        await new Promise((resolve) => setTimeout(resolve, config.PORTICO_DRAIN_DELAY * 1000));
+      const closed = new Promise<void>((resolve) => (isWeb ? server.close(() => resolve()) : resolve()));
+      server.closeIdleConnections();
+      // What has not ended shortly before the limit is cut, so that the rest of the stop still happens in order.
+      const patience = Math.max(config.PORTICO_SHUTDOWN_TIMEOUT - 5, 1) * 1000;
+      const cut = setTimeout(() => server.closeAllConnections(), patience);
+      await closed;
+      clearTimeout(cut);
+      await endUpkeep();
+      await queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);
+      await listener.close();
+      await core.close();
+    },
+  };
+}

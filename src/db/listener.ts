@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import type { Log } from '../domain/ports/log.ts';
+
+/** Hears NOTIFY on one connection of its own, and knows when it does not. */
+export interface Listener {
+  /** Resolves once the first connection listens. */
+  ready: Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Options {
+  url: string;
+  log: Log;
+  channels: Record<string, (payload: string) => void>;
+  /** Told each change: whether notifications are heard. */
+  onState(listening: boolean): void;
+  /** How often the connection must hear itself; milliseconds. */
+  echoEvery?: number;
+}
+
+const echoChannel = 'portico_echo';
+const retryEvery = 250;
+
+/**
+ * Keeps a listening connection. It sends itself an echo every 5 s; one that does not come back counts as deaf, because a connection cut
+ * without a word would otherwise go on seeming alive.
+ */
+export function listen({ url, log, channels, onState, echoEvery = 5_000 }: Options): Listener {
+  let closed = false;
+  let client: pg.Client | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let markReady = () => {};
+  const ready = new Promise<void>((resolve) => {
+    markReady = resolve;
+  });
+
+  const lose = (lost: pg.Client) => {
+    if (client !== lost) return;
+    client = null;
+    clearInterval(timer);
+    onState(false);
+    lost.removeAllListeners();
+    lost.on('error', () => {});
+    lost.end().catch(() => {});
+    if (!closed) timer = setTimeout(connect, retryEvery);
+  };
+
+  const connect = async () => {
+    const next = new pg.Client({ connectionString: url, application_name: 'portico-listener', keepAlive: true });
+    let owed: string | null = null;
+    next.on('error', () => lose(next));
+    next.on('end', () => lose(next));
+    next.on('notification', ({ channel, payload }) => {
+      if (channel === echoChannel && payload === owed) owed = null;
+      channels[channel]?.(payload ?? '');
+    });
+    client = next;
+    try {
+      await next.connect();
+      for (const channel of [...Object.keys(channels), echoChannel]) await next.query(`listen ${channel}`);
+    } catch (err) {
+      log.debug({ err }, 'listening connection not made');
+      return lose(next);
+    }
+    if (closed) return lose(next);
+    timer = setInterval(() => {
+      if (owed !== null) return lose(next);
+      owed = randomUUID();
+      next.query('select pg_notify($1, $2)', [echoChannel, owed]).catch(() => lose(next));
+    }, echoEvery);
+    timer.unref();
+    onState(true);
+    markReady();
+  };
+
+  void connect();
+  return {
+    ready,
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      clearTimeout(timer);
+      const last = client;
+      client = null;
+      onState(false);
+      await last?.end().catch(() => {});
+      markReady();
+    },
+  };
+}

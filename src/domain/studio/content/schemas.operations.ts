@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { collection as collectionShape } from '../entries/entries.schema.ts';
+import { invalidCount } from '../entries/validate.ts';
+import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
+import { toRecord } from '../schema/json-schema.ts';
+import { studioSchema, studioWarning } from '../schema/schema.schema.ts';
+import { viewOf } from '../view.ts';
+import type { SiteIndex } from './site-index.ts';
+
+/** Schemas name no file content: they are the same while their key is. */
+const schemasTag = (site: SiteIndex, commit: string | null, what: unknown) =>
+  `"${commit ?? '0'}.${viewOf([site.schemaKey, what])}"`;
+
+export const listSchemas = projectOperation({
+  name: 'studio.listSchemas',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'List all schemas',
+  input: z.object({ ...refInput, ...pageInput }),
+  output: pageOf(studioSchema),
+  async execute({ git, services, tag }, input) {
+    const window = windowOf(input);
+    const snapshot = await snapshotOf(git, input);
+    const site = await services.content.site(git, snapshot);
+    tag(schemasTag(site, snapshot.tree, [input.page, input.per_page, input.after]));
+    const { schemas } = site.discovery;
+    return pageFrom(schemas.slice(window.offset, window.offset + window.limit).map(toRecord), schemas.length, window);
+  },
+});
+
+export const getSchema = projectOperation({
+  name: 'studio.getSchema',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Get one collection schema',
+  input: z.object({ collection: z.string(), ...refInput }),
+  output: studioSchema,
+  async execute({ git, services, tag }, { collection, ...at }) {
+    const snapshot = await snapshotOf(git, at);
+    const site = await services.content.site(git, snapshot);
+    const { schema } = site.collection(collection);
+    tag(schemasTag(site, snapshot.tree, collection));
+    return toRecord(schema);
+  },
+});
+
+const refreshed = z
+  .object({
+    refreshed: z.literal(true),
+    commit: z.string().nullable(),
+    schemas: z.array(studioSchema),
+    added: z.array(z.string()),
+    changed: z.array(z.string()),
+    removed: z.array(z.string()),
+    warnings: z.array(studioWarning),
+  })
+  .meta({ id: 'RefreshedSchemas' });
+
+export const refreshSchemas = projectOperation({
+  name: 'studio.refreshSchemas',
+  kind: 'command',
+  effect: 'external',
+  permission: 'manage_studio',
+  summary: 'Refresh cached schemas',
+  input: z.object({ ...branchInput }),
+  output: refreshed,
+  audit: ({ branch }) => ({ type: 'schema', id: branch ?? null }),
+  async execute({ git, services }, input) {
+    const snapshot = await snapshotOf(git, input);
+    const before = await services.content.site(git, snapshot);
+    const after = await services.content.refresh(git, snapshot);
+    const records = (site: SiteIndex) =>
+      new Map(site.discovery.schemas.map((schema) => [schema.collection, toRecord(schema)]));
+    const [old, now] = [records(before), records(after)];
+    return {
+      refreshed: true as const,
+      commit: snapshot.commit,
+      schemas: [...now.values()],
+      added: [...now.keys()].filter((name) => !old.has(name)),
+      changed: [...now]
+        .filter(([name, schema]) => old.has(name) && viewOf(old.get(name)) !== viewOf(schema))
+        .map(([name]) => name),
+      removed: [...old.keys()].filter((name) => !now.has(name)),
+      warnings: after.discovery.warnings,
+    };
+  },
+});
+
+export const listCollections = projectOperation({
+  name: 'studio.listCollections',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'List collections with their schemas',
+  input: z.object({ ...refInput, ...pageInput }),
+  output: pageOf(collectionShape),
+  async execute({ git, services, tag }, input) {
+    const window = windowOf(input);
+    const snapshot = await snapshotOf(git, input);
+    const site = await services.content.site(git, snapshot);
+    tag(schemasTag(site, snapshot.tree, [input.page, input.per_page, input.after]));
+    const all = [...site.collections.values()];
+    const items = [];
+    for (const index of all.slice(window.offset, window.offset + window.limit)) {
+      const { schema, entries } = index;
+      items.push({
+        name: schema.collection,
+        label: schema.label,
+        path: schema.path,
+        format: schema.format,
+        entries_count: entries.length,
+        invalid_count: await invalidCount({ services, git }, snapshot, site, index),
+        schema: toRecord(schema),
+      });
+    }
+    return pageFrom(items, all.length, window);
+  },
+});

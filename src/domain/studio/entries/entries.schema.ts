@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { commit } from '../repository/repository.schema.ts';
+import { studioSchema, studioWarning } from '../schema/schema.schema.ts';
+
+const frontmatterError = z
+  .object({ code: z.string(), message: z.string(), line: z.int32(), column: z.int32() })
+  .meta({ id: 'FrontmatterError' });
+
+const summary = {
+  collection: z.string(),
+  slug: z.string().describe('Path relative to the collection, without extension'),
+  path: z.string().describe('Path in the repository'),
+  sha: z.string().describe('Object id of the file'),
+  title: z.string(),
+  draft: z.boolean(),
+  locale: z.string().optional(),
+  translation_key: z.string().optional(),
+  frontmatter: z.record(z.string(), z.unknown()).nullable().describe('null when it cannot be read; `error` says why'),
+  size: z.int32().describe('Bytes'),
+  error: frontmatterError.optional(),
+};
+
+export const entrySummary = z
+  .object({
+    ...summary,
+    body: z.string().optional().describe('With `include=body`'),
+    updated_at: z.string().optional().describe('With `include=updated`: when the file was last committed'),
+    updated_by: z.string().optional(),
+  })
+  .meta({ id: 'EntrySummary' });
+
+const content = {
+  ...summary,
+  body: z.string(),
+  format: z.enum(['yaml', 'toml', 'json', 'none']),
+  eol: z.enum(['lf', 'crlf', 'mixed']),
+  raw: z.string().optional().describe('The whole file, with `raw=true`'),
+  lossy: z.array(z.string()).optional().describe('JSON Pointers of values given as text because no number holds them'),
+  warnings: z.array(studioWarning),
+};
+
+export const entry = z.object(content).meta({ id: 'Entry' });
+
+export const savedEntry = z
+  .object({
+    ...content,
+    commit: commit.nullable().describe('null when no byte changed'),
+    unchanged: z.boolean(),
+    merged: z.boolean(),
+    renamed_from: z.string().optional(),
+  })
+  .meta({ id: 'SavedEntry' });
+
+export const deletedEntry = z
+  .object({ deleted: z.literal(true), path: z.string(), commit })
+  .meta({ id: 'DeletedEntry' });
+
+export const collection = z
+  .object({
+    name: z.string(),
+    label: z.string(),
+    path: z.string(),
+    format: z.string(),
+    entries_count: z.int32(),
+    invalid_count: z.int32().describe('Entries whose frontmatter cannot be read or breaks the schema'),
+    schema: studioSchema,
+  })
+  .meta({ id: 'Collection' });
+
+/** Who a commit is by, when not by the caller; needs manage_studio. */
+export const commitAuthor = z
+  .object({ name: z.string().min(1).max(200), email: z.string().min(3).max(200) })
+  .meta({ id: 'CommitAuthor' });
+
+export const writeInput = {
+  branch: z.string().optional().describe('Branch to write to; default: the default branch'),
+  message: z.string().max(65_536, 'must be at most 65536 characters').optional().describe('Commit message'),
+  author: commitAuthor.optional().describe('Needs manage_studio'),
+};
+
+const frontmatter = z.record(z.string(), z.unknown());
+
+export const entryDraft = z.object({
+  slug: z.string().describe('Entry identifier within its collection'),
+  frontmatter: frontmatter.default({}).describe('Metadata of the entry'),
+  body: z.string().default('').describe('Entry content'),
+  format: z.string().max(20).optional().describe('File extension (mdx) or metadata language (toml)'),
+  path: z.string().optional().describe('Path in the repository, within the collection; default from the slug'),
+  locale: z.string().max(35).optional(),
+  apply_defaults: z.boolean().optional().describe("Write the schema's defaults for absent fields"),
+  ...writeInput,
+});
+
+export const entryChange = z.object({
+  frontmatter: frontmatter.optional(),
+  body: z.string().optional().describe('Absent: unchanged'),
+  raw: z.string().optional().describe('The whole file; excludes frontmatter, body and unset'),
+  slug: z.string().optional().describe('Another slug renames the entry'),
+  mode: z
+    .enum(['merge', 'replace'])
+    .default('merge')
+    .describe('merge: RFC 7396 merge patch; replace: frontmatter is complete'),
+  unset: z.array(z.string()).max(200).optional().describe('JSON Pointers of keys to remove'),
+  sha: z.string().optional().describe('Object id the file must have'),
+  ...writeInput,
+});

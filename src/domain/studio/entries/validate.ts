@@ -1,0 +1,69 @@
+import { DomainError, type FieldError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import type { Snapshot } from '../../ports/git.ts';
+import type { CollectionIndex, SiteIndex } from '../content/site-index.ts';
+import type { Frontmatter } from '../frontmatter/types.ts';
+import type { Warning } from '../schema/schema.schema.ts';
+import { validateEntry } from '../schema/validate.ts';
+
+const asWarning = (path: string, collection: string, { code, field, message }: FieldError): Warning => ({
+  code,
+  message: `${field.slice(1).replaceAll('/', '.')}: ${message}`,
+  path,
+  collection,
+});
+
+const referencesIn = (site: SiteIndex) => (collection: string, slug: string) =>
+  site.collections.get(collection)?.positions.has(slug) ?? false;
+
+/**
+ * Holds the frontmatter a write wants against the schema. A fault the request caused refuses it; one that stood there before, or that only
+ * an inferred schema sees, is a warning.
+ * @throws DomainError `validation_failed` with a fault per field.
+ */
+export async function validateWrite(
+  site: SiteIndex,
+  { schema }: CollectionIndex,
+  path: string,
+  wanted: Frontmatter,
+  stored: Frontmatter | null,
+): Promise<Warning[]> {
+  const references = referencesIn(site);
+  const { errors, warnings } = await validateEntry(schema, wanted, { references });
+  const before = errors.length > 0 && stored ? (await validateEntry(schema, stored, { references })).errors : [];
+  const known = new Set(before.map(({ field, code }) => `${field} ${code}`));
+  const caused = errors.filter(({ field, code }) => !known.has(`${field} ${code}`));
+  const [first] = caused;
+  if (first) {
+    const pointed = caused.map((error) => ({ ...error, field: `/frontmatter${error.field}` }));
+    throw new DomainError('validation_failed', `frontmatter${first.field.replaceAll('/', '.')}: ${first.message}`, {
+      details: { errors: pointed },
+    });
+  }
+  return [...errors, ...warnings].map((error) => asWarning(path, schema.collection, error));
+}
+
+/** Entries of a collection that cannot be read or break a declared schema; counted once per tree. */
+export async function invalidCount(
+  { services, git }: Pick<ProjectContext, 'services' | 'git'>,
+  snapshot: Snapshot,
+  site: SiteIndex,
+  { schema, entries }: CollectionIndex,
+): Promise<number> {
+  const tree = await snapshot.treeOid(schema.path);
+  const key = `${git.id}:${tree ?? ''}:${site.schemaKey}:invalid:${schema.collection}`;
+  const invalid = await services.content.order(key, async () => {
+    const facts = await services.content.facts(git, snapshot, entries);
+    const references = referencesIn(site);
+    const found = [];
+    for (const [at, entry] of entries.entries()) {
+      const frontmatter = facts[at]?.frontmatter;
+      const valid =
+        frontmatter &&
+        (schema.inferred || (await validateEntry(schema, frontmatter, { references })).errors.length === 0);
+      if (!valid) found.push(entry);
+    }
+    return found;
+  });
+  return invalid.length;
+}

@@ -1,0 +1,92 @@
+import { DomainError, fieldError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import type { Snapshot, TreeEntry } from '../../ports/git.ts';
+
+type Write = Pick<ProjectContext<'manage_studio'>, 'actor' | 'require'>;
+
+/** Names must survive git's commit format, where `<`, `>` and line ends separate. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+const clean = (text: string) => text.replace(/[<>\u0000-\u001f\u007f]/g, '').trim();
+
+/** The author line: the caller, or somebody else when the caller may manage the studio. */
+export function authorOf(
+  context: Write,
+  author: { name: string; email: string } | undefined,
+): { name: string; email: string } {
+  if (author) context.require('manage_studio');
+  const { name, email } = author ?? context.actor.author;
+  const cleaned = { name: clean(name), email: clean(email) };
+  if (!cleaned.name || !/^[^\s@]+@[^\s@]+$/.test(cleaned.email)) {
+    throw fieldError('invalid_request', 'author', 'must have a name and an e-mail address');
+  }
+  return cleaned;
+}
+
+/** A commit message a caller gave, or the one the change speaks of itself. */
+export function messageOf(message: string | undefined, otherwise: string): string {
+  const text = message?.replaceAll('\u0000', '').trim();
+  return text ? text : otherwise;
+}
+
+/** The object id in an If-Match list, tags of this service (`"<oid>.<view>"`) and bare ids alike; `*` is any. */
+function expectedOids(ifMatch: string): string[] {
+  return ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, '').split('.')[0] ?? '');
+}
+
+/**
+ * Compares what the writer saw with what is stored.
+ * @throws DomainError `precondition_failed` for If-Match, `sha_mismatch` for the body's `sha`.
+ */
+export function checkVersion(current: TreeEntry, ifMatch: string | undefined, sha: string | undefined): void {
+  const details = { current_sha: current.oid };
+  if (ifMatch !== undefined && !expectedOids(ifMatch).some((oid) => oid === '*' || oid === current.oid)) {
+    throw new DomainError('precondition_failed', 'If-Match: the entry has changed since it was read', { details });
+  }
+  if (sha !== undefined && sha !== current.oid) {
+    throw new DomainError('sha_mismatch', 'sha: the entry has changed since it was read', { details });
+  }
+}
+
+const beyondAscii = /[^ -~]/;
+const folded = (name: string) => name.normalize('NFC').toLowerCase();
+
+/**
+ * Checks that a new file may stand at a path.
+ * @throws DomainError `already_exists`, `name_collision` when a name beside it differs only in case or normalisation,
+ * `not_editable` when an ancestor is a symlink, a submodule or a file.
+ */
+export async function checkFree(head: Snapshot, path: string, field: string): Promise<void> {
+  const { entry, blocked } = await head.lookup(path);
+  if (blocked)
+    throw new DomainError(
+      'not_editable',
+      `${field}: ${blocked} is a symlink or submodule and is never written through`,
+    );
+  if (entry) throw fieldError('already_exists', field, `${path} exists`);
+  const segments = path.split('/');
+  for (const [level, name] of segments.entries()) {
+    const directory = segments.slice(0, level).join('/');
+    for (const sibling of await head.directory(directory)) {
+      if (sibling.name === name) {
+        if (sibling.mode === '40000') continue;
+        throw new DomainError(
+          'not_editable',
+          `${field}: ${[directory, name].filter(Boolean).join('/')} is a file, not a directory`,
+        );
+      }
+      // ASCII names of different length cannot fold to one another; in a directory of 10,000 that saves the folding.
+      if (sibling.name.length !== name.length && !beyondAscii.test(sibling.name + name)) continue;
+      if (folded(sibling.name) === folded(name)) {
+        throw fieldError('name_collision', field, `${name} differs from ${sibling.name} only in case or normalisation`);
+      }
+    }
+  }
+}
+
+/** Refuses files that change how git treats the others, wherever they are named. */
+export function checkContentPath(path: string): void {
+  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+  if (['.gitmodules', '.gitattributes', '.lfsconfig', '.gitignore'].includes(name)) {
+    throw fieldError('invalid_path', 'path', `${name} is not content`);
+  }
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { foldText } from '../frontmatter/words.ts';
+import { checkRefName } from '../ref-name.ts';
+import { isOid } from './refs.ts';
+import { branch, branchDraft } from './repository.schema.ts';
+
+const short = (ref: string) => ref.replace(/^refs\/heads\//, '');
+
+export const listBranches = projectOperation({
+  name: 'studio.listBranches',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'List branches, the default one first',
+  input: z.object({
+    ...pageInput,
+    q: z.string().max(200).optional().describe('Part of the name'),
+    compare: z.boolean().optional().describe('Adds ahead_by and behind_by'),
+  }),
+  output: pageOf(branch),
+  async execute({ git }, { q, compare, ...paging }) {
+    const window = windowOf(paging);
+    const main = await git.defaultBranch();
+    const wanted = q === undefined ? null : foldText(q);
+    const refs = (await git.branches())
+      .map((ref) => ({ name: short(ref.name), oid: ref.oid }))
+      .filter((ref) => wanted === null || foldText(ref.name).includes(wanted))
+      .sort((a, b) => Number(b.name === main) - Number(a.name === main) || (a.name < b.name ? -1 : 1));
+    const base = compare ? await git.head(main) : null;
+    const items = await Promise.all(
+      refs.slice(window.offset, window.offset + window.limit).map(async (ref) => ({
+        name: ref.name,
+        default: ref.name === main,
+        protected: false,
+        commit: ref.oid,
+        ...(base && (await git.aheadBehind(ref.oid, base))),
+      })),
+    );
+    return pageFrom(items, refs.length, window);
+  },
+});
+
+export const createBranch = projectOperation({
+  name: 'studio.createBranch',
+  kind: 'command',
+  effect: 'external',
+  permission: 'edit_studio',
+  summary: 'Create a branch',
+  input: branchDraft,
+  output: branch,
+  audit: ({ name }) => ({ type: 'branch', id: name }),
+  async execute({ git }, draft) {
+    const name = checkRefName('name', draft.name);
+    const from = draft.from ?? (await git.defaultBranch());
+    const start = isOid(from) && (await git.isReachable(from)) ? from : await git.head(checkRefName('from', from));
+    if (!start) throw new DomainError('not_found', `from: ${from} is neither a branch nor a reachable commit`);
+    const folded = name.toLowerCase();
+    const rival = (await git.branches()).map((ref) => short(ref.name)).find((other) => other.toLowerCase() === folded);
+    if (rival === name) throw new DomainError('already_exists', `name: branch ${name} exists`);
+    if (rival !== undefined) throw new DomainError('name_collision', `name: differs from branch ${rival} only in case`);
+    await git.createBranch(name, start);
+    return { name, default: false, protected: false, commit: start };
+  },
+});

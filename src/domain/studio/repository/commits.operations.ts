@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { timestamp } from '../../shapes.ts';
+import { entryIn } from '../content/site-index.ts';
+import { checkPath } from '../path-rules.ts';
+import { viewOf } from '../view.ts';
+import { commitOf, refInput } from './refs.ts';
+import { commit } from './repository.schema.ts';
+
+const countLimit = 10_000;
+
+export const listCommits = projectOperation({
+  name: 'studio.listCommits',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Commit history, newest first',
+  input: z.object({
+    ...pageInput,
+    ...refInput,
+    path: z.string().optional().describe('Only commits that touch this file or directory'),
+    collection: z.string().optional(),
+    slug: z.string().optional().describe('Only commits that touch this entry; needs `collection`'),
+    author: z.string().max(200).optional().describe('Part of the name or e-mail'),
+    since: timestamp.optional(),
+    until: timestamp.optional(),
+  }),
+  output: pageOf(commit),
+  async execute({ git, services, tag }, { branch, ref, path, collection, slug, author, since, until, ...paging }) {
+    const window = windowOf(paging);
+    const from = window.version ?? (await commitOf(git, { branch, ref }));
+    if (!from) return pageFrom([], 0, window);
+    if (window.version && !(await git.isReachable(from)))
+      throw new DomainError('not_found', 'after: the commit it names is gone');
+    tag(`"${from}.${viewOf({ path, collection, slug, author, since, until, ...paging })}"`);
+    const paths = path === undefined ? [] : [checkPath('path', path)];
+    if (slug !== undefined && collection === undefined)
+      throw new DomainError('invalid_request', 'slug: needs collection');
+    if (collection !== undefined) {
+      const site = await services.content.site(git, await git.snapshot(from));
+      const index = site.collection(collection);
+      paths.push(slug === undefined ? index.schema.path || '.' : entryIn(index, slug).path);
+    }
+    const query = {
+      from,
+      ...(paths.length > 0 && { paths }),
+      ...(author !== undefined && { author }),
+      ...(since && { since: since.toISOString() }),
+      ...(until && { until: until.toISOString() }),
+    };
+    const [commits, total] = await Promise.all([
+      git.log({ ...query, skip: window.offset, limit: window.limit }),
+      git.countCommits({ ...query, limit: countLimit }),
+    ]);
+    return pageFrom(commits, total, window, from);
+  },
+});

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { projectOperation } from '../../operation.ts';
+import type { Repository, Snapshot, TreeFile } from '../../ports/git.ts';
+import { mimeOf } from '../mime.ts';
+import { checkPath } from '../path-rules.ts';
+import { viewOf } from '../view.ts';
+import { refInput, snapshotOf } from './refs.ts';
+import { file, filetree } from './repository.schema.ts';
+
+const maxItems = 200_000;
+const inlineLimit = 5 * 1024 * 1024;
+
+const typeOf = (mode: string) => (mode === '40000' ? 'tree' : mode === '160000' ? 'commit' : 'blob');
+
+interface Item {
+  path: string;
+  type: 'blob' | 'tree' | 'commit';
+  mode: string;
+  sha: string;
+  size?: number;
+}
+
+/** Directories above the files, each before what it holds. */
+async function withDirectories(
+  snapshot: Snapshot,
+  root: string,
+  files: readonly TreeFile[],
+  depth: number,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  const seen = new Set<string>();
+  for (const { path, mode, oid } of files) {
+    const segments = path.split('/');
+    for (let level = 1; level < segments.length && level <= depth; level++) {
+      const directory = segments.slice(0, level).join('/');
+      if (seen.has(directory)) continue;
+      seen.add(directory);
+      const sha = await snapshot.treeOid(root === '' ? directory : `${root}/${directory}`);
+      items.push({ path: directory, type: 'tree', mode: '40000', sha: sha ?? '' });
+    }
+    if (segments.length <= depth) items.push({ path, type: typeOf(mode), mode, sha: oid });
+  }
+  return items;
+}
+
+async function addSizes(git: Repository, items: Item[]): Promise<void> {
+  const blobs = items.filter((item) => item.type === 'blob');
+  const sizes = await git.sizes(blobs.map((item) => item.sha));
+  for (const [index, item] of blobs.entries()) {
+    const size = sizes[index];
+    if (size != null) item.size = size;
+  }
+}
+
+export const getFiletree = projectOperation({
+  name: 'studio.getFiletree',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Full project tree',
+  input: z.object({
+    ...refInput,
+    path: z.string().optional().describe('Directory to list; default: the root'),
+    depth: z.int32().min(1, 'must be at least 1').max(64, 'must be at most 64').optional().describe('Levels below it'),
+    flat: z.boolean().optional().describe('Files only, without directories'),
+  }),
+  output: filetree,
+  async execute({ git, tag }, { path, depth, flat, ...at }) {
+    const snapshot = await snapshotOf(git, at);
+    const root = path === undefined || path === '' ? '' : checkPath('path', path);
+    const tree_sha = await snapshot.treeOid(root);
+    if (tree_sha === null && root !== '') throw new DomainError('not_found', `path: ${root} is not a directory`);
+    if (tree_sha) tag(`"${tree_sha}.${viewOf({ root, depth, flat, commit: snapshot.commit })}"`);
+    const files = await snapshot.files(root);
+    const prefix = root === '' ? 0 : root.length + 1;
+    const below = prefix === 0 ? files : files.map((item) => ({ ...item, path: item.path.slice(prefix) }));
+    const levels = depth ?? 64;
+    const all = flat
+      ? below
+          .filter((item) => item.path.split('/').length <= levels)
+          .map(({ path, mode, oid }): Item => ({ path, type: typeOf(mode), mode, sha: oid }))
+      : await withDirectories(snapshot, root, below, levels);
+    const items = all.slice(0, maxItems);
+    await addSizes(git, items);
+    if (prefix > 0) for (const item of items) item.path = `${root}/${item.path}`;
+    return { commit: snapshot.commit, tree_sha, truncated: all.length > items.length, tree: items };
+  },
+});
+
+const lfsPointer =
+  /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n/;
+
+/** What a Git LFS pointer file stands for (git-lfs specification v1); null for any other file. */
+function readLfsPointer(content: Buffer): { oid: string; size: number } | null {
+  if (content.length > 1024) return null;
+  const match = lfsPointer.exec(content.toString('latin1'));
+  return match ? { oid: match[1] ?? '', size: Number(match[2]) } : null;
+}
+
+export const getFile = projectOperation({
+  name: 'studio.getFile',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Single file',
+  input: z.object({
+    ...refInput,
+    path: z.string(),
+    raw: z.boolean().optional().describe('REST: the bytes themselves instead of a record'),
+  }),
+  output: file,
+  async execute({ git, tag }, { path: asked, raw, ...at }) {
+    const path = checkPath('path', asked);
+    const snapshot = await snapshotOf(git, at);
+    const { entry } = await snapshot.lookup(path);
+    if (!entry || typeOf(entry.mode) !== 'blob') throw new DomainError('not_found', `path: ${path} is not a file`);
+    tag(`"${entry.oid}.${viewOf({ path, raw })}"`);
+    const [size] = await git.sizes([entry.oid]);
+    if (!raw && (size ?? 0) > inlineLimit)
+      throw new DomainError(
+        'too_large',
+        `path: the file has ${size} bytes; over ${inlineLimit} only raw=true reads it`,
+      );
+    const content = await snapshot.blob(entry.oid);
+    const text = content.toString('utf8');
+    const isText = !content.includes(0) && Buffer.from(text, 'utf8').equals(content);
+    const lfs = readLfsPointer(content);
+    return {
+      path,
+      name: path.slice(path.lastIndexOf('/') + 1),
+      sha: entry.oid,
+      size: content.length,
+      encoding: isText && !raw ? ('utf-8' as const) : ('base64' as const),
+      content: isText && !raw ? text : content.toString('base64'),
+      mime: mimeOf(path, isText),
+      ...(lfs && { lfs }),
+      ...(entry.mode === '120000' && { symlink_target: text }),
+    };
+  },
+});

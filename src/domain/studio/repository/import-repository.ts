@@ -1,0 +1,59 @@
+import { DomainError } from '../../errors.ts';
+import type { ImportProgress, ImportSource } from '../../ports/git.ts';
+import { type ImportState, Project } from '../../projects/project.entity.ts';
+import type { Services } from '../../services.ts';
+import { queuedImport } from '../import-job.ts';
+
+/** Progress reaches the database at most this often, milliseconds. */
+const savedEvery = 500;
+
+interface Options {
+  onProgress?: (progress: ImportProgress) => void;
+  signal?: AbortSignal;
+}
+
+/**
+ * Fetches a source into the empty repository of a project and keeps the progress on the project's row, so that any process can tell how far
+ * it is. A repeat after a crash begins again on what is there.
+ * @throws DomainError `already_exists` when the repository has commits; what git said otherwise.
+ */
+export async function importRepository(
+  services: Services,
+  projectId: number,
+  source: Pick<ImportSource, 'url' | 'kind'>,
+  options: Options = {},
+): Promise<{ default_branch: string; branches: number }> {
+  const em = services.orm.em.fork();
+  const { uuid, import: earlier } = await em.findOneOrFail(Project, projectId);
+  const now = () => services.clock.now().toISOString();
+  const state: ImportState = { ...queuedImport(earlier?.url ?? source.url), state: 'running', started_at: now() };
+  const save = () => services.orm.em.fork().nativeUpdate(Project, { id: projectId }, { import: { ...state } });
+  await save();
+  let savedAt = services.clock.now().getTime();
+  let saving = Promise.resolve<unknown>(undefined);
+  try {
+    const result = await services.git.importFrom(uuid, {
+      ...source,
+      ...(options.signal && { signal: options.signal }),
+      onProgress: (progress) => {
+        Object.assign(state, progress);
+        options.onProgress?.(progress);
+        if (services.clock.now().getTime() - savedAt < savedEvery) return;
+        savedAt = services.clock.now().getTime();
+        saving = saving
+          .then(save)
+          .catch((err: unknown) => services.log.warn({ err }, 'progress of an import not written'));
+      },
+    });
+    await saving;
+    Object.assign(state, { state: 'completed', phase: null, finished_at: now() });
+    await save();
+    return result;
+  } catch (error) {
+    await saving;
+    const message = error instanceof DomainError ? error.message : 'Something went wrong while importing';
+    Object.assign(state, { state: 'failed', message, finished_at: now() });
+    await save();
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+
+const person = z.object({ name: z.string(), email: z.string(), date: z.string() }).meta({ id: 'CommitPerson' });
+
+export const commit = z
+  .object({
+    sha: z.string(),
+    tree_sha: z.string(),
+    parents: z.array(z.string()),
+    message: z.string(),
+    author: person,
+    committer: person,
+  })
+  .meta({ id: 'Commit' });
+
+export const branch = z
+  .object({
+    name: z.string(),
+    default: z.boolean(),
+    protected: z.boolean(),
+    commit: z.string().describe('Id of the commit it points to'),
+    ahead_by: z.int32().optional().describe('Commits the default branch lacks; with `compare=true`'),
+    behind_by: z.int32().optional().describe('Commits of the default branch it lacks; with `compare=true`'),
+  })
+  .meta({ id: 'Branch' });
+
+export const branchDraft = z.object({
+  name: z.string(),
+  from: z.string().optional().describe('Branch or full commit id; default: the default branch'),
+});
+
+const treeItem = z
+  .object({
+    path: z.string(),
+    type: z.enum(['blob', 'tree', 'commit']),
+    mode: z.string(),
+    sha: z.string(),
+    size: z.int().optional().describe('Bytes; files only'),
+  })
+  .meta({ id: 'FileTreeItem' });
+
+export const filetree = z
+  .object({
+    commit: z.string().nullable(),
+    tree_sha: z.string().nullable(),
+    truncated: z.boolean(),
+    tree: z.array(treeItem),
+  })
+  .meta({ id: 'FileTree' });
+
+export const file = z
+  .object({
+    path: z.string(),
+    name: z.string(),
+    sha: z.string(),
+    size: z.int(),
+    encoding: z.enum(['utf-8', 'base64']),
+    content: z.string(),
+    mime: z.string(),
+    lfs: z.object({ oid: z.string(), size: z.int() }).meta({ id: 'LfsPointer' }).optional(),
+    symlink_target: z.string().optional(),
+  })
+  .meta({ id: 'File' });
+
+export const importState = z
+  .object({
+    state: z.enum(['queued', 'running', 'completed', 'failed']),
+    url: z.string(),
+    phase: z.string().nullable(),
+    received_objects: z.int(),
+    total_objects: z.int(),
+    message: z.string().nullable(),
+    started_at: z.string().nullable(),
+    finished_at: z.string().nullable(),
+  })
+  .meta({ id: 'RepositoryImport' });
+
+export const repository = z
+  .object({
+    mode: z.enum(['hosted', 'remote']),
+    default_branch: z.string(),
+    size: z.int().describe('Bytes on disk'),
+    object_format: z.enum(['sha1', 'sha256']),
+    clone_url: z.string(),
+    content_root: z.string().nullable(),
+    import: importState.nullable(),
+  })
+  .meta({ id: 'Repository' });

@@ -1,0 +1,153 @@
+import { createGunzip } from 'node:zlib';
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
+import { DomainError, type ErrorCode } from '../domain/errors.ts';
+import type { Actor } from '../domain/identity/actor.ts';
+import { authenticateToken } from '../domain/identity/authenticate.ts';
+import type { GitServeRequest } from '../domain/ports/git.ts';
+import { run } from '../domain/run.ts';
+import type { Services } from '../domain/services.ts';
+import { fetchRepository, pushRepository } from '../domain/studio/repository/git-access.operations.ts';
+
+type Service = GitServeRequest['service'];
+
+const unauthenticated = () => new DomainError('unauthenticated', 'Unauthenticated');
+
+/** The token of HTTP Basic (RFC 7617: any user name, the token as password) or Bearer. */
+function tokenOf(header: string | undefined): string | null {
+  const [scheme = '', credentials = ''] = header?.split(/ +/, 2) ?? [];
+  if (/^bearer$/i.test(scheme)) return credentials;
+  if (!/^basic$/i.test(scheme)) return null;
+  const text = Buffer.from(credentials, 'base64').toString('utf8');
+  return text.slice(text.indexOf(':') + 1);
+}
+
+async function actorOf(services: Services, request: Request): Promise<Actor> {
+  const token = tokenOf(request.headers.authorization);
+  const actor = token ? await authenticateToken(services, token) : null;
+  if (!actor) throw unauthenticated();
+  return actor;
+}
+
+function serviceOf(name: unknown): Service {
+  if (name === 'git-upload-pack' || name === 'git-receive-pack') return name;
+  throw new DomainError('forbidden', 'Only the smart HTTP protocol is served here; use git 1.6.6 or later');
+}
+
+/** Asks for the right to use a service, as any other operation is asked for. @returns the repository's id. */
+async function authorise(
+  services: Services,
+  service: Service,
+  request: Request,
+  response: Response,
+  signal: AbortSignal,
+) {
+  const { organization, project } = request.params;
+  const call = {
+    services,
+    actor: await actorOf(services, request),
+    conditions: {},
+    signal,
+    request_id: String(response.getHeader('X-Request-Id')),
+    address: request.ip ?? null,
+    facts: {},
+  };
+  const operation = service === 'git-upload-pack' ? fetchRepository : pushRepository;
+  const { repository } = await run(operation, call, { organization, project });
+  return repository;
+}
+
+function signalOf(response: Response): AbortSignal {
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
+
+const protocolOf = (request: Request): string | null => {
+  const value = request.headers['git-protocol'];
+  return typeof value === 'string' && /^version=[012]$/.test(value) ? value : null;
+};
+
+const noCache = {
+  'Cache-Control': 'no-cache, max-age=0, must-revalidate',
+  Expires: 'Fri, 01 Jan 1980 00:00:00 GMT',
+  Pragma: 'no-cache',
+};
+
+function handler(services: Services, serviceName: (request: Request) => unknown, advertise: boolean): RequestHandler {
+  return async (request, response) => {
+    const service = serviceOf(serviceName(request));
+    const signal = signalOf(response);
+    const repository = await authorise(services, service, request, response, signal);
+    if (!advertise && request.headers['content-type'] !== `application/x-${service}-request`) {
+      throw new DomainError('unsupported_media', `Content-Type: must be application/x-${service}-request`);
+    }
+    const input = request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
+    response.set({ ...noCache, 'Content-Type': `application/x-${service}-${advertise ? 'advertisement' : 'result'}` });
+    await services.git.serve(repository, {
+      service,
+      advertise,
+      protocol: protocolOf(request),
+      input,
+      output: response,
+      signal,
+    });
+  };
+}
+
+const statusOf: Partial<Record<ErrorCode, number>> = {
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  invalid_request: 400,
+  unsupported_media: 415,
+  too_large: 413,
+  rate_limited: 429,
+};
+
+/** Refusals as git shows them: a line of text after `remote:`. */
+function errorHandler(services: Services): ErrorRequestHandler {
+  return (error, _request, response, _next) => {
+    const known = error instanceof DomainError ? error : null;
+    const request_id = String(response.getHeader('X-Request-Id'));
+    if (!known) services.log.error({ err: error, request_id }, 'git request failed');
+    if (response.headersSent) return void response.destroy();
+    const status = known ? (statusOf[known.code] ?? 503) : 500;
+    if (status === 401) response.set('WWW-Authenticate', 'Basic realm="Portico"');
+    if (status === 429 || status === 503) response.set('Retry-After', '1');
+    response
+      .status(status)
+      .type('text/plain')
+      .send(`${known?.message ?? 'Something went wrong'}\n`);
+  };
+}
+
+/** git's smart HTTP protocol (gitprotocol-http) at `/git/{organization}/{project}.git`. */
+export function createGitHttp(services: Services): Router {
+  const router = express.Router({ caseSensitive: true });
+  const base = '/git/:organization/:project.git';
+  router.get(
+    `${base}/info/refs`,
+    handler(services, (request) => request.query.service, true),
+  );
+  for (const service of ['git-upload-pack', 'git-receive-pack'] as const) {
+    router.post(
+      `${base}/${service}`,
+      handler(services, () => service, false),
+    );
+  }
+  router.use('/git', (request) => {
+    // The dumb protocol reads files; it is refused as a whole, to those who have a token as to those who have none.
+    if (/\.git\/(?:HEAD|objects\/|info\/)/.test(request.path)) serviceOf(null);
+    throw new DomainError('not_found', 'No repository is here; the address is /git/<organization>/<project>.git');
+  });
+  router.use('/git', errorHandler(services));
+  return router;
+}

@@ -1,0 +1,59 @@
+import { timingSafeEqual } from 'node:crypto';
+import express, { type Request, type Router } from 'express';
+import ipaddr from 'ipaddr.js';
+
+/** What readiness looks at; each resolves to true when it is fine. */
+export type Checks = Record<'database' | 'migrations' | 'queue' | 'keys' | 'repositories', () => Promise<boolean>>;
+
+interface HealthOptions {
+  checks: Checks;
+  draining(): boolean;
+  metrics(): Promise<{ type: string; text: string }>;
+  metricsToken: string | undefined;
+}
+
+const checkTimeout = 2_000;
+
+async function passes(check: () => Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, checkTimeout, false);
+  });
+  try {
+    return await Promise.race([check().catch(() => false), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Loopback by the socket's address: a forwarded header must not open the metrics. */
+const isLocal = (request: Request) =>
+  ipaddr.process(request.socket.remoteAddress ?? '0.0.0.0').range() === 'loopback' &&
+  !request.headers['x-forwarded-for'];
+
+function hasToken(request: Request, token: string | undefined): boolean {
+  const given = Buffer.from(/^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '');
+  const wanted = Buffer.from(token ?? '');
+  return wanted.length > 0 && given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+/** `/healthz`, `/readyz`, `/metrics`. */
+export function createHealth({ checks, draining, metrics, metricsToken }: HealthOptions): Router {
+  const router = express.Router();
+  router.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
+  router.get('/readyz', async (_request, response) => {
+    const names = Object.keys(checks) as (keyof Checks)[];
+    const results = await Promise.all(names.map((name) => passes(checks[name])));
+    const ready = results.every(Boolean) && !draining();
+    response.status(ready ? 200 : 503).json({
+      status: draining() ? 'draining' : ready ? 'ready' : 'not ready',
+      checks: Object.fromEntries(names.map((name, at) => [name, results[at] ? 'ok' : 'failed'])),
+    });
+  });
+  router.get('/metrics', async (request, response, next) => {
+    if (!isLocal(request) && !hasToken(request, metricsToken)) return next();
+    const { type, text } = await metrics();
+    response.set('Content-Type', type).send(text);
+  });
+  return router;
+}

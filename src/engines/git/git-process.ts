@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { DomainError } from '../../domain/errors.ts';
 import { Slots } from './slots.ts';
+import { StandingHolders } from './standing.ts';
 
 /** The part of a logger this engine writes to. */
 export interface Log {
@@ -70,6 +71,8 @@ const baseConfig: Config = [
 
 /** The one place that runs git: arguments as arrays, an environment built from nothing, each process in a group of its own. */
 export class GitProcesses {
+  /** Who keeps processes between uses. */
+  readonly standing = new StandingHolders();
   readonly #home: string;
   readonly #children = new Set<GitChild>();
   readonly #commands = new Slots(Math.max(4, 2 * availableParallelism()));

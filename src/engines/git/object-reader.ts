@@ -2,6 +2,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Oid } from '../../domain/ports/git.ts';
 import { CatFile, ProcessGone, type StoredObject } from './cat-file.ts';
 import type { GitProcesses } from './git-process.ts';
+import type { Holder } from './standing.ts';
 
 /** A process nobody asked for this long is closed; milliseconds. */
 const idleTime = 30_000;
@@ -12,13 +13,14 @@ const window = 256;
 const attempts = 3;
 
 /** Reads objects of one repository: one shared process for single questions, others lent to bulk reads. */
-export class ObjectReader {
+export class ObjectReader implements Holder {
   readonly #processes: GitProcesses;
   readonly #gitDir: string;
   #shared: CatFile | null = null;
   readonly #spare: CatFile[] = [];
   readonly #all = new Set<CatFile>();
   readonly #idle: NodeJS.Timeout;
+  #lent = 0;
 
   constructor(processes: GitProcesses, gitDir: string) {
     this.#processes = processes;
@@ -30,6 +32,16 @@ export class ObjectReader {
   /** True when no process is running. */
   get asleep(): boolean {
     return this.#all.size === 0;
+  }
+
+  get resting(): boolean {
+    return [...this.#all].every((process) => process.open === 0) && this.#lent === 0;
+  }
+
+  sleep(): void {
+    this.#shared = null;
+    this.#spare.length = 0;
+    for (const process of this.#all) void process.close();
   }
 
   /** An object with its content; null when it is not stored. */
@@ -63,9 +75,9 @@ export class ObjectReader {
 
   async close(): Promise<void> {
     clearTimeout(this.#idle);
-    this.#shared = null;
-    this.#spare.length = 0;
-    await Promise.all([...this.#all].map((process) => process.close()));
+    const processes = [...this.#all];
+    this.sleep();
+    await Promise.all(processes.map((process) => process.exited));
   }
 
   async *#pump(process: CatFile, oids: readonly Oid[], from: number): AsyncGenerator<StoredObject | null> {
@@ -108,14 +120,19 @@ export class ObjectReader {
   }
 
   #start(): CatFile {
+    this.#processes.standing.wake(this);
     const process = new CatFile(this.#processes, this.#gitDir);
     this.#all.add(process);
-    void process.exited.then(() => this.#all.delete(process));
+    void process.exited.then(() => {
+      this.#all.delete(process);
+      if (this.asleep) this.#processes.standing.slept(this);
+    });
     return process;
   }
 
   #lend(): CatFile {
     this.#idle.refresh();
+    this.#lent += 1;
     let process = this.#spare.pop();
     while (process?.gone) process = this.#spare.pop();
     return process ?? this.#start();
@@ -124,18 +141,15 @@ export class ObjectReader {
   /** One spare process is kept; one with answers still under way is not worth waiting for. */
   #takeBack(process: CatFile): void {
     this.#idle.refresh();
+    this.#lent -= 1;
     const worn = process.open > 0 || this.#spare.length > 0 || Date.now() - process.started > oldAge;
     if (worn) void process.close();
     else if (!process.gone) this.#spare.push(process);
   }
 
   #onIdle(): void {
-    if ([...this.#all].some((process) => process.open > 0)) {
-      this.#idle.refresh();
-      return;
-    }
-    this.#shared = null;
-    for (const process of [...this.#spare.splice(0), ...this.#all]) void process.close();
+    if (this.resting) this.sleep();
+    else this.#idle.refresh();
   }
 }
 

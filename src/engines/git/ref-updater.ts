@@ -4,6 +4,7 @@ import type { Oid } from '../../domain/ports/git.ts';
 import { syncDirectories } from './durable-files.ts';
 import type { GitChild, GitProcesses, Log } from './git-process.ts';
 import { formatOf, isOid, zeroOid } from './object-id.ts';
+import type { Holder } from './standing.ts';
 
 export interface RefUpdate {
   /** Full name. */
@@ -22,11 +23,12 @@ const idleTime = 30_000;
 const staleLock = 600_000;
 
 /** One `git update-ref --stdin` that takes transaction after transaction; the first refused one ends it, and the next starts anew. */
-export class RefUpdater {
+export class RefUpdater implements Holder {
   readonly #processes: GitProcesses;
   readonly #gitDir: string;
   readonly #log: Log;
   #child: GitChild | null = null;
+  #open = 0;
   #last: Promise<unknown> = Promise.resolve();
   #idle: NodeJS.Timeout | undefined;
 
@@ -47,10 +49,23 @@ export class RefUpdater {
    * @throws RefsRejected when a ref does not hold what it should, is locked for long, or its name clashes with another's
    */
   async commit(updates: readonly RefUpdate[]): Promise<void> {
-    const turn = this.#last.then(() => this.#attempt(updates));
+    this.#open += 1;
+    const turn = this.#last
+      .then(() => this.#attempt(updates))
+      .finally(() => {
+        this.#open -= 1;
+      });
     this.#last = turn.catch(() => {});
     await turn;
     await syncDirectories(updates.flatMap(({ ref }) => this.#directoriesOf(ref)));
+  }
+
+  get resting(): boolean {
+    return this.#open === 0;
+  }
+
+  sleep(): void {
+    void this.close();
   }
 
   async close(): Promise<void> {
@@ -99,9 +114,11 @@ export class RefUpdater {
 
   #running(): GitChild {
     if (this.#child !== null) return this.#child;
+    this.#processes.standing.wake(this);
     const child = this.#processes.spawn(['update-ref', '--stdin'], { gitDir: this.#gitDir });
     void child.exited.then(() => {
       if (this.#child === child) this.#child = null;
+      if (this.asleep) this.#processes.standing.slept(this);
     });
     this.#child = child;
     return child;

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { Slots } from '../../../src/engines/git/slots.ts';
+import { type Holder, StandingHolders } from '../../../src/engines/git/standing.ts';
+
+describe('slots', () => {
+  it('run so many at once, keep the others in order and refuse beyond', async () => {
+    const slots = new Slots(2, 2);
+    const order: number[] = [];
+    const ends: (() => void)[] = [];
+    const jobs = [0, 1, 2, 3].map((at) =>
+      slots.run(async () => {
+        order.push(at);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return at;
+      }),
+    );
+    await expect(slots.run(async () => 4)).rejects.toMatchObject({ code: 'rate_limited' });
+    expect(order).toEqual([0, 1]);
+    for (let at = 0; at < 4; at += 1) {
+      ends[at]?.();
+      expect(await jobs[at]).toBe(at);
+      await new Promise(setImmediate);
+    }
+    expect(order).toEqual([0, 1, 2, 3]);
+    expect(await slots.run(async () => 5)).toBe(5);
+  });
+
+  it('let a waiting one go when it is aborted', async () => {
+    const slots = new Slots(1);
+    let end = () => {};
+    const first = slots.run(() => new Promise<void>((resolve) => (end = resolve)));
+    const stop = new AbortController();
+    const second = slots.run(async () => 'never', stop.signal);
+    const third = slots.run(async () => 'third');
+    stop.abort(new Error('enough'));
+    await expect(second).rejects.toThrow('enough');
+    await expect(slots.run(async () => 'never', stop.signal)).rejects.toThrow('enough');
+    end();
+    await first;
+    expect(await third).toBe('third');
+  });
+});
+
+describe('standing holders', () => {
+  it('put the longest awake to sleep, never the busy ones', () => {
+    const asleep: string[] = [];
+    const holder = (name: string, resting = true): Holder => ({ resting, sleep: () => void asleep.push(name) });
+    const standing = new StandingHolders(2);
+    const first = holder('first');
+    standing.wake(holder('busy', false));
+    standing.wake(first);
+    standing.wake(first);
+    expect(asleep).toEqual([]);
+    standing.wake(holder('second'));
+    expect(asleep).toEqual(['first']);
+    standing.slept(first);
+    standing.wake(holder('third'));
+    expect(asleep).toEqual(['first', 'second']);
+  });
+});

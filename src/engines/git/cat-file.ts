@@ -1,5 +1,6 @@
 import type { Oid } from '../../domain/ports/git.ts';
-import type { GitChild, GitProcesses } from './git-process.ts';
+import type { GitChild } from './git-child.ts';
+import type { GitProcesses } from './git-process.ts';
 import { isOid, type ObjectType } from './object-id.ts';
 
 export interface StoredObject {

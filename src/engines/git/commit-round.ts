@@ -68,11 +68,14 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
   let tip: Tip = { commit: head, tree: head === null ? null : (await context.objects.commit(head)).tree_sha };
   const outcomes: Outcome[] = [];
   for (const writer of writers) {
+    const { mark } = pending;
     try {
       const outcome = await planOne(context, pending, tip, writer);
+      if (outcome.tip === tip) pending.rollback(mark);
       tip = outcome.tip;
       outcomes.push(outcome);
     } catch (error) {
+      pending.rollback(mark);
       // What was refused on the stored state is refused; what was refused on a state still in memory waits for it to be stored.
       if (tip.commit === head) writer.reject(error);
       else outcomes.push({ writer, error });

@@ -1,4 +1,4 @@
-import type { Config } from './git-process.ts';
+import type { Config } from './git-child.ts';
 
 /** Old faults of real repositories that harm nobody; every other error of `git fsck` refuses the objects. */
 const harmless = [

@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 import type { ImportSource } from '../../domain/ports/git.ts';
 import { replaceFile } from './durable-files.ts';
-import type { Config } from './git-process.ts';
+import type { Config } from './git-child.ts';
 
 export interface UpstreamOptions {
   /** Plain http as well: for tests and a loopback of one's own. */

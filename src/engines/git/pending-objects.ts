@@ -33,6 +33,20 @@ export class PendingObjects implements ObjectSource {
     return this.#commits.values();
   }
 
+  /** How much was added so far, for `rollback`. */
+  get mark(): number {
+    return this.#objects.size;
+  }
+
+  /** Drops what was added since: a writer that changed nothing, or was refused, leaves nothing to store. */
+  rollback(mark: number): void {
+    for (const oid of [...this.#objects.keys()].slice(mark)) {
+      this.#objects.delete(oid);
+      this.#trees.delete(oid);
+      this.#commits.delete(oid);
+    }
+  }
+
   addBlob(content: Buffer): Oid {
     return this.#add('blob', content);
   }
@@ -68,7 +82,7 @@ export class PendingObjects implements ObjectSource {
 
   #add(type: ObjectType, content: Buffer): Oid {
     const oid = hashObject(this.format, type, content);
-    this.#objects.set(oid, { oid, type, content });
+    if (!this.#objects.has(oid)) this.#objects.set(oid, { oid, type, content });
     return oid;
   }
 }

@@ -7,7 +7,10 @@ import { isOid } from './object-id.ts';
 const deepest = 5;
 
 /** What a missing file looks like: also a ref named like a directory, or below a ref. */
-const absent = new Set(['ENOENT', 'EISDIR', 'ENOTDIR']);
+const absent = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG']);
+
+/** What would lead out of the directory of refs; git allows none of it in a name. */
+const strays = /(^|\/)\.|\0/;
 
 async function readIfThere(path: string): Promise<string | null> {
   try {
@@ -34,6 +37,7 @@ export class RefFiles {
   async read(name: string): Promise<Oid | null> {
     let current = name;
     for (let depth = 0; depth <= deepest; depth += 1) {
+      if (strays.test(current)) return null;
       const text = (await readIfThere(join(this.#gitDir, current)))?.trim();
       if (text === undefined || text === '') return (await this.#packedRefs()).get(current) ?? null;
       if (!text.startsWith('ref:')) return isOid(text) ? text : null;

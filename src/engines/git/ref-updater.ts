@@ -2,7 +2,8 @@ import { stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Oid } from '../../domain/ports/git.ts';
 import { syncDirectories } from './durable-files.ts';
-import type { GitChild, GitProcesses, Log } from './git-process.ts';
+import type { GitChild } from './git-child.ts';
+import type { GitProcesses, Log } from './git-process.ts';
 import { formatOf, isOid, zeroOid } from './object-id.ts';
 import type { Holder } from './standing.ts';
 

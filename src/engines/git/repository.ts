@@ -10,6 +10,7 @@ import type {
   Repository,
   Snapshot,
 } from '../../domain/ports/git.ts';
+import { checkRefName } from '../../domain/studio/ref-name.ts';
 import { BranchQueues } from './branch-queue.ts';
 import { commitRound, refRefused, type Writer } from './commit-round.ts';
 import { replaceFile } from './durable-files.ts';
@@ -108,7 +109,7 @@ export class GitRepository implements Repository {
   }
 
   async createBranch(name: string, oid: Oid): Promise<void> {
-    const ref = `refs/heads/${name}`;
+    const ref = `refs/heads/${checkRefName(name, 'name')}`;
     const object = isOid(oid) ? await this.#reader.info(oid) : null;
     if (object?.type !== 'commit') throw new DomainError('not_found', `No such commit: ${oid}`);
     try {

@@ -4,7 +4,8 @@ import { DomainError } from '../../domain/errors.ts';
 import type { GitServeRequest } from '../../domain/ports/git.ts';
 import { syncDirectories, syncDirectoryTree } from './durable-files.ts';
 import { incomingObjects } from './fsck-policy.ts';
-import type { Config, GitChild, GitProcesses, Log } from './git-process.ts';
+import type { Config, GitChild } from './git-child.ts';
+import type { GitProcesses, Log } from './git-process.ts';
 
 /** Neither side said anything for this long: the client is gone. git itself says something every 5 s while it works. Milliseconds. */
 const silence = 120_000;

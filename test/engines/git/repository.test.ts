@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { fsck, git, save, testStore, writerOne } from '../../support/git-store.ts';
 
 async function fresh() {
@@ -21,6 +21,18 @@ function commitTree(gitDir: string, lines: string, branch = 'main'): string {
 describe('a store', () => {
   it('knows its git', async () => {
     expect((await testStore().store.check()).version).toMatch(/^\d+\.\d+/);
+  });
+
+  it('says so when there is no git', async () => {
+    const { PATH } = process.env;
+    onTestFinished(() => {
+      process.env.PATH = PATH;
+    });
+    process.env.PATH = '/nowhere';
+    await expect(testStore().store.check()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'git could not be started',
+    });
   });
 
   it('creates, finds and removes repositories', async () => {
@@ -103,6 +115,18 @@ describe('write', () => {
       expect(again.commit).toBeNull();
       expect(again.snapshot.commit).toBe(first.commit?.sha);
     }
+  });
+
+  it('stores nothing of a writer that is refused', async () => {
+    const { repository, gitDir } = await fresh();
+    await save(repository, { a: '1' });
+    const answers = await Promise.allSettled([
+      save(repository, { b: '2' }),
+      save(repository, { c: 'refused', 'a/x': 'refused too' }),
+      save(repository, { a: '1' }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(git(gitDir, ['fsck', '--unreachable', '--no-dangling'])).toBe('');
   });
 
   it('keeps the mode a file has and takes one that is given', async () => {
@@ -292,6 +316,11 @@ describe('branches', () => {
     await repository.createBranch('x', sha);
     await expect(repository.createBranch('x', sha)).rejects.toMatchObject({ code: 'already_exists' });
     await expect(repository.createBranch('x/y', sha)).rejects.toMatchObject({ code: 'name_collision' });
+    for (const name of ['-h', 'a..b', 'a b', 'a\nb', '../x']) {
+      await expect(repository.createBranch(name, sha)).rejects.toMatchObject({ code: 'invalid_name' });
+    }
+    for (const name of ['../../HEAD', '../heads/x', 'x\0', 'y'.repeat(300), ''])
+      expect(await repository.head(name)).toBeNull();
     await expect(repository.createBranch('z', '2'.repeat(40))).rejects.toMatchObject({ code: 'not_found' });
     await expect(repository.createBranch('z', snapshot.tree ?? '')).rejects.toMatchObject({ code: 'not_found' });
     await repository.setDefaultBranch('x');

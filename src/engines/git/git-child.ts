@@ -1,0 +1,92 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { DomainError } from '../../domain/errors.ts';
+
+export type Config = readonly (readonly [key: string, value: string])[];
+
+export interface SpawnOptions {
+  /** The repository; absent for commands that need none. */
+  gitDir?: string;
+  config?: Config;
+  env?: Record<string, string>;
+  /** Wall time in milliseconds, after which the process group is ended; absent for processes that live on. */
+  timeout?: number;
+  signal?: AbortSignal;
+  /** Called with what git says on stderr as it comes; the last 16 KiB are kept in any case. */
+  onStderr?: (text: string) => void;
+}
+
+export interface GitExit {
+  code: number | null;
+  /** The end of what git wrote to stderr: for the log, never for a caller. */
+  stderr: string;
+  /** Why this process was ended by us, or could not start. */
+  ended: unknown;
+}
+
+export interface GitChild {
+  readonly streams: ChildProcessWithoutNullStreams;
+  /** Resolves when the process is gone and its streams are closed; never rejects. */
+  readonly exited: Promise<GitExit>;
+  /** Ends the whole process group; `reason` becomes `ended` (null: it just was not needed any longer). */
+  kill(reason: unknown): void;
+}
+
+const keptStderr = 16 * 1024;
+/** How long a group may take to clean up after SIGTERM (git removes its locks and temporary files). */
+const graceMs = 2_000;
+
+/** Signals a process group; false when it is gone. */
+function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(-pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Watches over a process just started in a group of its own: wall time, abort, stderr, and its end. */
+export function watchChild(streams: ChildProcessWithoutNullStreams, options: SpawnOptions): GitChild {
+  let ended: unknown = null;
+  let ending = false;
+  let stderr = '';
+  let grace: NodeJS.Timeout | undefined;
+  const kill = (reason: unknown) => {
+    if (ending || streams.pid === undefined || streams.exitCode !== null || streams.signalCode !== null) return;
+    ending = true;
+    ended = reason;
+    const { pid } = streams;
+    if (signalGroup(pid, 'SIGTERM')) grace = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
+  };
+  const timer =
+    options.timeout === undefined
+      ? undefined
+      : setTimeout(() => kill(new DomainError('git_timeout', 'git took too long and was stopped')), options.timeout);
+  const onAbort = () => kill(options.signal?.reason);
+  options.signal?.addEventListener('abort', onAbort, { once: true });
+  if (options.signal?.aborted) onAbort();
+
+  streams.stderr.setEncoding('utf8');
+  streams.stderr.on('data', (text: string) => {
+    stderr = (stderr + text).slice(-keptStderr);
+    options.onStderr?.(text);
+  });
+  // A process that ends early closes its stdin under our hands; its exit code tells the story.
+  streams.stdin.on('error', () => {});
+  streams.stdout.on('error', () => {});
+
+  const exited = new Promise<GitExit>((resolve) => {
+    const finish = (code: number | null) => {
+      clearTimeout(timer);
+      clearTimeout(grace);
+      options.signal?.removeEventListener('abort', onAbort);
+      resolve({ code, stderr: stderr.trim(), ended });
+    };
+    streams.once('close', finish);
+    streams.once('error', (cause) => {
+      ended ??= new DomainError('unavailable', 'git could not be started', { cause });
+      if (streams.pid === undefined) finish(null);
+    });
+  });
+  return { streams, exited, kill };
+}

@@ -99,6 +99,7 @@ function handler(services: Services, serviceName: (request: Request) => unknown,
       output: response,
       signal,
     });
+    response.end();
   };
 }
 

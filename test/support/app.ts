@@ -1,0 +1,141 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createApp, openCore } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { systemActor } from '../../src/domain/identity/actor.ts';
+import { createToken } from '../../src/domain/identity/tokens.operations.ts';
+import type { AnyOperation } from '../../src/domain/operation.ts';
+import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
+import { type Permission, permissionNames } from '../../src/domain/permissions.ts';
+import type { Clock } from '../../src/domain/ports/clock.ts';
+import type { Repository } from '../../src/domain/ports/git.ts';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { run } from '../../src/domain/run.ts';
+import type { Services } from '../../src/domain/services.ts';
+import { systemCall } from '../../src/first-run.ts';
+import { createLog } from '../../src/log.ts';
+import { createDatabase } from './postgres.ts';
+
+/** What a test asked and got. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+}
+
+interface Ask {
+  token?: string | null;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** A whole application on a real database and real repositories, answering on loopback. */
+export interface TestApp {
+  url: string;
+  services: Services;
+  /** Every line the log wrote. */
+  log: string[];
+  /** The time the service sees; assign to move it. */
+  clock: { now: Date | null };
+  /** Token with every permission in organisation `acme`, which has the project `site`. */
+  token: string;
+  /** Runs an operation as the instance's administrator. */
+  run(operation: AnyOperation, input: object): Promise<unknown>;
+  makeToken(
+    permissions: readonly Permission[],
+    options?: { organization?: string; projects?: string[] },
+  ): Promise<string>;
+  ask(method: string, path: string, options?: Ask): Promise<Answer>;
+  /** The repository of a project of `acme`. */
+  repository(project?: string): Promise<Repository>;
+  stop(): Promise<void>;
+}
+
+export const acme = '/api/v2/organizations/acme';
+export const studio = `${acme}/projects/site/studio`;
+
+/** Starts an application with organisation `acme`, project `site` and a token that may do everything there. */
+export async function startTestApp(environment: Record<string, string> = {}): Promise<TestApp> {
+  const database = await createDatabase();
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'portico-app-'));
+  const { config } = readConfig({ PORTICO_DATA_DIR: dataDir, PORTICO_LOG_LEVEL: 'debug', ...environment });
+  const log: string[] = [];
+  const settings = { public_url: 'http://portico.test', public_host: 'portico.test' };
+  const time: { now: Date | null } = { now: null };
+  const clock: Clock = { now: () => time.now ?? new Date() };
+  const destination = { write: (line: string) => void log.push(line) };
+  const core = await openCore({
+    config,
+    settings,
+    clock,
+    databaseUrl: database.url,
+    log: createLog({ level: config.PORTICO_LOG_LEVEL, redactHeaders: [], destination }),
+  });
+  const { services } = core;
+  const server: Server = createServer(createApp(core, config));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const admin = systemActor('test', permissionNames, 'portico.test', true);
+  const runAs = (operation: AnyOperation, input: object) => run(operation, systemCall(services, admin), input);
+  await runAs(createOrganization, { name: 'Acme', machine_name: 'acme' });
+  await runAs(createProject, { organization: 'acme', name: 'Site', machine_name: 'site' });
+  const makeToken: TestApp['makeToken'] = async (permissions, { organization = 'acme', projects } = {}) => {
+    const draft = { organization, name: 'Test', permissions, ...(projects && { projects }) };
+    return ((await runAs(createToken, draft)) as { token: string }).token;
+  };
+  const token = await makeToken(permissionNames);
+  return {
+    url,
+    services,
+    log,
+    clock: time,
+    token,
+    run: runAs,
+    makeToken,
+    async ask(method, at, { token: given = token, body, headers = {} } = {}) {
+      const response = await fetch(`${url}${at}`, {
+        method,
+        headers: {
+          ...(given !== null && { Authorization: `Bearer ${given}` }),
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        redirect: 'manual',
+      });
+      const text = await response.text();
+      const isJson = response.headers.get('content-type')?.startsWith('application/json');
+      return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text };
+    },
+    async repository(project = 'site') {
+      const [row] = (await services.orm.em
+        .fork()
+        .execute('select uuid from project where machine_name = ?', [project])) as { uuid: string }[];
+      return services.git.open(row?.uuid ?? '');
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await core.close();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Puts files into a project's repository as one commit on its default branch. */
+export async function seed(app: TestApp, files: Record<string, string | Buffer>, project = 'site'): Promise<string> {
+  const git = await app.repository(project);
+  const changes = Object.entries(files).map(([at, content]) => ({ path: at, content: Buffer.from(content as string) }));
+  const author = { name: 'Seed', email: 'seed@portico.test' };
+  const { commit } = await git.write({
+    branch: await git.defaultBranch(),
+    author,
+    plan: async () => ({ changes, message: 'Seed', result: null }),
+  });
+  return commit?.sha ?? '';
+}

@@ -147,6 +147,8 @@ export function createApp(core: Core, config: Config, draining: () => boolean = 
   const app = express();
   app.disable('x-powered-by');
   app.set('query parser', 'simple');
+  // Versions are named by the operations; a hash of the text would change with every request id.
+  app.set('etag', false);
   app.set('trust proxy', config.PORTICO_TRUSTED_PROXIES.length > 0 ? config.PORTICO_TRUSTED_PROXIES : false);
   app.use(requestLog(services.log, metrics.http));
   app.use(

@@ -38,7 +38,7 @@ export function refNameProblem(name: string): string | null {
  * @param field dotted name of the input field, for the message
  * @throws DomainError `invalid_name`
  */
-export function checkRefName(name: string, field = 'branch'): string {
+export function checkRefName(field: string, name: string): string {
   const problem = refNameProblem(name);
   if (problem !== null) throw fieldError('invalid_name', field, problem);
   return name;

@@ -109,7 +109,7 @@ export class GitRepository implements Repository {
   }
 
   async createBranch(name: string, oid: Oid): Promise<void> {
-    const ref = `refs/heads/${checkRefName(name, 'name')}`;
+    const ref = `refs/heads/${checkRefName('name', name)}`;
     const object = isOid(oid) ? await this.#reader.info(oid) : null;
     if (object?.type !== 'commit') throw new DomainError('not_found', `No such commit: ${oid}`);
     try {

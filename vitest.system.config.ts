@@ -1,0 +1,8 @@
+import { defineConfig, mergeConfig } from 'vitest/config';
+import base from './vitest.config.ts';
+
+// What needs more than Node, npm and git: chromium, curl, openssl. A missing program fails its test by name.
+const config = mergeConfig(base, defineConfig({}));
+config.test = { ...config.test, include: ['test/**/*.system.test.ts'], exclude: [] };
+
+export default config;

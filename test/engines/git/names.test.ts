@@ -60,12 +60,12 @@ describe('checkRefName', () => {
   });
 
   it('refuses what no file system can hold', () => {
-    expect(checkRefName('branch', 'branch', 'a'.repeat(250))).toHaveLength(250);
-    expect(codeOf(() => checkRefName('branch', 'branch', 'a'.repeat(251)))).toBe('invalid_name');
-    expect(codeOf(() => checkRefName('branch', 'branch', '\ud800'))).toBe('invalid_name');
-    expect(codeOf(() => checkRefName('branch', 'branch', 'a\0b'))).toBe('invalid_name');
-    expect(codeOf(() => checkRefName('branch', 'branch', '-h'))).toBe('invalid_name');
-    expect(codeOf(() => checkRefName('branch', 'branch', ''))).toBe('invalid_name');
+    expect(checkRefName('branch', 'a'.repeat(250))).toHaveLength(250);
+    expect(codeOf(() => checkRefName('branch', 'a'.repeat(251)))).toBe('invalid_name');
+    expect(codeOf(() => checkRefName('branch', '\ud800'))).toBe('invalid_name');
+    expect(codeOf(() => checkRefName('branch', 'a\0b'))).toBe('invalid_name');
+    expect(codeOf(() => checkRefName('branch', '-h'))).toBe('invalid_name');
+    expect(codeOf(() => checkRefName('branch', ''))).toBe('invalid_name');
   });
 });
 

@@ -1,0 +1,126 @@
+import DataLoader from 'dataloader';
+import type { z } from 'zod';
+import { DomainError, fieldError } from '../domain/errors.ts';
+import type { Actor } from '../domain/identity/actor.ts';
+import type { Call, Conditions, Operation, Scope } from '../domain/operation.ts';
+import { maxPerPage, type Page } from '../domain/paging.ts';
+import type { Permission } from '../domain/permissions.ts';
+import { run } from '../domain/run.ts';
+import type { Services } from '../domain/services.ts';
+import { type Connection, connectionFrom, defaultFirst } from './connection.ts';
+import type { Deadline } from './deadline.ts';
+import { stableText } from './stable-text.ts';
+import { withoutNulls } from './without-nulls.ts';
+
+/** REST heeds the key for bodies up to this size; so do we. */
+const maxRepeatableInput = 1024 * 1024;
+
+interface Caller {
+  services: Services;
+  actor: Actor | null;
+  request_id: string;
+  address: string | null;
+  deadline: Deadline;
+}
+
+/** Where a list begins and how long its page is, as a client asks. */
+export interface ListArguments {
+  first?: number | null;
+  after?: string | null;
+}
+
+type AnyInput = Record<string, unknown>;
+type AnyPage = z.ZodType<unknown, Page<unknown>>;
+
+/** What all resolvers of one request share: who calls, and the answers they have had already. */
+export class GraphqlContext {
+  // Not `#private`: Apollo makes a shallow copy of the context for each request.
+  private readonly caller: Caller;
+  private readonly answers = new Map<string, Promise<unknown>>();
+  private readonly loaders = new Map<object, DataLoader<string, unknown>>();
+
+  constructor(caller: Caller) {
+    this.caller = caller;
+  }
+
+  get actor(): Actor | null {
+    return this.caller.actor;
+  }
+
+  get deadline(): Deadline {
+    return this.caller.deadline;
+  }
+
+  /**
+   * Runs an operation for this caller. A query runs once for the same input, however many fields of the document ask for it; a command runs
+   * each time, and reads after it see what it did.
+   * @param input place and arguments in one; `if_match` and `idempotency_key` of a command become its conditions.
+   */
+  run<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
+    operation: Operation<S, In, Out, Also>,
+    input: AnyInput,
+  ): Promise<z.input<Out>> {
+    if (operation.kind === 'command') return this.command(operation, input);
+    const wanted = withoutNulls(operation.input, input);
+    const key = `${operation.name} ${stableText(wanted)}`;
+    const known = this.answers.get(key);
+    if (known) return known as Promise<z.input<Out>>;
+    const answer = this.call(operation, wanted, {});
+    this.answers.set(key, answer);
+    return answer;
+  }
+
+  /** Runs a list operation and gives its page as a connection. */
+  async list<S extends Scope, In extends z.ZodObject, Out extends AnyPage, Also extends Permission>(
+    operation: Operation<S, In, Out, Also>,
+    { first, after, ...input }: AnyInput & ListArguments,
+  ): Promise<Connection<z.input<Out>['items'][number]>> {
+    const per_page = first ?? defaultFirst;
+    if (per_page < 1 || per_page > maxPerPage) {
+      throw fieldError('invalid_request', 'first', `must be from 1 to ${maxPerPage}`);
+    }
+    return connectionFrom(await this.run(operation, { ...input, per_page, after }));
+  }
+
+  /** The request's loader of a kind, so that the items of a list are fetched together: one batch, one operation. */
+  loader<V>(kind: object, load: (keys: readonly string[]) => Promise<readonly V[]>): DataLoader<string, V> {
+    const known = this.loaders.get(kind);
+    if (known) return known as DataLoader<string, V>;
+    const made = new DataLoader<string, V>(load, { maxBatchSize: maxPerPage });
+    this.loaders.set(kind, made);
+    return made;
+  }
+
+  private async command<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
+    operation: Operation<S, In, Out, Also>,
+    { if_match, idempotency_key, ...input }: AnyInput,
+  ): Promise<z.input<Out>> {
+    const wanted = withoutNulls(operation.input, input);
+    const isSmall = () => JSON.stringify(wanted).length <= maxRepeatableInput;
+    const conditions: Conditions = {
+      ...(typeof if_match === 'string' && { if_match }),
+      ...(typeof idempotency_key === 'string' && isSmall() && { idempotency_key }),
+    };
+    try {
+      return await this.call(operation, wanted, conditions);
+    } finally {
+      this.answers.clear();
+      this.loaders.clear();
+    }
+  }
+
+  private call<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
+    operation: Operation<S, In, Out, Also>,
+    input: AnyInput,
+    conditions: Conditions,
+  ): Promise<z.input<Out>> {
+    const { deadline, ...caller } = this.caller;
+    const call: Call = { ...caller, conditions, signal: deadline.signal, facts: {} };
+    return deadline.race(() => run(operation, call, input));
+  }
+
+  /** For fields that lead on to operations and run none themselves. @throws DomainError `unauthenticated` */
+  requireActor(): void {
+    if (!this.actor) throw new DomainError('unauthenticated', 'Unauthenticated');
+  }
+}

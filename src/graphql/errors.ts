@@ -1,0 +1,139 @@
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import { DomainError, type ErrorCode } from '../domain/errors.ts';
+import type { Log } from '../domain/ports/log.ts';
+import { LimitError } from './limits/limits.ts';
+
+/** Every `extensions.code` a client may see. */
+export type GraphqlCode =
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'BAD_USER_INPUT'
+  | 'CONFLICT'
+  | 'UNPROCESSABLE'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'RATE_LIMITED'
+  | 'UNAVAILABLE'
+  | 'REAUTHENTICATION_REQUIRED'
+  | 'GRAPHQL_PARSE_FAILED'
+  | 'GRAPHQL_VALIDATION_FAILED'
+  | 'LIMIT_EXCEEDED'
+  | 'INTERNAL';
+
+/** GraphQL's word for every refusal; total, so that a new code has to be answered for here. */
+export const codeOf: Record<ErrorCode, GraphqlCode> = {
+  invalid_request: 'BAD_USER_INPUT',
+  invalid_path: 'BAD_USER_INPUT',
+  invalid_filter: 'BAD_USER_INPUT',
+  unauthenticated: 'UNAUTHENTICATED',
+  forbidden: 'FORBIDDEN',
+  reauthentication_required: 'REAUTHENTICATION_REQUIRED',
+  branch_protected: 'FORBIDDEN',
+  not_found: 'NOT_FOUND',
+  method_not_allowed: 'BAD_USER_INPUT',
+  request_timeout: 'LIMIT_EXCEEDED',
+  already_exists: 'CONFLICT',
+  sha_mismatch: 'CONFLICT',
+  merge_conflict: 'CONFLICT',
+  name_collision: 'CONFLICT',
+  in_use: 'CONFLICT',
+  protected: 'CONFLICT',
+  limit_reached: 'CONFLICT',
+  not_mergeable: 'CONFLICT',
+  not_fast_forward: 'CONFLICT',
+  branch_moved: 'CONFLICT',
+  upstream_diverged: 'CONFLICT',
+  busy: 'CONFLICT',
+  precondition_failed: 'CONFLICT',
+  too_large: 'PAYLOAD_TOO_LARGE',
+  uri_too_long: 'PAYLOAD_TOO_LARGE',
+  unsupported_media: 'BAD_USER_INPUT',
+  validation_failed: 'UNPROCESSABLE',
+  frontmatter_invalid: 'UNPROCESSABLE',
+  not_editable: 'UNPROCESSABLE',
+  invalid_name: 'UNPROCESSABLE',
+  no_common_ancestor: 'UNPROCESSABLE',
+  nothing_to_merge: 'UNPROCESSABLE',
+  idempotency_mismatch: 'UNPROCESSABLE',
+  precondition_required: 'BAD_USER_INPUT',
+  rate_limited: 'RATE_LIMITED',
+  repository_unavailable: 'UNAVAILABLE',
+  upstream_unavailable: 'UNAVAILABLE',
+  git_timeout: 'UNAVAILABLE',
+  unavailable: 'UNAVAILABLE',
+  internal: 'INTERNAL',
+};
+
+/** Apollo's words for faults of the request itself. */
+const protocolCodes: Record<string, GraphqlCode> = {
+  GRAPHQL_PARSE_FAILED: 'GRAPHQL_PARSE_FAILED',
+  GRAPHQL_VALIDATION_FAILED: 'GRAPHQL_VALIDATION_FAILED',
+  OPERATION_RESOLUTION_FAILURE: 'GRAPHQL_VALIDATION_FAILED',
+  BAD_USER_INPUT: 'BAD_USER_INPUT',
+  BAD_REQUEST: 'BAD_USER_INPUT',
+  PERSISTED_QUERY_NOT_FOUND: 'BAD_USER_INPUT',
+  PERSISTED_QUERY_NOT_SUPPORTED: 'BAD_USER_INPUT',
+};
+
+/** Whom an error is shown to, and where its cause is written. */
+export interface ErrorAudience {
+  request_id: string;
+  /** Suggestions of names are kept from callers we do not know. */
+  anonymous: boolean;
+  log: Log;
+}
+
+type Shown = { message: string; code: GraphqlCode; reason: ErrorCode; details?: object };
+
+const wentWrong: Shown = { message: 'Something went wrong', code: 'INTERNAL', reason: 'internal' };
+
+/** The error a resolver threw, below what the executor wrapped around it. */
+function causeOf(error: unknown): unknown {
+  let cause = error;
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
+  return cause;
+}
+
+const tooManyTokens = /^Syntax Error: Document contains more tha[nt] \d+ tokens/;
+
+function show(formatted: GraphQLFormattedError, error: unknown, audience: ErrorAudience): Shown {
+  const cause = causeOf(error);
+  if (cause instanceof DomainError) {
+    if (cause.cause !== undefined) {
+      const { request_id, log } = audience;
+      log.warn({ err: cause.cause, request_id, code: cause.code }, cause.message);
+    }
+    const { message, code: reason, details } = cause;
+    return { message, code: codeOf[reason], reason, ...(details && { details }) };
+  }
+  const limit = tooManyTokens.test(formatted.message) ? new LimitError('tokens') : cause;
+  if (limit instanceof LimitError) {
+    const { message, details } = limit;
+    return { message, code: 'LIMIT_EXCEEDED', reason: 'invalid_request', details };
+  }
+  const code = protocolCodes[String(formatted.extensions?.code)] ?? argumentFault(cause);
+  if (code) return { message: formatted.message, code, reason: 'invalid_request' };
+  audience.log.error({ err: cause, request_id: audience.request_id }, 'GraphQL request failed');
+  return wentWrong;
+}
+
+/** The executor's own refusal of an argument; what a resolver throws, or fails to return, has a cause of another class. */
+const argumentFault = (cause: unknown): GraphqlCode | null =>
+  cause instanceof GraphQLError && cause.message.startsWith('Argument ') ? 'BAD_USER_INPUT' : null;
+
+const withoutSuggestion = (message: string) => message.replace(/\s*Did you mean .*\?$/s, '');
+
+/** The error a client sees: a sentence, its place in the document, and `{code, reason, details, request_id}`; no stack, no cause. */
+export function formatError(
+  formatted: GraphQLFormattedError,
+  error: unknown,
+  audience: ErrorAudience,
+): GraphQLFormattedError {
+  const { message, code, reason, details } = show(formatted, error, audience);
+  return {
+    message: audience.anonymous ? withoutSuggestion(message) : message,
+    ...(formatted.locations && { locations: formatted.locations }),
+    ...(formatted.path && { path: formatted.path }),
+    extensions: { code, reason, ...(details && { details }), request_id: audience.request_id },
+  };
+}

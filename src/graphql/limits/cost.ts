@@ -1,0 +1,85 @@
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import { maxPerPage } from '../../domain/paging.ts';
+import type { Fragments } from './document.ts';
+
+const commandCost = 50;
+
+type Variables = Record<string, unknown>;
+type AnyField = GraphQLField<unknown, unknown>;
+
+const isList = ({ type }: AnyField) => isListType(isNonNullType(type) ? type.ofType : type);
+
+/** The page size a field asks for; null when it is no list by pages. What is not a size counts as the largest. */
+function firstOf(node: FieldNode, field: AnyField, variables: Variables): number | null {
+  const declared = field.args.find(({ name }) => name === 'first');
+  if (!declared) return null;
+  const given = node.arguments?.find(({ name }) => name.value === 'first')?.value;
+  let value: unknown = declared.defaultValue;
+  if (given?.kind === Kind.INT) value = Number(given.value);
+  if (given?.kind === Kind.VARIABLE) value = variables[given.name.value] ?? value;
+  return typeof value === 'number' && value >= 1 ? Math.min(value, maxPerPage) : maxPerPage;
+}
+
+/**
+ * What an operation would cost to answer, before it runs: one per field, the fields of a list once for each item of its page, 50 for a
+ * command. The document must have passed validation.
+ */
+export function costOf(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+  variables: Variables,
+): number {
+  const mutation = schema.getMutationType();
+  const ofFragments = new Map<string, number>();
+
+  // `page` is the page size of the connection whose fields these are: `edges` and `nodes` hold that many items.
+  function ofSet(set: SelectionSetNode | undefined, parent: GraphQLNamedType | undefined, page: number): number {
+    let total = 0;
+    for (const selection of set?.selections ?? []) {
+      if (selection.kind === Kind.FIELD) total += ofField(selection, parent, page);
+      else if (selection.kind === Kind.FRAGMENT_SPREAD) total += ofFragment(selection.name.value, page);
+      else total += ofSet(selection.selectionSet, narrowed(selection.typeCondition?.name.value, parent), page);
+    }
+    return total;
+  }
+
+  const narrowed = (name: string | undefined, parent: GraphQLNamedType | undefined) =>
+    name === undefined ? parent : schema.getType(name);
+
+  // Counted once for each page size: fragments of fragments may be spread more often than could be walked.
+  function ofFragment(name: string, page: number): number {
+    const key = `${name} ${page}`;
+    const known = ofFragments.get(key);
+    if (known !== undefined) return known;
+    const fragment = fragments.get(name);
+    const cost = ofSet(fragment?.selectionSet, narrowed(fragment?.typeCondition.name.value, undefined), page);
+    ofFragments.set(key, cost);
+    return cost;
+  }
+
+  function ofField(node: FieldNode, parent: GraphQLNamedType | undefined, page: number): number {
+    const own = parent === mutation ? commandCost : 1;
+    const field = isObjectType(parent) ? parent.getFields()[node.name.value] : undefined;
+    // `__typename`, and the schema's own fields, which validation bounds.
+    if (!field) return 1;
+    const first = firstOf(node, field, variables);
+    const items = isList(field) ? (first ?? page) : 1;
+    return own + items * ofSet(node.selectionSet, getNamedType(field.type), first ?? 1);
+  }
+
+  const root = operation.operation === 'mutation' ? mutation : schema.getQueryType();
+  return ofSet(operation.selectionSet, root ?? undefined, 1);
+}

@@ -1,0 +1,39 @@
+/** What one request may ask for. Counted on the document as written, before anything runs. */
+export const limits = {
+  tokens: 2_000,
+  depth: 12,
+  aliases: 30,
+  directives: 25,
+  root_fields: 20,
+  commands: 10,
+  cost: 5_000,
+} as const;
+
+export type Limit = keyof typeof limits;
+
+const nouns: Record<Limit, string> = {
+  tokens: 'tokens',
+  depth: 'levels of fields',
+  aliases: 'aliases',
+  directives: 'directives',
+  root_fields: 'root fields',
+  commands: 'commands',
+  cost: 'points of cost',
+};
+
+/** A document that asks for too much. */
+export class LimitError extends Error {
+  override name = 'LimitError';
+  readonly details: { limit: Limit; maximum: number; actual?: number };
+
+  constructor(limit: Limit, actual?: number) {
+    const given = actual === undefined ? 'more' : String(actual);
+    super(`The document has ${given} ${nouns[limit]}; at most ${limits[limit]} are allowed`);
+    this.details = { limit, maximum: limits[limit], ...(actual !== undefined && { actual }) };
+  }
+}
+
+/** @throws LimitError when the count is above the limit. */
+export function check(limit: Limit, count: number): void {
+  if (count > limits[limit]) throw new LimitError(limit, count);
+}

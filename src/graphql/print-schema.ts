@@ -1,0 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { lexicographicSortSchema, printSchema } from 'graphql';
+import { buildGraphqlSchema } from './schema.ts';
+
+/** The schema as text, in an order that does not depend on that of our files: what `schema.graphql` holds. */
+export function schemaText(): string {
+  return `${printSchema(lexicographicSortSchema(buildGraphqlSchema()))}\n`;
+}
+
+if (import.meta.main) writeFileSync('schema.graphql', schemaText());

@@ -1,0 +1,124 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { ApolloServer } from '@apollo/server';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+  ApolloServerPluginLandingPageDisabled,
+  ApolloServerPluginSchemaReportingDisabled,
+  ApolloServerPluginUsageReportingDisabled,
+} from '@apollo/server/plugin/disabled';
+import { expressMiddleware } from '@as-integrations/express5';
+import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
+import type { GraphQLFormattedError } from 'graphql';
+import type { Actor } from '../domain/identity/actor.ts';
+import { authenticateHeader } from '../domain/identity/authenticate.ts';
+import type { Log } from '../domain/ports/log.ts';
+import type { Services } from '../domain/services.ts';
+import { GraphqlContext } from './context.ts';
+import { deadlineOf, timeLimits } from './deadline.ts';
+import { type ErrorAudience, formatError } from './errors.ts';
+import { refusalOf } from './http-refusal.ts';
+import { documentLimits } from './limits/document.ts';
+import { guard } from './limits/guard.ts';
+import { limits } from './limits/limits.ts';
+import { buildGraphqlSchema } from './schema.ts';
+
+const bodyLimit = 10 * 1024 * 1024;
+
+interface Options {
+  services: Services;
+  /** Shows the schema to callers without a credential too. */
+  introspection: boolean;
+  /** Seconds; for tests. */
+  timeLimits?: typeof timeLimits | { query: number; mutation: number };
+}
+
+/** Set on every response by the composition root, before any protocol sees the request. */
+const requestIdOf = (response: Response) => String(response.getHeader('X-Request-Id'));
+
+interface Current extends ErrorAudience {
+  context: GraphqlContext;
+}
+
+/** The request being answered: Apollo's error hook is not told which it is. */
+const current = new AsyncLocalStorage<Current>();
+
+function contextNow(): GraphqlContext {
+  const now = current.getStore();
+  if (!now) throw new Error('GraphQL outside of a request');
+  return now.context;
+}
+
+const apolloLog = (log: Log) => ({
+  debug: (message?: string) => log.debug({}, message ?? ''),
+  info: (message?: string) => log.debug({}, message ?? ''),
+  warn: (message?: string) => log.warn({}, message ?? ''),
+  error: (message?: string) => log.error({}, message ?? ''),
+});
+
+function createApollo({ log }: Services, introspection: boolean): ApolloServer<GraphqlContext> {
+  const nobody: ErrorAudience = { request_id: '', anonymous: true, log };
+  const format = (formatted: GraphQLFormattedError, error: unknown) =>
+    formatError(formatted, error, current.getStore() ?? nobody);
+  return new ApolloServer<GraphqlContext>({
+    schema: buildGraphqlSchema(),
+    // Who may read the schema depends on the caller: the guard decides.
+    introspection: true,
+    includeStacktraceInErrorResponses: false,
+    csrfPrevention: true,
+    allowBatchedHttpRequests: false,
+    persistedQueries: false,
+    stopOnTerminationSignals: false,
+    logger: apolloLog(log),
+    parseOptions: { maxTokens: limits.tokens },
+    validationRules: [documentLimits],
+    formatError: format,
+    plugins: [
+      guard({ introspection, format: (error) => format({ message: error.message }, error) }),
+      ApolloServerPluginCacheControlDisabled(),
+      ApolloServerPluginInlineTraceDisabled(),
+      ApolloServerPluginLandingPageDisabled(),
+      ApolloServerPluginSchemaReportingDisabled(),
+      ApolloServerPluginUsageReportingDisabled(),
+    ],
+  });
+}
+
+/** Answers what is refused before GraphQL is reached, in the shape REST has. */
+const refuse =
+  ({ log }: Services): ErrorRequestHandler =>
+  (error, _request, response, _next) => {
+    const refusal = refusalOf(error, requestIdOf(response));
+    if (refusal.status >= 500) log.error({ err: error, request_id: refusal.body.request_id }, 'GraphQL request failed');
+    if (response.headersSent) return void response.destroy();
+    response.status(refusal.status).set(refusal.headers).json(refusal.body);
+  };
+
+/**
+ * The handler to mount at `/graphql`: POST, and GET for queries. An invalid credential is refused before the body is read.
+ */
+export function createGraphql({ services, introspection, timeLimits: times = timeLimits }: Options): RequestHandler {
+  const apollo = createApollo(services, introspection);
+  apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests();
+
+  const authenticate: RequestHandler = async (request, response, next) => {
+    response.set({ 'Cache-Control': 'private, no-store', Vary: 'Authorization, Cookie' });
+    response.locals.actor = await authenticateHeader(services, request.headers.authorization);
+    next();
+  };
+  const execute = expressMiddleware(apollo, { context: async () => contextNow() });
+  const answer: RequestHandler = (request, response, next) => {
+    const actor = response.locals.actor as Actor | null;
+    const request_id = requestIdOf(response);
+    const caller = { services, actor, request_id, address: request.ip ?? null, deadline: deadlineOf(response, times) };
+    const context = new GraphqlContext(caller);
+    return current.run({ request_id, anonymous: actor === null, log: services.log, context }, () =>
+      execute(request, response, next),
+    );
+  };
+
+  const router = express.Router({ strict: true });
+  router.all('/', authenticate, express.json({ limit: bodyLimit }), answer);
+  router.use(refuse(services));
+  return router;
+}

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { errorCodes } from '../../src/domain/errors.ts';
+import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
+import { permissionNames } from '../../src/domain/permissions.ts';
+import { codeOf } from '../../src/graphql/errors.ts';
+import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+
+let app: GraphqlApp;
+let token: string;
+
+beforeAll(async () => {
+  app = await graphqlApp({ timeLimits: { query: 0.3, mutation: 0.6 } });
+  token = await app.token('acme');
+  await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
+});
+afterAll(() => app.close());
+beforeEach(() => {
+  app.delay = 0;
+  app.reset();
+});
+
+describe('errors', () => {
+  it('every refusal of the domain has a word of the closed list', () => {
+    expect(Object.keys(codeOf).sort()).toEqual([...errorCodes].sort());
+  });
+
+  it.each([
+    ['GRAPHQL_PARSE_FAILED', '{ me {'],
+    ['GRAPHQL_VALIDATION_FAILED', '{ nothing }'],
+    ['GRAPHQL_VALIDATION_FAILED', 'query A { me { id } } query B { me { id } }'],
+  ])('of the document: %s', async (code, document) => {
+    const { status, body } = await app.query(document, { token });
+    expect(status).toBe(400);
+    expect(body.data).toBeUndefined();
+    expect(body.errors[0].extensions).toEqual({ code, reason: 'invalid_request', request_id: 'test-request' });
+  });
+
+  it('of a variable name it', async () => {
+    const { status, body } = await app.query('query ($first: Int) { organizations(first: $first) { total_count } }', {
+      token,
+      variables: { first: 'many' },
+    });
+    expect(status).toBe(400);
+    expect(body.errors[0]).toMatchObject({
+      message: expect.stringContaining('$first'),
+      extensions: { code: 'BAD_USER_INPUT' },
+    });
+  });
+
+  it('of our own say nothing but a request id; the cause is in the log', async () => {
+    const { em } = app.services.orm;
+    const fork = em.fork;
+    em.fork = () => {
+      throw new Error('relation "secret_table" does not exist at /srv/app.ts');
+    };
+    const { status, body } = await app.query('{ me { id } }');
+    em.fork = fork;
+    expect(status).toBe(200);
+    expect(body.data).toEqual({ me: null });
+    expect(body.errors[0]).toEqual({
+      message: 'Something went wrong',
+      path: ['me'],
+      locations: [{ line: 1, column: 3 }],
+      extensions: { code: 'INTERNAL', reason: 'internal', request_id: 'test-request' },
+    });
+    expect(JSON.stringify(body)).not.toMatch(/secret_table|stack|\.ts/);
+    const line = app.log.find(({ level }) => level === 'error');
+    expect(line?.fields).toMatchObject({
+      err: { message: expect.stringContaining('secret_table') },
+      request_id: 'test-request',
+    });
+  });
+
+  it('carry the id the request was given', async () => {
+    const { body } = await app.query('{ nothing }', { token, headers: { 'X-Request-Id': 'abc-1' } });
+    expect(body.errors[0].extensions.request_id).toBe('abc-1');
+  });
+});
+
+describe('time', () => {
+  it('runs out for a query', async () => {
+    app.delay = 400;
+    const { body } = await app.query('{ organizations { total_count } }', { token });
+    expect(body.errors[0]).toMatchObject({
+      message: 'The request took longer than 0.3 s and was given up',
+      extensions: { code: 'LIMIT_EXCEEDED', reason: 'request_timeout' },
+    });
+  });
+
+  it('runs out for commands, and those that follow are not begun', async () => {
+    app.delay = 160;
+    const { body } = await app.query(
+      `mutation {
+        a: updateOrganization(organization: "acme", input: { region: "late" }) { name }
+        b: updateOrganization(organization: "acme", input: { region: "later" }) { name }
+      }`,
+      { token },
+    );
+    expect(body.data).toEqual({ a: null, b: null });
+    expect(body.errors).toHaveLength(2);
+    expect(body.errors[1].extensions.reason).toBe('request_timeout');
+    app.delay = 0;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(app.operations.filter((name) => name === 'organizations.updateOrganization')).toHaveLength(1);
+  });
+
+  it('is not spent on a client that went away', async () => {
+    app.delay = 60;
+    const controller = new AbortController();
+    const asked = app.send('/graphql', {
+      method: 'POST',
+      token,
+      signal: controller.signal,
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        query: `mutation {
+          a: updateOrganization(organization: "acme", input: { region: "one" }) { name }
+          b: updateOrganization(organization: "acme", input: { region: "two" }) { name }
+        }`,
+      }),
+    });
+    setTimeout(() => controller.abort(), 150);
+    await expect(asked).rejects.toThrow();
+    app.delay = 0;
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(app.operations.filter((name) => name === 'organizations.updateOrganization')).toHaveLength(1);
+  });
+});
+
+describe('refusals', () => {
+  const cases = [
+    ['organizations', 'query', 'organization(organization: "acme") { name }', 'GET', '/api/v2/organizations/acme'],
+    [
+      'tokens',
+      'query',
+      'organization(organization: "acme") { tokens { total_count } }',
+      'GET',
+      '/api/v2/organizations/acme/tokens',
+    ],
+    [
+      'audit',
+      'query',
+      'organization(organization: "acme") { audit { total_count } }',
+      'GET',
+      '/api/v2/organizations/acme/audit',
+    ],
+    [
+      'projects',
+      'query',
+      'organization(organization: "acme") { projects { total_count } }',
+      'GET',
+      '/api/v2/organizations/acme/projects',
+    ],
+    [
+      'project',
+      'query',
+      'project(organization: "acme", project: "site") { name }',
+      'GET',
+      '/api/v2/organizations/acme/projects/site',
+    ],
+    [
+      'create project',
+      'mutation',
+      'createProject(organization: "acme", input: { name: "X" }) { name }',
+      'POST',
+      '/api/v2/organizations/acme/projects',
+    ],
+    ['foreign', 'query', 'organization(organization: "other") { name }', 'GET', '/api/v2/organizations/other'],
+    ['unknown', 'query', 'organization(organization: "none") { name }', 'GET', '/api/v2/organizations/none'],
+    ['impossible', 'query', 'organization(organization: "No!") { name }', 'GET', '/api/v2/organizations/No!'],
+    [
+      'unknown project',
+      'query',
+      'project(organization: "acme", project: "none") { name }',
+      'GET',
+      '/api/v2/organizations/acme/projects/none',
+    ],
+  ] as const;
+
+  it.each(cases)('say what REST says: %s', async (_name, kind, field, method, path) => {
+    const weak = await app.token('acme', ['browse_crawlers']);
+    for (const credential of [weak, undefined]) {
+      const { body } = await app.query(`${kind} { ${field} }`, { token: credential });
+      const rest = await app.send(path, {
+        method,
+        headers: { 'Content-Type': 'application/json' },
+        ...(method === 'POST' && { body: '{"name":"X"}' }),
+        ...(credential && { token: credential }),
+      });
+      const { message, code: reason, details } = rest.body;
+      expect(body.errors).toMatchObject([{ message, extensions: { reason, ...(details && { details }) } }]);
+    }
+  });
+
+  it('name the one permission that is missing, whichever it is', async () => {
+    for (const permission of permissionNames) {
+      const one = await app.token('acme', [permission]);
+      const { body } = await app.query('{ organization(organization: "acme") { tokens { total_count } } }', {
+        token: one,
+      });
+      if (permission === 'manage_organization') expect(body.errors).toBeUndefined();
+      else expect(body.errors[0].message).toBe('Permission manage_organization is required');
+    }
+  });
+});

@@ -1,0 +1,175 @@
+import { parse } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkDocument } from '../../src/graphql/limits/document.ts';
+import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+
+let app: GraphqlApp;
+let token: string;
+
+beforeAll(async () => {
+  app = await graphqlApp();
+  token = await app.token('acme');
+});
+afterAll(() => app.close());
+
+const times = (count: number, text: (index: number) => string) =>
+  Array.from({ length: count }, (_, i) => text(i)).join(' ');
+
+async function passes(document: string) {
+  const { status, body } = await app.query(document, { token });
+  expect(body.errors ?? []).toEqual([]);
+  expect(status).toBe(200);
+}
+
+async function isRefused(document: string, limit: string, maximum: number, actual?: number) {
+  const { status, body } = await app.query(document, { token });
+  expect(status).toBe(400);
+  expect(body.data).toBeUndefined();
+  expect(body.errors[0].extensions).toMatchObject({
+    code: 'LIMIT_EXCEEDED',
+    reason: 'invalid_request',
+    details: { limit, maximum, ...(actual !== undefined && { actual }) },
+    request_id: 'test-request',
+  });
+  expect(app.operations).toEqual([]);
+}
+
+describe('limits of a document', () => {
+  it('2,000 tokens', async () => {
+    // Two braces, and five tokens around the names of each `me`.
+    const document = (names: number) =>
+      `{ ${times(10, (i) => `a${i}: me { ${'id '.repeat(190)} }`)} ...F } fragment F on Query { me { ${'id '.repeat(names)} } }`;
+    const others = 2 + 10 * (5 + 190) + 2 + 6 + 3;
+    expect(others).toBeLessThan(2000);
+    await passes(document(2000 - others));
+    app.reset();
+    await isRefused(document(2001 - others), 'tokens', 2000);
+  });
+
+  it('30 aliases, in fragments too', async () => {
+    await passes(`{ me { ${times(30, (i) => `a${i}: id`)} } }`);
+    app.reset();
+    await isRefused(`{ me { ${times(30, (i) => `a${i}: id`)} ...F } } fragment F on Me { b: id }`, 'aliases', 30, 31);
+  });
+
+  it('25 directives', async () => {
+    await passes(`{ me { ${times(25, (i) => `a${i}: id @include(if: true)`)} } }`);
+    app.reset();
+    await isRefused(`{ me { ${times(26, (i) => `a${i}: id @include(if: true)`)} } }`, 'directives', 25, 26);
+  });
+
+  it('20 root fields, in fragments too', async () => {
+    await passes(`{ ${'me { id } '.repeat(19)} ...F } fragment F on Query { me { id } }`);
+    app.reset();
+    await isRefused(
+      `{ ${'me { id } '.repeat(19)} ...F } fragment F on Query { me { id } me { id } }`,
+      'root_fields',
+      20,
+      21,
+    );
+  });
+
+  it('10 commands, run in order', async () => {
+    const commands = (count: number) =>
+      `mutation { ${times(count, (i) => `m${i}: updateProject(organization: "acme", project: "site", input: { name: "N${i}" }) { name }`)} }`;
+    const { body } = await app.query(commands(10), { token });
+    expect(body.errors).toBeUndefined();
+    const { body: audit } = await app.query(
+      '{ organization(organization: "acme") { audit(action: "projects.updateProject", first: 10) { nodes { changes } } } }',
+      { token },
+    );
+    const names = audit.data.organization.audit.nodes.map(({ changes }: { changes: { name: string } }) => changes.name);
+    expect(names).toEqual(Array.from({ length: 10 }, (_, i) => `N${9 - i}`));
+    app.reset();
+    await isRefused(commands(11), 'commands', 10, 11);
+  });
+
+  it('12 levels, fragments in place', () => {
+    const nested = (levels: number): string => (levels === 1 ? 'a' : `a { ${nested(levels - 1)} }`);
+    expect(() => checkDocument(parse(`{ ${nested(12)} }`))).not.toThrow();
+    expect(() => checkDocument(parse(`{ ${nested(13)} }`))).toThrow(/13 levels of fields; at most 12/);
+    const spread = (levels: number) => `{ a { ...F } } fragment F on A { ... on B { ${nested(levels)} } }`;
+    expect(() => checkDocument(parse(spread(11)))).not.toThrow();
+    expect(() => checkDocument(parse(spread(12)))).toThrow(/13 levels/);
+  });
+
+  it('counts every operation of a document, not only the one that is chosen', () => {
+    const nested = (levels: number): string => (levels === 1 ? 'a' : `a { ${nested(levels - 1)} }`);
+    expect(() => checkDocument(parse(`query A { a } query B { ${nested(13)} }`))).toThrow(/13 levels/);
+  });
+
+  it('fragments of fragments are counted without walking every path', () => {
+    const bomb = times(190, (i) => `fragment F${i} on A { ...F${i + 1} ...F${i + 1} }`);
+    const document = parse(`{ ...F0 } ${bomb} fragment F190 on A { a }`, { maxTokens: 2000 });
+    expect(() => checkDocument(document)).toThrow(/root fields/);
+    expect(() => checkDocument(parse('{ a { ...F } } fragment F on A { a { ...F } }'))).not.toThrow();
+  });
+});
+
+describe('cost', () => {
+  const page = (fields: string) => `projects(first: 100) { nodes { ${fields} } }`;
+  const eight = 'id uuid name machine_name region created_at updated_at deleted_at';
+  // organization 1, six pages of 1 + 1 + 100 × 8, one of 1 + 1 + 100, and names of 1 each.
+  const document = (names: number) =>
+    `{ organization(organization: "acme") { ${times(6, (i) => `p${i}: ${page(eight)}`)} ${page('name')} ${'name '.repeat(names)} } }`;
+
+  it('5,000: one per field, the fields of a page once for each item', async () => {
+    await passes(document(85));
+    app.reset();
+    await isRefused(document(86), 'cost', 5000, 5001);
+  });
+
+  it('reads the page size from variables, and counts the default without one', async () => {
+    const sized = (variables: object) =>
+      app.query(
+        `query ($first: Int) { organization(organization: "acme") { ${times(9, (i) => `p${i}: projects(first: $first) { edges { node { ${eight} } } }`)} } }`,
+        { token, variables },
+      );
+    expect((await sized({ first: 100 })).body.errors[0].extensions).toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+      details: { actual: 1 + 9 * (1 + 1 + 100 * 9) },
+    });
+    expect((await sized({})).body.errors).toBeUndefined();
+    expect((await sized({ first: 30 })).body.errors).toBeUndefined();
+  });
+
+  it('counts fragments where they are spread', async () => {
+    const { body } = await app.query(
+      `{ organization(organization: "acme") { ${times(7, (i) => `p${i}: projects(first: 100) { ...C }`)} } }
+       fragment C on ProjectConnection { nodes { ...P } } fragment P on Project { ${eight} }`,
+      { token },
+    );
+    expect(body.errors[0].extensions.details.actual).toBe(1 + 7 * (2 + 800));
+  });
+
+  it('counts a command as 50', async () => {
+    const audit = 'audit(first: 100) { nodes { id at actor action outcome } }';
+    const document = (extra: string) =>
+      `mutation { ${times(9, (i) => `m${i}: updateOrganization(organization: "acme", input: {}) { ${audit} ${extra} }`)} }`;
+    // 9 × (50 + 2 + 500) = 4,968
+    await passes(document('name name name'));
+    app.reset();
+    await isRefused(document('name name name name'), 'cost', 5000, 9 * 556);
+  });
+});
+
+describe('introspection', () => {
+  it('is exempt from depth', async () => {
+    const type = (levels: number): string => (levels === 0 ? 'name' : `name ofType { ${type(levels - 1)} }`);
+    await passes(`{ __schema { types { fields { type { ${type(10)} } } } } }`);
+  });
+
+  it('is not exempt from tokens', async () => {
+    app.reset();
+    await isRefused(`{ __schema { types { ${'name '.repeat(2000)} } } }`, 'tokens', 2000);
+  });
+
+  it('cannot go round in circles', async () => {
+    const { status, body } = await app.query(
+      '{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }',
+      { token },
+    );
+    expect(status).toBe(400);
+    expect(body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+  });
+});

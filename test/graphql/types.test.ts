@@ -1,0 +1,293 @@
+import 'reflect-metadata';
+import { printSchema, printType } from 'graphql';
+import { buildSchemaSync, Ctx, Mutation, Query, Resolver } from 'type-graphql';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { publicOperation } from '../../src/domain/operation.ts';
+import { pageInput, pageOf } from '../../src/domain/paging.ts';
+import { timestamp } from '../../src/domain/shapes.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../../src/graphql/types/operations.ts';
+import { withoutNulls } from '../../src/graphql/without-nulls.ts';
+
+let count = 0;
+
+/** An operation of a kind, for its shapes only. */
+function operation(shapes: { input?: z.ZodObject; output?: z.ZodType; fresh?: boolean; destructive?: boolean }) {
+  const { input = z.object({}), output = z.null(), ...rest } = shapes;
+  count += 1;
+  return publicOperation({
+    name: `test.makeThing${count}`,
+    kind: 'command',
+    permission: 'public',
+    summary: 'Test',
+    input,
+    output,
+    audit: () => ({ type: 'test', id: null }),
+    execute: async () => null as never,
+    ...rest,
+  });
+}
+
+/** The types a schema has when a query answers with `type`. */
+function schemaWith(type: () => object) {
+  @Resolver()
+  class TestResolver {
+    @Query(type as never, { nullable: true })
+    thing(@Ctx() _context: unknown) {
+      return null;
+    }
+  }
+  return buildSchemaSync({ resolvers: [TestResolver], validate: false });
+}
+
+function outputText(shape: z.ZodRawShape): string {
+  const name = `Output${count + 1}`;
+  const made = outputOf(operation({ output: z.object(shape).meta({ id: name }) }));
+  const type = schemaWith(() => made).getType(name);
+  return type ? printType(type).replaceAll(name, 'Out') : '';
+}
+
+function inputText(
+  shape: z.ZodRawShape,
+  more: { fresh?: boolean; destructive?: boolean; conditional?: boolean } = {},
+): string {
+  const { conditional = false, ...flags } = more;
+  const made = inputOf(operation({ input: z.object(shape), fresh: true, ...flags }), { conditional });
+  @Resolver()
+  class TestResolver {
+    @Query(() => String)
+    nothing() {
+      return '';
+    }
+    @Mutation(() => Boolean)
+    thing() {
+      return true;
+    }
+  }
+  const schema = buildSchemaSync({ resolvers: [TestResolver], orphanedTypes: [made], validate: false });
+  const type = schema.getType(made.name);
+  return type ? printType(type).replaceAll(made.name.replace(/Input$/, ''), 'Thing') : '';
+}
+
+describe('an answer', () => {
+  it('has the scalars of its schema', () => {
+    expect(
+      outputText({
+        text: z.string(),
+        id: z.uuid(),
+        flag: z.boolean(),
+        yes: z.literal(true),
+        number: z.number(),
+        small: z.int32(),
+        bounded: z.int().min(0).max(100),
+        bytes: z.int(),
+        long: z
+          .int()
+          .min(0)
+          .max(2 ** 31),
+        when: timestamp,
+      }),
+    ).toBe(`type Out {
+  text: String!
+  id: String!
+  flag: Boolean!
+  yes: Boolean!
+  number: Float!
+  small: Int!
+  bounded: Int!
+  bytes: Float!
+  long: Float!
+  when: DateTime!
+}`);
+  });
+
+  it('has null where the schema has null or nothing', () => {
+    expect(
+      outputText({
+        a: z.string().optional(),
+        b: z.string().nullable(),
+        c: timestamp.nullable().optional(),
+        d: z.union([z.string(), z.null()]),
+        e: z.string().default('x'),
+        f: z.array(z.string().nullable()).optional(),
+        g: z.array(z.array(z.int32())),
+      }),
+    ).toBe(`type Out {
+  a: String
+  b: String
+  c: DateTime
+  d: String
+  e: String!
+  f: [String]
+  g: [[Int!]!]!
+}`);
+  });
+
+  it('has JSON for what has no fixed shape', () => {
+    expect(
+      outputText({
+        record: z.record(z.string(), z.string()),
+        anything: z.unknown(),
+        open: z.looseObject({ a: z.string() }),
+        empty: z.object({}),
+        mixed: z.union([z.string(), z.object({ a: z.string() })]),
+        pair: z.tuple([z.string(), z.string()]),
+      }),
+    ).toBe(`type Out {
+  record: JSON!
+  anything: JSON
+  open: JSON!
+  empty: JSON!
+  mixed: JSON!
+  pair: JSON!
+}`);
+  });
+
+  it('says what its fields are', () => {
+    expect(
+      outputText({
+        outside: z.string().optional().describe('Outside'),
+        inside: z.string().describe('Inside').nullable(),
+        choice: z.enum(['utf-8', 'base64']).describe('How'),
+      }),
+    ).toBe(`type Out {
+  """Outside"""
+  outside: String
+
+  """Inside"""
+  inside: String
+
+  """How. One of: utf-8, base64"""
+  choice: String!
+}`);
+  });
+
+  it('shares an enum by its name, and by its schema without one', () => {
+    const named = z.enum(['up', 'down']).meta({ id: 'Direction' });
+    const unnamed = z.enum(['left', 'right']);
+    const made = outputOf(
+      operation({
+        output: z
+          .object({ a: named, b: named.describe('Again').optional(), c: z.array(unnamed), d: unnamed.nullable() })
+          .meta({ id: 'Turn' }),
+      }),
+    );
+    const text = printSchema(schemaWith(() => made));
+    expect(text).toContain('enum Direction {\n  up\n  down\n}');
+    expect(text).toContain('enum TurnC {\n  left\n  right\n}');
+    expect(text).toMatch(/a: Direction!\s+"""Again"""\s+b: Direction\s+c: \[TurnC!\]!\s+d: TurnC/);
+  });
+
+  it('has a union for a discriminated one', async () => {
+    const shape = z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('circle'), radius: z.number() }).meta({ id: 'Circle' }),
+      z.object({ kind: z.literal('square'), side: z.number() }),
+    ]);
+    const made = outputOf(operation({ output: z.object({ figure: shape }).meta({ id: 'Drawing' }) }));
+    const text = printSchema(schemaWith(() => made));
+    expect(text).toContain('union DrawingFigure = Circle | DrawingFigureSquare');
+  });
+
+  it('may hold itself', () => {
+    const node = z
+      .object({
+        name: z.string(),
+        get children() {
+          return z.array(node).optional();
+        },
+      })
+      .meta({ id: 'TreeNode' });
+    const made = outputOf(operation({ output: node }));
+    expect(printSchema(schemaWith(() => made))).toContain('children: [TreeNode!]');
+  });
+
+  it('is a connection when it is a page', () => {
+    const item = z.object({ a: z.string() }).meta({ id: 'Fruit' });
+    const list = operation({ input: z.object(pageInput), output: pageOf(item) });
+    const made = connectionOf(list);
+    const text = printSchema(schemaWith(() => made));
+    expect(text).toContain(
+      'type FruitConnection {\n  edges: [FruitEdge!]!\n  nodes: [Fruit!]!\n  page_info: PageInfo!\n  total_count: Int!\n}',
+    );
+    expect(text).toContain('type FruitEdge {\n  cursor: String!\n  node: Fruit!\n}');
+  });
+
+  it('needs a name, and one nobody has', () => {
+    expect(() => outputOf(operation({ output: z.object({ a: z.string() }) }))).toThrow(/needs a name/);
+    outputOf(operation({ output: z.object({ a: z.string() }).meta({ id: 'Unique' }) }));
+    const rival = z.object({ nested: z.object({ x: z.string() }) }).meta({ id: 'Uniq' });
+    expect(() => outputOf(operation({ output: z.object({ a: z.int() }) }), 'Unique')).toThrow(/Two schemas/);
+    expect(() => outputOf(operation({ output: rival }))).not.toThrow();
+  });
+
+  it('of a shape GraphQL cannot hold is refused', () => {
+    expect(() => outputText({ 'no-name': z.string() })).toThrow(/not a name/);
+    expect(() => outputText({ big: z.bigint() })).toThrow(/no GraphQL type for a zod bigint/);
+  });
+});
+
+describe('an input', () => {
+  it('leaves its place to arguments, and may leave out what has a default', () => {
+    expect(
+      inputText({
+        organization: z.string(),
+        project: z.string(),
+        name: z.string().trim().min(1),
+        mode: z.string().default('x'),
+        size: z.int32().optional(),
+        since: timestamp.optional(),
+        free: z.record(z.string(), z.unknown()),
+        either: z.union([z.string(), z.int()]),
+        inner: z.object({ a: z.string().optional() }),
+      }),
+    ).toBe(`input ThingInput {
+  name: String!
+  mode: String
+  size: Int
+  since: DateTime
+  free: JSON!
+  either: JSON!
+  inner: ThingInnerInput!
+}`);
+  });
+
+  it('of a command carries the conditions of the call', () => {
+    const fields = (text: string) => [...text.matchAll(/^ {2}(\w+):/gm)].map((match) => match[1]);
+    expect(fields(inputText({ a: z.string() }, { fresh: false }))).toEqual(['a', 'idempotency_key']);
+    expect(fields(inputText({ a: z.string() }, { fresh: false, conditional: true }))).toEqual([
+      'a',
+      'if_match',
+      'idempotency_key',
+    ]);
+    expect(fields(inputText({ a: z.string() }, { fresh: false, destructive: true }))).toEqual(['a']);
+    expect(fields(inputText({ a: z.string() }, { fresh: true }))).toEqual(['a']);
+  });
+
+  it('of a list is its filters, `first` and `after`', () => {
+    const list = operation({
+      input: z.object({ ...pageInput, q: z.string().optional(), collection: z.string() }),
+      output: pageOf(z.object({ a: z.string() }).meta({ id: 'Listed' })),
+    });
+    const made = argsOf(list, ['collection']);
+    expect(made.name).toMatch(/^MakeThing\d+Args$/);
+  });
+});
+
+describe('null in an input', () => {
+  const schema = z.object({
+    a: z.string().optional(),
+    b: z.string().nullable().optional(),
+    c: z.object({ d: z.int().optional() }).optional(),
+    e: z.array(z.object({ f: z.string().optional() })).optional(),
+    g: z.record(z.string(), z.unknown()).optional(),
+  });
+
+  it('is nothing where the operation knows no null', () => {
+    expect(withoutNulls(schema, { a: null, b: null, c: { d: null }, e: [{ f: null }], g: { x: null } })).toEqual({
+      b: null,
+      c: {},
+      e: [{}],
+      g: { x: null },
+    });
+  });
+});

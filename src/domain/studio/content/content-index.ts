@@ -52,6 +52,17 @@ export class ContentIndex {
     return site;
   }
 
+  /** The site an empty repository would be with its first entry: how a collection nobody has declared begins. */
+  async firstSite(collection: string, slug: string): Promise<SiteIndex> {
+    const file = { path: `content/${collection}/${slug}.md`, oid: '', mode: '100644' };
+    const nothing = { read: async () => null, sampleEntries: async () => [] };
+    const discovery = await discoverSchemas(
+      { paths: [file], read: nothing.read },
+      { sampleEntries: nothing.sampleEntries },
+    );
+    return buildSite(discovery, keyOf(discovery), []);
+  }
+
   async #makeSite(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
     const latest = this.#latest.get(git.id);
     const advanced =

@@ -48,6 +48,7 @@ export const savedEntry = z
     unchanged: z.boolean(),
     merged: z.boolean(),
     renamed_from: z.string().optional(),
+    references: z.array(z.string()).optional().describe('Entries whose relations a rename rewrote, as collection/slug'),
   })
   .meta({ id: 'SavedEntry' });
 
@@ -102,5 +103,6 @@ export const entryChange = z.object({
     .describe('merge: RFC 7396 merge patch; replace: frontmatter is complete'),
   unset: z.array(z.string()).max(200).optional().describe('JSON Pointers of keys to remove'),
   sha: z.string().optional().describe('Object id the file must have'),
+  on_conflict: z.enum(['fail']).default('fail').describe('What to do when the file is not the one the caller saw'),
   ...writeInput,
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import type { Change, Commit, CommitPlan, Snapshot } from '../../ports/git.ts';
+import type { Commit, CommitPlan, Snapshot } from '../../ports/git.ts';
 import { type CollectionIndex, entryIn, type IndexedEntry } from '../content/site-index.ts';
 import { createFile } from '../frontmatter/create-file.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
@@ -10,13 +10,14 @@ import { parseFile } from '../frontmatter/parse-file.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
 import { checkPath, checkStoredPath } from '../path-rules.ts';
 import { writableBranch } from '../repository/refs.ts';
-import type { Warning } from '../schema/schema.schema.ts';
+import { collectionNamePattern, type Warning } from '../schema/schema.schema.ts';
 import { pathForSlug } from '../slug.ts';
 import { viewOf } from '../view.ts';
 import { deletedEntry, entryChange, entryDraft, savedEntry, writeInput } from './entries.schema.ts';
 import { defaultsOf, formatOf, isDateField } from './entry-format.ts';
 import { entryOf } from './entry-record.ts';
 import { referencesTo } from './references.ts';
+import { renameEntry } from './rename-entry.ts';
 import { validateWrite } from './validate.ts';
 import { authorOf, checkContentPath, checkFree, checkVersion, messageOf } from './write-entry.ts';
 
@@ -30,6 +31,7 @@ interface Saved {
   bytes: Buffer;
   warnings: Warning[];
   renamedFrom?: string;
+  references?: string[];
 }
 
 function checkSize(bytes: Buffer): Buffer {
@@ -57,6 +59,7 @@ async function savedRecord(
     unchanged: commit === null,
     merged: false,
     ...(saved.renamedFrom !== undefined && { renamed_from: saved.renamedFrom }),
+    ...(saved.references && { references: saved.references }),
   };
 }
 
@@ -79,7 +82,8 @@ export const createEntry = projectOperation({
       branch,
       author,
       async plan(head): Promise<CommitPlan<Saved>> {
-        const site = await services.content.site(git, head);
+        const known = head.commit !== null || !collectionNamePattern.test(collection);
+        const site = await (known ? services.content.site(git, head) : services.content.firstSite(collection, slug));
         const index = site.collection(collection);
         if (index.positions.has(slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
         const path = pathForSlug(index.schema, slug, {
@@ -149,33 +153,6 @@ function newBytes(index: CollectionIndex, place: IndexedEntry, bytes: Buffer, ch
   ).bytes;
 }
 
-/** A rename as file changes: an index bundle moves with its whole directory. */
-async function renameChanges(head: Snapshot, index: CollectionIndex, place: IndexedEntry, slug: string, bytes: Buffer) {
-  const extension = place.path.slice(place.path.lastIndexOf('.') + 1);
-  const target = pathForSlug(index.schema, slug, { format: extension });
-  const directory = place.path.slice(0, place.path.lastIndexOf('/'));
-  const isBundle = directory !== '' && directory !== index.schema.path && directory.endsWith(`/${place.slug}`);
-  if (!isBundle) {
-    await checkFree(head, target, 'slug');
-    const changes: Change[] = [
-      { path: place.path, content: null },
-      { path: target, content: bytes },
-    ];
-    return { path: target, changes };
-  }
-  const moved = [index.schema.path, slug].filter(Boolean).join('/');
-  await checkFree(head, moved, 'slug');
-  const changes: Change[] = [];
-  for (const file of await head.files(directory)) {
-    const from = `${directory}/${file.path}`;
-    if (file.mode === '160000')
-      throw new DomainError('not_editable', `slug: ${from} is a submodule and cannot be moved`);
-    const content = from === place.path ? bytes : await head.blob(file.oid);
-    changes.push({ path: from, content: null }, { path: `${moved}/${file.path}`, content, mode: file.mode });
-  }
-  return { path: `${moved}/${place.path.slice(directory.length + 1)}`, changes };
-}
-
 export const updateEntry = projectOperation({
   name: 'studio.updateEntry',
   kind: 'command',
@@ -221,11 +198,16 @@ export const updateEntry = projectOperation({
           return { changes, message: messageOf(change.message, `Update ${collection}/${entry}`), result: saved };
         }
         if (index.positions.has(slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
-        const renamed = await renameChanges(head, index, place, slug, bytes);
+        const renamed = await renameEntry(context, head, site, index, place, slug, bytes);
         return {
           changes: renamed.changes,
           message: messageOf(change.message, `Rename ${collection}/${entry} to ${slug}`),
-          result: { ...saved, place: { ...place, slug, path: renamed.path }, renamedFrom: entry },
+          result: {
+            ...saved,
+            place: { ...place, slug, path: renamed.path },
+            renamedFrom: entry,
+            references: renamed.references,
+          },
         };
       },
     });

@@ -71,9 +71,7 @@ export const getFiletree = projectOperation({
     const tree_sha = await snapshot.treeOid(root);
     if (tree_sha === null && root !== '') throw new DomainError('not_found', `path: ${root} is not a directory`);
     if (tree_sha) tag(`"${tree_sha}.${viewOf({ root, depth, flat, commit: snapshot.commit })}"`);
-    const files = await snapshot.files(root);
-    const prefix = root === '' ? 0 : root.length + 1;
-    const below = prefix === 0 ? files : files.map((item) => ({ ...item, path: item.path.slice(prefix) }));
+    const below = await snapshot.files(root);
     const levels = depth ?? 64;
     const all = flat
       ? below
@@ -82,7 +80,7 @@ export const getFiletree = projectOperation({
       : await withDirectories(snapshot, root, below, levels);
     const items = all.slice(0, maxItems);
     await addSizes(git, items);
-    if (prefix > 0) for (const item of items) item.path = `${root}/${item.path}`;
+    if (root !== '') for (const item of items) item.path = `${root}/${item.path}`;
     return { commit: snapshot.commit, tree_sha, truncated: all.length > items.length, tree: items };
   },
 });

@@ -1,0 +1,95 @@
+import { DomainError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import type { Change, Snapshot } from '../../ports/git.ts';
+import type { CollectionIndex, IndexedEntry, SiteIndex } from '../content/site-index.ts';
+import { editFile } from '../frontmatter/edit-file.ts';
+import { parseFile } from '../frontmatter/parse-file.ts';
+import { parsePointer } from '../frontmatter/values.ts';
+import { pathForSlug } from '../slug.ts';
+import { referencesTo } from './references.ts';
+import { checkFree } from './write-entry.ts';
+
+/** A rename as file changes: the entry's own file or bundle, and the entries that point to it. */
+export interface Rename {
+  path: string;
+  changes: Change[];
+  /** Slugs, with their collections, of the entries whose relations were rewritten. */
+  references: string[];
+}
+
+async function moveFile(head: Snapshot, index: CollectionIndex, place: IndexedEntry, slug: string, bytes: Buffer) {
+  const target = pathForSlug(index.schema, slug, { format: place.path.slice(place.path.lastIndexOf('.') + 1) });
+  await checkFree(head, target, 'slug');
+  return {
+    path: target,
+    changes: [
+      { path: place.path, content: null },
+      { path: target, content: bytes },
+    ],
+  };
+}
+
+/** An entry that is the index of a directory moves with everything in it. */
+async function moveBundle(
+  head: Snapshot,
+  { from, to }: { from: string; to: string },
+  place: IndexedEntry,
+  bytes: Buffer,
+) {
+  await checkFree(head, to, 'slug');
+  const changes: Change[] = [];
+  for (const file of await head.files(from)) {
+    const path = `${from}/${file.path}`;
+    if (file.mode === '160000')
+      throw new DomainError('not_editable', `slug: ${path} is a submodule and cannot be moved`);
+    const content = path === place.path ? bytes : await head.blob(file.oid);
+    changes.push({ path, content: null }, { path: `${to}/${file.path}`, content, mode: file.mode });
+  }
+  return { path: `${to}${place.path.slice(from.length)}`, changes };
+}
+
+/** A copy of a value with the slug at one pointer replaced; a relation is a slug, or an object that names it. */
+function pointAt(value: unknown, names: readonly string[], slug: string): unknown {
+  const [name, ...rest] = names;
+  if (name === undefined) {
+    if (value === null || typeof value !== 'object') return slug;
+    return 'id' in value ? { ...value, id: slug } : { ...value, slug };
+  }
+  if (Array.isArray(value)) return value.map((item, at) => (String(at) === name ? pointAt(item, rest, slug) : item));
+  const record = value as Record<string, unknown>;
+  return { ...record, [name]: pointAt(record[name], rest, slug) };
+}
+
+/**
+ * Plans a rename: where the entry goes, what moves with it, and every relation the schemas declare rewritten to the new slug.
+ * @param bytes the entry's content after the other edits of the same save.
+ */
+export async function renameEntry(
+  context: Pick<ProjectContext, 'services' | 'git'>,
+  head: Snapshot,
+  site: SiteIndex,
+  index: CollectionIndex,
+  place: IndexedEntry,
+  slug: string,
+  bytes: Buffer,
+): Promise<Rename> {
+  const root = index.schema.path;
+  const directory = place.path.slice(0, Math.max(place.path.lastIndexOf('/'), 0));
+  const own = [root, place.slug].filter(Boolean).join('/');
+  const moved =
+    directory === own
+      ? await moveBundle(head, { from: own, to: [root, slug].filter(Boolean).join('/') }, place, bytes)
+      : await moveFile(head, index, place, slug, bytes);
+  const references = await referencesTo(context, head, site, { collection: index.schema.collection, slug: place.slug });
+  const byPath = Map.groupBy(references, (reference) => reference.path);
+  for (const [path, pointers] of byPath) {
+    if (path === place.path) continue;
+    const { entry } = await head.lookup(path);
+    const content = await head.blob(entry?.oid ?? '');
+    let frontmatter: unknown = parseFile(content, path).frontmatter ?? {};
+    for (const { field } of pointers) frontmatter = pointAt(frontmatter, parsePointer(field) ?? [], slug);
+    const edited = editFile(content, path, { frontmatter: frontmatter as Record<string, unknown> });
+    moved.changes.push({ path, content: edited.bytes });
+  }
+  return { ...moved, references: [...new Set(references.map((item) => `${item.collection}/${item.slug}`))] };
+}

@@ -11,6 +11,7 @@ import { parseInput } from './parse.ts';
 import type { Permission } from './permissions.ts';
 import type { ProjectRef } from './projects/project.entity.ts';
 import { resolveProject } from './projects/resolve-project.ts';
+import { asUnavailable } from './unavailable.ts';
 
 /** Where a call acts, resolved once. */
 interface Place {
@@ -182,8 +183,9 @@ export async function run<S extends Scope, In extends z.ZodObject, Out extends z
     const output = await perform(any, call, em, actor, place, input);
     await claim?.complete({ output, etag: call.facts.etag });
     return output as z.input<Out>;
-  } catch (error) {
-    await claim?.release();
+  } catch (thrown) {
+    const error = asUnavailable(thrown);
+    await claim?.release().catch((err: unknown) => call.services.log.warn({ err }, 'idempotency key not released'));
     outcome = error instanceof DomainError ? error.code : error instanceof NotModified ? 'not_modified' : 'internal';
     if (operation.kind === 'command') await auditFailure(any, call, actor, place, input, error);
     throw error;

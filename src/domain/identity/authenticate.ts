@@ -1,6 +1,7 @@
 import { DomainError } from '../errors.ts';
 import type { Permission } from '../permissions.ts';
 import type { Services } from '../services.ts';
+import { asUnavailable } from '../unavailable.ts';
 import type { Actor } from './actor.ts';
 import { Token } from './token.entity.ts';
 import { hashToken, isTokenText } from './token-text.ts';
@@ -65,7 +66,11 @@ const isAlive = (services: Services, grant: TokenGrant) =>
 export async function authenticateToken(services: Services, token: string): Promise<Actor | null> {
   if (!isTokenText(token)) return null;
   const hash = hashToken(token);
-  const grant = await services.grants.token(hash, () => loadGrant(services, hash));
+  const grant = await services.grants
+    .token(hash, () => loadGrant(services, hash))
+    .catch((error: unknown) => {
+      throw asUnavailable(error);
+    });
   if (!grant || !isAlive(services, grant)) return null;
   noteUse(services, grant.id);
   return actorFor(services, hash, grant);

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { type AuditOutcome, recordAudit } from './audit/audit.ts';
+import type { AuditOutcome } from './audit/audit.entity.ts';
+import { recordAudit } from './audit/audit.ts';
 import { DomainError } from './errors.ts';
 import { claimIdempotency, type IdempotencyClaim } from './idempotency.ts';
 import type { Actor, Grant } from './identity/actor.ts';

@@ -20,8 +20,10 @@ import {
   listSchemas,
   refreshSchemas,
 } from '../domain/studio/content/schemas.operations.ts';
+import { createEntry } from '../domain/studio/entries/create-entry.operations.ts';
+import { deleteEntry } from '../domain/studio/entries/delete-entry.operations.ts';
 import { getEntry, listEntries } from '../domain/studio/entries/entries.operations.ts';
-import { createEntry, deleteEntry, updateEntry } from '../domain/studio/entries/entry-writes.operations.ts';
+import { updateEntry } from '../domain/studio/entries/update-entry.operations.ts';
 import { createBranch, listBranches } from '../domain/studio/repository/branches.operations.ts';
 import { listCommits } from '../domain/studio/repository/commits.operations.ts';
 import { getFile, getFiletree } from '../domain/studio/repository/files.operations.ts';

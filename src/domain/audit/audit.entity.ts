@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { AuditOutcome } from './audit.ts';
+
+export type AuditOutcome = 'ok' | 'denied' | 'failed';
 
 /** One command, as it went. Append-only: a trigger refuses UPDATE, and DELETE outside retention. */
 export const AuditRow = defineEntity({

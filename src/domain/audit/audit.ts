@@ -2,9 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../identity/actor.ts';
 import type { AuditSubject, Call } from '../operation.ts';
 import { uuid7 } from '../uuid7.ts';
-import { AuditRow } from './audit.entity.ts';
-
-export type AuditOutcome = 'ok' | 'denied' | 'failed';
+import { type AuditOutcome, AuditRow } from './audit.entity.ts';
 
 interface Entry {
   call: Call;

@@ -1,20 +1,10 @@
 import { DomainError } from '../errors.ts';
-import type { Permission } from '../permissions.ts';
 import type { Services } from '../services.ts';
 import { asUnavailable } from '../unavailable.ts';
 import type { Actor } from './actor.ts';
+import type { TokenGrant } from './grant-cache.ts';
 import { Token } from './token.entity.ts';
 import { hashToken, isTokenText } from './token-text.ts';
-
-/** What a living token allows: the part of its row that every request needs. */
-export interface TokenGrant {
-  id: number;
-  organization_id: number;
-  name: string;
-  permissions: readonly Permission[];
-  projects: readonly number[] | null;
-  expires_at: number | null;
-}
 
 async function loadGrant(services: Services, hash: string): Promise<TokenGrant | null> {
   const row = await services.orm.em.fork().findOne(Token, { hash, revoked_at: null }, { disableIdentityMap: true });

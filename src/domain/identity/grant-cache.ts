@@ -1,7 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
+import type { Permission } from '../permissions.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
-import type { TokenGrant } from './authenticate.ts';
+
+/** What a living token allows: the part of its row that every request needs. */
+export interface TokenGrant {
+  id: number;
+  organization_id: number;
+  name: string;
+  permissions: readonly Permission[];
+  projects: readonly number[] | null;
+  expires_at: number | null;
+}
 
 type Cached =
   | { kind: 'token'; value: TokenGrant }

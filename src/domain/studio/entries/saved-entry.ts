@@ -1,0 +1,51 @@
+import type { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import type { Commit, Snapshot } from '../../ports/git.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
+import type { Warning } from '../schema/schema.schema.ts';
+import { viewOf } from '../view.ts';
+import type { savedEntry } from './entries.schema.ts';
+import { entryOf } from './entry-record.ts';
+
+const maxEntryBytes = 5 * 1024 * 1024;
+
+/** What a save leaves behind: enough to answer without reading the repository again. */
+export interface Saved {
+  index: CollectionIndex;
+  schemaKey: string;
+  place: IndexedEntry;
+  bytes: Buffer;
+  warnings: Warning[];
+  renamedFrom?: string;
+  references?: string[];
+}
+
+/** @throws DomainError `too_large` */
+export function checkSize(bytes: Buffer): Buffer {
+  if (bytes.length > maxEntryBytes)
+    throw new DomainError(
+      'too_large',
+      `body: the entry would have ${bytes.length} bytes; at most ${maxEntryBytes} are allowed`,
+    );
+  return bytes;
+}
+
+/** The record of a saved entry; `sha` is read from the tree that was committed. */
+export async function savedRecord(
+  snapshot: Snapshot,
+  commit: Commit | null,
+  saved: Saved,
+  tag: (etag: string) => void,
+): Promise<z.output<typeof savedEntry>> {
+  const { entry } = await snapshot.lookup(saved.place.path);
+  const place = { ...saved.place, oid: entry?.oid ?? saved.place.oid };
+  tag(`"${place.oid}.${viewOf([saved.schemaKey, place.slug, undefined])}"`);
+  return {
+    ...entryOf(saved.index, place, saved.bytes, { warnings: saved.warnings }),
+    commit,
+    unchanged: commit === null,
+    merged: false,
+    ...(saved.renamedFrom !== undefined && { renamed_from: saved.renamedFrom }),
+    ...(saved.references && { references: saved.references }),
+  };
+}

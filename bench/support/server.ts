@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readPostgresRecord } from '../../src/db/postgres.ts';
+
+/** The compiled server, beside the compiled benchmarks. */
+const mainFile = path.resolve(import.meta.dirname, '../../src/main.js');
+const startLimit = 60_000;
+const stopLimit = 30_000;
+
+export interface ServerOptions {
+  dataDir: string;
+  environment?: Record<string, string>;
+  /** Further options of node, such as `--cpu-prof`. */
+  nodeOptions?: readonly string[];
+}
+
+export interface RunningServer {
+  url: string;
+  /** Milliseconds from spawning the process until `/readyz` answered 200 and the server had logged that it is ready. */
+  sinceSpawn: number;
+  /** The same from the moment node itself began (its `performance.timeOrigin`). */
+  sinceNode: number;
+  /** Resident memory, MiB, as the process says itself. */
+  memory(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+interface ReadyLine {
+  time: string;
+  milliseconds: number;
+}
+
+/** The line the server logs at the end of its start, when the demo is there and the address was shown. */
+async function readyLine(logFile: string): Promise<ReadyLine | null> {
+  const lines = (await readFile(logFile, 'utf8')).split('\n');
+  const line = lines.find((text) => text.includes('"msg":"ready"'));
+  return line ? (JSON.parse(line) as ReadyLine) : null;
+}
+
+/** Waits until the server says that it is ready and its readiness probe agrees. */
+async function untilReady(url: string, child: ChildProcess, logFile: string): Promise<ReadyLine> {
+  let answers = false;
+  for (const began = Date.now(); Date.now() - began < startLimit; await delay(5)) {
+    if (child.exitCode !== null) break;
+    const response: Response | null = answers ? null : await fetch(`${url}/readyz`).catch(() => null);
+    await response?.arrayBuffer();
+    answers ||= response?.status === 200;
+    const line = answers ? await readyLine(logFile) : null;
+    if (line) return line;
+  }
+  throw new Error(`The server did not become ready:\n${await readFile(logFile, 'utf8')}`);
+}
+
+async function endProcess(child: ChildProcess, dataDir: string): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGTERM');
+  if (await Promise.race([ended.then(() => true), delay(stopLimit, false, { ref: false })])) return;
+  // A server that does not stop must not leave its database behind.
+  const postgres = await readPostgresRecord(dataDir);
+  child.kill('SIGKILL');
+  await ended;
+  if (postgres) process.kill(postgres.pid, 'SIGINT');
+}
+
+/** Starts the server as `npm start` does, in a process of its own, its log in a file so that nobody has to read along. */
+export async function startServer({
+  dataDir,
+  environment = {},
+  nodeOptions = [],
+}: ServerOptions): Promise<RunningServer> {
+  const port = await freePort();
+  const logFile = path.join(dataDir, '..', `server-${port}.log`);
+  const log = openSync(logFile, 'w', 0o600);
+  const began = Date.now();
+  const child = spawn(process.execPath, ['--enable-source-maps', ...nodeOptions, mainFile], {
+    stdio: ['ignore', log, log],
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      PORTICO_DATA_DIR: dataDir,
+      PORTICO_PORT: String(port),
+      PORTICO_PREVIEW_PORT: '0',
+      ...environment,
+    },
+  });
+  closeSync(log);
+  const url = `http://127.0.0.1:${port}`;
+  const stop = () => endProcess(child, dataDir);
+  try {
+    const { time, milliseconds } = await untilReady(url, child, logFile);
+    const ready = Date.now();
+    return {
+      url,
+      sinceSpawn: ready - began,
+      sinceNode: ready - (Date.parse(time) - milliseconds),
+      async memory() {
+        const text = await (await fetch(`${url}/metrics`)).text();
+        return Number(/^portico_process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / 2 ** 20;
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Holds src/ to its one rule of direction, so that it stays true without anybody watching:
+ * `main → app → {rest, graphql, mcp, git-http, preview, cli, jobs} → domain ← {engines, db}`.
+ * Run by node itself (`node scripts/check-imports.ts`); needs no package.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+interface Import {
+  specifier: string;
+  /** False for `import type`, which leaves nothing behind at run time and so cannot close a cycle. */
+  isValue: boolean;
+}
+
+const protocols = new Set(['rest', 'graphql', 'mcp', 'git-http', 'preview', 'cli', 'jobs']);
+
+/** What the domain never touches itself: transports, processes and the queue stand behind ports. */
+const foreignToDomain = ['express', 'graphql', 'type-graphql', '@apollo/server', 'pg-boss', 'undici'];
+const foreignModules = ['http', 'https', 'http2', 'net', 'tls', 'child_process', 'cluster', 'worker_threads'];
+
+// Formatted code begins every import and export at the start of a line; text in strings and comments does not.
+const statement = /^(?:import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"]([^'"\n]+)['"]/gm;
+const dynamic = /\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g;
+
+function importsOf(text: string): Import[] {
+  const code = text.replace(/^\s*(?:\/\/.*|\/\*[\s\S]*?\*\/)$/gm, '');
+  const found = [...code.matchAll(statement)].map((match) => ({ specifier: match[2] ?? '', isValue: !match[1] }));
+  return [...found, ...[...code.matchAll(dynamic)].map((match) => ({ specifier: match[1] ?? '', isValue: true }))];
+}
+
+/** The part of the house a file stands in; '' for the composition-level files directly in src/. */
+function partOf(file: string): string {
+  const [first = '', second = '', third] = file.split('/').slice(1);
+  if (first === 'engines' && third !== undefined) return `engines/${second}`;
+  return second === '' ? '' : first;
+}
+
+const isPackage = (specifier: string, name: string) => specifier === name || specifier.startsWith(`${name}/`);
+
+/** Why a file must not import a library; null when it may. */
+function libraryProblem(file: string, specifier: string): string | null {
+  if (partOf(file) !== 'domain') return null;
+  const module = specifier.replace(/^node:/, '');
+  const isForeign =
+    foreignToDomain.some((name) => isPackage(specifier, name)) ||
+    foreignModules.some((name) => isPackage(module, name));
+  return isForeign ? 'the domain reaches it only through a port' : null;
+}
+
+/** Why a file must not import another file of ours; null when it may. */
+function fileProblem(file: string, target: string): string | null {
+  const [from, to] = [partOf(file), partOf(target)];
+  if (!target.startsWith('src/')) return 'it is outside of src/';
+  if (from === '' || from === to || to === 'domain') {
+    return from === 'domain' && to !== 'domain' ? 'the domain imports nothing but itself' : null;
+  }
+  if (from === 'domain') return 'the domain imports nothing but itself';
+  // The command line is a way to start the process, as main is.
+  if (from === 'cli' && to === '') return null;
+  if (protocols.has(from)) return `${from} is a protocol and imports only the domain`;
+  return `${from} imports only the domain`;
+}
+
+/** Cycles among value imports, each once, as a path of files. */
+function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const cycles: string[] = [];
+  const state = new Map<string, 'open' | 'done'>();
+  const trail: string[] = [];
+  const visit = (file: string): void => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') {
+      cycles.push(`${[...trail.slice(trail.indexOf(file)), file].join(' → ')}: a cycle`);
+      return;
+    }
+    state.set(file, 'open');
+    trail.push(file);
+    for (const target of graph.get(file) ?? []) visit(target);
+    trail.pop();
+    state.set(file, 'done');
+  };
+  for (const file of graph.keys()) visit(file);
+  return cycles;
+}
+
+/**
+ * Finds every import that goes against the direction of the house, and every cycle.
+ * @param files text by path, such as `src/rest/router.ts`
+ * @returns one line per fault; none when all is well
+ */
+export function checkImports(files: ReadonlyMap<string, string>): string[] {
+  const faults: string[] = [];
+  const graph = new Map<string, string[]>();
+  for (const [file, text] of files) {
+    const targets: string[] = [];
+    for (const { specifier, isValue } of importsOf(text)) {
+      const isOurs = specifier.startsWith('.') || specifier.startsWith('/');
+      const target = isOurs ? path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier)) : null;
+      const problem = target === null ? libraryProblem(file, specifier) : fileProblem(file, target);
+      if (problem !== null) faults.push(`${file} imports ${target ?? specifier}: ${problem}`);
+      if (target === null) continue;
+      if (problem === null && !files.has(target)) faults.push(`${file} imports ${target}: no such file`);
+      else if (isValue) targets.push(target);
+    }
+    graph.set(file, targets);
+  }
+  return [...faults, ...cyclesIn(graph)];
+}
+
+/** All TypeScript files below `<root>/src`, by path from the root. */
+export function readSources(root: string): Map<string, string> {
+  const names = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' });
+  const files = names.filter((name) => /\.tsx?$/.test(name)).map((name) => `src/${name.split(path.sep).join('/')}`);
+  return new Map(files.sort().map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
+}
+
+if (import.meta.main) {
+  const faults = checkImports(readSources(path.join(import.meta.dirname, '..')));
+  for (const fault of faults) process.stderr.write(`${fault}\n`);
+  process.exitCode = faults.length > 0 ? 1 : 0;
+}

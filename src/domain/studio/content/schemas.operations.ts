@@ -7,7 +7,7 @@ import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import { toRecord } from '../schema/json-schema.ts';
 import { studioSchema, studioWarning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
-import type { SiteIndex } from './site-index.ts';
+import type { CollectionIndex, SiteIndex } from './site-index.ts';
 
 /** Schemas name no file content: they are the same while their key is. */
 const schemasTag = (site: SiteIndex, commit: string | null, what: unknown) =>
@@ -103,17 +103,34 @@ export const listCollections = projectOperation({
     const all = [...site.collections.values()];
     const items = [];
     for (const index of all.slice(window.offset, window.offset + window.limit)) {
-      const { schema, entries } = index;
-      items.push({
-        name: schema.collection,
-        label: schema.label,
-        path: schema.path,
-        format: schema.format,
-        entries_count: entries.length,
-        invalid_count: await invalidCount({ services, git }, snapshot, site, index),
-        schema: toRecord(schema),
-      });
+      items.push(collectionRecord(index, await invalidCount({ services, git }, snapshot, site, index)));
     }
     return pageFrom(items, all.length, window);
+  },
+});
+
+const collectionRecord = ({ schema, entries }: CollectionIndex, invalid_count: number) => ({
+  name: schema.collection,
+  label: schema.label,
+  path: schema.path,
+  format: schema.format,
+  entries_count: entries.length,
+  invalid_count,
+  schema: toRecord(schema),
+});
+
+export const getCollection = projectOperation({
+  name: 'studio.getCollection',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Get one collection with its schema',
+  input: z.object({ collection: z.string(), ...refInput }),
+  output: collectionShape,
+  async execute({ git, services, tag }, { collection, ...at }) {
+    const snapshot = await snapshotOf(git, at);
+    const site = await services.content.site(git, snapshot);
+    const index = site.collection(collection);
+    tag(schemasTag(site, snapshot.tree, ['collection', collection]));
+    return collectionRecord(index, await invalidCount({ services, git }, snapshot, site, index));
   },
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import type { Repository } from '../../ports/git.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { checkRefName } from '../ref-name.ts';
 import { isOid } from './refs.ts';
@@ -30,15 +31,38 @@ export const listBranches = projectOperation({
       .sort((a, b) => Number(b.name === main) - Number(a.name === main) || (a.name < b.name ? -1 : 1));
     const base = compare ? await git.head(main) : null;
     const items = await Promise.all(
-      refs.slice(window.offset, window.offset + window.limit).map(async (ref) => ({
-        name: ref.name,
-        default: ref.name === main,
-        protected: false,
-        commit: ref.oid,
-        ...(base && (await git.aheadBehind(ref.oid, base))),
-      })),
+      refs.slice(window.offset, window.offset + window.limit).map((ref) => branchRecord(git, ref, main, base)),
     );
     return pageFrom(items, refs.length, window);
+  },
+});
+
+/** A branch as it is shown; with a base, how far it is from there. */
+async function branchRecord(
+  git: Repository,
+  { name, oid }: { name: string; oid: string },
+  main: string,
+  base: string | null,
+) {
+  const distance = base && (await git.aheadBehind(oid, base));
+  return { name, default: name === main, protected: false, commit: oid, ...distance };
+}
+
+export const getBranch = projectOperation({
+  name: 'studio.getBranch',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Get one branch',
+  input: z.object({
+    name: z.string(),
+    compare: z.boolean().optional().describe('Adds ahead_by and behind_by'),
+  }),
+  output: branch,
+  async execute({ git }, { name, compare }) {
+    const oid = await git.head(checkRefName('name', name));
+    if (!oid) throw new DomainError('not_found', `name: branch ${name} does not exist`);
+    const main = await git.defaultBranch();
+    return branchRecord(git, { name, oid }, main, compare ? await git.head(main) : null);
   },
 });
 

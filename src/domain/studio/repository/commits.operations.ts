@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { timestamp } from '../../shapes.ts';
 import { entryIn } from '../content/site-index.ts';
 import { checkPath } from '../path-rules.ts';
 import { viewOf } from '../view.ts';
-import { commitOf, refInput } from './refs.ts';
+import { commitOf, isOid, refInput } from './refs.ts';
 import { commit } from './repository.schema.ts';
 
 const countLimit = 10_000;
@@ -54,5 +54,23 @@ export const listCommits = projectOperation({
       git.countCommits({ ...query, limit: countLimit }),
     ]);
     return pageFrom(commits, total, window, from);
+  },
+});
+
+export const getCommits = projectOperation({
+  name: 'studio.getCommits',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Commits by their ids, in the order asked',
+  input: z.object({ shas: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  output: z.array(commit),
+  async execute({ git }, { shas }) {
+    const heads = new Set((await git.branches()).map((ref) => ref.oid));
+    return Promise.all(
+      shas.map(async (sha) => {
+        if (heads.has(sha) || (isOid(sha) && (await git.isReachable(sha)))) return git.commit(sha);
+        throw new DomainError('not_found', `shas: ${sha} is not the full id of a commit that can be reached`);
+      }),
+    );
   },
 });

@@ -37,7 +37,7 @@ export class GraphqlContext {
   // Not `#private`: Apollo makes a shallow copy of the context for each request.
   private readonly caller: Caller;
   private readonly answers = new Map<string, Promise<unknown>>();
-  private readonly loaders = new Map<object, DataLoader<string, unknown>>();
+  private readonly loaders = new Map<string, DataLoader<string, unknown>>();
 
   constructor(caller: Caller) {
     this.caller = caller;
@@ -82,8 +82,8 @@ export class GraphqlContext {
     return connectionFrom(await this.run(operation, { ...input, per_page, after }));
   }
 
-  /** The request's loader of a kind, so that the items of a list are fetched together: one batch, one operation. */
-  loader<V>(kind: object, load: (keys: readonly string[]) => Promise<readonly V[]>): DataLoader<string, V> {
+  /** The request's loader by a name, so that what the items of a list lead to is fetched together: one batch, one operation. */
+  loader<V>(kind: string, load: (keys: readonly string[]) => Promise<readonly V[]>): DataLoader<string, V> {
     const known = this.loaders.get(kind);
     if (known) return known as DataLoader<string, V>;
     const made = new DataLoader<string, V>(load, { maxBatchSize: maxPerPage });

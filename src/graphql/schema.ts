@@ -2,26 +2,44 @@ import 'reflect-metadata';
 import type { GraphQLSchema } from 'graphql';
 import { buildSchemaSync } from 'type-graphql';
 import { AuditResolver } from './resolvers/audit.resolver.ts';
+import { BranchEdgesResolver, BranchesResolver } from './resolvers/branches.resolver.ts';
+import {
+  CollectionResolver,
+  EntryEdgesResolver,
+  EntryHistoryResolver,
+  EntrySummaryEdgesResolver,
+  StudioCollectionsResolver,
+} from './resolvers/collections.resolver.ts';
+import { EntryWritesResolver } from './resolvers/entry-writes.resolver.ts';
 import { MeResolver } from './resolvers/me.resolver.ts';
 import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
 import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
+import { ProjectStudioResolver, StudioResolver } from './resolvers/studio.resolver.ts';
 import { TokensResolver } from './resolvers/tokens.resolver.ts';
+
+const resolvers = [
+  MeResolver,
+  OrganizationsResolver,
+  ProjectsResolver,
+  OrganizationProjectsResolver,
+  TokensResolver,
+  AuditResolver,
+  ProjectStudioResolver,
+  StudioResolver,
+  StudioCollectionsResolver,
+  CollectionResolver,
+  EntryEdgesResolver,
+  EntrySummaryEdgesResolver,
+  EntryHistoryResolver,
+  EntryWritesResolver,
+  BranchesResolver,
+  BranchEdgesResolver,
+] as const;
 
 let built: GraphQLSchema | undefined;
 
 /** The schema, built once in a process. Inputs are validated by the operations they are for. */
 export function buildGraphqlSchema(): GraphQLSchema {
-  built ??= buildSchemaSync({
-    resolvers: [
-      MeResolver,
-      OrganizationsResolver,
-      ProjectsResolver,
-      OrganizationProjectsResolver,
-      TokensResolver,
-      AuditResolver,
-    ],
-    validate: false,
-    skipCheck: true,
-  });
+  built ??= buildSchemaSync({ resolvers: [...resolvers], validate: false, skipCheck: true });
   return built;
 }

@@ -216,7 +216,7 @@ describe('an answer', () => {
     expect(() => outputOf(operation({ output: z.object({ a: z.string() }) }))).toThrow(/needs a name/);
     outputOf(operation({ output: z.object({ a: z.string() }).meta({ id: 'Unique' }) }));
     const rival = z.object({ nested: z.object({ x: z.string() }) }).meta({ id: 'Uniq' });
-    expect(() => outputOf(operation({ output: z.object({ a: z.int() }) }), 'Unique')).toThrow(/Two schemas/);
+    expect(() => outputOf(operation({ output: z.object({ a: z.int() }) }), { name: 'Unique' })).toThrow(/Two schemas/);
     expect(() => outputOf(operation({ output: rival }))).not.toThrow();
   });
 

@@ -15,7 +15,7 @@ import { lazyRecord } from './lazy-record.ts';
 import { Organization, type OrganizationParent } from './organizations.resolver.ts';
 import { OrganizationArgs, type Placed, ProjectArgs } from './places.ts';
 
-export const Project: ClassType = outputOf(getProject, 'Project');
+export const Project: ClassType = outputOf(getProject, { name: 'Project' });
 const ProjectConnection = connectionOf(listProjects);
 const ListProjectsArgs = argsOf(listProjects);
 const CreateProjectInput = inputOf(createProject);

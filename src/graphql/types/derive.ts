@@ -137,8 +137,11 @@ export function namedClass(name: string): ClassType {
   return made;
 }
 
-/** The class of an object schema, nested ones included, made when first asked for: type-graphql must know all before it builds. */
-export function classOf(schema: AnySchema, name: string, isInput: boolean): ClassType {
+/**
+ * The class of an object schema, nested ones included, made when first asked for: type-graphql must know all before it builds.
+ * @param without fields it leaves to resolvers.
+ */
+export function classOf(schema: AnySchema, name: string, isInput: boolean, without: readonly string[] = []): ClassType {
   const original = originalOf(schema);
   const siblings = classes[isInput ? 'input' : 'output'];
   const known = siblings.get(original);
@@ -152,6 +155,8 @@ export function classOf(schema: AnySchema, name: string, isInput: boolean): Clas
   if (isInput) InputType(name, options)(made);
   else ObjectType(name, { ...options, simpleResolvers: true })(made);
   const owner = isInput ? name.replace(/Input$/, '') : name;
-  for (const [field, type] of Object.entries(shape)) addField(made, field, type, owner, isInput);
+  for (const [field, type] of Object.entries(shape)) {
+    if (!without.includes(field)) addField(made, field, type, owner, isInput);
+  }
   return made;
 }

@@ -19,12 +19,16 @@ function recordName(schema: AnySchema, operation: AnyOperation): string {
 
 /**
  * The type of an operation's answer, or of one item when the answer is a page.
- * @param name another name than the schema's own, for types that get edges.
+ * @param options.name another name than the schema's own.
+ * @param options.edges fields of the record that lead on to another object here, and get a resolver.
  */
-export function outputOf(operation: AnyOperation, name?: string): ClassType {
+export function outputOf(
+  operation: AnyOperation,
+  { name, edges = [] }: { name?: string; edges?: readonly string[] } = {},
+): ClassType {
   const { schema } = unwrap(operation.output, false);
   const item = pageItem(schema) ?? schema;
-  return classOf(item, name ?? recordName(item, operation), false);
+  return classOf(item, name ?? recordName(item, operation), false, edges);
 }
 
 /** The schema of one item of a `pageOf` shape; null for anything else. */

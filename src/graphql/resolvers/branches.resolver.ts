@@ -1,0 +1,75 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql';
+import { createBranch, getBranch, listBranches } from '../../domain/studio/repository/branches.operations.ts';
+import { getCommits, listCommits } from '../../domain/studio/repository/commits.operations.ts';
+import { mapConnection } from '../connection.ts';
+import type { GraphqlContext, ListArguments } from '../context.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
+import { ProjectArgs } from './places.ts';
+import { selects, selectsInItems } from './selected-fields.ts';
+import { Branch, type BranchParent, Studio, type StudioParent } from './studio.types.ts';
+
+const BranchConnection = connectionOf(listBranches);
+const CommitConnection = connectionOf(listCommits);
+const Commit = outputOf(listCommits);
+const ListBranchesArgs = argsOf(listBranches, ['compare']);
+const HistoryArgs = argsOf(listCommits, ['branch', 'ref', 'collection', 'slug']);
+const CreateBranchInput = inputOf(createBranch);
+
+/** Fields that need the histories of two branches compared. */
+const distance = ['ahead_by', 'behind_by'];
+
+@Resolver(() => Studio)
+export class BranchesResolver {
+  @FieldResolver(() => BranchConnection, { nullable: true, description: listBranches.summary })
+  async branches(
+    @Root() { at }: StudioParent,
+    @Args(() => ListBranchesArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const compare = selectsInItems(info, ...distance);
+    const page = await context.list(listBranches, { ...at, ...args, compare });
+    return mapConnection(page, (record) => ({ ...record, at }));
+  }
+
+  @FieldResolver(() => Branch, { nullable: true, description: getBranch.summary })
+  async branch(
+    @Root() { at }: StudioParent,
+    @Arg('name', () => String) name: string,
+    @Ctx() context: GraphqlContext,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const compare = selects(info, ...distance);
+    return { ...(await context.run(getBranch, { ...at, name, compare })), at };
+  }
+
+  @Mutation(() => Branch, { nullable: true, description: createBranch.summary })
+  async createBranch(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => CreateBranchInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return { ...(await context.run(createBranch, { ...at, ...input })), at };
+  }
+}
+
+@Resolver(() => Branch)
+export class BranchEdgesResolver {
+  @FieldResolver(() => Commit, { nullable: true, description: 'The commit it points to' })
+  commit(@Root() { at, commit }: BranchParent, @Ctx() context: GraphqlContext) {
+    const commits = context.loader(`commits ${at.organization}/${at.project}`, (shas) =>
+      context.run(getCommits, { ...at, shas: [...shas] }),
+    );
+    return commits.load(commit);
+  }
+
+  @FieldResolver(() => CommitConnection, { nullable: true, description: listCommits.summary })
+  commits(
+    @Root() { at, name }: BranchParent,
+    @Args(() => HistoryArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.list(listCommits, { ...at, branch: name, ...args });
+  }
+}

@@ -1,0 +1,59 @@
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { createEntry } from '../../domain/studio/entries/create-entry.operations.ts';
+import { deleteEntry } from '../../domain/studio/entries/delete-entry.operations.ts';
+import { updateEntry } from '../../domain/studio/entries/update-entry.operations.ts';
+import type { GraphqlContext } from '../context.ts';
+import { inputOf, outputOf } from '../types/operations.ts';
+import { ProjectArgs } from './places.ts';
+import { Entry, type EntryParent, SavedEntry } from './studio.types.ts';
+
+const DeletedEntry = outputOf(deleteEntry);
+const CreateEntryInput = inputOf(createEntry);
+const UpdateEntryInput = inputOf(updateEntry, { conditional: true });
+const DeleteEntryInput = inputOf(deleteEntry, { conditional: true });
+
+interface Written {
+  branch?: string | null;
+}
+
+/** A saved entry, with the place its edges read: the branch it was written to. */
+const placed = <Saved extends { collection: string; slug: string }>(
+  at: ProjectArgs,
+  { branch }: Written,
+  saved: Saved,
+) => ({ ...saved, at: { ...at, branch, collection: saved.collection, slug: saved.slug } });
+
+@Resolver(() => SavedEntry)
+export class EntryWritesResolver {
+  @Mutation(() => SavedEntry, { nullable: true, description: createEntry.summary })
+  async createEntry(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => CreateEntryInput) input: Written,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return placed(at, input, await context.run(createEntry, { ...at, ...input }));
+  }
+
+  @Mutation(() => SavedEntry, { nullable: true, description: updateEntry.summary })
+  async updateEntry(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => UpdateEntryInput) input: Written,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return placed(at, input, await context.run(updateEntry, { ...at, ...input }));
+  }
+
+  @Mutation(() => DeletedEntry, { nullable: true, description: deleteEntry.summary })
+  deleteEntry(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => DeleteEntryInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(deleteEntry, { ...at, ...input });
+  }
+
+  @FieldResolver(() => Entry, { description: 'The entry as it is now, with what it leads to' })
+  record(@Root() saved: EntryParent) {
+    return saved;
+  }
+}

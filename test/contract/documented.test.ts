@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
+import { type Permission, permissionNames } from '../../src/domain/permissions.ts';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { type Answer, seed, startTestApp, type TestApp } from '../support/app.ts';
+import { askRaw } from '../support/raw-http.ts';
+import { siteFiles } from '../support/site-files.ts';
+
+/** A row of the interface's document, written down here and not read from the code. */
+interface Documented {
+  method: string;
+  path: string;
+  permission: Permission;
+  status: number;
+  body?: () => unknown;
+}
+
+const studio = '/projects/{project}/studio';
+const entry = () => ({
+  slug: `en/made-${randomUUID()}`,
+  frontmatter: { title: 'Made', author: 'ada' },
+  body: 'Text\n',
+});
+const read = (path: string): Documented => ({ method: 'GET', path, permission: 'browse_studio', status: 200 });
+
+const documented: Documented[] = [
+  { method: 'GET', path: '', permission: 'browse_organization', status: 200 },
+  read(`${studio}/schema`),
+  read(`${studio}/schema/posts`),
+  { method: 'POST', path: `${studio}/schema/refresh`, permission: 'manage_studio', status: 200, body: () => ({}) },
+  read(`${studio}/collections`),
+  read(`${studio}/collections/posts`),
+  { method: 'POST', path: `${studio}/collections/posts`, permission: 'edit_studio', status: 201, body: entry },
+  read(`${studio}/collections/posts/en/alpha`),
+  {
+    method: 'PUT',
+    path: `${studio}/collections/posts/en/beta`,
+    permission: 'edit_studio',
+    status: 200,
+    body: () => ({ frontmatter: { title: `Beta ${randomUUID()}` } }),
+  },
+  { method: 'DELETE', path: `${studio}/collections/posts/en/doomed`, permission: 'delete_studio', status: 200 },
+  read(`${studio}/branches`),
+  {
+    method: 'POST',
+    path: `${studio}/branches`,
+    permission: 'edit_studio',
+    status: 201,
+    body: () => ({ name: `b-${randomUUID()}` }),
+  },
+  read(`${studio}/commits`),
+  read(`${studio}/filetree`),
+  read(`${studio}/file?path=README.md`),
+];
+
+const base = '/api/v2/organizations';
+let app: TestApp;
+let strange: string;
+let elsewhere: string;
+const single = new Map<Permission, string>();
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
+  await app.run(createProject, { organization: 'acme', name: 'Second', machine_name: 'second' });
+  await seed(app, { ...siteFiles, 'src/content/posts/en/doomed.md': '---\ntitle: Doomed\nauthor: ada\n---\n' });
+  strange = await app.makeToken(permissionNames, { organization: 'other' });
+  elsewhere = await app.makeToken(permissionNames, { projects: ['second'] });
+  for (const name of permissionNames) single.set(name, await app.makeToken([name]));
+});
+afterAll(() => app?.stop());
+
+interface Variation {
+  token: string | null;
+  organization?: string;
+  project?: string;
+}
+
+function ask(row: Documented, { token, organization = 'acme', project = 'site' }: Variation): Promise<Answer> {
+  const path = `${base}/${organization}${row.path.replace('{project}', project)}`;
+  return askRaw(app, row.method, path, { token, ...(row.body && { body: JSON.stringify(row.body()) }) });
+}
+
+/** The whole of a refusal, so that nothing more leaves than is documented. */
+function expectRefusal({ status, headers, body }: Answer, wanted: number, code: string, message: unknown): void {
+  expect(body).toEqual({ message, error: true, code, request_id: headers.get('x-request-id') });
+  expect(status).toBe(wanted);
+  expect(headers.get('content-type')).toMatch(/^application\/json/);
+}
+
+describe.each(documented)('$method {organization}$path', (row) => {
+  it(`needs ${row.permission} and nothing else`, async () => {
+    const { status, body } = await ask(row, { token: single.get(row.permission) ?? '' });
+    expect({ status, body }).toMatchObject({ status: row.status });
+  });
+
+  it('is refused to every other single permission', async () => {
+    for (const [name, token] of single) {
+      if (name === row.permission) continue;
+      expectRefusal(await ask(row, { token }), 403, 'forbidden', `Permission ${row.permission} is required`);
+    }
+  });
+
+  it('is refused to all other permissions together', async () => {
+    const token = await app.makeToken(permissionNames.filter((name) => name !== row.permission));
+    expectRefusal(await ask(row, { token }), 403, 'forbidden', `Permission ${row.permission} is required`);
+  });
+
+  it.each([
+    ['without a token', null],
+    ['with a token nobody made', `ptc_abcdefghijklmnopqrstuvwxyz01233PHGXn`],
+    ['with a text that is no token', 'secret'],
+  ])('401 %s', async (_what, token) => {
+    const answer = await ask(row, { token });
+    expectRefusal(answer, 401, 'unauthenticated', 'Unauthenticated');
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+  });
+
+  it('403 to a token of another organisation', async () => {
+    expectRefusal(await ask(row, { token: strange }), 403, 'forbidden', expect.stringContaining('organisation'));
+  });
+
+  it('404 for an unknown organisation', async () => {
+    const answer = await ask(row, { token: app.token, organization: 'nobody' });
+    expectRefusal(answer, 404, 'not_found', 'Organisation not found');
+  });
+
+  it.each(['Acme', 'a_b', '-a', 'a-', 'a%20b', 'a'.repeat(64), '%00', '%2e%2e', '%F0%9F%92%A9'])(
+    '400 for %s, which no organisation can be called',
+    async (organization) => {
+      const { status, body } = await ask(row, { token: app.token, organization });
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ error: true, code: 'invalid_request', message: /^organization: / });
+    },
+  );
+
+  if (!row.path.includes('{project}')) return;
+
+  it('403 to a token confined to another project', async () => {
+    expectRefusal(await ask(row, { token: elsewhere }), 403, 'forbidden', expect.stringContaining('project'));
+  });
+
+  it.each(['nothing', 'Site', '%2e%2e', '%00'])('404 for project %s', async (project) => {
+    expectRefusal(await ask(row, { token: app.token, project }), 404, 'not_found', 'Project not found');
+  });
+});
+
+it('tells a stranger nothing of which projects a foreign organisation has', async () => {
+  const row = read(`${studio}/schema`);
+  const [there, not] = [await ask(row, { token: strange }), await ask(row, { token: strange, project: 'nothing' })];
+  expect({ ...there.body, request_id: '' }).toEqual({ ...not.body, request_id: '' });
+});

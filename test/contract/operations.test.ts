@@ -1,0 +1,145 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { errorCodes } from '../../src/domain/errors.ts';
+import type { AnyOperation } from '../../src/domain/operation.ts';
+import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
+import { type Permission, permissionNames } from '../../src/domain/permissions.ts';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { codeOf } from '../../src/graphql/errors.ts';
+import { statusOf } from '../../src/rest/errors.ts';
+import { routes } from '../../src/rest/routes.ts';
+import { pathParameters, type Row } from '../../src/rest/table.ts';
+import { type Answer, startTestApp, type TestApp } from '../support/app.ts';
+import { askRaw } from '../support/raw-http.ts';
+
+const domain = path.join(import.meta.dirname, '../../src/domain');
+
+/** Every operation the domain exports, found by its shape. */
+async function exportedOperations(): Promise<AnyOperation[]> {
+  const files = readdirSync(domain, { recursive: true, encoding: 'utf8' });
+  const found: AnyOperation[] = [];
+  for (const file of files.filter((name) => /\.operations?\.ts$/.test(name)).sort()) {
+    const exported: object = await import(path.join(domain, file));
+    for (const value of Object.values(exported)) if (value && 'execute' in value && 'scope' in value) found.push(value);
+  }
+  return found;
+}
+
+/** Operations without a URL of their own, each with why. */
+const withoutRoute: Record<string, string> = {
+  'identity.getMe': 'GraphQL only: what the dashboard asks of itself',
+  'studio.getBranch': 'GraphQL only: one branch of a graph; REST has the list',
+  'studio.getCollection': 'GraphQL only: one collection of a graph; REST has the list',
+  'studio.getCommits': 'GraphQL only: the commits of many edges in one call',
+  'studio.fetchRepository': 'git only: the right behind git clone and git fetch',
+  'studio.pushRepository': 'git only: the right behind git push',
+};
+
+let app: TestApp;
+let strange: string;
+let elsewhere: string;
+const single = new Map<Permission, string>();
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
+  strange = await app.makeToken(permissionNames, { organization: 'other' });
+  elsewhere = await app.makeToken(permissionNames, { projects: ['site'] });
+  for (const name of permissionNames) single.set(name, await app.makeToken([name]));
+  // A project of its own for each row: some rows delete what they are given.
+  for (const at of routes.keys())
+    await app.run(createProject, { organization: 'acme', name: `P ${at}`, machine_name: `p${at}` });
+});
+afterAll(() => app?.stop());
+
+const named = routes.map((row, at) => ({ at, row, title: `${row.method.toUpperCase()} ${row.path}` }));
+
+function ask(row: Row, at: number, token: string | null): Promise<Answer> {
+  const values: Record<string, string> = { organization: 'acme', project: `p${at}` };
+  let url = row.path;
+  for (const name of pathParameters(url)) url = url.replace(new RegExp(`[:*]${name}`), values[name] ?? '999999');
+  return askRaw(app, row.method.toUpperCase(), url, { token, ...(row.method !== 'get' && { body: '{}' }) });
+}
+
+/** What a caller with one permission must get, from the operation's declaration alone. */
+const allows = ({ permission }: AnyOperation, held: Permission) =>
+  permission === held || permission === 'signed_in' || permission === 'public';
+
+describe.each(named)('$title', ({ row, at }) => {
+  it('401 without a credential, 401 with a wrong one', async () => {
+    for (const token of [null, 'ptc_abcdefghijklmnopqrstuvwxyz01233PHGXn']) {
+      const { status, body } = await ask(row, at, token);
+      expect({ status, code: body.code }).toEqual({ status: 401, code: 'unauthenticated' });
+    }
+  });
+
+  if (row.operation.scope !== 'public')
+    it('403 to a token of another organisation', async () => {
+      expect((await ask(row, at, strange)).status).toBe(403);
+    });
+
+  if (row.operation.scope === 'project')
+    it('403 to a token confined to another project', async () => {
+      expect((await ask(row, at, elsewhere)).status).toBe(403);
+    });
+
+  it('403 to every permission but its own', async () => {
+    const refused: string[] = [];
+    for (const name of permissionNames) {
+      // The one that is allowed comes last: it may end what the row is about.
+      if (allows(row.operation, name)) continue;
+      const { status, body } = await ask(row, at, single.get(name) ?? '');
+      expect({ name, status, code: body.code }).toEqual({ name, status: 403, code: 'forbidden' });
+      refused.push(name);
+    }
+    for (const name of permissionNames.filter((held) => allows(row.operation, held))) {
+      const { status } = await ask(row, at, single.get(name) ?? '');
+      expect(status, `with ${name}`).not.toBe(401);
+      expect(status, `with ${name}`).not.toBe(403);
+      expect(status, `with ${name}`).toBeLessThan(500);
+    }
+    expect(refused.length).toBeGreaterThanOrEqual(row.operation.permission === 'signed_in' ? 0 : 13);
+  });
+});
+
+describe('every operation', () => {
+  it('is reached by a URL, or is known to have none', async () => {
+    const reached = new Set(routes.map((row) => row.operation.name));
+    const operations = await exportedOperations();
+    expect(operations.length).toBeGreaterThan(20);
+    const unreached = operations.map((operation) => operation.name).filter((name) => !reached.has(name));
+    expect(unreached.sort()).toEqual(Object.keys(withoutRoute).sort());
+  });
+
+  it('has a name of its own', async () => {
+    const names = (await exportedOperations()).map((operation) => operation.name);
+    expect(names).toEqual([...new Set(names)]);
+    for (const name of names) expect(name).toMatch(/^[a-z]+\.[a-z][A-Za-z]+$/);
+  });
+
+  it('reads nothing twice from a URL: a path names each parameter once, and no URL has two rows', () => {
+    const keys = routes.map((row) => `${row.method} ${row.path}`);
+    expect(keys).toEqual([...new Set(keys)]);
+    for (const row of routes) expect(pathParameters(row.path)).toEqual([...new Set(pathParameters(row.path))]);
+  });
+
+  it('is not hidden behind a greedy segment', () => {
+    for (const row of routes) expect(row.path).not.toMatch(/\*[a-z_]+\//);
+  });
+
+  it('knows the parameters of its path', () => {
+    for (const row of routes) {
+      const known = new Set(['organization', 'project', ...Object.keys(row.operation.input.shape)]);
+      expect(pathParameters(row.path).filter((name) => !known.has(name))).toEqual([]);
+    }
+  });
+});
+
+describe('every error code', () => {
+  it('has a status in REST and a word in GraphQL', () => {
+    expect(Object.keys(statusOf).sort()).toEqual([...errorCodes].sort());
+    expect(Object.keys(codeOf).sort()).toEqual([...errorCodes].sort());
+    for (const status of Object.values(statusOf)) expect([4, 5]).toContain(Math.floor(status / 100));
+  });
+});

@@ -18,7 +18,7 @@ import { importJob } from './domain/studio/import-job.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
 import { createGitStore } from './engines/git/store.ts';
 import { createGuardedHttp } from './engines/http/guarded-http.ts';
-import { openLocalKeyring } from './engines/kms/local-keyring.ts';
+import { type LocalKeyring, openLocalKeyring } from './engines/kms/local-keyring.ts';
 import { createMetrics, type PrometheusMetrics } from './engines/metrics/prometheus.ts';
 import { createGitHttp } from './git-http/git-http.ts';
 import { createGraphql } from './graphql/server.ts';
@@ -37,6 +37,8 @@ export interface Core {
   metrics: PrometheusMetrics;
   queue: RunningQueue;
   kms: Kms;
+  /** Adds a key-encryption key and makes it the active one. @returns its id. */
+  rotateKey(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -53,7 +55,7 @@ export class StartError extends Error {
   override name = 'StartError';
 }
 
-async function openKeys(config: Config, orm: MikroORM, log: Log): Promise<Kms> {
+async function openKeys(config: Config, orm: MikroORM, log: Log): Promise<LocalKeyring> {
   const kms = await openLocalKeyring({
     dataDirectory: config.PORTICO_DATA_DIR,
     ...(config.PORTICO_KEYRING_FILE !== undefined && { file: config.PORTICO_KEYRING_FILE }),
@@ -115,6 +117,7 @@ export async function openCore({
     metrics,
     queue,
     kms,
+    rotateKey: () => kms.rotate(),
     async close() {
       await git.close();
       await http.close();

@@ -1,5 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
-import { type DataDirLock, lockDataDir, startEmbeddedPostgres } from './db/postgres.ts';
+import { withClient } from './db/postgres/connect.ts';
+import {
+  DataDirInUse,
+  type DataDirLock,
+  lockDataDir,
+  readPostgresRecord,
+  startEmbeddedPostgres,
+} from './db/postgres.ts';
 import type { Log } from './domain/ports/log.ts';
 
 /** The database a process works on; `stop` ends it when it is ours. */
@@ -28,4 +36,35 @@ export async function openDatabase(config: Config, log: Log, signal?: AbortSigna
     await lock.release();
     throw error;
   }
+}
+
+/** How long a server that has the data directory may take to bring its database up, milliseconds. */
+const joinPatience = 15_000;
+
+/**
+ * The database for a command: `DATABASE_URL`; that of the server which has the data directory; or, when none has it, the embedded PostgreSQL for
+ * the command's own duration.
+ * @throws DataDirInUse when the holder's database does not answer in time.
+ */
+export async function joinDatabase(config: Config, log: Log, signal: AbortSignal): Promise<Database> {
+  const until = performance.now() + joinPatience;
+  for (;;) {
+    try {
+      return await openDatabase(config, log, signal);
+    } catch (error) {
+      if (!(error instanceof DataDirInUse)) throw error;
+      const record = await readPostgresRecord(config.PORTICO_DATA_DIR);
+      // A server on its way up or down has the lock and no database; it is there, or gone, a moment later.
+      if (record && (await answers(record.url))) return { url: record.url, stop: async () => {} };
+      if (performance.now() > until) throw error;
+    }
+    await sleep(100, undefined, { signal });
+  }
+}
+
+function answers(url: string): Promise<boolean> {
+  return withClient(url, (client) => client.query('select 1')).then(
+    () => true,
+    () => false,
+  );
 }

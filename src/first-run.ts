@@ -43,6 +43,11 @@ async function readRecord(dataDir: string): Promise<FirstRun | null> {
   }
 }
 
+/** The address at which the server of a data directory was last reached; null when none has started there. */
+export async function knownUrl(dataDir: string): Promise<string | null> {
+  return (await readRecord(dataDir))?.url ?? null;
+}
+
 /** Writes the record so that a reader sees the old one or the new one, never half of it, and nobody but its owner sees either. */
 async function writeRecord(dataDir: string, value: FirstRun): Promise<void> {
   const temporary = path.join(dataDir, `.${fileName}.${randomUUID()}`);

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import { DomainError } from '../domain/errors.ts';
+import { systemActor } from '../domain/identity/actor.ts';
+import type { Operation, Scope } from '../domain/operation.ts';
+import { type Permission, permissionNames } from '../domain/permissions.ts';
+import { run } from '../domain/run.ts';
+import type { Services } from '../domain/services.ts';
+
+/**
+ * Runs an operation as `system:cli`, which may do everything: whoever may read the data directory could do it by hand.
+ * @throws DomainError for refusals.
+ */
+export function call<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
+  services: Services,
+  operation: Operation<S, In, Out, Also>,
+  input: Record<string, unknown>,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<z.input<Out>> {
+  const actor = systemActor('cli', permissionNames, services.settings.public_host, true);
+  return run(
+    operation,
+    { services, actor, conditions: {}, signal, request_id: randomUUID(), address: null, facts: {} },
+    input,
+  );
+}
+
+/** The answer of an operation, or null when what it asks for is not there. */
+export async function callOrNull<
+  S extends Scope,
+  In extends z.ZodObject,
+  Out extends z.ZodType,
+  Also extends Permission,
+>(
+  services: Services,
+  operation: Operation<S, In, Out, Also>,
+  input: Record<string, unknown>,
+): Promise<z.input<Out> | null> {
+  try {
+    return await call(services, operation, input);
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'not_found') return null;
+    throw error;
+  }
+}

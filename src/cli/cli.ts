@@ -1,0 +1,97 @@
+import { parseArgs } from 'node:util';
+import { type Command, type Surroundings, UsageError, type Values } from './command.ts';
+import { configCommand } from './commands/config.ts';
+import { importCommand } from './commands/import.ts';
+import { keysRotate } from './commands/keys-rotate.ts';
+import { keysStatus } from './commands/keys-status.ts';
+import { organizationCreate } from './commands/organization.ts';
+import { tokenCreate } from './commands/token-create.ts';
+import { tokenList } from './commands/token-list.ts';
+import { tokenRevoke } from './commands/token-revoke.ts';
+import { helpOf, overview, usageLine } from './help.ts';
+
+const commands: readonly Command[] = [
+  importCommand,
+  organizationCreate,
+  tokenCreate,
+  tokenList,
+  tokenRevoke,
+  configCommand,
+  keysStatus,
+  keysRotate,
+];
+
+/** How a command ended, as the shell sees it; one that a signal stopped has 128 and the signal's number. */
+export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
+
+/** The command whose one or two words begin the line, longest name first. */
+function find(words: readonly string[]): Command | undefined {
+  return commands.find(({ name }) => name.split(' ').every((word, at) => words[at] === word));
+}
+
+function parse(command: Command, argv: readonly string[]): { words: string[]; values: Values } {
+  const options = { ...command.options, help: { type: 'boolean', short: 'h' } } as const;
+  try {
+    const { positionals, values } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    return { words: positionals, values };
+  } catch (error) {
+    // Only the first sentence: the others explain how to pass words that begin with a hyphen.
+    throw new UsageError((error as Error).message.split('. ')[0]);
+  }
+}
+
+function checkWords({ words: [least, most] }: Command, words: readonly string[]): void {
+  if (words.length < least) throw new UsageError('Something is missing');
+  if (words.length > most) throw new UsageError(`Unexpected ${words[most]}`);
+}
+
+/** The first line of what went wrong; errors of the network have their text in their parts. */
+function sentenceOf(error: unknown): string {
+  const parts = error instanceof AggregateError ? error.errors : [error];
+  const text = parts.map((part) => (part instanceof Error ? part.message : String(part))).find(Boolean);
+  return (text ?? 'Something went wrong').split('\n')[0] ?? '';
+}
+
+function help(words: readonly string[], { screen }: Surroundings): number {
+  const command = find(words);
+  if (words.length > 0 && !command) {
+    screen.note(`portico: there is no command ${words.join(' ')}`);
+    return exitCodes.usage;
+  }
+  for (const line of command ? helpOf(command) : overview(commands)) screen.print(line);
+  return exitCodes.ok;
+}
+
+/**
+ * Carries out one command line. Refusals become one line on standard error, never a stack.
+ * @returns the exit code.
+ */
+export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { screen } = surroundings;
+  const [first = ''] = argv;
+  if (first === '--version' || first === '-v') {
+    screen.print(surroundings.version);
+    return exitCodes.ok;
+  }
+  if (['help', '--help', '-h'].includes(first)) return help(argv.slice(1), surroundings);
+  const command = find(argv);
+  if (!command) {
+    screen.note(
+      first === '' ? 'portico: name a command' : `portico: there is no command ${argv.slice(0, 2).join(' ')}`,
+    );
+    for (const line of overview(commands)) screen.note(line);
+    return exitCodes.usage;
+  }
+  try {
+    const { words, values } = parse(command, argv.slice(command.name.split(' ').length));
+    if (values.help) return help(command.name.split(' '), surroundings);
+    checkWords(command, words);
+    await command.run(words, values, surroundings);
+    return exitCodes.ok;
+  } catch (error) {
+    screen.note(`portico: ${sentenceOf(error)}`);
+    if (!(error instanceof UsageError)) return exitCodes.failed;
+    screen.note(usageLine(command));
+    return exitCodes.usage;
+  }
+}

@@ -1,0 +1,70 @@
+import type { ParseArgsOptionsConfig } from 'node:util';
+import type { Kms } from '../domain/ports/kms.ts';
+import type { Services } from '../domain/services.ts';
+import type { Screen } from './screen.ts';
+
+/** The parts of the service a command works with, in this process. */
+export interface CommandCore {
+  services: Services;
+  keys: Kms;
+  /** Adds a key-encryption key and makes it the active one. @returns its id. */
+  rotateKey(): Promise<string>;
+}
+
+/** What a command reaches beyond its arguments; given by the composition root. */
+export interface Surroundings {
+  /** Opens the database and the repositories, once; whoever gave this closes them. */
+  open(): Promise<CommandCore>;
+  /** The effective settings, secrets masked. */
+  settings(): Record<string, unknown>;
+  version: string;
+  screen: Screen;
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal;
+}
+
+/** Options as `parseArgs` gives them, once checked against their declaration. */
+export type Values = Record<string, string | boolean | (string | boolean)[] | undefined>;
+
+export interface Command {
+  /** One word, or two: `token create`. */
+  name: string;
+  summary: string;
+  /** What follows the name in the usage line. */
+  synopsis: string;
+  /** What each option means, as printed by `help`. */
+  notes?: readonly (readonly [option: string, meaning: string])[];
+  options: ParseArgsOptionsConfig;
+  /** How many words beside the options: at least, at most. */
+  words: readonly [number, number];
+  run(words: readonly string[], values: Values, surroundings: Surroundings): Promise<void>;
+}
+
+/** A command line that cannot be understood: answered with the usage. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/** A command that cannot be carried out, in words for the person who typed it. */
+export class Problem extends Error {
+  override name = 'Problem';
+}
+
+/** The text of an option that must be given. @throws UsageError */
+export function required(values: Values, name: string): string {
+  const value = optional(values, name);
+  if (value === undefined) throw new UsageError(`--${name} is required`);
+  return value;
+}
+
+/** The text of an option; undefined when it was not given. */
+export function optional(values: Values, name: string): string | undefined {
+  const value = values[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The texts of an option that may be repeated. */
+export function repeated(values: Values, name: string): string[] | undefined {
+  const value = values[name];
+  return Array.isArray(value) ? value.map(String) : undefined;
+}

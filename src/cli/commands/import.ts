@@ -1,0 +1,107 @@
+import { createOrganization, getOrganization } from '../../domain/organizations/organizations.operations.ts';
+import type { ImportProgress } from '../../domain/ports/git.ts';
+import { createProject, getProject } from '../../domain/projects/projects.operations.ts';
+import type { Services } from '../../domain/services.ts';
+import { machineName } from '../../domain/shapes.ts';
+import { importRepository } from '../../domain/studio/repository/import-repository.ts';
+import { getRepository } from '../../domain/studio/repository/repository.operations.ts';
+import { call, callOrNull } from '../call.ts';
+import { type Command, optional, Problem, required, UsageError, type Values } from '../command.ts';
+import type { Screen } from '../screen.ts';
+import { sourceOf } from './source.ts';
+
+const phases: Record<ImportProgress['phase'], string> = {
+  connecting: 'Connecting',
+  receiving: 'Receiving objects',
+  resolving: 'Resolving deltas',
+  checking: 'Checking files',
+  finishing: 'Finishing',
+};
+
+const plural = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+
+function placeName(values: Values, name: string): string {
+  const parsed = machineName.safeParse(required(values, name));
+  if (!parsed.success) throw new UsageError(`--${name} ${parsed.error.issues[0]?.message}`);
+  return parsed.data;
+}
+
+interface Place {
+  organization: string;
+  project: string;
+}
+
+/** Finds the project, or makes it and its organisation; refuses one that has content or gets it at this moment. */
+async function emptyProject(services: Services, place: Place, name: string | undefined, screen: Screen) {
+  const { organization, project: machine_name } = place;
+  const shown = `${organization}/${machine_name}`;
+  if (!(await callOrNull(services, getOrganization, { organization }))) {
+    await call(services, createOrganization, { name: organization, machine_name: organization });
+    screen.print(`Created organisation ${organization}`);
+  }
+  const existing = await callOrNull(services, getProject, { organization, project: machine_name });
+  if (existing) {
+    const repository = await call(services, getRepository, { organization, project: machine_name });
+    if ((await services.git.open(existing.uuid).branches()).length > 0)
+      throw new Problem(`Project ${shown} is not empty; import into a new project`);
+    if (repository.import?.state === 'queued')
+      throw new Problem(`Project ${shown} waits for the import of ${repository.import.url}`);
+    return existing;
+  }
+  const made = await call(services, createProject, { organization, name: name ?? machine_name, machine_name });
+  screen.print(`Created project ${shown}`);
+  return made;
+}
+
+/** Does the work while no other command does the same in the same project: a lock that ends with its transaction, so with this process. */
+async function alone<T>(services: Services, projectId: number, work: () => Promise<T>): Promise<T> {
+  return services.orm.em.fork().transactional(async (em) => {
+    const lock = `select pg_try_advisory_xact_lock(hashtext('portico_cli_import'), ${projectId}) as mine`;
+    const [row] = (await em.execute(lock)) as { mine: boolean }[];
+    if (!row?.mine) throw new Problem('Another command imports into this project at this moment');
+    return work();
+  });
+}
+
+async function printSummary(services: Services, place: Place, uuid: string, screen: Screen): Promise<void> {
+  const git = services.git.open(uuid);
+  const branch = await git.defaultBranch();
+  const { collections } = await services.content.site(git, await git.snapshot(await git.head(branch)));
+  for (const { schema, entries } of collections.values())
+    screen.print(`  ${schema.collection}: ${plural(entries.length, 'entry', 'entries')}`);
+  if (collections.size === 0) screen.print('  no collections found');
+  const { clone_url } = await call(services, getRepository, { ...place });
+  screen.print(`Clone it: git clone ${clone_url}`);
+}
+
+/** `portico import`: the only way to import from a path, and with the server running or not. */
+export const importCommand: Command = {
+  name: 'import',
+  summary: 'Import a git repository into an empty project',
+  synopsis: '<url|path> --organization <name> --project <name> [--name "Display name"]',
+  notes: [
+    ['--organization <name>', 'machine name; the organisation is created when it is missing'],
+    ['--project <name>', 'machine name; the project is created when it is missing'],
+    ['--name <text>', 'display name of a project that is created'],
+  ],
+  options: { organization: { type: 'string' }, project: { type: 'string' }, name: { type: 'string' } },
+  words: [1, 1],
+  async run([source = ''], values, { open, screen, signal }) {
+    const place = { organization: placeName(values, 'organization'), project: placeName(values, 'project') };
+    const from = await sourceOf(source, process.cwd());
+    const { services } = await open();
+    signal.throwIfAborted();
+    const project = await emptyProject(services, place, optional(values, 'name'), screen);
+    const began = performance.now();
+    const onProgress = ({ phase, received_objects: received, total_objects: total }: ImportProgress) =>
+      screen.progress(phases[phase], phase === 'receiving' ? `${received}/${total}` : '');
+    const { branches, default_branch } = await alone(services, project.id, () =>
+      importRepository(services, project.id, from, { onProgress, signal }),
+    );
+    if (branches === 0) throw new Problem(`${from.url} has no commits yet: git add --all && git commit -m 'Begin'`);
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    const what = `${plural(branches, 'branch', 'branches')}, default ${default_branch}`;
+    screen.print(`Imported ${from.url} into ${place.organization}/${place.project} in ${seconds} s: ${what}`);
+    await printSummary(services, place, project.uuid, screen);
+  },
+};

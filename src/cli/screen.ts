@@ -1,0 +1,84 @@
+/** A stream of a terminal, pipe or file. */
+export interface Sink {
+  write(text: string): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+const redrawEvery = 100;
+const plainEvery = 5_000;
+const eraseLine = '\r\u001b[2K';
+
+/** Where a command writes: results on standard output, notes and errors on standard error. */
+export class Screen {
+  readonly #out: Sink;
+  readonly #err: Sink;
+  #live = '';
+  #shownAt = 0;
+  #shownHead = '';
+  /** The last progress that came too soon after another to be written. */
+  #held = '';
+
+  constructor(out: Sink, err: Sink) {
+    this.#out = out;
+    this.#err = err;
+  }
+
+  /** A line of the result. */
+  print(line = ''): void {
+    this.#clear();
+    this.#out.write(`${line}\n`);
+  }
+
+  /** A line beside the result, which a script that reads the result does not see. */
+  note(line: string): void {
+    this.#clear();
+    this.#err.write(`${line}\n`);
+  }
+
+  /**
+   * How far a long command is. On a terminal one line is written over and over; elsewhere a plain line at each new `head` and every five
+   * seconds.
+   */
+  progress(head: string, tail = ''): void {
+    const now = performance.now();
+    const text = tail === '' ? head : `${head}: ${tail}`;
+    const isNew = head !== this.#shownHead;
+    if (!isNew && now - this.#shownAt < (this.#err.isTTY ? redrawEvery : plainEvery)) {
+      this.#held = text;
+      return;
+    }
+    this.#shownAt = now;
+    this.#shownHead = head;
+    if (!this.#err.isTTY) {
+      if (isNew) this.#flush();
+      this.#held = '';
+      return void this.#out.write(`${text}\n`);
+    }
+    this.#live = text.slice(0, (this.#err.columns ?? 80) - 1);
+    this.#err.write(`${eraseLine}${this.#live}`);
+  }
+
+  /** Takes the live line away, so that what follows begins at the margin; a plain one is brought to its end. */
+  #clear(): void {
+    if (this.#live !== '') this.#err.write(eraseLine);
+    this.#live = '';
+    if (!this.#err.isTTY) this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#held !== '') this.#out.write(`${this.#held}\n`);
+    this.#held = '';
+  }
+}
+
+/** Rows as columns of equal width, two spaces apart. */
+export function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

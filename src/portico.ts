@@ -1,0 +1,83 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { exitCodes, runCli } from './cli/cli.ts';
+import type { CommandCore } from './cli/command.ts';
+import { Screen } from './cli/screen.ts';
+import { type Config, describeConfig, readConfig } from './config.ts';
+import { DomainError } from './domain/errors.ts';
+import { createLog } from './log.ts';
+
+/** Root of the package, seen from `dist/src`. */
+const packageRoot = path.resolve(import.meta.dirname, '../..');
+const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+const screen = new Screen(process.stdout, process.stderr);
+const stopping = new AbortController();
+const closing: (() => Promise<void>)[] = [];
+let opened: Promise<CommandCore> | undefined;
+let stoppedWith: number | undefined;
+
+/** The settings, read when a command needs them: help is there under wrong ones too. */
+function settings(): Config {
+  const { config, warnings } = readConfig(process.env);
+  for (const warning of warnings) screen.note(`portico: ${warning}`);
+  return config;
+}
+
+/** The database, the repositories and the keys, in this process; loaded here because most of a command's time is this. */
+async function openCommandCore(): Promise<CommandCore> {
+  const config = settings();
+  const [{ openCore }, { joinDatabase }, { knownUrl }] = await Promise.all([
+    import('./app.ts'),
+    import('./database.ts'),
+    import('./first-run.ts'),
+  ]);
+  // A command speaks for itself; the log is for those who ask for it.
+  const level = ['debug', 'trace'].includes(config.PORTICO_LOG_LEVEL) ? config.PORTICO_LOG_LEVEL : 'silent';
+  const log = createLog({ level, redactHeaders: config.PORTICO_REDACT_HEADERS, destination: process.stderr });
+  const public_url =
+    config.PORTICO_PUBLIC_URL ??
+    (await knownUrl(config.PORTICO_DATA_DIR)) ??
+    `http://localhost:${config.PORTICO_PORT || 4280}`;
+  const database = await joinDatabase(config, log, stopping.signal);
+  closing.push(() => database.stop());
+  const core = await openCore({
+    config,
+    databaseUrl: database.url,
+    log,
+    settings: { public_url, public_host: new URL(public_url).hostname },
+  });
+  closing.push(() => core.close());
+  await core.services.git.check();
+  return { services: core.services, keys: core.kms, rotateKey: core.rotateKey };
+}
+
+for (const [name, code] of Object.entries(signals)) {
+  process.on(name, () => {
+    if (stoppedWith !== undefined) process.exit(code);
+    stoppedWith = code;
+    stopping.abort(new DomainError('unavailable', 'Cancelled'));
+  });
+}
+// Whoever reads the output may leave before its end: `portico … | head -1`.
+process.stdout.on('error', () => process.exit(exitCodes.failed));
+
+let code: number = await runCli(process.argv.slice(2), {
+  open: () => {
+    opened ??= openCommandCore();
+    return opened;
+  },
+  settings: () => describeConfig(settings()),
+  version: (JSON.parse(readFileSync(path.join(packageRoot, 'package.json'), 'utf8')) as { version: string }).version,
+  screen,
+  signal: stopping.signal,
+});
+for (const close of closing.reverse()) {
+  await close().catch((error: Error) => {
+    screen.note(`portico: ${error.message}`);
+    code ||= exitCodes.failed;
+  });
+}
+// A command that had its end before the signal came has done what it was asked for.
+process.exitCode = code === exitCodes.ok ? code : (stoppedWith ?? code);

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { lexicographicSortSchema, printSchema } from 'graphql';
 import { buildGraphqlSchema } from './schema.ts';
 
@@ -6,5 +5,3 @@ import { buildGraphqlSchema } from './schema.ts';
 export function schemaText(): string {
   return `${printSchema(lexicographicSortSchema(buildGraphqlSchema()))}\n`;
 }
-
-if (import.meta.main) writeFileSync('schema.graphql', schemaText());

@@ -64,8 +64,8 @@ describe('errors', () => {
       extensions: { code: 'INTERNAL', reason: 'internal', request_id: 'test-request' },
     });
     expect(JSON.stringify(body)).not.toMatch(/secret_table|stack|\.ts/);
-    const line = app.log.find(({ level }) => level === 'error');
-    expect(line?.fields).toMatchObject({
+    const line = app.log.map((text) => JSON.parse(text)).find(({ level }) => level === 'error');
+    expect(line).toMatchObject({
       err: { message: expect.stringContaining('secret_table') },
       request_id: 'test-request',
     });

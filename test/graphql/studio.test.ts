@@ -8,12 +8,6 @@ let token: string;
 
 const page = (title: string, body = 'Text\n') => `---\ntitle: ${title}\ndraft: false\n---\n\n${body}`;
 
-async function repository() {
-  const row = (await app.query('{ project(organization: "acme", project: "site") { uuid } }', { token })).body.data
-    .project;
-  return app.services.git.open(row.uuid);
-}
-
 beforeAll(async () => {
   app = await graphqlApp();
   token = await app.token('acme');
@@ -21,7 +15,7 @@ beforeAll(async () => {
     Array.from({ length: 100 }, (_, i) => [`content/posts/post-${String(i).padStart(3, '0')}.md`, page(`Post ${i}`)]),
   );
   await save(
-    await repository(),
+    await app.repository(),
     { ...files, 'content/pages/about.md': page('About'), 'README.md': 'Hello\n' },
     { message: 'First' },
   );
@@ -54,7 +48,7 @@ describe('studio', () => {
       mode: 'hosted',
       default_branch: 'main',
       object_format: 'sha1',
-      clone_url: 'http://localhost/git/acme/site.git',
+      clone_url: 'http://portico.test/git/acme/site.git',
       size: expect.any(Number),
       import: null,
     });
@@ -257,6 +251,8 @@ describe('an import', () => {
     const body = await command(`importRepository(${at}, input: { url: "https://example.org/site.git" }) { mode }`);
     expect(body.errors[0].extensions).toMatchObject({ code: 'CONFLICT', reason: 'already_exists' });
     await command(`createProject(organization: "acme", input: { name: "Empty" }) { name }`);
+    // No queue runs here: that the job does its work is tested with the jobs.
+    app.services.jobs = { send: async () => {} };
     const begun = await command(
       'importRepository(organization: "acme", project: "empty", input: { url: "https://example.org/site.git" }) { import { state url } }',
     );
@@ -288,7 +284,7 @@ describe('edges of a list', () => {
   });
 
   it('are fetched together: the commits of all branches at once', async () => {
-    const git = await repository();
+    const git = await app.repository();
     const head = (await git.head('main')) ?? '';
     for (let i = 0; i < 100; i++) {
       const tip = await save(git, { 'README.md': `Hello ${i}\n` });

@@ -2,12 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Bench, type Benchmark, isReached, type Report } from './benchmark.ts';
+import { commit } from './commit.ts';
+import { entries } from './entries.ts';
 import { organization } from './organization.ts';
 import { start } from './start.ts';
 import { describeMachine } from './support/machine.ts';
 import { markdownOf } from './support/markdown.ts';
 
-const benchmarks: readonly Benchmark[] = [start, organization];
+const benchmarks: readonly Benchmark[] = [start, organization, entries, commit];
 
 /** One benchmark; a machine that needs longer is not of the class the figures are for. */
 const timeLimit = 180_000;
@@ -29,6 +31,9 @@ async function runOne({ name, run }: Benchmark): Promise<Report> {
   const { defer, end } = ending();
   const stop = new AbortController();
   const interrupt = () => stop.abort(new Error('interrupted'));
+  // Also after a mistake of the benchmark itself the servers it started have to end.
+  const fail = (error: unknown) => stop.abort(error);
+  process.on('uncaughtException', fail);
   const timer = setTimeout(() => stop.abort(new Error(`took longer than ${timeLimit / 1000} s`)), timeLimit);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
   const bench: Bench = {
@@ -49,6 +54,7 @@ async function runOne({ name, run }: Benchmark): Promise<Report> {
     clearTimeout(timer);
     await end();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt);
+    process.off('uncaughtException', fail);
   }
 }
 

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/** What kind of clash a file has. `field` and `body` can be settled piece by piece, and so can `add_add` of two texts. */
+export const conflictTypes = ['field', 'body', 'add_add', 'delete_modify', 'rename_rename', 'binary', 'mode'] as const;
+export type ConflictType = (typeof conflictTypes)[number];
+
+export const conflictSides = ['current', 'incoming', 'base'] as const;
+export type ConflictSide = (typeof conflictSides)[number];
+
+const side = z.enum(conflictSides);
+const oid = z.string().nullable().describe('Object id of the blob; null when the file is not there');
+
+export const conflictStages = z.object({ base: oid, current: oid, incoming: oid }).meta({ id: 'ConflictStages' });
+
+export const conflictField = z
+  .object({
+    field: z.string().describe('JSON Pointer; items of a list that are told apart by a key count as in base'),
+    base: z.unknown().optional().describe('Left out when the key is not there'),
+    current: z.unknown().optional().describe('Left out when the key is not there'),
+    incoming: z.unknown().optional().describe('Left out when the key is not there'),
+  })
+  .meta({ id: 'ConflictField' });
+export type ConflictField = z.output<typeof conflictField>;
+
+export const conflictHunk = z
+  .object({
+    id: z.string().describe('Valid as long as the stages are'),
+    base: z.string().nullable().describe('null without a common ancestor'),
+    current: z.string(),
+    incoming: z.string(),
+    line: z
+      .int32()
+      .describe("First line of the region in current's body, from 1; in its file when the file has no body"),
+  })
+  .meta({ id: 'ConflictHunk' });
+export type ConflictHunk = z.output<typeof conflictHunk>;
+
+/** What two versions of one file disagree about (section 6.3 of the studio specification). */
+export const conflict = z
+  .object({
+    path: z.string(),
+    previous_path: z.string().optional(),
+    collection: z.string().optional(),
+    slug: z.string().optional(),
+    type: z.enum(conflictTypes),
+    stages: conflictStages,
+    fields: z.array(conflictField),
+    hunks: z.array(conflictHunk),
+    resolved: z.array(z.string()).describe('JSON Pointers of what was changed and merged without help'),
+    reason: z.string().optional().describe('Why only the whole file can be settled: by take, delete or raw'),
+  })
+  .meta({ id: 'Conflict' });
+export type Conflict = z.output<typeof conflict>;
+
+const oneOf = (choice: object) => Object.hasOwn(choice, 'take') !== Object.hasOwn(choice, 'value');
+
+export const fieldChoice = z
+  .object({ take: side.optional(), value: z.unknown().optional() })
+  .refine(oneOf, 'must have either take or value')
+  .meta({ id: 'FieldChoice' });
+export type FieldChoice = z.output<typeof fieldChoice>;
+
+export const hunkChoice = z
+  .object({ take: side.optional(), value: z.string().optional() })
+  .refine(oneOf, 'must have either take or value')
+  .meta({ id: 'HunkChoice' });
+export type HunkChoice = z.output<typeof hunkChoice>;
+
+/** How to settle the conflict of one file: `take`, `delete` and `raw` the whole of it, `fields` and `hunks` its pieces. */
+export const resolution = z
+  .object({
+    path: z.string(),
+    stages: conflictStages.optional().describe('The stages the conflict was shown with'),
+    take: side.optional(),
+    delete: z.literal(true).optional(),
+    fields: z.record(z.string(), fieldChoice).optional().describe('By JSON Pointer, as reported'),
+    hunks: z.record(z.string(), hunkChoice).optional().describe('By id, as reported'),
+    raw: z.string().optional().describe('The whole text of the file'),
+  })
+  .meta({ id: 'Resolution' });
+export type Resolution = z.output<typeof resolution>;

@@ -121,6 +121,9 @@ function show(formatted: GraphQLFormattedError, error: unknown, audience: ErrorA
 const argumentFault = (cause: unknown): GraphqlCode | null =>
   cause instanceof GraphQLError && cause.message.startsWith('Argument ') ? 'BAD_USER_INPUT' : null;
 
+/** Names and values of the document are quoted in messages; a document may be all one name. */
+const maxMessage = 2_000;
+
 const withoutSuggestion = (message: string) => message.replace(/\s*Did you mean .*\?$/s, '');
 
 /** The error a client sees: a sentence, its place in the document, and `{code, reason, details, request_id}`; no stack, no cause. */
@@ -131,7 +134,7 @@ export function formatError(
 ): GraphQLFormattedError {
   const { message, code, reason, details } = show(formatted, error, audience);
   return {
-    message: audience.anonymous ? withoutSuggestion(message) : message,
+    message: (audience.anonymous ? withoutSuggestion(message) : message).slice(0, maxMessage),
     ...(formatted.locations && { locations: formatted.locations }),
     ...(formatted.path && { path: formatted.path }),
     extensions: { code, reason, ...(details && { details }), request_id: audience.request_id },

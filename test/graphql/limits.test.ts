@@ -153,6 +153,17 @@ describe('cost', () => {
   });
 });
 
+describe('cost of a document that multiplies', () => {
+  it('is known without walking it', async () => {
+    const bomb = times(150, (i) => `fragment F${i} on Project { ...F${i + 1} ...F${i + 1} }`);
+    const { body } = await app.query(
+      `{ project(organization: "acme", project: "site") { ...F0 } } ${bomb} fragment F150 on Project { name }`,
+      { token },
+    );
+    expect(body.errors[0].message).toBe('The document has more than 5000 points of cost');
+  });
+});
+
 describe('introspection', () => {
   it('is exempt from depth', async () => {
     const type = (levels: number): string => (levels === 0 ? 'name' : `name ofType { ${type(levels - 1)} }`);

@@ -26,10 +26,17 @@ export class LimitError extends Error {
   override name = 'LimitError';
   readonly details: { limit: Limit; maximum: number; actual?: number };
 
-  constructor(limit: Limit, actual?: number) {
-    const given = actual === undefined ? 'more' : String(actual);
-    super(`The document has ${given} ${nouns[limit]}; at most ${limits[limit]} are allowed`);
-    this.details = { limit, maximum: limits[limit], ...(actual !== undefined && { actual }) };
+  constructor(limit: Limit, counted?: number) {
+    const maximum = limits[limit];
+    // Fragments of fragments multiply: beyond this the number says nothing to anybody.
+    const actual = counted !== undefined && counted <= 1_000_000 ? counted : undefined;
+    const noun = nouns[limit];
+    super(
+      actual === undefined
+        ? `The document has more than ${maximum} ${noun}`
+        : `The document has ${actual} ${noun}; at most ${maximum} are allowed`,
+    );
+    this.details = { limit, maximum, ...(actual !== undefined && { actual }) };
   }
 }
 

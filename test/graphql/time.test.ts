@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+
+let app: GraphqlApp;
+let token: string;
+
+beforeAll(async () => {
+  app = await graphqlApp({ timeLimits: { query: 0.3, mutation: 0.6 } });
+  token = await app.token('acme');
+});
+afterAll(() => app.close());
+beforeEach(() => {
+  app.delay = 0;
+  app.reset();
+});
+
+const twoCommands = `mutation {
+  a: updateOrganization(organization: "acme", input: { region: "one" }) { name }
+  b: updateOrganization(organization: "acme", input: { region: "two" }) { name }
+}`;
+
+/** Waits until the first command has ended, and long enough for a second one to show. */
+async function onlyOneRan(): Promise<void> {
+  const ran = () => app.operations.filter((name) => name === 'organizations.updateOrganization');
+  await vi.waitFor(() => expect(ran()).toHaveLength(1), { timeout: 10_000 });
+  app.delay = 0;
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(ran()).toHaveLength(1);
+}
+
+it('a query ends with its time', async () => {
+  app.delay = 400;
+  const { body } = await app.query('{ organizations { total_count } }', { token });
+  expect(body.errors[0]).toMatchObject({
+    message: 'The request took longer than 0.3 s and was given up',
+    extensions: { code: 'LIMIT_EXCEEDED', reason: 'request_timeout' },
+  });
+});
+
+it('commands have more time; those that follow its end are not begun', async () => {
+  app.delay = 160;
+  const { body } = await app.query(twoCommands, { token });
+  expect(body.data).toEqual({ a: null, b: null });
+  expect(body.errors).toMatchObject(
+    Array(2).fill({
+      message: 'The request took longer than 0.6 s and was given up',
+      extensions: { reason: 'request_timeout' },
+    }),
+  );
+  await onlyOneRan();
+});
+
+it('no time is spent on a client that went away', async () => {
+  app.delay = 60;
+  const controller = new AbortController();
+  const asked = app.send('/graphql', {
+    method: 'POST',
+    token,
+    signal: controller.signal,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ query: twoCommands }),
+  });
+  const refused = expect(asked).rejects.toThrow();
+  // The first statement reads the token, the second begins the command.
+  await vi.waitUntil(() => app.statements() >= 2, { timeout: 10_000, interval: 5 });
+  controller.abort();
+  await refused;
+  await onlyOneRan();
+});

@@ -62,6 +62,9 @@ function coerceValue(schema: z.core.$ZodType, value: Json): unknown {
 export function coerce(schema: z.ZodObject, query: Record<string, Json>): Record<string, unknown> {
   const shape = schema.shape as Record<string, z.core.$ZodType>;
   return Object.fromEntries(
-    Object.entries(query).map(([name, value]) => [name, shape[name] ? coerceValue(shape[name], value) : value]),
+    Object.entries(query).map(([name, value]) => {
+      const field = Object.hasOwn(shape, name) ? shape[name] : undefined;
+      return [name, field ? coerceValue(field, value) : value];
+    }),
   );
 }

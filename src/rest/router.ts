@@ -13,51 +13,11 @@ import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
 import { asDomainError, errorBody, errorHeaders, statusOf } from './errors.ts';
 import { ignoredFields } from './ignored-fields.ts';
+import { bodyReader, inputOf } from './input.ts';
 import { linkHeader } from './link-header.ts';
-import { coerce, parseQuery, twice } from './query.ts';
-import { defaultBodyLimit, mebibyte, type Row } from './table.ts';
+import { mebibyte, type Row } from './table.ts';
 
 const idempotentBodyLimit = mebibyte;
-
-/** Joins what the path, query and body say; a name given twice must say the same. */
-function merge(...parts: Record<string, unknown>[]): Record<string, unknown> {
-  const input: Record<string, unknown> = {};
-  for (const part of parts) {
-    for (const [name, value] of Object.entries(part)) {
-      if (Object.hasOwn(input, name) && JSON.stringify(input[name]) !== JSON.stringify(value)) throw twice(name);
-      input[name] = value;
-    }
-  }
-  return input;
-}
-
-function bodyOf(request: Request): Record<string, unknown> {
-  const { body } = request;
-  if (body === undefined) return {};
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
-    throw new DomainError('invalid_request', 'body: must be a JSON object');
-  }
-  return body;
-}
-
-const hasBody = (request: Request) =>
-  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
-
-/** A body is JSON or refused: guessing at another type would read it wrongly. */
-const onlyJson: RequestHandler = (request, _response, next) => {
-  if (hasBody(request) && !request.is(['application/json', 'application/*+json'])) {
-    throw new DomainError('unsupported_media', 'body: must be JSON, with Content-Type: application/json');
-  }
-  next();
-};
-
-function inputOf(row: Row, request: Request): Record<string, unknown> {
-  const path = Object.fromEntries(
-    Object.entries(request.params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : value]),
-  );
-  const search = new URL(request.originalUrl, 'http://localhost').searchParams;
-  return merge(path, coerce(row.operation.input, parseQuery(search)), bodyOf(request));
-}
 
 function conditionsOf(row: Row, request: Request): Call['conditions'] {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
@@ -118,8 +78,12 @@ function answer(
 }
 
 function handlerFor(row: Row, services: Services): RequestHandler {
+  const readBody = bodyReader(row);
   return async (request, response) => {
     const actor = await authenticateHeader(services, request.headers.authorization);
+    // A stranger is turned away before a byte of the body is read.
+    if (!actor && row.operation.permission !== 'public') throw new DomainError('unauthenticated', 'Unauthenticated');
+    await readBody(request, response);
     const input = inputOf(row, request);
     const call: Call = {
       services,
@@ -165,12 +129,7 @@ export function createRouter(rows: readonly Row[], services: Services): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   const methods = new Map<string, Set<string>>();
   for (const row of rows) {
-    const parse = express.json({
-      limit: row.bodyLimit ?? defaultBodyLimit,
-      strict: false,
-      type: ['application/json', 'application/*+json'],
-    });
-    router[row.method](row.path, onlyJson, parse, handlerFor(row, services));
+    router[row.method](row.path, handlerFor(row, services));
     const known = methods.get(row.path) ?? new Set();
     known.add(row.method.toUpperCase());
     if (row.method === 'get') known.add('HEAD');

@@ -1,0 +1,72 @@
+import { isUtf8 } from 'node:buffer';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { DomainError, fieldError } from '../domain/errors.ts';
+import { coerce, parseQuery, twice } from './query.ts';
+import { defaultBodyLimit, type Row } from './table.ts';
+
+const jsonTypes = ['application/json', 'application/*+json'];
+
+const hasBody = (request: Request) =>
+  request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+
+/** Reads the JSON body of a row's requests into `request.body`. @throws DomainError for another type, or what Express's parser throws */
+export function bodyReader(row: Row): (request: Request, response: Response) => Promise<void> {
+  const parse: RequestHandler = express.json({
+    limit: row.bodyLimit ?? defaultBodyLimit,
+    strict: false,
+    type: jsonTypes,
+    // The decoder would replace a broken byte, and the replacement would be saved.
+    verify: (_request, _response, bytes) => {
+      if (!isUtf8(bytes)) throw new DomainError('invalid_request', 'body: is not valid UTF-8');
+    },
+  });
+  return (request, response) => {
+    // A body is JSON or refused: guessing at another type would read it wrongly.
+    if (hasBody(request) && !request.is(jsonTypes)) {
+      throw new DomainError('unsupported_media', 'body: must be JSON, with Content-Type: application/json');
+    }
+    return new Promise((resolve, reject) => {
+      parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
+    });
+  };
+}
+
+/** Joins what the path, query and body say; a name given twice must say the same. No name reaches a prototype. */
+function merge(...parts: Record<string, unknown>[]): Record<string, unknown> {
+  const input: Record<string, unknown> = Object.create(null);
+  for (const part of parts) {
+    for (const [name, value] of Object.entries(part)) {
+      if (Object.hasOwn(input, name) && JSON.stringify(input[name]) !== JSON.stringify(value)) throw twice(name);
+      input[name] = value;
+    }
+  }
+  return input;
+}
+
+function bodyOf({ body }: Request): Record<string, unknown> {
+  if (body === undefined) return {};
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    throw new DomainError('invalid_request', 'body: must be a JSON object');
+  }
+  return body;
+}
+
+/** The query of a URL. `URLSearchParams` alone would replace what is not UTF-8, and so read another name than was asked for. */
+function searchOf(url: string): URLSearchParams {
+  const at = url.indexOf('?');
+  const search = at === -1 ? '' : url.slice(at + 1);
+  try {
+    decodeURIComponent(search);
+  } catch {
+    throw fieldError('invalid_request', 'query', 'is not valid percent-encoded UTF-8');
+  }
+  return new URLSearchParams(search);
+}
+
+/** The input of an operation: path parameters, query and body in one. @throws DomainError `invalid_request` */
+export function inputOf(row: Row, request: Request): Record<string, unknown> {
+  const path = Object.fromEntries(
+    Object.entries(request.params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : value]),
+  );
+  return merge(path, coerce(row.operation.input, parseQuery(searchOf(request.originalUrl))), bodyOf(request));
+}

@@ -120,15 +120,18 @@ describe('cost', () => {
   });
 
   it('reads the page size from variables, and counts the default without one', async () => {
-    const sized = (variables: object) =>
+    const sized = (variables: object, otherwise = '') =>
       app.query(
-        `query ($first: Int) { organization(organization: "acme") { ${times(9, (i) => `p${i}: projects(first: $first) { edges { node { ${eight} } } }`)} } }`,
+        `query ($first: Int${otherwise}) { organization(organization: "acme") { ${times(9, (i) => `p${i}: projects(first: $first) { edges { node { ${eight} } } }`)} } }`,
         { token, variables },
       );
     expect((await sized({ first: 100 })).body.errors[0].extensions).toMatchObject({
       code: 'LIMIT_EXCEEDED',
       details: { actual: 1 + 9 * (1 + 1 + 100 * 9) },
     });
+    expect((await sized({}, ' = 100')).body.errors[0].extensions.details.actual).toBe(1 + 9 * (1 + 1 + 100 * 9));
+    expect((await sized({ first: 30 }, ' = 100')).body.errors).toBeUndefined();
+    expect((await sized({ first: null }, ' = 100')).body.errors).toBeUndefined();
     expect((await sized({})).body.errors).toBeUndefined();
     expect((await sized({ first: 30 })).body.errors).toBeUndefined();
   });

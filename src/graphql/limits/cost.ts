@@ -10,6 +10,7 @@ import {
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
+  valueFromASTUntyped,
 } from 'graphql';
 import { maxPerPage } from '../../domain/paging.ts';
 import type { Fragments } from './document.ts';
@@ -32,6 +33,14 @@ function firstOf(node: FieldNode, field: AnyField, variables: Variables): number
   return typeof value === 'number' && value >= 1 ? Math.min(value, maxPerPage) : maxPerPage;
 }
 
+/** The variables an operation will run with: those given, else what it says itself. */
+function withDefaults({ variableDefinitions }: OperationDefinitionNode, given: Variables): Variables {
+  const defaults = (variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
+    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)] as const] : [],
+  );
+  return { ...Object.fromEntries(defaults), ...given };
+}
+
 /**
  * What an operation would cost to answer, before it runs: one per field, the fields of a list once for each item of its page, 50 for a
  * command. The document must have passed validation.
@@ -40,8 +49,9 @@ export function costOf(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
   fragments: Fragments,
-  variables: Variables,
+  given: Variables,
 ): number {
+  const variables = withDefaults(operation, given);
   const mutation = schema.getMutationType();
   const ofFragments = new Map<string, number>();
 

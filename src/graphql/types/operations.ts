@@ -32,7 +32,7 @@ export function outputOf(
 }
 
 /** The schema of one item of a `pageOf` shape; null for anything else. */
-export function pageItem(schema: AnySchema): AnySchema | null {
+function pageItem(schema: AnySchema): AnySchema | null {
   const shape = shapeOf(schema);
   return shape?.cursors && shape.items instanceof z.ZodArray ? (shape.items.element as AnySchema) : null;
 }

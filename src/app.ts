@@ -5,7 +5,9 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import express from 'express';
 import type { Config } from './config.ts';
 import { type Listener, listen } from './db/listener.ts';
+import { refuseWithoutConnection } from './db/lost-connection.ts';
 import { isCurrent, migrate, openOrm } from './db/orm.ts';
+import { DomainError } from './domain/errors.ts';
 import { GrantCache, grantChannel } from './domain/identity/grant-cache.ts';
 import { checkKeys } from './domain/keys/check-keys.ts';
 import { createSecrets } from './domain/keys/secrets.ts';
@@ -46,7 +48,8 @@ interface CoreOptions {
   config: Config;
   databaseUrl: string;
   log: Log;
-  settings: Settings;
+  /** Kept as the same object, because the public URL is known only once the port is taken. */
+  settings: Pick<Settings, 'public_url' | 'public_host'>;
   clock?: Clock;
 }
 
@@ -72,6 +75,17 @@ async function openKeys(config: Config, orm: MikroORM, log: Log): Promise<LocalK
   return kms;
 }
 
+async function prepareDatabase(config: Config, orm: MikroORM, log: Log): Promise<LocalKeyring> {
+  try {
+    await migrate(orm);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'unavailable') throw error;
+    const reason = (error.cause as { code?: string }).code ?? (error.cause as Error).message;
+    throw new StartError(`The database cannot be reached (${reason}); see DATABASE_URL`, { cause: error });
+  }
+  return openKeys(config, orm, log);
+}
+
 /** Builds every engine on a database that is there, and migrates it. */
 export async function openCore({
   config,
@@ -82,8 +96,11 @@ export async function openCore({
 }: CoreOptions): Promise<Core> {
   await mkdir(config.PORTICO_DATA_DIR, { recursive: true, mode: 0o700 });
   const orm = openOrm(databaseUrl, config.PORTICO_DATABASE_POOL);
-  await migrate(orm);
-  const kms = await openKeys(config, orm, log);
+  refuseWithoutConnection(orm);
+  const kms = await prepareDatabase(config, orm, log).catch(async (error: unknown) => {
+    await orm.close();
+    throw error;
+  });
   const metrics = createMetrics();
   const http = createGuardedHttp({
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
@@ -107,7 +124,7 @@ export async function openCore({
     clock,
     metrics,
     log,
-    settings,
+    settings: Object.assign(settings, { media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024 }),
     content: new ContentIndex(),
     jobs: queue,
     grants: new GrantCache(),
@@ -170,7 +187,7 @@ export function createApp(core: Core, config: Config, draining: () => boolean = 
   );
   app.use(createGitHttp(services));
   app.use('/graphql', createGraphql({ services, introspection: config.PORTICO_GRAPHQL_INTROSPECTION === 'on' }));
-  app.use(createSite(services.settings));
+  app.use(createSite(services.settings, routes));
   app.use(createRouter(routes, services));
   return app;
 }
@@ -215,7 +232,11 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
   const server = createHttpServer(createApp(core, config, () => draining));
   const isWeb = config.PORTICO_ROLES.includes('web');
   const isWorker = config.PORTICO_ROLES.includes('worker');
-  const port = isWeb ? await listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST) : 0;
+  const listening = isWeb ? listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST) : 0;
+  const port = await Promise.resolve(listening).catch(async (error: unknown) => {
+    await core.close();
+    throw error;
+  });
   const listener: Listener = listen({
     url: databaseUrl,
     log: services.log,

@@ -14,6 +14,9 @@ import { createPreviewServer } from './preview/preview.ts';
 /** Root of the package, seen from `dist/src`. */
 const packageRoot = path.resolve(import.meta.dirname, '../..');
 
+/** How long a stop may take; renewed when the settings are read. */
+let shutdownSeconds = 25;
+
 /** What a person needs after a start, on standard output beside the log. */
 function greet({ url, token, organization, project }: FirstRun, isNew: boolean, dataDir: string): void {
   const lines = ['', `Portico is ready at ${url}`];
@@ -30,6 +33,8 @@ function greet({ url, token, organization, project }: FirstRun, isNew: boolean, 
     lines.push(`    curl -H 'Authorization: Bearer ${token}' \\`);
     lines.push(`      ${url}/api/v2/organizations/${organization}/projects/${project}/studio/collections`, '');
     lines.push(`    git clone ${url.replace('://', `://token:${token}@`)}/git/${organization}/${project}.git`);
+  } else if (token === undefined) {
+    lines.push('', '  For an API token: portico token create --organization <name> --preset admin');
   }
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }
@@ -39,6 +44,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
   const { config, warnings } = readConfig(process.env);
   const log = createLog({ level: config.PORTICO_LOG_LEVEL, redactHeaders: config.PORTICO_REDACT_HEADERS });
   for (const warning of warnings) log.warn({}, warning);
+  shutdownSeconds = config.PORTICO_SHUTDOWN_TIMEOUT;
   const ending: (() => Promise<void>)[] = [];
   const stop = async () => {
     for (const end of ending.splice(0).reverse()) await end();
@@ -46,10 +52,11 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
   try {
     const database = await openDatabase(config, log, signal);
     ending.push(() => database.stop());
-    const settings: Settings = { public_url: '', public_host: '' };
+    const settings: Pick<Settings, 'public_url' | 'public_host'> = { public_url: '', public_host: '' };
     const setPublicUrl = (url: string) =>
       Object.assign(settings, { public_url: url, public_host: new URL(url).hostname });
     setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${config.PORTICO_PORT}`);
+    signal.throwIfAborted();
     const core = await openCore({ config, databaseUrl: database.url, log, settings });
     await core.services.git.check();
     const app = await startApp({ config, core, databaseUrl: database.url });
@@ -83,7 +90,6 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
     });
     greet(record, isNew, config.PORTICO_DATA_DIR);
     log.info({ url: settings.public_url, milliseconds: Math.round(performance.now()) }, 'ready');
-    setShutdownTimeout(config.PORTICO_SHUTDOWN_TIMEOUT);
     return stop;
   } catch (error) {
     await stop();
@@ -91,15 +97,12 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
   }
 }
 
-let shutdownSeconds = 25;
-function setShutdownTimeout(seconds: number): void {
-  shutdownSeconds = seconds;
-}
-
 const stopping = new AbortController();
 const started = start(stopping.signal);
 
 started.catch((error: unknown) => {
+  // Told to stop before it was up: it has undone what it had begun.
+  if (stopping.signal.aborted) process.exit(0);
   const forPeople = error instanceof ConfigError || error instanceof StartError || error instanceof DataDirInUse;
   process.stderr.write(
     forPeople ? `${error.message}\n` : `Portico could not start: ${error instanceof Error ? error.message : error}\n`,
@@ -113,9 +116,13 @@ async function shutDown(): Promise<void> {
   if (stopping.signal.aborted) process.exit(1);
   stopping.abort();
   setTimeout(() => process.exit(1), shutdownSeconds * 1000).unref();
-  const stop = await started;
-  await stop();
-  process.exit(0);
+  try {
+    await (await started)();
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`Portico did not stop in order: ${error instanceof Error ? error.message : error}\n`);
+    process.exit(1);
+  }
 }
 
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => void shutDown());

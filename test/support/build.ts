@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const root = path.resolve(import.meta.dirname, '../..');
+/** Inside `node_modules`, so that what is built finds the packages. */
+const cache = path.join(root, 'node_modules/.cache/portico-test');
+const keptFor = 24 * 3600_000;
+
+/** Names the sources as they are now: the same name, the same program. */
+async function sourcesKey(): Promise<string> {
+  const names = await readdir(path.join(root, 'src'), { recursive: true });
+  const files = names.filter((name) => name.endsWith('.ts')).sort();
+  const hash = createHash('sha256');
+  for (const name of files) {
+    const { mtimeMs, size } = await stat(path.join(root, 'src', name));
+    hash.update(`${name}\0${mtimeMs}\0${size}\n`);
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function removeOld(): Promise<void> {
+  for (const name of await readdir(cache)) {
+    const place = path.join(cache, name);
+    const age = Date.now() - ((await stat(place).catch(() => null))?.mtimeMs ?? Date.now());
+    if (age > keptFor) await rm(place, { recursive: true, force: true });
+  }
+}
+
+async function build(): Promise<string> {
+  const place = path.join(cache, await sourcesKey());
+  const entry = path.join(place, 'dist/src');
+  if (await stat(entry).catch(() => null)) return entry;
+  const draft = `${place}.${randomUUID()}`;
+  await mkdir(draft, { recursive: true });
+  // The program finds the demo and its version two levels above itself.
+  for (const name of ['demo', 'package.json']) await symlink(path.join(root, name), path.join(draft, name));
+  const options = ['-p', 'tsconfig.build.json', '--incremental', 'false', '--tsBuildInfoFile', 'null', '--noCheck'];
+  const compiler = path.join(root, 'node_modules/.bin/tsc');
+  await promisify(execFile)(compiler, [...options, '--outDir', path.join(draft, 'dist')], { cwd: root });
+  // Another test file may have built the same meanwhile.
+  await rename(draft, place).catch(() => rm(draft, { recursive: true, force: true }));
+  await removeOld();
+  return entry;
+}
+
+let built: Promise<string> | undefined;
+
+/** The directory of the program's JavaScript (`main.js`, `portico.js`), built once for all test files. */
+export function builtProgram(): Promise<string> {
+  built ??= build();
+  return built;
+}

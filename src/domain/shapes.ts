@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { permissionNames } from './permissions.ts';
 
-/** RFC 3339 UTC with milliseconds on the wire, a Date inside. */
-export const timestamp = z.codec(z.iso.datetime(), z.date(), {
-  decode: (text) => new Date(text),
-  encode: (date) => date.toISOString(),
-});
+/** RFC 3339 UTC with milliseconds on the wire, a Date inside. PostgreSQL has no year 0. */
+export const timestamp = z.codec(
+  z.iso.datetime('must be a time such as 2026-03-01T08:00:00Z').regex(/^(?!0000)/, 'must be from the year 1 on'),
+  z.date(),
+  {
+    decode: (text) => new Date(text),
+    encode: (date) => date.toISOString(),
+  },
+);
 
 export const machineNamePattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** The slug of an organisation or project. */
@@ -15,11 +19,15 @@ export const machineName = z
 
 export const permissionName = z.enum(permissionNames).meta({ id: 'Permission' });
 
+/** One line of text: control characters would break lines apart, and PostgreSQL stores no NUL. */
+export const oneLine = (max: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(max, `must be at most ${max} characters`)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+    .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
+
 /** One line of text a person typed as a name. */
-export const displayName = z
-  .string()
-  .trim()
-  .min(1, 'must not be empty')
-  .max(200, 'must be at most 200 characters')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
+export const displayName = oneLine(200);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { organizationOperation } from '../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
 import { Project } from '../projects/project.entity.ts';
-import { timestamp } from '../shapes.ts';
+import { oneLine, timestamp } from '../shapes.ts';
 import { AuditRow } from './audit.entity.ts';
 
 const auditEntry = z
@@ -21,7 +21,7 @@ const auditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 
-const filter = z.string().max(200).optional();
+const filter = oneLine(200).optional();
 
 export const listAudit = organizationOperation({
   name: 'audit.listAudit',

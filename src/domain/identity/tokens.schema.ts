@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, permissionName, timestamp } from '../shapes.ts';
+import { displayName, machineName, permissionName, timestamp } from '../shapes.ts';
 
 const preset = z
   .enum(['owner', 'admin', 'editor', 'readonly'])
@@ -15,7 +15,7 @@ export const tokenDraft = z.object({
     .describe('Excludes `preset`'),
   preset: preset.optional().describe('Excludes `permissions`'),
   projects: z
-    .array(z.string())
+    .array(machineName)
     .min(1, 'must name at least one project, or be absent')
     .max(1000)
     .optional()

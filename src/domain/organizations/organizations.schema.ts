@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, machineName, timestamp } from '../shapes.ts';
+import { displayName, machineName, oneLine, timestamp } from '../shapes.ts';
 
 const limits = z
   .object({
@@ -27,7 +27,7 @@ export const organizationSummary = organization
   .pick({ name: true, machine_name: true })
   .meta({ id: 'OrganizationSummary' });
 
-const attribute = z.string().trim().min(1, 'must not be empty').max(100, 'must be at most 100 characters').optional();
+const attribute = oneLine(100).optional();
 
 export const organizationChange = z.object({
   name: displayName.optional(),

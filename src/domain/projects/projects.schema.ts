@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, machineName, timestamp } from '../shapes.ts';
+import { displayName, machineName, oneLine, timestamp } from '../shapes.ts';
 
 export const project = z
   .object({
@@ -14,7 +14,7 @@ export const project = z
   })
   .meta({ id: 'ProjectRecord' });
 
-const region = z.string().trim().min(1, 'must not be empty').max(100, 'must be at most 100 characters').optional();
+const region = oneLine(100).optional();
 
 export const projectChange = z.object({ name: displayName.optional(), region });
 

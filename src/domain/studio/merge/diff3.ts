@@ -1,0 +1,108 @@
+import { type Change, diffLines } from './line-diff.ts';
+import type { ConflictHunk } from './merge.schema.ts';
+
+/** A merged text in order: text both sides agree on, and the regions they do not. */
+export type Piece = string | ConflictHunk;
+
+/**
+ * Merges three texts line by line (diff3). Changes of the two sides that overlap or touch clash unless they come to the same
+ * text, as in `git merge-file`. A line includes its line end, so a missing one at the end of the text is a difference.
+ *
+ * @param base null: equal lines pass, and every region in which the two sides differ is a conflict.
+ * @returns pieces whose hunks are numbered from `1`; `line` counts from 1 in `current`.
+ */
+export function mergeText(base: string | null, current: string, incoming: string): Piece[] {
+  if (current === incoming || base === incoming) return [current];
+  if (base === current) return [incoming];
+  const lines = { base: linesOf(base ?? ''), current: linesOf(current), incoming: linesOf(incoming) };
+  const numbers = new Map<string, number>();
+  const [b, c, i] = [number(lines.base, numbers), number(lines.current, numbers), number(lines.incoming, numbers)];
+  const regions =
+    base === null
+      ? diffLines(c, i, numbers.size).map(twoWayRegion)
+      : regionsOf(diffLines(b, c, numbers.size), diffLines(b, i, numbers.size));
+  return assemble(lines, regions, base === null);
+}
+
+/** The merged text, with `settle` saying what stands for each hunk. */
+export function joinPieces(pieces: readonly Piece[], settle: (hunk: ConflictHunk) => string): string {
+  return pieces.map((piece) => (typeof piece === 'string' ? piece : settle(piece))).join('');
+}
+
+export function hunksOf(pieces: readonly Piece[]): ConflictHunk[] {
+  return pieces.filter((piece) => typeof piece !== 'string');
+}
+
+type Side = 'base' | 'current' | 'incoming';
+type Range = readonly [start: number, end: number];
+/** Lines of the three texts that correspond, and who changed them. */
+type Region = Record<Side, Range> & { changed: 'current' | 'incoming' | 'both' };
+
+function linesOf(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+}
+
+function number(lines: readonly string[], numbers: Map<string, number>): Int32Array {
+  return Int32Array.from(lines, (line) => {
+    const known = numbers.get(line);
+    if (known !== undefined) return known;
+    numbers.set(line, numbers.size);
+    return numbers.size - 1;
+  });
+}
+
+function twoWayRegion({ old, removed, fresh, added }: Change): Region {
+  return { base: [0, 0], current: [old, old + removed], incoming: [fresh, fresh + added], changed: 'both' };
+}
+
+/** Groups the changes of both sides: those that overlap or touch in base become one region. */
+function regionsOf(ours: readonly Change[], theirs: readonly Change[]): Region[] {
+  const regions: Region[] = [];
+  for (let [o, t] = [0, 0]; o < ours.length || t < theirs.length; ) {
+    const [o0, t0] = [o, t];
+    const start = Math.min(ours[o]?.old ?? Infinity, theirs[t]?.old ?? Infinity);
+    let end = start;
+    for (;;) {
+      const [our, their] = [ours[o], theirs[t]];
+      if (our !== undefined && our.old <= end) {
+        end = Math.max(end, our.old + our.removed);
+        o++;
+      } else if (their !== undefined && their.old <= end) {
+        end = Math.max(end, their.old + their.removed);
+        t++;
+      } else break;
+    }
+    regions.push({
+      base: [start, end],
+      current: [start + drift(ours[o0 - 1]), end + drift(ours[o - 1])],
+      incoming: [start + drift(theirs[t0 - 1]), end + drift(theirs[t - 1])],
+      changed: o === o0 ? 'incoming' : t === t0 ? 'current' : 'both',
+    });
+  }
+  return regions;
+}
+
+/** How far behind a change the positions of the new text are ahead of the old. */
+function drift(change: Change | undefined): number {
+  return change === undefined ? 0 : change.fresh + change.added - change.old - change.removed;
+}
+
+function assemble(lines: Record<Side, string[]>, regions: readonly Region[], twoWay: boolean): Piece[] {
+  const pieces: Piece[] = [];
+  const text = (side: Side, [start, end]: Range) => lines[side].slice(start, end).join('');
+  let done = 0;
+  let count = 0;
+  for (const region of regions) {
+    pieces.push(text('current', [done, region.current[0]]));
+    done = region.current[1];
+    const [current, incoming] = [text('current', region.current), text('incoming', region.incoming)];
+    if (region.changed !== 'both' || current === incoming) {
+      pieces.push(region.changed === 'incoming' ? incoming : current);
+      continue;
+    }
+    const base = twoWay ? null : text('base', region.base);
+    pieces.push({ id: String(++count), base, current, incoming, line: region.current[0] + 1 });
+  }
+  pieces.push(text('current', [done, lines.current.length]));
+  return pieces.filter((piece) => piece !== '');
+}

@@ -1,0 +1,161 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hunksOf, joinPieces, mergeText } from '../../../../src/domain/studio/merge/diff3.ts';
+import { edit, paragraphs } from './texts.ts';
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'portico-diff3-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** What `git merge-file` makes of it; null when it reports conflicts. */
+function gitMerge(base: string, current: string, incoming: string): string | null {
+  const files = Object.entries({ current, base, incoming }).map(([name, text]) => {
+    const file = path.join(directory, name);
+    writeFileSync(file, text);
+    return file;
+  });
+  const { status, stdout } = spawnSync('git', ['merge-file', '-p', '-q', ...files], { encoding: 'utf8' });
+  return status === 0 ? stdout : null;
+}
+
+function ourMerge(base: string, current: string, incoming: string): string | null {
+  const pieces = mergeText(base, current, incoming);
+  return hunksOf(pieces).length === 0 ? joinPieces(pieces, () => '') : null;
+}
+
+const fewLines = (unit: fc.Arbitrary<string>, maxLength: number) =>
+  fc.array(unit, { maxLength }).map((lines) => lines.map((line) => `${line}\n`).join(''));
+const ending = fc.constantFrom('', '', 'end', 'a');
+const small = fc.tuple(fewLines(fc.constantFrom('a', 'b', 'c', ''), 14), ending).map(([lines, end]) => lines + end);
+
+describe('against git merge-file', () => {
+  it('agrees on three unrelated texts of few lines', () => {
+    fc.assert(
+      fc.property(small, small, small, (base, current, incoming) => {
+        expect(ourMerge(base, current, incoming)).toBe(gitMerge(base, current, incoming));
+      }),
+      { numRuns: Number(process.env.RUNS ?? 400) },
+    );
+  });
+
+  it('agrees on two edits of one text', () => {
+    const base = fewLines(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', '', ''), 40);
+    fc.assert(
+      fc.property(
+        base.chain((text) => fc.tuple(fc.constant(text), edit(text), edit(text))),
+        ([text, current, incoming]) => {
+          expect(ourMerge(text, current, incoming)).toBe(gitMerge(text, current, incoming));
+        },
+      ),
+      { numRuns: Number(process.env.RUNS ?? 400) },
+    );
+  });
+
+  it('agrees on edits of prose', () => {
+    let clean = 0;
+    fc.assert(
+      fc.property(
+        paragraphs.chain((text) => fc.tuple(fc.constant(text), edit(text), edit(text))),
+        ([text, current, incoming]) => {
+          const ours = ourMerge(text, current, incoming);
+          if (ours !== null) clean++;
+          expect(ours).toBe(gitMerge(text, current, incoming));
+        },
+      ),
+      { numRuns: Number(process.env.RUNS ?? 300) },
+    );
+    expect(clean).toBeGreaterThan(50);
+  });
+});
+
+describe('hunks', () => {
+  const merged = (...texts: [string | null, string, string]) => mergeText(...texts);
+
+  it('says what each side has, and where it begins in current', () => {
+    expect(merged('a\nb\nc\nd\n', '0\na\nB\nc\nd\n', 'a\nbb\nc\nD\n')).toEqual([
+      '0\n',
+      'a\n',
+      { id: '1', base: 'b\n', current: 'B\n', incoming: 'bb\n', line: 3 },
+      'c\n',
+      'D\n',
+    ]);
+  });
+
+  it('gives back each side whole when it is taken throughout', () => {
+    fc.assert(
+      fc.property(
+        small.chain((text) => fc.tuple(fc.constant(text), edit(text), edit(text))),
+        ([base, current, incoming]) => {
+          const pieces = mergeText(null, current, incoming);
+          expect(joinPieces(pieces, (hunk) => hunk.current)).toBe(current);
+          expect(joinPieces(pieces, (hunk) => hunk.incoming)).toBe(incoming);
+          for (const hunk of hunksOf(mergeText(base, current, incoming))) {
+            expect(
+              current
+                .split('\n')
+                .slice(hunk.line - 1)
+                .join('\n')
+                .startsWith(hunk.current),
+            ).toBe(true);
+            expect(base).toContain(hunk.base);
+          }
+        },
+      ),
+    );
+  });
+
+  it('is symmetric in where it clashes', () => {
+    fc.assert(
+      fc.property(small, small, small, (base, current, incoming) => {
+        const there = hunksOf(mergeText(base, current, incoming));
+        const back = hunksOf(mergeText(base, incoming, current));
+        expect(there.map((hunk) => [hunk.base, hunk.current, hunk.incoming])).toEqual(
+          back.map((hunk) => [hunk.base, hunk.incoming, hunk.current]),
+        );
+      }),
+    );
+  });
+
+  it('without a base lets only equal lines pass', () => {
+    expect(merged(null, 'a\nb\n', 'a\nc\n')).toEqual([
+      'a\n',
+      { id: '1', base: null, current: 'b\n', incoming: 'c\n', line: 2 },
+    ]);
+    expect(merged(null, 'a\n', 'a\n')).toEqual(['a\n']);
+  });
+});
+
+describe('bounds', () => {
+  const lines = (count: number, line: (at: number) => string) =>
+    Array.from({ length: count }, (_, at) => `${line(at)}\n`).join('');
+  const random = (seed: number, kinds: number) => {
+    let state = seed;
+    return () => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return String(Math.floor((state / 2 ** 32) * kinds));
+    };
+  };
+
+  it.each([2, 50, 1000])('ends soon on 10,000 lines of %i kinds that have nothing to do with one another', (kinds) => {
+    const [base, current, incoming] = [1, 2, 3].map((seed) => lines(10_000, random(seed, kinds)));
+    const start = performance.now();
+    hunksOf(mergeText(base as string, current as string, incoming as string));
+    expect(performance.now() - start).toBeLessThan(5_000); // a guard against quadratic time, not a measurement
+  });
+
+  it('ends soon on a line repeated 100,000 times', () => {
+    const same = lines(100_000, () => 'x');
+    const pieces = mergeText(same, `${same}y\n${same}`, `y\n${same}`);
+    expect(joinPieces(pieces, (hunk) => hunk.current)).toContain('y');
+  });
+});
+
+it('is tested against a git that can be run', () => {
+  expect(execFileSync('git', ['--version'], { encoding: 'utf8' })).toMatch(/^git version/);
+});

@@ -48,6 +48,11 @@ const refusals = {
 
 type Refusal = keyof typeof refusals;
 
+/** Statuses of the shared responses, by their names. */
+export const statusOfResponse: Record<string, number> = Object.fromEntries(
+  Object.entries(refusals).map(([status, [name]]) => [name, Number(status)]),
+);
+
 /** The shared responses of the document. */
 export function errorResponses(schema: ResponseObject['content']): Record<string, ResponseObject> {
   return Object.fromEntries(

@@ -1,0 +1,50 @@
+import { html } from './html.ts';
+import { copyable, layout } from './layout.ts';
+
+// The project every first start imports; its name is no secret, whether it is there is not said.
+const demo = { organization: 'demo', project: 'site' };
+
+/** The page at `/`: what this is, and the first three things to do. It knows the address and nothing else of the instance. */
+export function homePage(publicUrl: string): string {
+  const place = `${publicUrl}/api/v2/organizations/${demo.organization}/projects/${demo.project}`;
+  const request = `export TOKEN=…\ncurl -H "Authorization: Bearer $TOKEN" \\\n  ${place}/studio/collections`;
+  const clone = `git clone ${publicUrl.replace('://', '://token@')}/git/${demo.organization}/${demo.project}.git`;
+  return layout({
+    title: 'Portico',
+    path: '/',
+    main: html`<div class="column">
+<h1>The content of your site, in git, through one typed interface</h1>
+<p class="lead">This is a Portico server at <code>${publicUrl}</code>. Read and write entries over REST and GraphQL, or
+clone the repository and push: every change is a commit, and every door sees it at once.</p>
+
+<section aria-labelledby="token">
+<h2 id="token"><span class="step" aria-hidden="true">1</span> Find your token</h2>
+<p>The first start printed an API token. It is also in <code>first-run.json</code> in the data directory
+(<code>PORTICO_DATA_DIR</code>, otherwise <code>.portico</code> where the server was started). To make another:</p>
+${copyable('Command that makes a token', `npm run portico -- token create --organization ${demo.organization} --preset editor`)}
+</section>
+
+<section aria-labelledby="request">
+<h2 id="request"><span class="step" aria-hidden="true">2</span> Ask for something</h2>
+<p>The demo is organisation <code>${demo.organization}</code>, project <code>${demo.project}</code>; put the names of your own
+in their place.</p>
+${copyable('First request', request)}
+</section>
+
+<section aria-labelledby="clone">
+<h2 id="clone"><span class="step" aria-hidden="true">3</span> Clone the content</h2>
+<p>git asks for a password: it is the token. What you push is in the API with the next request.</p>
+${copyable('Clone command', clone)}
+</section>
+
+<section aria-labelledby="more">
+<h2 id="more">Go on from here</h2>
+<ul class="doors">
+<li><a href="/reference"><strong>API reference</strong><span>Every endpoint with its permission, fields, answers and errors</span></a></li>
+<li><a href="/explorer"><strong>GraphQL explorer</strong><span>Write a query, run it here, look through the schema</span></a></li>
+<li><a href="/api/v2/openapi.json"><strong>OpenAPI 3.1</strong><span>The same reference for programs</span></a></li>
+</ul>
+</section>
+</div>`,
+  });
+}

@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from './support/app.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+let app: TestApp;
+let browser: Browser;
+let page: Page;
+/** What the page complained of, and where it asked outside of its origin. */
+let faults: string[];
+
+beforeAll(async () => {
+  if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
+  app = await startTestApp();
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+});
+afterAll(async () => {
+  await browser?.close();
+  await app?.stop();
+});
+
+beforeEach(async () => {
+  faults = [];
+  page = await browser.newPage();
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== app.url) faults.push(`asked ${request.url()}`);
+  });
+  page.on('requestfailed', (request) => faults.push(`failed ${request.url()}`));
+});
+afterEach(async () => {
+  await page.close();
+  expect(faults).toEqual([]);
+});
+
+describe.each([
+  ['wide, light', { width: 1280, height: 900 }, 'light'],
+  ['narrow, dark', { width: 375, height: 700 }, 'dark'],
+] as const)('%s', (_name, size, colorScheme) => {
+  test.each(['/', '/setup', '/reference', '/explorer'])('%s loads, fits and is titled', async (path) => {
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme });
+    await page.goto(`${app.url}${path}`);
+    expect(await page.title()).toContain('Portico');
+    expect(await page.locator('h1').count()).toBe(1);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    const unnamed = `[...document.querySelectorAll('input, textarea')].filter((field) => field.labels.length === 0).length`;
+    expect(await page.evaluate(unnamed)).toBe(0);
+  });
+});
+
+describe('start page', () => {
+  test('the clone command is copied', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
+    await page.goto(app.url);
+    const sample = page.locator('.sample', { hasText: 'git clone' });
+    await sample.getByRole('button').click();
+    await sample.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toContain('git clone http://token@');
+  });
+});
+
+describe('reference', () => {
+  test('the search shows what has all words, and everything again when it is cleared', async () => {
+    await page.goto(`${app.url}/reference`);
+    const shown = page.locator('.endpoint:visible');
+    const all = await shown.count();
+    await page.keyboard.press('/');
+    await page.keyboard.type('entry put');
+    await page.getByText('1 endpoint', { exact: true }).waitFor();
+    expect(await shown.evaluateAll((sections) => sections.map((section) => section.id))).toEqual(['updateEntry']);
+    await page.keyboard.press('Escape');
+    expect(await shown.count()).toBe(all);
+  });
+
+  test('a link to an endpoint the search hides shows it', async () => {
+    await page.goto(`${app.url}/reference`);
+    await page.getByLabel('Search endpoints').fill('audit');
+    await page.goto(`${app.url}/reference#createEntry`);
+    await page.locator('#createEntry').waitFor({ state: 'visible' });
+  });
+});
+
+describe('explorer', () => {
+  const open = async () => {
+    await page.goto(`${app.url}/explorer`);
+    await page.getByLabel('API token').fill(app.token);
+    await page.getByRole('button', { name: 'Use' }).click();
+    await page.getByRole('heading', { name: 'Query', level: 3 }).waitFor();
+  };
+
+  test('runs a query with the token', async () => {
+    await open();
+    await page.getByRole('textbox', { name: 'Query' }).press('Control+Enter');
+    await page.locator('#status', { hasText: '200' }).waitFor();
+    const text = (await page.locator('#result').textContent()) ?? '';
+    expect(JSON.parse(text)).toMatchObject({ data: { organizations: { nodes: [{ machine_name: 'acme' }] } } });
+  });
+
+  test('drafts an operation from the schema that runs as it is', async () => {
+    await open();
+    await page.getByRole('textbox', { name: 'Query' }).fill('');
+    await page.getByRole('button', { name: 'Draft project' }).click();
+    await page.getByLabel('Variables').fill('{"organization": "acme", "project": "site"}');
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.locator('#status', { hasText: '200' }).waitFor();
+    const { data, errors } = JSON.parse((await page.locator('#result').textContent()) ?? '');
+    expect(errors).toBeUndefined();
+    expect(data.project).toMatchObject({ machine_name: 'site' });
+  });
+
+  test('keeps the token for the tab only, and forgets it when asked', async () => {
+    await open();
+    await page.reload();
+    expect(await page.getByLabel('API token').inputValue()).toBe(app.token);
+    expect(await page.evaluate('localStorage.length + document.cookie.length')).toBe(0);
+    await page.getByRole('button', { name: 'Forget' }).click();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  });
+
+  test('says what is wrong with the variables', async () => {
+    await open();
+    await page.getByLabel('Variables').fill('{');
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.locator('#status', { hasText: 'Variables:' }).waitFor();
+  });
+});

@@ -15,7 +15,7 @@ export interface Parameter {
   schema: JsonSchema;
 }
 
-export interface MediaTypes {
+interface MediaTypes {
   [type: string]: { schema: JsonSchema };
 }
 

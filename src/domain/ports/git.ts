@@ -69,11 +69,22 @@ export interface Change {
   mode?: Mode;
 }
 
-/** What one writer wants of the head it is shown. `changes: []` makes no commit. */
+/** What one writer wants of the head it is shown. Nothing changed and no further parents: no commit is made. */
 export interface CommitPlan<T> {
   changes: Change[];
   message: string;
   result: T;
+  /** A stored tree the changes apply to, in place of the head's: the result of a merge. */
+  tree?: Oid;
+  /** Stored commits that become parents after the head: one for a merge commit, none for a squash. */
+  parents?: Oid[];
+  /**
+   * In place of a commit the branch moves to this one; `changes` is empty then. Already part of the branch: nothing happens. The writer
+   * gets `not_fast_forward` when it does not descend from the head.
+   */
+  fast_forward_to?: Oid;
+  /** What branches must hold (short names; null: not exist) at the moment this one moves; otherwise the writer gets `branch_moved`. */
+  expect?: Record<string, Oid | null>;
 }
 
 export interface CommitRequest<T> {
@@ -81,14 +92,19 @@ export interface CommitRequest<T> {
   branch: string;
   author: { name: string; email: string };
   /**
-   * Called with the branch as it will be the parent of this commit; called again when another process moved the branch meanwhile.
-   * What it throws is thrown to this writer alone.
+   * The head shown to `plan` must be stored, not one that a writer in front of it is about to store: for plans that give its oid to
+   * `mergeTrees`, `mergeBase` or `diff`. Costs a round of its own.
    */
-  plan(head: Snapshot): Promise<CommitPlan<T>>;
+  stored_head?: boolean;
+  /**
+   * Called with the branch as it will be the parent of this commit; called again when another process moved the branch meanwhile.
+   * What it throws is thrown to this writer alone. After 120 s the signal aborts and the writer gets `git_timeout`: others wait.
+   */
+  plan(head: Snapshot, signal: AbortSignal): Promise<CommitPlan<T>>;
 }
 
 export interface Committed<T> {
-  /** null when no byte changed. */
+  /** The new commit, or the one the branch was moved to; null when nothing moved. */
   commit: Commit | null;
   /** The head the plan was made on, or the new commit: the state the answer describes. */
   snapshot: Snapshot;
@@ -104,6 +120,85 @@ export interface LogQuery {
   until?: string;
   skip: number;
   limit: number;
+}
+
+/** One side of a changed or conflicting file. */
+export interface FileSide {
+  oid: Oid;
+  mode: Mode;
+}
+
+/** git's reasons, as its messages name them (git-merge-tree); `other` covers submodules and those to come. */
+export type ConflictKind =
+  | 'content'
+  | 'binary'
+  | 'add_add'
+  | 'delete_modify'
+  | 'rename_delete'
+  | 'rename_rename'
+  | 'file_directory'
+  | 'mode'
+  | 'other';
+
+export interface MergeConflict {
+  path: string;
+  kind: ConflictKind;
+  /** Index stages 1, 2 and 3. A file renamed to two names gives three conflicts, each with one stage. */
+  stages: { base: FileSide | null; current: FileSide | null; incoming: FileSide | null };
+  /** The other paths git names with this one: the names of a file that was renamed. */
+  related: string[];
+}
+
+/** Two commits merged by git, line by line. */
+export interface TreeMerge {
+  /** Stored. Where it conflicts, files hold git's conflict markers or one side. */
+  tree: Oid;
+  clean: boolean;
+  /** In order of path. */
+  conflicts: MergeConflict[];
+  /** Paths changed on both sides whose lines git merged without conflict; they may still be wrong as documents. */
+  auto_merged: string[];
+}
+
+/** What is known of merging one commit into another; null: they have no common ancestor, or one is not there. */
+export type Mergeability = { clean: boolean; conflicts: string[] } | null;
+
+export interface ChangedFile {
+  path: string;
+  /** Where a renamed file was before. */
+  previous_path: string | null;
+  status: 'added' | 'modified' | 'removed' | 'renamed';
+  base: FileSide | null;
+  head: FileSide | null;
+  /** Lines; 0 for binary files. */
+  additions: number;
+  deletions: number;
+  binary: boolean;
+}
+
+/** One page of a comparison of two trees. */
+export interface TreeDiff {
+  /** In order of path. */
+  files: ChangedFile[];
+  /** Changed files in all. */
+  total: number;
+}
+
+/** A unified diff of one file, with git's header lines. */
+export interface Patch {
+  text: string;
+  /** The text was longer than asked for; it ends with a whole line. */
+  truncated: boolean;
+}
+
+/** Moves a ref the service keeps for itself. */
+export interface InternalRefUpdate {
+  /** `refs/pull/<n>/head` (fetchable, never pushable) or below `refs/portico/` (hidden). */
+  name: string;
+  /** null deletes it. */
+  to: Oid | null;
+  /** What it must hold; null: it must not exist. Absent: whatever it holds. */
+  from?: Oid | null;
 }
 
 /** One project's repository. Cheap to hold; processes behind it are pooled and closed when idle. */
@@ -126,6 +221,12 @@ export interface Repository {
   write<T>(request: CommitRequest<T>): Promise<Committed<T>>;
   /** Fails with `already_exists` when the branch exists. */
   createBranch(name: string, oid: Oid): Promise<void>;
+  /** Fails with `not_found`, with `branch_moved` when the branch holds something else, and with `protected` for the default branch. */
+  deleteBranch(name: string, expected: Oid): Promise<void>;
+  /** Moves all or none; fails with `branch_moved` when one does not hold its `from`. */
+  updateRefs(updates: readonly InternalRefUpdate[]): Promise<void>;
+  /** All refs below a prefix without a slash at its end (`refs/pull`, `refs/portico/rescue`), sorted by name. */
+  refsBelow(prefix: string): Promise<Ref[]>;
   /** Commits `head` has and `base` lacks, and the other way round. */
   aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }>;
   /** For each path the newest commit reachable from `from` that touched it, found in one walk of the history. */
@@ -133,6 +234,26 @@ export interface Repository {
   log(query: LogQuery): Promise<Commit[]>;
   /** Commits that `log` with the same query would give in all, counted up to `limit`. */
   countCommits(query: Omit<LogQuery, 'skip'>): Promise<number>;
+  /** Commits `head` has and `base` lacks, newest first. */
+  commitsBetween(base: Oid, head: Oid, page: { skip: number; limit: number }): Promise<Commit[]>;
+  /** The best common ancestor; null when there is none. */
+  mergeBase(a: Oid, b: Oid): Promise<Oid | null>;
+  isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
+  /** Merges two commits into a tree; no ref moves. Fails with `no_common_ancestor`. */
+  mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge>;
+  /** Tries many merges in one process and stores nothing; answers in the order asked. */
+  mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]>;
+  /** Files that differ from `base` (null: the empty tree) to `head`, renames found. */
+  diff(base: Oid | null, head: Oid, page: { skip: number; limit: number }): Promise<TreeDiff>;
+  /** Changed files and lines in all. */
+  diffTotals(base: Oid | null, head: Oid): Promise<{ changed_files: number; additions: number; deletions: number }>;
+  /** How one file of `diff` differs; '' when it does not. `limit` in bytes. */
+  patch(
+    base: Oid | null,
+    head: Oid,
+    file: { path: string; previous_path: string | null },
+    limit: number,
+  ): Promise<Patch>;
   objectFormat(): Promise<'sha1' | 'sha256'>;
   /** Size of the repository on disk, bytes. */
   diskSize(): Promise<number>;

@@ -1,13 +1,16 @@
 /** How many writers one commit round takes at most. */
 const largestBatch = 64;
 
+/** Somebody in line: a writer, or one who wants the branch to hold still. */
+type Turn<W> = { writer: W; alone: boolean } | { hold: () => Promise<void> };
+
 /**
  * The waiting writers of one branch in this process: one round runs at a time and takes all that have come meanwhile, in order.
  * Compare-and-swap on the ref alone starves writers when many want the same branch; the queue lets them share a round instead.
  */
 export class BranchQueues<W> {
   readonly #round: (branch: string, writers: W[]) => Promise<void>;
-  readonly #waiting = new Map<string, W[]>();
+  readonly #waiting = new Map<string, Turn<W>[]>();
   readonly #running = new Set<Promise<void>>();
 
   /** @param round settles every writer it is given and never rejects */
@@ -19,16 +22,29 @@ export class BranchQueues<W> {
     return this.#running.size > 0;
   }
 
-  add(branch: string, writer: W): void {
-    const waiting = this.#waiting.get(branch);
-    if (waiting !== undefined) {
-      waiting.push(writer);
-      return;
+  /** @param alone the writer begins a round: nobody of the same round is in front of it */
+  add(branch: string, writer: W, alone = false): void {
+    this.#line(branch, { writer, alone });
+  }
+
+  /**
+   * Waits for the turn on every branch and keeps the writers of this process off them until `release` is called. Branches are taken in
+   * sorted order, so that two who want the same ones never wait for each other.
+   *
+   * @throws the signal's reason when it aborts while waiting; nothing is held then
+   */
+  async hold(branches: Iterable<string>, signal?: AbortSignal): Promise<() => void> {
+    const releases: (() => void)[] = [];
+    const release = () => {
+      for (const one of releases.splice(0)) one();
+    };
+    try {
+      for (const branch of [...new Set(branches)].sort()) releases.push(await this.#holdOne(branch, signal));
+      return release;
+    } catch (error) {
+      release();
+      throw error;
     }
-    const own = [writer];
-    this.#waiting.set(branch, own);
-    const running = this.#drain(branch, own).finally(() => this.#running.delete(running));
-    this.#running.add(running);
   }
 
   /** Resolves when no writer is left. */
@@ -36,8 +52,55 @@ export class BranchQueues<W> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  async #drain(branch: string, waiting: W[]): Promise<void> {
-    while (waiting.length > 0) await this.#round(branch, waiting.splice(0, largestBatch));
+  #holdOne(branch: string, signal?: AbortSignal): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      let givenUp = false;
+      const onAbort = () => {
+        givenUp = true;
+        reject(signal?.reason);
+      };
+      if (signal?.aborted) return onAbort();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      const hold = () => {
+        signal?.removeEventListener('abort', onAbort);
+        // Its place in line is passed over.
+        if (givenUp) return Promise.resolve();
+        return new Promise<void>((released) => resolve(released));
+      };
+      this.#line(branch, { hold });
+    });
+  }
+
+  #line(branch: string, turn: Turn<W>): void {
+    const waiting = this.#waiting.get(branch);
+    if (waiting !== undefined) {
+      waiting.push(turn);
+      return;
+    }
+    const own = [turn];
+    this.#waiting.set(branch, own);
+    const running = this.#drain(branch, own).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #drain(branch: string, waiting: Turn<W>[]): Promise<void> {
+    for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+      if ('hold' in first) {
+        waiting.shift();
+        await first.hold();
+      } else await this.#round(branch, takeRound(waiting));
+    }
     this.#waiting.delete(branch);
   }
+}
+
+/** The first writer and those behind it, up to one who wants to begin a round or a hold. */
+function takeRound<W>(waiting: Turn<W>[]): W[] {
+  const writers: W[] = [];
+  for (let next = waiting[0]; next !== undefined && writers.length < largestBatch; next = waiting[0]) {
+    if ('hold' in next || (next.alone && writers.length > 0)) break;
+    writers.push(next.writer);
+    waiting.shift();
+  }
+  return writers;
 }

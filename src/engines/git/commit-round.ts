@@ -1,17 +1,13 @@
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
-import type { Commit, CommitRequest, Committed, Oid } from '../../domain/ports/git.ts';
-import type { GitProcesses } from './git-process.ts';
-import { rawLength } from './object-id.ts';
-import type { StoredObjects } from './object-source.ts';
+import type { Oid } from '../../domain/ports/git.ts';
+import { type Planned, planOne, type RoundContext, type Tip, type Writer } from './commit-plan.ts';
 import { type NewObject, writeObjects } from './object-writer.ts';
 import { writePack } from './pack-writer.ts';
 import { PendingObjects } from './pending-objects.ts';
-import type { RefFiles } from './ref-files.ts';
-import { RefsRejected, type RefUpdater } from './ref-updater.ts';
+import { RefsRejected, type RefUpdate } from './ref-updater.ts';
 import { TreeSnapshot } from './snapshot.ts';
-import { Tree } from './tree-codec.ts';
-import { applyChanges } from './tree-edit.ts';
+import { TimeIsUp } from './time-limit.ts';
 
 /** How often a round is planned anew when somebody else moves the branch, before its writers are told (studio.md 4.4). */
 const rounds = 10;
@@ -19,32 +15,8 @@ const rounds = 10;
 /** Above this many objects one pack is faster than files of their own. A full batch of one-file writers stays below. */
 const worthPack = 400;
 
-/** A writer waiting for its commit. */
-export interface Writer {
-  request: CommitRequest<unknown>;
-  resolve(answer: Committed<unknown>): void;
-  reject(error: unknown): void;
-}
-
-export interface RoundContext {
-  processes: GitProcesses;
-  gitDir: string;
-  objects: StoredObjects;
-  refs: RefFiles;
-  updater: RefUpdater;
-  committer: () => { name: string; email: string };
-  now: () => Date;
-}
-
-interface Tip {
-  commit: Oid | null;
-  tree: Oid | null;
-}
-
 /** What a writer gets once the branch has moved; an error stands only when the state it was thrown on does. */
-type Outcome =
-  | { writer: Writer; tip: Tip; commit: Commit | null; result: unknown }
-  | { writer: Writer; error: unknown };
+type Outcome = Planned | { writer: Writer; error: unknown };
 
 /** Commits a batch of writers as a chain on one branch and settles every one of them. */
 export async function commitRound(context: RoundContext, branch: string, writers: Writer[]): Promise<void> {
@@ -67,23 +39,33 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
   const pending = new PendingObjects(context.objects);
   let tip: Tip = { commit: head, tree: head === null ? null : (await context.objects.commit(head)).tree_sha };
   const outcomes: Outcome[] = [];
+  const expected = new Map<string, Oid | null>();
+  let agreed = true;
   for (const writer of writers) {
     const { mark } = pending;
     try {
       const outcome = await planOne(context, pending, tip, writer);
+      for (const [other, oid] of outcome.expected) {
+        agreed &&= (expected.get(other) ?? oid) === oid;
+        expected.set(other, oid);
+      }
       if (outcome.tip === tip) pending.rollback(mark);
       tip = outcome.tip;
       outcomes.push(outcome);
     } catch (error) {
       pending.rollback(mark);
       // What was refused on the stored state is refused; what was refused on a state still in memory waits for it to be stored.
-      if (tip.commit === head) writer.reject(error);
+      // Who took all its time gets no second chance: the others have waited for it.
+      if (tip.commit === head || error instanceof TimeIsUp) writer.reject(error);
       else outcomes.push({ writer, error });
     }
   }
   if (tip.commit !== null && tip.commit !== head) {
+    // Two writers who saw a third branch in different places cannot both be right.
+    if (!agreed) return outcomes.map(({ writer }) => writer);
     await store(context, [...pending.objects]);
-    if (!(await moveRef(context, ref, tip.commit, head))) return outcomes.map(({ writer }) => writer);
+    const moved = await moveRef(context, { ref, to: tip.commit, from: head }, expected);
+    if (!moved) return outcomes.map(({ writer }) => writer);
     context.objects.remember(pending.trees, pending.commits);
   }
   for (const outcome of outcomes) settle(context, outcome);
@@ -101,39 +83,23 @@ async function checkFirstCommit({ refs }: RoundContext, branch: string): Promise
   if (!first) throw new DomainError('not_found', `There is no branch ${branch}`);
 }
 
-async function planOne(
-  context: RoundContext,
-  pending: PendingObjects,
-  tip: Tip,
-  writer: Writer,
-): Promise<Outcome & { tip: Tip }> {
-  const { request } = writer;
-  const { changes, message, result } = await request.plan(new TreeSnapshot(pending, tip.commit, tip.tree));
-  const edited = await applyChanges(pending, tip.tree, changes);
-  if (edited === tip.tree) return { writer, tip, commit: null, result };
-  const commit = pending.addCommit({
-    tree: edited ?? pending.addTree(Tree.empty(rawLength[pending.format])),
-    parents: tip.commit === null ? [] : [tip.commit],
-    author: request.author,
-    committer: context.committer(),
-    date: context.now(),
-    message,
-  });
-  return { writer, tip: { commit: commit.sha, tree: commit.tree_sha }, commit, result };
-}
-
-/** @returns false when the branch does not hold `from` any more, or is locked by another git process */
-async function moveRef({ refs, updater }: RoundContext, ref: string, to: Oid, from: Oid | null): Promise<boolean> {
+/** @returns false when a branch does not hold what it should any more, or is locked by another git process */
+async function moveRef(
+  { refs, updater }: RoundContext,
+  update: RefUpdate,
+  expected: ReadonlyMap<string, Oid | null>,
+): Promise<boolean> {
   try {
-    await updater.commit([{ ref, to, from }]);
+    await updater.commit([update, ...Array.from(expected, ([ref, holds]) => ({ ref, holds }))]);
     return true;
   } catch (cause) {
     if (!(cause instanceof RefsRejected)) throw cause;
-    const found = await refs.read(ref);
+    const found = await refs.read(update.ref);
     // The process may have ended between the move and its answer.
-    if (found === to) return true;
-    if (found !== from || cause.message.includes(".lock': File exists")) return false;
-    throw refRefused(ref, cause);
+    if (found === update.to) return true;
+    if (found !== update.from || cause.message.includes(".lock': File exists")) return false;
+    for (const [ref, oid] of expected) if ((await refs.read(ref)) !== oid) return false;
+    throw refRefused(update.ref, cause);
   }
 }
 

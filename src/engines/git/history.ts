@@ -25,17 +25,26 @@ function filters(query: Omit<LogQuery, 'skip'>): string[] {
   return options;
 }
 
+/** A query, and a commit whose history is left out. */
+type Walk = Omit<LogQuery, 'skip'> & { without?: Oid };
+
 /** Start and paths go over stdin, where neither can be an option: revisions, `--`, then one path a line. */
-function input(query: Omit<LogQuery, 'skip'>): string {
-  if (!isOid(query.from)) throw new DomainError('not_found', 'No such commit');
+function input(query: Walk): string {
+  if (!isOid(query.from) || (query.without !== undefined && !isOid(query.without)))
+    throw new DomainError('not_found', 'No such commit');
   const paths = query.paths ?? [];
   for (const path of paths)
     if (/[\0\n]/.test(path)) throw new DomainError('invalid_path', 'path: must not contain control characters');
-  return [query.from, '--', ...paths, ''].join('\n');
+  const without = query.without === undefined ? [] : [`^${query.without}`];
+  return [query.from, ...without, '--', ...paths, ''].join('\n');
 }
 
 /** Commits reachable from `from`, newest first. */
-export async function listCommits(processes: GitProcesses, gitDir: string, query: LogQuery): Promise<Oid[]> {
+export async function listCommits(
+  processes: GitProcesses,
+  gitDir: string,
+  query: Walk & { skip: number },
+): Promise<Oid[]> {
   const args = ['rev-list', ...filters(query), `--skip=${query.skip}`, `--max-count=${query.limit}`, '--stdin'];
   const text = await processes.output(args, { gitDir, input: input(query) });
   return text.toString('latin1').split('\n').filter(isOid);

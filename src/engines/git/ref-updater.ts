@@ -12,8 +12,14 @@ export interface RefUpdate {
   ref: string;
   /** null deletes the ref. */
   to: Oid | null;
-  /** What the ref must hold at that moment; null: it must not exist. */
-  from: Oid | null;
+  /** What the ref must hold at that moment; null: it must not exist; absent: anything. */
+  from?: Oid | null;
+}
+
+/** A ref that must hold something at that moment (null: not exist) and stays as it is. */
+export interface RefCheck {
+  ref: string;
+  holds: Oid | null;
 }
 
 /** git refused the transaction: no ref of it was moved. Its words are for the log and for telling the reasons apart. */
@@ -49,7 +55,7 @@ export class RefUpdater implements Holder {
    *
    * @throws RefsRejected when a ref does not hold what it should, is locked for long, or its name clashes with another's
    */
-  async commit(updates: readonly RefUpdate[]): Promise<void> {
+  async commit(updates: readonly (RefUpdate | RefCheck)[]): Promise<void> {
     this.#open += 1;
     const turn = this.#last
       .then(() => this.#attempt(updates))
@@ -78,7 +84,7 @@ export class RefUpdater implements Holder {
     await child?.exited;
   }
 
-  async #attempt(updates: readonly RefUpdate[]): Promise<void> {
+  async #attempt(updates: readonly (RefUpdate | RefCheck)[]): Promise<void> {
     try {
       await this.#transact(updates);
     } catch (error) {
@@ -87,7 +93,7 @@ export class RefUpdater implements Holder {
     }
   }
 
-  async #transact(updates: readonly RefUpdate[]): Promise<void> {
+  async #transact(updates: readonly (RefUpdate | RefCheck)[]): Promise<void> {
     clearTimeout(this.#idle);
     const child = this.#running();
     const done = new Promise<boolean>((resolve) => {
@@ -144,11 +150,16 @@ export class RefUpdater implements Holder {
 }
 
 /** A line of update-ref's input; names and oids are checked here once more, since a newline would be a command of its own. */
-function command({ ref, to, from }: RefUpdate): string {
+function command(update: RefUpdate | RefCheck): string {
+  const { ref } = update;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these would break the line
   if (!/^refs\/[^\u0000-\u0020\u007f]+$/.test(ref)) throw new RefsRejected(`not a ref name: ${JSON.stringify(ref)}`);
-  for (const oid of [to, from])
-    if (oid !== null && !isOid(oid)) throw new RefsRejected(`not an object id: ${JSON.stringify(oid)}`);
-  if (to === null) return `delete ${ref}${from === null ? '' : ` ${from}`}\n`;
-  return `update ${ref} ${to} ${from ?? zeroOid(formatOf(to))}\n`;
+  const oids = 'holds' in update ? [update.holds] : [update.to, update.from];
+  for (const oid of oids)
+    if (oid != null && !isOid(oid)) throw new RefsRejected(`not an object id: ${JSON.stringify(oid)}`);
+  // Without an id `verify` means that the ref must not exist.
+  if ('holds' in update) return `verify ${ref}${update.holds === null ? '' : ` ${update.holds}`}\n`;
+  const { to, from } = update;
+  if (to === null) return `delete ${ref}${from == null ? '' : ` ${from}`}\n`;
+  return `update ${ref} ${to}${from === undefined ? '' : ` ${from ?? zeroOid(formatOf(to))}`}\n`;
 }

@@ -1,60 +1,31 @@
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
-import type {
-  Commit,
-  CommitRequest,
-  Committed,
-  LogQuery,
-  Oid,
-  Ref,
-  Repository,
-  Snapshot,
-} from '../../domain/ports/git.ts';
+import type { CommitRequest, Committed, InternalRefUpdate, Oid, Ref, Repository } from '../../domain/ports/git.ts';
 import { checkRefName } from '../../domain/studio/ref-name.ts';
 import { BranchQueues } from './branch-queue.ts';
-import { commitRound, refRefused, type Writer } from './commit-round.ts';
+import type { Writer } from './commit-plan.ts';
+import { commitRound, refRefused } from './commit-round.ts';
 import { replaceFile } from './durable-files.ts';
-import type { GitProcesses, Log } from './git-process.ts';
-import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history.ts';
-import { readFormat } from './layout.ts';
-import { isOid, type ObjectFormat } from './object-id.ts';
-import { ObjectReader } from './object-reader.ts';
-import { type ObjectCaches, StoredObjects } from './object-source.ts';
-import { RefFiles } from './ref-files.ts';
-import { RefsRejected, RefUpdater } from './ref-updater.ts';
-import { TreeSnapshot } from './snapshot.ts';
+import { isOid } from './object-id.ts';
+import { RefsRejected, type RefUpdate, RefUpdater } from './ref-updater.ts';
+import { type RepositoryContext, RepositoryReads } from './repository-reads.ts';
 
-export interface RepositoryContext {
-  processes: GitProcesses;
-  caches: ObjectCaches;
-  log: Log;
-  committer: () => { name: string; email: string };
-  now: () => Date;
-}
+/** Refs the service moves for itself; `updateRefs` knows no others. */
+const internalRef = /^refs\/(pull\/[1-9]\d*\/head|portico\/[^\s].*)$/;
 
 /** One bare repository on disk. */
-export class GitRepository implements Repository {
-  readonly id: string;
-  readonly gitDir: string;
-  readonly refs: RefFiles;
+export class GitRepository extends RepositoryReads implements Repository {
   readonly updater: RefUpdater;
-  readonly #context: RepositoryContext;
-  readonly #reader: ObjectReader;
   readonly #queues: BranchQueues<Writer>;
-  #objects: Promise<StoredObjects> | null = null;
 
   constructor(id: string, gitDir: string, context: RepositoryContext) {
-    this.id = id;
-    this.gitDir = gitDir;
-    this.#context = context;
-    this.refs = new RefFiles(gitDir);
+    super(id, gitDir, context);
     this.updater = new RefUpdater(context.processes, gitDir, context.log);
-    this.#reader = new ObjectReader(context.processes, gitDir);
     this.#queues = new BranchQueues((branch, writers) => this.#round(branch, writers));
   }
 
   async defaultBranch(): Promise<string> {
-    await this.#source();
+    await this.source();
     const head = await this.refs.head();
     if (!head?.startsWith('refs/heads/'))
       throw new DomainError('repository_unavailable', 'HEAD of the repository names no branch');
@@ -67,7 +38,7 @@ export class GitRepository implements Repository {
   }
 
   async branches(): Promise<Ref[]> {
-    await this.#source();
+    await this.source();
     return this.refs.list('refs/heads');
   }
 
@@ -75,42 +46,17 @@ export class GitRepository implements Repository {
     return this.refs.read(`refs/heads/${branch}`);
   }
 
-  async isReachable(oid: Oid): Promise<boolean> {
-    const object = await this.#reader.info(oid);
-    return object?.type === 'commit' && isVisible(this.#context.processes, this.gitDir, oid);
-  }
-
-  async snapshot(commit: Oid | null): Promise<Snapshot> {
-    const objects = await this.#source();
-    return new TreeSnapshot(objects, commit, commit === null ? null : (await objects.commit(commit)).tree_sha);
-  }
-
-  async commit(oid: Oid): Promise<Commit> {
-    return (await this.#source()).commit(oid);
-  }
-
-  async *blobs(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; content: Buffer }> {
-    for await (const { oid, object } of this.#reader.stream(oids)) {
-      if (object === null || object.type !== 'blob') throw new DomainError('not_found', `No such blob: ${oid}`);
-      if (object.content === null) throw new DomainError('too_large', `The blob ${oid} is larger than 100 MiB`);
-      yield { oid, content: object.content };
-    }
-  }
-
-  async sizes(oids: readonly Oid[]): Promise<(number | null)[]> {
-    return Promise.all(oids.map(async (oid) => (await this.#reader.info(oid))?.size ?? null));
-  }
-
   write<T>(request: CommitRequest<T>): Promise<Committed<T>> {
     return new Promise((resolve, reject) => {
       // The queue does not know T; what it resolves with is what this request's own plan returned.
-      this.#queues.add(request.branch, { request, resolve: (answer) => resolve(answer as Committed<T>), reject });
+      const writer = { request, resolve: (answer: unknown) => resolve(answer as Committed<T>), reject };
+      this.#queues.add(request.branch, writer, request.stored_head);
     });
   }
 
   async createBranch(name: string, oid: Oid): Promise<void> {
     const ref = `refs/heads/${checkRefName('name', name)}`;
-    const object = isOid(oid) ? await this.#reader.info(oid) : null;
+    const object = isOid(oid) ? await this.reader.info(oid) : null;
     if (object?.type !== 'commit') throw new DomainError('not_found', `No such commit: ${oid}`);
     try {
       await this.updater.commit([{ ref, to: oid, from: null }]);
@@ -121,79 +67,81 @@ export class GitRepository implements Repository {
     }
   }
 
-  async aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }> {
-    const [ahead_by, behind_by] = await aheadBehind(this.#context.processes, this.gitDir, head, base);
-    return { ahead_by, behind_by };
+  async deleteBranch(name: string, expected: Oid): Promise<void> {
+    const ref = `refs/heads/${checkRefName('name', name)}`;
+    // In line with the writers: those before it are heard, those behind find no branch.
+    const release = await this.holdBranches([name]);
+    try {
+      const found = await this.refs.read(ref);
+      if (found === null) throw new DomainError('not_found', `There is no branch ${name}`);
+      if ((await this.refs.head()) === ref) throw new DomainError('protected', 'The default branch cannot be deleted');
+      await this.moveRefs([{ ref, to: null, from: expected }]);
+    } finally {
+      release();
+    }
   }
 
-  async lastCommits(from: Oid, paths: readonly string[]): Promise<Map<string, Commit>> {
-    const objects = await this.#source();
-    const found = await lastCommits(this.#context.processes, this.gitDir, from, paths);
-    const commits = await Promise.all(
-      [...found].map(async ([path, oid]) => [path, await objects.commit(oid)] as const),
+  async updateRefs(updates: readonly InternalRefUpdate[]): Promise<void> {
+    const stranger = updates.find(({ name }) => !internalRef.test(name));
+    if (stranger !== undefined) throw new Error(`${stranger.name} is not a ref the service keeps for itself`);
+    // To delete what is not there, whatever it held, is done already; git calls it an error.
+    const there = await Promise.all(
+      updates.map(async ({ name, to, from }) => to !== null || from != null || (await this.refs.read(name)) !== null),
     );
-    return new Map(commits);
-  }
-
-  async log(query: LogQuery): Promise<Commit[]> {
-    const objects = await this.#source();
-    const oids = await listCommits(this.#context.processes, this.gitDir, query);
-    return Promise.all(oids.map((oid) => objects.commit(oid)));
-  }
-
-  countCommits(query: Omit<LogQuery, 'skip'>): Promise<number> {
-    return countCommits(this.#context.processes, this.gitDir, query);
-  }
-
-  async objectFormat(): Promise<ObjectFormat> {
-    return (await this.#source()).format;
-  }
-
-  async diskSize(): Promise<number> {
-    const text = await this.#context.processes.output(['count-objects', '-v'], { gitDir: this.gitDir });
-    const kib = [...text.toString('latin1').matchAll(/^size(?:-pack|-garbage)?: (\d+)$/gm)].map((line) =>
-      Number(line[1]),
+    await this.moveRefs(
+      updates.filter((_, at) => there[at]).map(({ name, ...rest }): RefUpdate => ({ ref: name, ...rest })),
     );
-    return 1024 * kib.reduce((sum, size) => sum + size, 0);
+  }
+
+  async refsBelow(prefix: string): Promise<Ref[]> {
+    await this.source();
+    return this.refs.list(prefix);
+  }
+
+  /** Keeps the writers of this process off some branches until the answer is called. */
+  holdBranches(branches: Iterable<string>, signal?: AbortSignal): Promise<() => void> {
+    return this.#queues.hold(branches, signal);
+  }
+
+  /**
+   * Moves refs in one transaction.
+   *
+   * @throws DomainError `branch_moved` when one does not hold its `from`
+   */
+  async moveRefs(updates: readonly RefUpdate[]): Promise<void> {
+    if (updates.length === 0) return;
+    try {
+      await this.updater.commit(updates);
+    } catch (cause) {
+      if (!(cause instanceof RefsRejected)) throw cause;
+      const found = await Promise.all(updates.map(({ ref }) => this.refs.read(ref)));
+      // The process may have ended between the move and its answer.
+      if (updates.every(({ to }, at) => found[at] === to)) return;
+      const moved = updates.find(({ from }, at) => from !== undefined && found[at] !== from);
+      if (moved !== undefined) throw new DomainError('branch_moved', `${moved.ref} has moved; try again`, { cause });
+      throw refRefused(updates[0]?.ref ?? '', cause);
+    }
   }
 
   /** True when nothing is under way and no process runs: the object can be dropped and made anew. */
   get asleep(): boolean {
-    return !this.#queues.busy && this.updater.asleep && this.#reader.asleep;
-  }
-
-  /** Reads the repository's configuration again: it was made anew. */
-  forget(): void {
-    this.#objects = null;
+    return !this.#queues.busy && this.updater.asleep && this.reader.asleep;
   }
 
   /** Lets the writers finish, then ends the processes. */
   async close(): Promise<void> {
     await this.#queues.settled();
-    await Promise.all([this.updater.close(), this.#reader.close()]);
+    await Promise.all([this.updater.close(), this.reader.close()]);
   }
 
   async #round(branch: string, writers: Writer[]): Promise<void> {
     try {
       const { gitDir, refs, updater } = this;
-      const { processes, committer, now } = this.#context;
-      const objects = await this.#source();
-      await commitRound({ processes, gitDir, objects, refs, updater, committer, now }, branch, writers);
+      const { processes, committer, now, planTime } = this.context;
+      const objects = await this.source();
+      await commitRound({ processes, gitDir, objects, refs, updater, committer, now, planTime }, branch, writers);
     } catch (error) {
       for (const writer of writers) writer.reject(error);
     }
-  }
-
-  #source(): Promise<StoredObjects> {
-    this.#objects ??= readFormat(this.gitDir).then((format) => {
-      const { id, gitDir } = this;
-      const { caches, processes } = this.#context;
-      return new StoredObjects({ id, gitDir, format, reader: this.#reader, caches, processes });
-    });
-    // A repository that was not there may be created later.
-    this.#objects.catch(() => {
-      this.#objects = null;
-    });
-    return this.#objects;
   }
 }

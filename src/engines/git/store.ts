@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 import type { GitServeRequest, GitStore, ImportSource, Repository } from '../../domain/ports/git.ts';
-import { GitProcesses, type Log } from './git-process.ts';
+import { GitProcesses, type Log, wallTime } from './git-process.ts';
 import { importRepository } from './import.ts';
 import type { UpstreamOptions } from './import-source.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
@@ -18,6 +18,8 @@ export interface GitStoreOptions extends UpstreamOptions {
   log: Log;
   committer: { name: string; email: string } | (() => { name: string; email: string });
   now: () => Date;
+  /** How long the plan of one writer may take while others wait, milliseconds; default 120,000 (a merge, studio.md 4.7). */
+  planTime?: number;
 }
 
 /** Repository objects kept at once; those above it that sleep are dropped. */
@@ -115,13 +117,14 @@ class FileGitStore implements GitStore {
       this.#open.set(id, known);
       return known;
     }
-    const { log, committer, now } = this.#options;
+    const { log, committer, now, planTime = wallTime.merge } = this.#options;
     const repository = new GitRepository(id, this.#path(id), {
       processes: this.#processes,
       caches: this.#caches,
       log,
       committer: typeof committer === 'function' ? committer : () => committer,
       now,
+      planTime,
     });
     this.#open.set(id, repository);
     this.#dropSleepers();

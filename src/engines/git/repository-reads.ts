@@ -1,0 +1,173 @@
+import { DomainError } from '../../domain/errors.ts';
+import type {
+  Commit,
+  LogQuery,
+  Mergeability,
+  Oid,
+  Patch,
+  Snapshot,
+  TreeDiff,
+  TreeMerge,
+} from '../../domain/ports/git.ts';
+import { diffTotals, diffTrees, filePatch } from './diff.ts';
+import type { GitProcesses, Log } from './git-process.ts';
+import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history.ts';
+import { readFormat } from './layout.ts';
+import { isAncestor, mergeability, mergeBase, mergeTrees } from './merge.ts';
+import type { ObjectFormat } from './object-id.ts';
+import { ObjectReader } from './object-reader.ts';
+import { type ObjectCaches, StoredObjects } from './object-source.ts';
+import { RefFiles } from './ref-files.ts';
+import { TreeSnapshot } from './snapshot.ts';
+
+export interface RepositoryContext {
+  processes: GitProcesses;
+  caches: ObjectCaches;
+  log: Log;
+  committer: () => { name: string; email: string };
+  now: () => Date;
+  /** How long a writer's plan may take, milliseconds. */
+  planTime: number;
+}
+
+/** What can be asked of a repository without changing it (merges store objects, but move no ref). */
+export class RepositoryReads {
+  readonly id: string;
+  readonly gitDir: string;
+  readonly refs: RefFiles;
+  protected readonly context: RepositoryContext;
+  protected readonly reader: ObjectReader;
+  #objects: Promise<StoredObjects> | null = null;
+
+  constructor(id: string, gitDir: string, context: RepositoryContext) {
+    this.id = id;
+    this.gitDir = gitDir;
+    this.context = context;
+    this.refs = new RefFiles(gitDir);
+    this.reader = new ObjectReader(context.processes, gitDir);
+  }
+
+  /** Reads the repository's configuration again: it was made anew. */
+  forget(): void {
+    this.#objects = null;
+  }
+
+  async isReachable(oid: Oid): Promise<boolean> {
+    const object = await this.reader.info(oid);
+    return object?.type === 'commit' && isVisible(this.processes, this.gitDir, oid);
+  }
+
+  async snapshot(commit: Oid | null): Promise<Snapshot> {
+    const objects = await this.source();
+    return new TreeSnapshot(objects, commit, commit === null ? null : (await objects.commit(commit)).tree_sha);
+  }
+
+  async commit(oid: Oid): Promise<Commit> {
+    return (await this.source()).commit(oid);
+  }
+
+  async *blobs(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; content: Buffer }> {
+    for await (const { oid, object } of this.reader.stream(oids)) {
+      if (object === null || object.type !== 'blob') throw new DomainError('not_found', `No such blob: ${oid}`);
+      if (object.content === null) throw new DomainError('too_large', `The blob ${oid} is larger than 100 MiB`);
+      yield { oid, content: object.content };
+    }
+  }
+
+  async sizes(oids: readonly Oid[]): Promise<(number | null)[]> {
+    return Promise.all(oids.map(async (oid) => (await this.reader.info(oid))?.size ?? null));
+  }
+
+  async aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }> {
+    const [ahead_by, behind_by] = await aheadBehind(this.processes, this.gitDir, head, base);
+    return { ahead_by, behind_by };
+  }
+
+  async lastCommits(from: Oid, paths: readonly string[]): Promise<Map<string, Commit>> {
+    const objects = await this.source();
+    const found = await lastCommits(this.processes, this.gitDir, from, paths);
+    const commits = await Promise.all(
+      [...found].map(async ([path, oid]) => [path, await objects.commit(oid)] as const),
+    );
+    return new Map(commits);
+  }
+
+  async log(query: LogQuery): Promise<Commit[]> {
+    const objects = await this.source();
+    const oids = await listCommits(this.processes, this.gitDir, query);
+    return Promise.all(oids.map((oid) => objects.commit(oid)));
+  }
+
+  countCommits(query: Omit<LogQuery, 'skip'>): Promise<number> {
+    return countCommits(this.processes, this.gitDir, query);
+  }
+
+  async objectFormat(): Promise<ObjectFormat> {
+    return (await this.source()).format;
+  }
+
+  async diskSize(): Promise<number> {
+    const text = await this.processes.output(['count-objects', '-v'], { gitDir: this.gitDir });
+    const kib = [...text.toString('latin1').matchAll(/^size(?:-pack|-garbage)?: (\d+)$/gm)].map((line) =>
+      Number(line[1]),
+    );
+    return 1024 * kib.reduce((sum, size) => sum + size, 0);
+  }
+
+  async commitsBetween(base: Oid, head: Oid, page: { skip: number; limit: number }): Promise<Commit[]> {
+    const objects = await this.source();
+    const oids = await listCommits(this.processes, this.gitDir, { from: head, without: base, ...page });
+    return Promise.all(oids.map((oid) => objects.commit(oid)));
+  }
+
+  mergeBase(a: Oid, b: Oid): Promise<Oid | null> {
+    return mergeBase(this.processes, this.gitDir, a, b);
+  }
+
+  isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean> {
+    return isAncestor(this.processes, this.gitDir, ancestor, descendant);
+  }
+
+  mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge> {
+    return mergeTrees(this.processes, this.gitDir, { current, incoming });
+  }
+
+  mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]> {
+    return mergeability(this.processes, this.gitDir, pairs);
+  }
+
+  diff(base: Oid | null, head: Oid, page: { skip: number; limit: number }): Promise<TreeDiff> {
+    return diffTrees(this.processes, this.gitDir, base, head, page);
+  }
+
+  diffTotals(base: Oid | null, head: Oid): Promise<{ changed_files: number; additions: number; deletions: number }> {
+    return diffTotals(this.processes, this.gitDir, base, head);
+  }
+
+  patch(
+    base: Oid | null,
+    head: Oid,
+    { path, previous_path }: { path: string; previous_path: string | null },
+    limit: number,
+  ): Promise<Patch> {
+    const paths = previous_path === null ? [path] : [path, previous_path];
+    return filePatch(this.processes, this.gitDir, [base, head], paths, limit);
+  }
+
+  protected get processes(): GitProcesses {
+    return this.context.processes;
+  }
+
+  protected source(): Promise<StoredObjects> {
+    this.#objects ??= readFormat(this.gitDir).then((format) => {
+      const { id, gitDir } = this;
+      const { caches, processes } = this.context;
+      return new StoredObjects({ id, gitDir, format, reader: this.reader, caches, processes });
+    });
+    // A repository that was not there may be created later.
+    this.#objects.catch(() => {
+      this.#objects = null;
+    });
+    return this.#objects;
+  }
+}

@@ -1,0 +1,189 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { blobOf, commitFiles, lines } from '../../support/git-history.ts';
+import { fsck, git, testStore } from '../../support/git-store.ts';
+
+async function fresh() {
+  const made = testStore();
+  const repository = await made.store.create('site', 'main');
+  return { ...made, repository, gitDir: made.path('site') };
+}
+
+type Files = Parameters<typeof commitFiles>[2];
+
+/** Two commits with a common ancestor. */
+async function forked(base: Files, current: Files, incoming: Files) {
+  const made = await fresh();
+  const root = commitFiles(made.gitDir, null, base);
+  const sides = {
+    root,
+    current: commitFiles(made.gitDir, root, current),
+    incoming: commitFiles(made.gitDir, root, incoming),
+  };
+  return { ...made, ...sides, merge: () => made.repository.mergeTrees(sides.current, sides.incoming) };
+}
+
+describe('mergeBase', () => {
+  it('is the common ancestor, or null', async () => {
+    const { repository, gitDir, root, current, incoming } = await forked({ a: '1' }, { a: '2' }, { b: '3' });
+    expect(await repository.mergeBase(current, incoming)).toBe(root);
+    expect(await repository.mergeBase(root, incoming)).toBe(root);
+    const other = commitFiles(gitDir, null, { z: '1' });
+    expect(await repository.mergeBase(current, other)).toBeNull();
+    expect(await repository.isAncestor(root, current)).toBe(true);
+    expect(await repository.isAncestor(current, current)).toBe(true);
+    expect(await repository.isAncestor(current, incoming)).toBe(false);
+    for (const bad of ['main', '--help', ''])
+      await expect(repository.mergeBase(current, bad)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(repository.mergeBase(current, '1'.repeat(40))).rejects.toMatchObject({
+      code: 'repository_unavailable',
+    });
+  });
+});
+
+describe('mergeTrees', () => {
+  it('merges what does not clash and names what git merged by lines', async () => {
+    const { merge, gitDir, repository } = await forked(
+      { 'both.md': lines(9), 'same.md': 'same', 'gone.md': 'x', 'käse/a b.md': lines(9) },
+      { 'both.md': lines(9, { 1: 'one' }), 'new.md': 'n', 'käse/a b.md': lines(9, { 1: 'one' }) },
+      { 'both.md': lines(9, { 9: 'nine' }), 'gone.md': null, 'käse/a b.md': lines(9, { 9: 'nine' }) },
+    );
+    const { tree, ...rest } = await merge();
+    expect(rest).toEqual({ clean: true, conflicts: [], auto_merged: ['both.md', 'käse/a b.md'] });
+    expect(git(gitDir, ['show', `${tree}:both.md`])).toBe(lines(9, { 1: 'one', 9: 'nine' }).trimEnd());
+    expect(git(gitDir, ['ls-tree', '-r', '-z', '--name-only', tree]).split('\0').filter(Boolean)).toEqual([
+      'both.md',
+      'käse/a b.md',
+      'new.md',
+      'same.md',
+    ]);
+    const base = git(gitDir, ['rev-parse', `${tree}`]);
+    expect(base).toBe(tree);
+    expect(await repository.branches()).toEqual([]);
+    fsck(gitDir);
+  });
+
+  it('gives the stages of every conflicting file, and git’s reason', async () => {
+    const { merge, gitDir, root, current, incoming } = await forked(
+      { 'c.md': lines(5), 'del.md': lines(5), bin: 'a\0b', 'name\nline.md': lines(3) },
+      {
+        'c.md': lines(5, { 1: 'x' }),
+        'del.md': null,
+        bin: 'a\0c',
+        'new.md': 'ours',
+        f: 'file',
+        'name\nline.md': 'x\n',
+      },
+      {
+        'c.md': lines(5, { 1: 'y' }),
+        'del.md': lines(5, { 2: 'z' }),
+        bin: 'a\0d',
+        'new.md': 'theirs',
+        'f/in.md': 'deep',
+        'name\nline.md': 'y\n',
+      },
+    );
+    const { clean, conflicts, auto_merged } = await merge();
+    expect(clean).toBe(false);
+    expect(auto_merged).toEqual([]);
+    const found = new Map(conflicts.map((conflict) => [conflict.path, conflict]));
+    const blob = (commit: string, path: string) => ({ oid: blobOf(gitDir, commit, path), mode: '100644' });
+    expect(found.get('c.md')).toEqual({
+      path: 'c.md',
+      kind: 'content',
+      related: [],
+      stages: { base: blob(root, 'c.md'), current: blob(current, 'c.md'), incoming: blob(incoming, 'c.md') },
+    });
+    expect(found.get('del.md')).toMatchObject({
+      kind: 'delete_modify',
+      stages: { base: blob(root, 'del.md'), current: null, incoming: blob(incoming, 'del.md') },
+    });
+    expect(found.get('bin')?.kind).toBe('binary');
+    expect(found.get('new.md')).toMatchObject({ kind: 'add_add', stages: { base: null } });
+    expect(found.get('name\nline.md')?.kind).toBe('content');
+    expect([...found.values()].filter(({ kind }) => kind === 'file_directory').map(({ path }) => path)).toEqual([
+      expect.stringMatching(/^f~/),
+    ]);
+    expect(found.size).toBe(6);
+  });
+
+  it('names all paths of a file renamed to two names, and one renamed and deleted', async () => {
+    const { merge } = await forked(
+      { 'old.md': lines(20), 'two.md': lines(30, { 1: 'second' }) },
+      { 'old.md': null, 'mine.md': lines(20), 'two.md': null },
+      { 'old.md': null, 'theirs.md': lines(20), 'two.md': null, 'moved.md': lines(30, { 1: 'second', 9: 'x' }) },
+    );
+    const { conflicts } = await merge();
+    expect(
+      conflicts.map(({ path, kind, related, stages }) => [path, kind, related, Object.values(stages).map(Boolean)]),
+    ).toEqual([
+      ['mine.md', 'rename_rename', ['old.md', 'theirs.md'], [false, true, false]],
+      ['moved.md', 'rename_delete', ['two.md'], expect.anything()],
+      ['old.md', 'rename_rename', ['mine.md', 'theirs.md'], [true, false, false]],
+      ['theirs.md', 'rename_rename', ['old.md', 'mine.md'], [false, false, true]],
+    ]);
+  });
+
+  it('tells a clash of types from a clash of contents', async () => {
+    const { merge } = await forked(
+      { link: 'text' },
+      { link: { mode: '120000', text: 'target' } },
+      { link: 'other text' },
+    );
+    const { conflicts } = await merge();
+    expect(conflicts.map(({ kind }) => kind)).toContain('mode');
+  });
+
+  it('follows a rename, and leaves files in the directory their author chose', async () => {
+    const { merge, gitDir } = await forked(
+      { 'posts/a.md': lines(9), 'posts/b.md': lines(9, { 1: 'b' }) },
+      { 'posts/a.md': null, 'posts/b.md': null, 'blog/a.md': lines(9), 'blog/b.md': lines(9, { 1: 'b' }) },
+      { 'posts/a.md': lines(9, { 5: 'five' }), 'posts/new.md': 'n' },
+    );
+    const { tree, clean } = await merge();
+    expect(clean).toBe(true);
+    expect(git(gitDir, ['ls-tree', '-r', '--name-only', tree])).toBe('blog/a.md\nblog/b.md\nposts/new.md');
+    expect(git(gitDir, ['show', `${tree}:blog/a.md`])).toBe(lines(9, { 5: 'five' }).trimEnd());
+  });
+
+  it('refuses histories without a common ancestor, and what is no commit', async () => {
+    const { repository, gitDir, current } = await forked({ a: '1' }, { a: '2' }, { a: '3' });
+    const other = commitFiles(gitDir, null, { a: '9' });
+    await expect(repository.mergeTrees(current, other)).rejects.toMatchObject({ code: 'no_common_ancestor' });
+    await expect(repository.mergeTrees(current, 'HEAD')).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('mergeability', () => {
+  it('answers many pairs in order and stores nothing', async () => {
+    const { repository, gitDir, root, current, incoming } = await forked(
+      { a: lines(9), b: '1' },
+      { a: lines(9, { 1: 'x' }) },
+      { a: lines(9, { 9: 'y' }) },
+    );
+    const clash = commitFiles(gitDir, root, { a: lines(9, { 1: 'z' }), b: null });
+    const other = commitFiles(gitDir, null, { a: '9' });
+    const count = () => git(gitDir, ['count-objects']);
+    const before = count();
+    expect(
+      await repository.mergeability([
+        { current, incoming },
+        { current, incoming: clash },
+        { current, incoming: other },
+        { current, incoming: '1'.repeat(40) },
+        { current: incoming, incoming: root },
+        { current: clash, incoming: current },
+      ]),
+    ).toEqual([
+      { clean: true, conflicts: [] },
+      { clean: false, conflicts: ['a'] },
+      null,
+      null,
+      { clean: true, conflicts: [] },
+      { clean: false, conflicts: ['a'] },
+    ]);
+    expect(count()).toBe(before);
+    expect(readdirSync(gitDir).filter((name) => name.startsWith('scratch'))).toEqual([]);
+    expect(await repository.mergeability([])).toEqual([]);
+  });
+});

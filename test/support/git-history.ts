@@ -1,0 +1,36 @@
+import { git } from './git-store.ts';
+
+type Content = string | null | { mode: string; text: string };
+
+/**
+ * Commits files on top of `parent` (null: a root) behind the store's back, through a scratch index. null deletes.
+ *
+ * @returns the commit's id
+ */
+export function commitFiles(gitDir: string, parent: string | null, files: Record<string, Content>): string {
+  const index = ['--git-dir', gitDir, '-c', 'core.bare=false'];
+  if (parent === null) git(gitDir, [...index, 'read-tree', '--empty']);
+  else git(gitDir, [...index, 'read-tree', parent]);
+  const lines = Object.entries(files).map(([path, content]) => {
+    if (content === null) return `0 ${'0'.repeat(40)}\t${path}\0`;
+    const { mode, text } = typeof content === 'string' ? { mode: '100644', text: content } : content;
+    return `${mode} ${git(gitDir, ['hash-object', '-w', '--stdin'], text)}\t${path}\0`;
+  });
+  git(gitDir, [...index, 'update-index', '-z', '--index-info'], lines.join(''));
+  const tree = git(gitDir, [...index, 'write-tree']);
+  return git(gitDir, ['commit-tree', tree, '-m', 'by hand', ...(parent === null ? [] : ['-p', parent])]);
+}
+
+export function setRef(gitDir: string, ref: string, oid: string): string {
+  git(gitDir, ['update-ref', ref, oid]);
+  return oid;
+}
+
+export function blobOf(gitDir: string, treeish: string, path: string): string {
+  return git(gitDir, ['rev-parse', `${treeish}:${path}`]);
+}
+
+/** Lines `1` to `count`, some of them replaced. */
+export function lines(count: number, replaced: Record<number, string> = {}): string {
+  return Array.from({ length: count }, (_, at) => `${replaced[at + 1] ?? at + 1}\n`).join('');
+}

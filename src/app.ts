@@ -255,11 +255,13 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
       if (config.PORTICO_DRAIN_DELAY > 0)
         await new Promise((resolve) => setTimeout(resolve, config.PORTICO_DRAIN_DELAY * 1000));
       const closed = new Promise<void>((resolve) => (isWeb ? server.close(() => resolve()) : resolve()));
-      server.closeIdleConnections();
+      // A connection kept alive becomes idle only when the request under way on it has been answered.
+      const idle = setInterval(() => server.closeIdleConnections(), 25);
       // What has not ended shortly before the limit is cut, so that the rest of the stop still happens in order.
       const patience = Math.max(config.PORTICO_SHUTDOWN_TIMEOUT - 5, 1) * 1000;
       const cut = setTimeout(() => server.closeAllConnections(), patience);
       await closed;
+      clearInterval(idle);
       clearTimeout(cut);
       await endUpkeep();
       await queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);

@@ -61,6 +61,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
     await core.services.git.check();
     const app = await startApp({ config, core, databaseUrl: database.url });
     ending.push(() => app.stop());
+    signal.throwIfAborted();
     if (!config.PORTICO_ROLES.includes('web')) {
       log.info({}, 'worker ready');
       return stop;

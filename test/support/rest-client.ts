@@ -1,5 +1,5 @@
 /** An answer of the REST interface. */
-export interface RestAnswer {
+interface RestAnswer {
   status: number;
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked at field by field

@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 /** An ordinary environment: none of the settings of whoever runs the tests. */
-export function plainEnvironment(settings: Record<string, string>): Record<string, string> {
+function plainEnvironment(settings: Record<string, string>): Record<string, string> {
   const { PATH = '' } = process.env;
   return { PATH, HOME: tmpdir(), LC_ALL: 'C', ...settings };
 }

@@ -1,0 +1,121 @@
+import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
+import { fsck } from '../support/git-store.ts';
+import { demoStudio, restClient } from '../support/rest-client.ts';
+import {
+  kill,
+  newDataDir,
+  postmasterPid,
+  type Running,
+  readFirstRun,
+  type ServerProcess,
+  settingsFor,
+  startProgram,
+  startServer,
+} from '../support/server-process.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const isThere = async (file: string) => (await stat(file).catch(() => null)) !== null;
+
+/** Waits until a file, or one whose name ends so, is in a directory; false when the process ends before. */
+async function appears(running: Running, directory: string, name: string): Promise<boolean> {
+  while (running.child.exitCode === null) {
+    const names = await readdir(directory).catch(() => []);
+    if (names.some((found) => found.endsWith(name))) return true;
+    await sleep(2);
+  }
+  return false;
+}
+
+async function expectCompleteDemo(server: ServerProcess): Promise<void> {
+  const { token = '' } = await readFirstRun(server.dataDir);
+  const rest = restClient(server.url, token);
+  const { body } = await rest.get(`${demoStudio}/collections`);
+  expect(body.map(({ name, entries_count }: never) => [name, entries_count])).toEqual([
+    ['authors', 3],
+    ['pages', 9],
+    ['posts', 17],
+  ]);
+  expect((await rest.get('/organizations')).body).toEqual([{ name: 'Demo', machine_name: 'demo' }]);
+  expect((await rest.get('/organizations/demo/projects')).body).toHaveLength(1);
+  const repositories = (await readdir(path.join(server.dataDir, 'git'))).filter((name) => name.endsWith('.git'));
+  for (const name of repositories) fsck(path.join(server.dataDir, 'git', name));
+  const { status, body: commits } = await rest.get(`${demoStudio}/commits`);
+  expect([status, commits.length]).toEqual([200, 1]);
+}
+
+// In the order in which a first start reaches them.
+const points = [
+  ['the cluster is being made', 'postgres', 'data'],
+  ['PostgreSQL starts', 'postgres/data', 'postmaster.pid'],
+  ['it runs', '', 'postgres.json'],
+  ['the keyring is made', 'keys', 'keyring.json'],
+  ['the repository is made', 'git', '.git'],
+  ['the record is written', '', 'first-run.json'],
+] as const;
+
+test.each(['SIGKILL', 'SIGTERM'] as const)(
+  'a first start ended by %s again and again leaves nothing that hinders: the demo is complete, its token valid',
+  async (signal) => {
+    const dataDir = await newDataDir();
+    const reached: string[] = [];
+    for (const [what, directory, name] of points) {
+      // Told to stop, a start may have come further than to where it was told.
+      if (signal === 'SIGTERM' && (await isThere(path.join(dataDir, directory, name)))) continue;
+      const running = await startProgram('main', [], settingsFor(dataDir));
+      if (await appears(running, path.join(dataDir, directory), name)) reached.push(what);
+      if (signal === 'SIGKILL') await kill(running.child);
+      else {
+        running.child.kill(signal);
+        const { code, stderr } = await running.ended;
+        expect([what, code, stderr]).toEqual([what, 0, '']);
+        expect(await postmasterPid(dataDir)).toBeNull();
+      }
+    }
+    if (signal === 'SIGKILL') expect(reached).toEqual(points.map(([what]) => what));
+    else expect(reached.length).toBeGreaterThanOrEqual(2);
+    const server = await startServer(dataDir);
+    await expectCompleteDemo(server);
+    expect((await server.stop()).code).toBe(0);
+  },
+);
+
+test('the record is for its owner alone, is renewed at each start, and keeps the token', async () => {
+  const dataDir = await newDataDir();
+  const first = await startServer(dataDir);
+  const file = path.join(dataDir, 'first-run.json');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+  const before = await readFirstRun(dataDir);
+  const shown = first.output().stdout;
+  expect(shown).toContain(before.token);
+  expect(before.url).toMatch(/^http:\/\/localhost:[1-9]\d+$/);
+  expect(before.preview_url).toMatch(/^http:\/\/localhost:[1-9]\d+$/);
+  await first.stop();
+
+  // What a person may have done to it.
+  await chmod(file, 0o644);
+  await writeFile(file, JSON.stringify({ ...before, url: 'http://localhost:1', preview_url: 'http://localhost:2' }));
+  const second = await startServer(dataDir);
+  const after = await readFirstRun(dataDir);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(after.token).toBe(before.token);
+  expect(new URL(after.url).port).toBe(new URL(second.url).port);
+  expect((await fetch(after.preview_url.replace('localhost', '127.0.0.1'))).status).toBeLessThan(500);
+  // Shown once: neither the log nor the greeting repeats it.
+  expect(second.output().stdout).not.toContain(before.token);
+  expect((await restClient(second.url, before.token ?? '').get('/organizations/demo')).status).toBe(200);
+  expect(await isThere(file)).toBe(true);
+});
+
+test('starts below a directory of mode 0700', async () => {
+  const dataDir = await newDataDir();
+  await chmod(path.dirname(dataDir), 0o700);
+  const server = await startServer(dataDir, { PORTICO_DEMO: 'off' });
+  expect((await fetch(`${server.url}/readyz`)).status).toBeLessThan(504);
+  expect(await readFirstRun(dataDir)).not.toHaveProperty('token');
+  expect(server.output().stdout).toContain('portico token create');
+});

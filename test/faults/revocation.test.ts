@@ -1,0 +1,80 @@
+import pg from 'pg';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createDatabase, type TestDatabase } from '../support/postgres.ts';
+import { restClient } from '../support/rest-client.ts';
+import { kill, newDataDir, portico, type ServerProcess, settingsFor, startServer } from '../support/server-process.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let database: TestDatabase | undefined;
+const servers: ServerProcess[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await kill(server.child);
+  await database?.drop();
+});
+
+/** Two servers on one database and one data directory, and a command that makes tokens there. */
+async function twoServers() {
+  database = await createDatabase();
+  const dataDir = await newDataDir();
+  const more = { DATABASE_URL: database.url };
+  const one = await startServer(dataDir, more);
+  const other = await startServer(dataDir, more);
+  servers.push(one, other);
+  const token = async (preset: string) => {
+    const made = await portico(
+      ['token', 'create', '--organization', 'demo', '--preset', preset],
+      settingsFor(dataDir, more),
+    );
+    return { text: made.stdout.trim(), id: /^Token (\d+)/.exec(made.stderr)?.[1] ?? '' };
+  };
+  return { url: database.url, one, other, owner: await token('admin'), reader: await token('readonly') };
+}
+
+/** Ends the connections on which the servers hear of revocations. @returns how many there were. */
+async function cutListeners(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const statement =
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'portico-listener' and datname = current_database()";
+  const { rowCount } = await client.query(statement).finally(() => client.end());
+  return rowCount ?? 0;
+}
+
+test.each([
+  ['with', false],
+  ['without', true],
+])(
+  '%s its listening connection a server refuses a token within a second of its revocation by another',
+  async (_how, cut) => {
+    const { url, one, other, owner, reader } = await twoServers();
+    const asked = restClient(one.url, reader.text);
+    const answers: { at: number; status: number }[] = [];
+    let stop = false;
+    const loop = (async () => {
+      while (!stop) {
+        const at = performance.now();
+        answers.push({ at, status: (await asked.get('/organizations/demo')).status });
+      }
+    })();
+    // The grant is in the cache by now.
+    await vi.waitFor(() => expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(20), {
+      timeout: 20_000,
+      interval: 5,
+    });
+    if (cut) expect(await cutListeners(url)).toBe(2);
+    const path = `/organizations/demo/tokens/${reader.id}`;
+    expect((await restClient(other.url, owner.text).send('DELETE', path, {})).status).toBe(200);
+    const revokedAt = performance.now();
+    await vi.waitFor(() => expect(answers.at(-1)?.status).toBe(401), { timeout: 20_000, interval: 5 });
+    stop = true;
+    await loop;
+    const first = answers.findIndex(({ status }) => status === 401);
+    expect(answers.slice(first).every(({ status }) => status === 401)).toBe(true);
+    expect(answers[first - 1]?.at ?? 0).toBeLessThan(revokedAt + 1_000);
+    // The other server has used the token never, this one often: both refuse it, and the owner's is good in both.
+    expect((await restClient(other.url, reader.text).get('/organizations/demo')).status).toBe(401);
+    expect((await restClient(one.url, owner.text).get('/organizations/demo')).status).toBe(200);
+  },
+);

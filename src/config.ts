@@ -59,6 +59,13 @@ const setting = z.object({
     .default('off')
     .describe('Start although some stored secrets cannot be read'),
   PORTICO_DEMO: onOff.optional().describe('Import the demo site; default on at the very first start'),
+  PORTICO_MEDIA_LIMIT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100, 'must be at most 100')
+    .default(25)
+    .describe('Largest media file, MiB'),
   PORTICO_TRUSTED_PROXIES: cidrs.default([]).describe('Ranges of proxies whose X-Forwarded-For counts'),
   PORTICO_ALLOWED_CIDRS: cidrs.default([]).describe('Private ranges that outgoing requests may reach'),
   PORTICO_CA_FILE: z.string().min(1).optional().describe('Extra root certificates for outgoing requests'),

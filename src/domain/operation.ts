@@ -15,6 +15,12 @@ export interface Conditions {
   idempotency_key?: string;
 }
 
+/** A file on its way in, as a stream; the next one comes when this one has been read. */
+export interface IncomingFile {
+  name: string;
+  content: AsyncIterable<Uint8Array>;
+}
+
 /** What a protocol brings to `run()`: who calls, under which conditions, and how to stop. */
 export interface Call {
   services: Services;
@@ -24,6 +30,8 @@ export interface Call {
   request_id: string;
   /** Address of the client, for the audit log; null for jobs. */
   address: string | null;
+  /** Files that came beside the input (a multipart body). */
+  uploads?: AsyncIterable<IncomingFile>;
   /** What the operation tells its protocol beside the output. */
   facts: { etag?: string; replayed?: boolean };
 }
@@ -34,6 +42,7 @@ interface Shared<Also extends Permission> {
   em: EntityManager;
   conditions: Conditions;
   signal: AbortSignal;
+  uploads?: AsyncIterable<IncomingFile>;
   log: Log;
   /** Asks for a further permission this input needs; it must be declared in `also`. */
   require(permission: Also): void;

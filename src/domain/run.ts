@@ -75,6 +75,7 @@ function makeContext(operation: AnyOperation, call: Call, em: EntityManager, act
     em,
     conditions,
     signal,
+    ...(call.uploads && { uploads: call.uploads }),
     actor,
     log: services.log,
     organization: place.organization,

@@ -15,6 +15,8 @@ export interface Settings {
   public_url: string;
   /** Host part of the public URL: the domain of generated author addresses. */
   public_host: string;
+  /** Largest media file, bytes. */
+  media_limit: number;
 }
 
 /** Everything an operation may reach, behind ports; made once by the composition root. */

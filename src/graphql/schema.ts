@@ -12,6 +12,7 @@ import {
 } from './resolvers/collections.resolver.ts';
 import { EntryWritesResolver } from './resolvers/entry-writes.resolver.ts';
 import { MeResolver } from './resolvers/me.resolver.ts';
+import { MediaResolver } from './resolvers/media.resolver.ts';
 import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
 import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
 import { ProjectStudioResolver, StudioResolver } from './resolvers/studio.resolver.ts';
@@ -32,6 +33,7 @@ const resolvers = [
   EntrySummaryEdgesResolver,
   EntryHistoryResolver,
   EntryWritesResolver,
+  MediaResolver,
   BranchesResolver,
   BranchEdgesResolver,
 ] as const;

@@ -1,16 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { DomainError, fieldError } from '../domain/errors.ts';
+import type { Call } from '../domain/operation.ts';
 import { coerce, parseQuery, twice } from './query.ts';
 import { defaultBodyLimit, type Row } from './table.ts';
+import { readMultipart } from './upload.ts';
 
 const jsonTypes = ['application/json', 'application/*+json'];
 
 const hasBody = (request: Request) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 
-/** Reads the JSON body of a row's requests into `request.body`. @throws DomainError for another type, or what Express's parser throws */
-export function bodyReader(row: Row): (request: Request, response: Response) => Promise<void> {
+/**
+ * Reads the JSON body of a row's requests into `request.body`; of a multipart body the fields.
+ * @returns the files of a multipart body, as they come in.
+ * @throws DomainError for another type, or what Express's parser throws
+ */
+export function bodyReader(row: Row): (request: Request, response: Response) => Promise<Call['uploads']> {
   const parse: RequestHandler = express.json({
     limit: row.bodyLimit ?? defaultBodyLimit,
     strict: false,
@@ -20,13 +26,18 @@ export function bodyReader(row: Row): (request: Request, response: Response) => 
       if (!isUtf8(bytes)) throw new DomainError('invalid_request', 'body: is not valid UTF-8');
     },
   });
-  return (request, response) => {
+  return async (request, response) => {
+    if (row.multipart && request.is('multipart/form-data')) {
+      const { fields, files } = await readMultipart(request);
+      request.body = coerce(row.operation.input, fields);
+      return files;
+    }
     // A body is JSON or refused: guessing at another type would read it wrongly.
     if (hasBody(request) && !request.is(jsonTypes)) {
       throw new DomainError('unsupported_media', 'body: must be JSON, with Content-Type: application/json');
     }
     return new Promise((resolve, reject) => {
-      parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
+      parse(request, response, (error?: unknown) => (error === undefined ? resolve(undefined) : reject(error)));
     });
   };
 }

@@ -68,7 +68,7 @@ function success(row: Row, status: number, writer: SchemaWriter): ResponseObject
     'X-Request-Id': header('X-Request-Id'),
     'X-Ignored-Fields': header('X-Ignored-Fields'),
   };
-  const shape = shapeOf(operation.output);
+  const shape = shapeOf(row.present?.schema ?? operation.output);
   const items = itemsOf(operation.output);
   if (items) Object.assign(headers, { Link: header('Link'), 'X-Total-Count': header('X-Total-Count') });
   if (method === 'get' || shape.sha) headers.ETag = header('ETag');
@@ -77,7 +77,7 @@ function success(row: Row, status: number, writer: SchemaWriter): ResponseObject
   if (takesKey(row)) headers['Idempotency-Replayed'] = header('Idempotency-Replayed');
   const base = { description: meanings[status] ?? 'Success', headers };
   if (status === 204) return base;
-  const content = { 'application/json': { schema: writer.write(items ?? operation.output) } };
+  const content = { 'application/json': { schema: writer.write(row.present?.schema ?? items ?? operation.output) } };
   // Bytes instead of JSON come in whatever type they have.
   return { ...base, content: row.raw ? { ...content, '*/*': { schema: {} } } : content };
 }
@@ -95,6 +95,17 @@ const takesKey = ({ method, operation }: Row) => method === 'post' && !operation
 /** `If-Match` and the field `sha` say the same: the version that must be current. */
 const isConditional = ({ operation, method }: Row, fields: string[]) =>
   operation.kind === 'command' && method !== 'post' && fields.includes('sha');
+
+/** The fields of the JSON body but the file's content, and the files themselves. */
+function multipartBody({ properties, ...schema }: JsonSchema): Record<string, { schema: JsonSchema }> {
+  const { content: _inline, ...fields } = properties as Record<string, JsonSchema>;
+  const file: JsonSchema = {
+    type: 'array',
+    items: { type: 'string', contentMediaType: 'application/octet-stream' },
+    maxItems: 20,
+  };
+  return { 'multipart/form-data': { schema: { ...schema, properties: { ...fields, file } } } };
+}
 
 const pageFields = ['page', 'per_page', 'after'];
 
@@ -136,7 +147,10 @@ export function operationObject(row: Row, writer: SchemaWriter): OperationObject
     ...(also && { 'x-further-permissions': also }),
     ...(parameters.length > 0 && { parameters }),
     ...(body.length > 0 && {
-      requestBody: { required: bodyRequired.length > 0, content: { 'application/json': { schema: bodySchema } } },
+      requestBody: {
+        required: bodyRequired.length > 0,
+        content: { 'application/json': { schema: bodySchema }, ...(row.multipart && multipartBody(bodySchema)) },
+      },
     }),
     responses: {
       ...Object.fromEntries([...new Set(statuses)].map((status) => [status, success(row, status, writer)])),

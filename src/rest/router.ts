@@ -22,7 +22,7 @@ const idempotentBodyLimit = mebibyte;
 function conditionsOf(row: Row, request: Request): Call['conditions'] {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
   const key = request.headers['idempotency-key'];
-  const small = Number(request.headers['content-length'] ?? 0) <= idempotentBodyLimit;
+  const small = !request.is('multipart/*') && Number(request.headers['content-length'] ?? 0) <= idempotentBodyLimit;
   return {
     ...(ifMatch !== undefined && { if_match: ifMatch }),
     ...(ifNoneMatch !== undefined && { if_none_match: ifNoneMatch }),
@@ -60,9 +60,10 @@ function answer(
   call: Call,
   output: unknown,
 ): void {
+  const body = row.present ? row.present.from(output as never) : output;
   if (call.facts.etag) response.set('ETag', call.facts.etag);
   if (call.facts.replayed) response.set('Idempotency-Replayed', 'true');
-  const commit = (output as { commit?: { sha?: string } } | null)?.commit;
+  const commit = ((Array.isArray(body) ? body[0] : body) as { commit?: { sha?: string } } | null)?.commit;
   if (commit?.sha) response.set('X-Commit-Sha', commit.sha);
   const status = statusFor(row, output);
   response.status(status);
@@ -71,7 +72,7 @@ function answer(
   if (status === 204) return void response.end();
   const raw = row.raw?.(output as never, input);
   if (raw) return void response.set(raw.headers).type(raw.type).send(raw.content);
-  if (!isPage(output)) return void response.json(output);
+  if (!isPage(output)) return void response.json(body);
   response.set('X-Total-Count', String(output.total_count));
   response.set('Link', linkHeader(request.originalUrl, output));
   response.json(output.items);
@@ -83,7 +84,7 @@ function handlerFor(row: Row, services: Services): RequestHandler {
     const actor = await authenticateHeader(services, request.headers.authorization);
     // A stranger is turned away before a byte of the body is read.
     if (!actor && row.operation.permission !== 'public') throw new DomainError('unauthenticated', 'Unauthenticated');
-    await readBody(request, response);
+    const uploads = await readBody(request, response);
     const input = inputOf(row, request);
     const call: Call = {
       services,
@@ -92,6 +93,7 @@ function handlerFor(row: Row, services: Services): RequestHandler {
       signal: signalOf(response),
       request_id: requestIdOf(response),
       address: request.ip ?? null,
+      ...(uploads && { uploads }),
       facts: {},
     };
     const { organization: _o, project: _p, ...named } = input;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { listAudit } from '../domain/audit/audit.operations.ts';
 import { createToken, listTokens, revokeToken } from '../domain/identity/tokens.operations.ts';
 import {
@@ -24,12 +25,16 @@ import { createEntry } from '../domain/studio/entries/create-entry.operations.ts
 import { deleteEntry } from '../domain/studio/entries/delete-entry.operations.ts';
 import { getEntry, listEntries } from '../domain/studio/entries/entries.operations.ts';
 import { updateEntry } from '../domain/studio/entries/update-entry.operations.ts';
+import { deleteMedia } from '../domain/studio/media/delete-media.operations.ts';
+import { listMedia } from '../domain/studio/media/list-media.operations.ts';
+import { savedMedia } from '../domain/studio/media/media.schema.ts';
+import { uploadMedia } from '../domain/studio/media/upload-media.operations.ts';
 import { createBranch, listBranches } from '../domain/studio/repository/branches.operations.ts';
 import { listCommits } from '../domain/studio/repository/commits.operations.ts';
 import { getFile, getFiletree } from '../domain/studio/repository/files.operations.ts';
 import { getRepository, startImport } from '../domain/studio/repository/repository.operations.ts';
 import { rawFile } from './raw-file.ts';
-import { del, get, patch, post, put, type Row } from './table.ts';
+import { del, get, mebibyte, patch, post, put, type Row } from './table.ts';
 
 const organizations = '/api/v2/organizations';
 const organization = `${organizations}/:organization`;
@@ -40,6 +45,7 @@ const studio = `${project}/studio`;
 
 const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 const named = ({ machine_name }: { machine_name: string }) => `/${machine_name}`;
+const oneOrAll = ({ files }: { files: unknown[] }) => (files.length === 1 ? files[0] : files);
 const bySlug = ({ slug }: { slug: string }) => `/${encodePath(slug)}`;
 
 /** Every URL of the REST interface, and the operation it runs. */
@@ -67,6 +73,14 @@ export const routes: readonly Row[] = [
   get(`${studio}/collections/:collection/*entry`, getEntry, 200),
   put(`${studio}/collections/:collection/*entry`, updateEntry, 200),
   del(`${studio}/collections/:collection/*entry`, deleteEntry, 200),
+  get(`${studio}/media`, listMedia, 200),
+  post(`${studio}/media`, uploadMedia, 201, {
+    also: { unchanged: 200 },
+    bodyLimit: 40 * mebibyte,
+    multipart: true,
+    present: { schema: z.union([savedMedia, z.array(savedMedia)]), from: oneOrAll },
+  }),
+  del(`${studio}/media/*media`, deleteMedia, 200),
   get(`${studio}/branches`, listBranches, 200),
   post(`${studio}/branches`, createBranch, 201, { location: ({ name }: { name: string }) => `/${encodePath(name)}` }),
   get(`${studio}/commits`, listCommits, 200),

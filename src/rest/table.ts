@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { AnyOperation } from '../domain/operation.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -20,6 +21,10 @@ export interface Row {
   location?: (output: never) => string;
   /** Largest JSON body, bytes. */
   bodyLimit?: number;
+  /** Takes files as multipart/form-data too. */
+  multipart?: true;
+  /** The body, where REST shows another shape of the output. */
+  present?: { schema: z.ZodType; from(output: never): unknown };
   /** Answers with bytes instead of JSON when the input asks for them; null means JSON. */
   raw?: (output: never, input: Record<string, unknown>) => RawAnswer | null;
 }

@@ -61,10 +61,19 @@ export interface Snapshot {
   blob(oid: Oid): Promise<Buffer>;
 }
 
+/** A blob that is in the store already. */
+export interface StoredBlob {
+  oid: Oid;
+  /** Bytes. */
+  size: number;
+  /** Its first 4 KiB, or all of a shorter one. */
+  head: Buffer;
+}
+
 export interface Change {
   path: string;
   /** null deletes the file. */
-  content: Buffer | null;
+  content: Buffer | Pick<StoredBlob, 'oid'> | null;
   /** Default: the mode the file has, else 100644. */
   mode?: Mode;
 }
@@ -213,11 +222,18 @@ export interface Repository {
   /** True when `oid` is a commit reachable from a visible ref (heads, tags, pulls). */
   isReachable(oid: Oid): Promise<boolean>;
   snapshot(commit: Oid | null): Promise<Snapshot>;
+  /** A stored tree that no commit names yet, such as that of a merge; its `commit` is null. */
+  snapshotOfTree(tree: Oid): Promise<Snapshot>;
   commit(oid: Oid): Promise<Commit>;
   /** Streams blobs in the order asked, without holding them all. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
   /** Sizes in bytes, in the order asked; null for what is not there. */
   sizes(oids: readonly Oid[]): Promise<(number | null)[]>;
+  /**
+   * Stores the content of a file durably, ahead of the commit that will name it; holds no more than a chunk in memory.
+   * Fails with `too_large` above `limit` bytes.
+   */
+  storeBlob(content: AsyncIterable<Uint8Array>, limit: number): Promise<StoredBlob>;
   write<T>(request: CommitRequest<T>): Promise<Committed<T>>;
   /** Fails with `already_exists` when the branch exists. */
   createBranch(name: string, oid: Oid): Promise<void>;
@@ -273,6 +289,36 @@ export interface ImportSource {
   signal?: AbortSignal;
 }
 
+/** One line of a push: the ref moves from `old` to `new`; null: it did not exist, or is deleted. */
+export interface PushCommand {
+  /** Full name, below `refs/heads/` or `refs/tags/`. */
+  ref: string;
+  old: Oid | null;
+  new: Oid | null;
+  /** The branch would lose commits, or a tag that exists would change. */
+  forced: boolean;
+}
+
+export interface PushedChange {
+  path: string;
+  status: 'added' | 'modified' | 'removed';
+  /** What the path becomes; of a removed file what it was. */
+  mode: Mode;
+}
+
+/** What a push brings, readable before any of it becomes part of the repository. Renames are shown as removed and added. */
+export interface PushedObjects {
+  /** How two commits differ; null: the empty tree. */
+  changes(old: Oid | null, new_: Oid): AsyncIterable<PushedChange>;
+  /**
+   * Every change of every commit of `new_` that no visible ref has yet, also those a later commit takes back; a merge counts where it
+   * differs from all its parents. A path may come more than once.
+   */
+  introduced(new_: Oid): AsyncIterable<PushedChange>;
+}
+
+export type PushVerdict = { allow: true } | { allow: false; message: string };
+
 /** One request of git's smart HTTP protocol (gitprotocol-http), already authorised. */
 export interface GitServeRequest {
   service: 'git-upload-pack' | 'git-receive-pack';
@@ -283,6 +329,11 @@ export interface GitServeRequest {
   input: Readable;
   output: Writable;
   signal: AbortSignal;
+  /**
+   * Decides about a push once its objects have come in, before any ref moves; all of it is refused or none. The message is shown to the
+   * client. The branches concerned hold still from the answer until the push is done. Without it, rewrites and deletions are refused.
+   */
+  authorizePush?(commands: readonly PushCommand[], pushed: PushedObjects): Promise<PushVerdict>;
 }
 
 /** The store of all repositories in the data directory; the only part that runs git. */

@@ -1,7 +1,16 @@
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
-import type { CommitRequest, Committed, InternalRefUpdate, Oid, Ref, Repository } from '../../domain/ports/git.ts';
+import type {
+  CommitRequest,
+  Committed,
+  InternalRefUpdate,
+  Oid,
+  Ref,
+  Repository,
+  StoredBlob,
+} from '../../domain/ports/git.ts';
 import { checkRefName } from '../../domain/studio/ref-name.ts';
+import { storeBlob } from './blob-store.ts';
 import { BranchQueues } from './branch-queue.ts';
 import type { Writer } from './commit-plan.ts';
 import { commitRound, refRefused } from './commit-round.ts';
@@ -44,6 +53,11 @@ export class GitRepository extends RepositoryReads implements Repository {
 
   head(branch: string): Promise<Oid | null> {
     return this.refs.read(`refs/heads/${branch}`);
+  }
+
+  async storeBlob(content: AsyncIterable<Uint8Array>, limit: number): Promise<StoredBlob> {
+    const { format } = await this.source();
+    return storeBlob(join(this.gitDir, 'objects'), format, content, limit);
   }
 
   write<T>(request: CommitRequest<T>): Promise<Committed<T>> {

@@ -43,7 +43,7 @@ function place(top: Branch, change: Change): void {
     throw new DomainError('invalid_path', `path: must be at most ${deepestPath} segments deep`);
   if (change.mode !== undefined && !writableModes.has(change.mode))
     throw new Error(`mode ${change.mode} cannot be written`);
-  if ((change.content?.length ?? 0) > largestBlob)
+  if (Buffer.isBuffer(change.content) && change.content.length > largestBlob)
     throw new DomainError('too_large', `${change.path} is larger than 100 MiB`);
   let at = top;
   for (const name of segments) {
@@ -103,7 +103,8 @@ function editFile(objects: PendingObjects, name: string, old: TreeEntry | null, 
   if (old !== null && isLink(old.mode) && (change.mode === undefined || old.mode === modes.submodule)) {
     throw linkInTheWay(change.path);
   }
-  return { name, mode: change.mode ?? old?.mode ?? modes.file, oid: objects.addBlob(change.content) };
+  const oid = Buffer.isBuffer(change.content) ? objects.addBlob(change.content) : change.content.oid;
+  return { name, mode: change.mode ?? old?.mode ?? modes.file, oid };
 }
 
 function creates(branch: Branch): boolean {

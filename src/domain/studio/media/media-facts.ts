@@ -1,0 +1,53 @@
+import { imageSize } from 'image-size';
+import { LRUCache } from 'lru-cache';
+import type { Repository, Snapshot } from '../../ports/git.ts';
+import { largestPointer, readLfsPointer } from '../repository/lfs-pointer.ts';
+import { mediaTypeOf } from './media-types.ts';
+
+/** What a listing tells of a media file beside its name. */
+export interface MediaFacts {
+  size: number;
+  width?: number;
+  height?: number;
+  lfs?: { oid: string; size: number };
+}
+
+/** Images above this are listed without their dimensions: they would have to be read whole, bytes. */
+const largestMeasured = 16 * 1024 * 1024;
+
+/** By object id, which names the content wherever it stands. */
+const known = new LRUCache<string, MediaFacts>({ max: 20_000 });
+
+function measure(content: Buffer): { width: number; height: number } | null {
+  try {
+    const { width, height } = imageSize(content);
+    return { width: Math.round(width), height: Math.round(height) };
+  } catch {
+    // A file that is no image of its type is listed all the same.
+    return null;
+  }
+}
+
+/** Sizes of files, dimensions of images from their headers, and what LFS pointers stand for; contents are read once per object. */
+export async function mediaFacts(
+  git: Repository,
+  snapshot: Snapshot,
+  files: readonly { path: string; oid: string }[],
+): Promise<Map<string, MediaFacts>> {
+  const missing = files.filter((file) => !known.has(file.oid));
+  const sizes = await git.sizes(missing.map((file) => file.oid));
+  for (const [at, { path, oid }] of missing.entries()) {
+    const size = sizes[at] ?? 0;
+    const isImage = mediaTypeOf(path)?.kind === 'image' && size <= largestMeasured;
+    const content = isImage || size <= largestPointer ? await snapshot.blob(oid) : null;
+    const lfs = content ? readLfsPointer(content) : null;
+    const dimensions = content && isImage && !lfs ? measure(content) : null;
+    known.set(oid, { size: lfs?.size ?? size, ...dimensions, ...(lfs && { lfs }) });
+  }
+  return new Map(
+    files.flatMap(({ oid }) => {
+      const facts = known.get(oid);
+      return facts ? [[oid, facts]] : [];
+    }),
+  );
+}

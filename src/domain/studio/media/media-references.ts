@@ -1,0 +1,55 @@
+import path from 'node:path';
+import type { ProjectContext } from '../../operation.ts';
+import type { SiteIndex } from '../content/site-index.ts';
+import { mediaRootOf, publicPath } from './media-roots.ts';
+
+/** An entry that names a media file, in its frontmatter or in a link of its body. */
+export interface MediaReference {
+  collection: string;
+  slug: string;
+  path: string;
+}
+
+/** A longer path that ends or goes on with these characters is another file. */
+const pathCharacter = /[\w%.~/-]/;
+
+function mentions(text: string, form: string): boolean {
+  for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + 1)) {
+    const before = text[at - 1] ?? ' ';
+    const after = text[at + form.length] ?? ' ';
+    if (!pathCharacter.test(before) && !/[\w%~/-]/.test(after)) return true;
+  }
+  return false;
+}
+
+/** The ways an entry may write a file: its URL, its path in the repository, its path from the entry; each plain and percent-encoded. */
+function formsOf(file: string, url: string | undefined, entry: string): string[] {
+  const relative = path.posix.relative(path.posix.dirname(entry), file);
+  const forms = [url, `/${file}`, file, relative, `./${relative}`].filter((form) => form !== undefined);
+  return [...new Set(forms.flatMap((form) => [form, encodeURI(form), decodeURI(form)]))];
+}
+
+/** Entries that name a media file; reads every entry once. */
+export async function mediaReferences(
+  { git }: Pick<ProjectContext, 'git'>,
+  site: SiteIndex,
+  file: string,
+): Promise<MediaReference[]> {
+  const url = publicPath(mediaRootOf(site, file), file);
+  const name = file.slice(file.lastIndexOf('/') + 1);
+  const entries = [...site.collections].flatMap(([collection, index]) =>
+    index.entries.map((entry) => ({ collection, ...entry })),
+  );
+  const found: MediaReference[] = [];
+  let next = 0;
+  for await (const { content } of git.blobs(entries.map((entry) => entry.oid))) {
+    const entry = entries[next++];
+    // Most entries name neither form of the file's name, and need no further look.
+    if (!entry || !(content.includes(name) || content.includes(encodeURIComponent(name)))) continue;
+    const text = content.toString('utf8');
+    if (formsOf(file, url, entry.path).some((form) => mentions(text, form))) {
+      found.push({ collection: entry.collection, slug: entry.slug, path: entry.path });
+    }
+  }
+  return found;
+}

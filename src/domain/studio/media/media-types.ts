@@ -1,0 +1,104 @@
+import { DomainError } from '../../errors.ts';
+
+export type MediaKind = 'image' | 'video' | 'audio' | 'document' | 'other';
+
+interface MediaType {
+  mime: string;
+  kind: MediaKind;
+  /** Whether the first bytes can be of this type; absent: any text, or too many forms to tell. */
+  begins?: (head: Buffer) => boolean;
+}
+
+const magic =
+  (...signatures: (string | readonly [number, string])[]) =>
+  (head: Buffer): boolean =>
+    signatures.some((signature) => {
+      const [offset, bytes] = typeof signature === 'string' ? [0, signature] : signature;
+      return head.subarray(offset, offset + bytes.length).equals(Buffer.from(bytes, 'latin1'));
+    });
+
+const isText = (head: Buffer) => !head.includes(0);
+const isSvg = (head: Buffer) => isText(head) && /<svg[\s>]/i.test(head.toString('utf8'));
+const brand =
+  (...names: string[]) =>
+  (head: Buffer) =>
+    head.toString('latin1', 4, 8) === 'ftyp' && names.some((name) => head.toString('latin1', 8, 32).includes(name));
+const zip = magic('PK\x03\x04', 'PK\x05\x06');
+const office = 'application/vnd.openxmlformats-officedocument';
+
+const image = (subtype: string, begins: MediaType['begins']): MediaType => ({
+  mime: `image/${subtype}`,
+  kind: 'image',
+  ...(begins && { begins }),
+});
+const document = (mime: string, begins: (head: Buffer) => boolean): MediaType => ({ mime, kind: 'document', begins });
+const sound = (mime: string, begins: (head: Buffer) => boolean): MediaType => ({ mime, kind: 'audio', begins });
+const film = (mime: string, begins: (head: Buffer) => boolean): MediaType => ({ mime, kind: 'video', begins });
+const other = (mime: string, begins: (head: Buffer) => boolean): MediaType => ({ mime, kind: 'other', begins });
+
+/** The types that may be uploaded, by extension, each with the signature its files begin with. */
+const types: Record<string, MediaType> = {
+  png: image('png', magic('\x89PNG\r\n\x1a\n')),
+  jpg: image('jpeg', magic('\xff\xd8\xff')),
+  jpeg: image('jpeg', magic('\xff\xd8\xff')),
+  gif: image('gif', magic('GIF87a', 'GIF89a')),
+  webp: image('webp', (head) => magic('RIFF')(head) && magic([8, 'WEBP'])(head)),
+  avif: image('avif', brand('avif', 'avis', 'mif1')),
+  svg: image('svg+xml', isSvg),
+  ico: image('x-icon', magic('\0\0\x01\0')),
+  bmp: image('bmp', magic('BM')),
+  tif: image('tiff', magic('II*\0', 'MM\0*')),
+  tiff: image('tiff', magic('II*\0', 'MM\0*')),
+  mp4: film('video/mp4', brand('isom', 'mp4', 'avc1', 'iso', 'M4V', 'dash')),
+  m4v: film('video/x-m4v', brand('M4V', 'mp4', 'isom')),
+  mov: film('video/quicktime', brand('qt')),
+  webm: film('video/webm', magic('\x1a\x45\xdf\xa3')),
+  ogv: film('video/ogg', magic('OggS')),
+  mp3: sound('audio/mpeg', (head) => magic('ID3')(head) || (head[0] === 0xff && ((head[1] ?? 0) & 0xe0) === 0xe0)),
+  m4a: sound('audio/mp4', brand('M4A', 'mp4', 'isom')),
+  ogg: sound('audio/ogg', magic('OggS')),
+  oga: sound('audio/ogg', magic('OggS')),
+  wav: sound('audio/wav', (head) => magic('RIFF')(head) && magic([8, 'WAVE'])(head)),
+  flac: sound('audio/flac', magic('fLaC')),
+  woff: other('font/woff', magic('wOFF')),
+  woff2: other('font/woff2', magic('wOF2')),
+  ttf: other('font/ttf', magic('\0\x01\0\0', 'true')),
+  otf: other('font/otf', magic('OTTO')),
+  pdf: document('application/pdf', magic('%PDF-')),
+  docx: document(`${office}.wordprocessingml.document`, zip),
+  xlsx: document(`${office}.spreadsheetml.sheet`, zip),
+  pptx: document(`${office}.presentationml.presentation`, zip),
+  odt: document('application/vnd.oasis.opendocument.text', zip),
+  ods: document('application/vnd.oasis.opendocument.spreadsheet', zip),
+  txt: document('text/plain', isText),
+  csv: document('text/csv', isText),
+  vtt: document('text/vtt', isText),
+  srt: document('application/x-subrip', isText),
+  zip: other('application/zip', zip),
+  gz: other('application/gzip', magic('\x1f\x8b')),
+};
+
+const extensionOf = (path: string) => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
+
+/** What may be uploaded under a name; null for every other extension. */
+export const mediaTypeOf = (path: string): { mime: string; kind: MediaKind } | null => types[extensionOf(path)] ?? null;
+
+/**
+ * Holds an upload's first bytes against its name.
+ * @param head the first 4 KiB, or all when shorter
+ * @throws DomainError `unsupported_media` when the type is not allowed or the bytes are of another one
+ */
+export function checkMediaType(path: string, head: Buffer): void {
+  const extension = extensionOf(path);
+  const type = types[extension];
+  if (!type) {
+    const allowed = Object.keys(types).join(', ');
+    throw new DomainError(
+      'unsupported_media',
+      `path: .${extension || 'no extension'} cannot be uploaded; allowed are ${allowed}`,
+    );
+  }
+  if (type.begins && !type.begins(head)) {
+    throw new DomainError('unsupported_media', `content: is not a file of type ${type.mime}, as its name says`);
+  }
+}

@@ -1,0 +1,41 @@
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { deleteMedia } from '../../domain/studio/media/delete-media.operations.ts';
+import { listMedia } from '../../domain/studio/media/list-media.operations.ts';
+import { uploadMedia } from '../../domain/studio/media/upload-media.operations.ts';
+import type { GraphqlContext, ListArguments } from '../context.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
+import { ProjectArgs } from './places.ts';
+import { Studio, type StudioParent } from './studio.types.ts';
+
+const MediaConnection = connectionOf(listMedia);
+const ListMediaArgs = argsOf(listMedia);
+const UploadedMedia = outputOf(uploadMedia);
+const DeletedMedia = outputOf(deleteMedia);
+const UploadMediaInput = inputOf(uploadMedia);
+const DeleteMediaInput = inputOf(deleteMedia, { conditional: true });
+
+@Resolver(() => Studio)
+export class MediaResolver {
+  @FieldResolver(() => MediaConnection, { nullable: true, description: listMedia.summary })
+  media(@Root() { at }: StudioParent, @Args(() => ListMediaArgs) args: ListArguments, @Ctx() context: GraphqlContext) {
+    return context.list(listMedia, { ...at, ...args });
+  }
+
+  @Mutation(() => UploadedMedia, { nullable: true, description: uploadMedia.summary })
+  uploadMedia(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => UploadMediaInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(uploadMedia, { ...at, ...input });
+  }
+
+  @Mutation(() => DeletedMedia, { nullable: true, description: deleteMedia.summary })
+  deleteMedia(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => DeleteMediaInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(deleteMedia, { ...at, ...input });
+  }
+}

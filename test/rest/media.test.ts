@@ -1,0 +1,198 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAC56t6BAAAAEklEQVR4nGNgYGD4D8UMQAoIAA8EAgH0y2bHAAAAAElFTkSuQmCC',
+  'base64',
+);
+const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 123456\n`;
+
+let app: TestApp;
+let weak: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ PORTICO_MEDIA_LIMIT: '1' });
+  weak = await app.makeToken(['browse_studio', 'edit_studio', 'delete_studio']);
+  await seed(app, {
+    'content/posts/a.md': '---\ntitle: A\ncover: /img/used.png\n---\n\nHello\n',
+    'content/posts/b.md': '---\ntitle: B\n---\n\n![x](../../public/img/in%20body.png)\n',
+    'public/img/used.png': png,
+    'public/img/in body.png': png,
+    'public/img/free.png': png,
+    'public/big.bin': pointer,
+    'public/.hidden/x.png': png,
+  });
+});
+afterAll(() => app?.stop());
+
+const list = async (query = '') => (await app.ask('GET', `${studio}/media${query}`)).body;
+const upload = (body: object, token = app.token) => app.ask('POST', `${studio}/media`, { body, token });
+const base64 = png.toString('base64');
+
+async function multipart(parts: [string, string | { name: string; content: Buffer }][], token = app.token) {
+  const form = new FormData();
+  for (const [name, part] of parts) {
+    if (typeof part === 'string') form.append(name, part);
+    else form.append(name, new Blob([new Uint8Array(part.content)]), part.name);
+  }
+  const response = await fetch(`${app.url}${studio}/media`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}` },
+    body: form,
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() } as Answer;
+}
+
+describe('list', () => {
+  it('shows directories first, with sizes, dimensions and public paths, and nothing hidden', async () => {
+    expect((await list()).map((item: { path: string; type: string }) => [item.path, item.type])).toEqual([
+      ['public/img', 'dir'],
+      ['public/big.bin', 'file'],
+    ]);
+    const files = await list('?path=public/img');
+    expect(files.map((item: { name: string }) => item.name)).toEqual(['free.png', 'in body.png', 'used.png']);
+    expect(files[1]).toMatchObject({
+      mime: 'image/png',
+      width: 2,
+      height: 3,
+      size: png.length,
+      public_path: '/img/in%20body.png',
+    });
+  });
+  it('shows what an LFS pointer stands for', async () => {
+    const [, file] = await list();
+    expect(file).toMatchObject({ size: 123456, lfs: { oid: 'a'.repeat(64), size: 123456 } });
+  });
+  it('filters by type and text, pages and sorts', async () => {
+    expect(await list('?recursive=true&type=image&q=FREE')).toHaveLength(1);
+    const names = (await list('?recursive=true&sort=-path')).map((item: { path: string }) => item.path);
+    expect(names).toEqual(['public/img/used.png', 'public/img/in body.png', 'public/img/free.png', 'public/big.bin']);
+    expect(await list('?recursive=true&per_page=1&page=2')).toHaveLength(1);
+  });
+  it('knows no directory outside media roots', async () => {
+    for (const path of ['content', 'public/none', 'content/posts']) {
+      expect((await app.ask('GET', `${studio}/media?path=${path}`)).status).toBe(404);
+    }
+    expect((await app.ask('GET', `${studio}/media?path=public/../x`)).status).toBe(400);
+  });
+});
+
+describe('upload as JSON', () => {
+  it('201: stores the bytes in one commit', async () => {
+    const answer = await upload({ path: 'public/img/new image.png', content: base64 });
+    expect(answer.status).toBe(201);
+    expect(answer.body).toMatchObject({ path: 'public/img/new-image.png', width: 2, unchanged: false });
+    expect(answer.headers.get('x-commit-sha')).toBe(answer.body.commit.sha);
+    const raw = await fetch(`${app.url}${studio}/file?raw=true&path=public/img/new-image.png`, {
+      headers: { Authorization: `Bearer ${app.token}` },
+    });
+    expect(Buffer.from(await raw.arrayBuffer())).toEqual(png);
+  });
+  it('200: the same bytes at the same path make no commit', async () => {
+    const answer = await upload({ path: 'public/img/free.png', content: base64 });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ unchanged: true, commit: null });
+  });
+  it('409: another file is there; overwrite and rename settle it', async () => {
+    const other = Buffer.concat([png, Buffer.from([0])]).toString('base64');
+    expect((await upload({ path: 'public/img/free.png', content: other })).body.code).toBe('already_exists');
+    const renamed = await upload({ path: 'public/img/free.png', content: other, rename: true });
+    expect(renamed.body.path).toBe('public/img/free-1.png');
+    const stale = await upload({ path: 'public/img/used.png', content: other, overwrite: true, sha: '0'.repeat(40) });
+    expect([stale.status, stale.body.code]).toEqual([409, 'sha_mismatch']);
+    expect((await upload({ path: 'public/img/free-1.png', content: base64, overwrite: true })).status).toBe(201);
+  });
+  it('415: the type is not allowed, or the bytes are of another', async () => {
+    const script = Buffer.from('<script>alert(1)</script>').toString('base64');
+    for (const path of ['public/a.html', 'public/a.php', 'public/a.exe', 'public/a', 'public/a.png']) {
+      expect([path, (await upload({ path, content: script })).status]).toEqual([path, 415]);
+    }
+  });
+  it('413: one byte over the limit, and not at it', async () => {
+    const bytes = (length: number) => Buffer.concat([png, Buffer.alloc(length - png.length)]).toString('base64');
+    expect((await upload({ path: 'public/limit.png', content: bytes(1024 * 1024) })).status).toBe(201);
+    const over = await upload({ path: 'public/over.png', content: bytes(1024 * 1024 + 1) });
+    expect([over.status, over.body.code]).toEqual([413, 'too_large']);
+  });
+  it('403: outside the media roots needs manage_studio; 422: over an entry or a dot directory', async () => {
+    expect((await upload({ path: 'elsewhere/a.png', content: base64 }, weak)).status).toBe(403);
+    expect((await upload({ path: 'public/b.png', content: base64 }, weak)).status).toBe(201);
+    expect((await upload({ path: '.github/a.png', content: base64 })).body.code).toBe('invalid_name');
+    expect((await upload({ path: 'public/../../a.png', content: base64 })).body.code).toBe('invalid_path');
+  });
+  it('400: no content, no path, not base64', async () => {
+    expect((await upload({ path: 'public/c.png' })).body.message).toBe(
+      'content: is required, or a multipart body with files',
+    );
+    expect((await upload({ content: base64 })).body.message).toBe('path: is required');
+    expect((await upload({ path: 'public/c.png', content: '%%%' })).body.message).toBe('content: must be base64');
+  });
+});
+
+describe('upload as multipart', () => {
+  it('201: several files are one commit', async () => {
+    const answer = await multipart([
+      ['path', 'public/many'],
+      ['message', 'Two at once'],
+      ['file', { name: 'one.png', content: png }],
+      ['file', { name: 'two.png', content: Buffer.concat([png, png]) }],
+    ]);
+    expect(answer.status).toBe(201);
+    expect(answer.body.map((file: { path: string }) => file.path)).toEqual([
+      'public/many/one.png',
+      'public/many/two.png',
+    ]);
+    expect(new Set(answer.body.map((file: { commit: { sha: string } }) => file.commit.sha)).size).toBe(1);
+    expect(answer.body[0].commit.message).toBe('Two at once');
+  });
+  it('400: a field after a file, a file under another name, a broken body', async () => {
+    const late = await multipart([
+      ['file', { name: 'late.png', content: png }],
+      ['path', 'public/late'],
+    ]);
+    expect([late.status, late.body.message]).toEqual([400, 'path: must come before the files']);
+    const wrong = await multipart([['photo', { name: 'a.png', content: png }]]);
+    expect([wrong.status, wrong.body.message]).toEqual([400, 'photo: is not a file field; send files as "file"']);
+    const cut = await app.ask('POST', `${studio}/media`, {
+      body: '--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\nabc',
+      headers: { 'Content-Type': 'multipart/form-data; boundary=x' },
+    });
+    expect(cut.status).toBe(400);
+  });
+  it('413: the 21st file; the whole request leaves nothing', async () => {
+    const files = Array.from({ length: 21 }, (_, at): [string, { name: string; content: Buffer }] => [
+      'file',
+      { name: `n${at}.png`, content: png },
+    ]);
+    expect((await multipart([['path', 'public/flood'], ...files])).status).toBe(413);
+    expect((await app.ask('GET', `${studio}/media?path=public/flood`)).status).toBe(404);
+    expect((await multipart([['path', 'public/flood'], ...files.slice(1)])).status).toBe(201);
+  });
+});
+
+describe('delete', () => {
+  it('409: entries name it, in frontmatter or body; force deletes it', async () => {
+    const used = await app.ask('DELETE', `${studio}/media/public/img/used.png`);
+    expect([used.status, used.body.code]).toEqual([409, 'in_use']);
+    expect(used.body.details.references).toMatchObject([{ collection: 'posts', slug: 'a' }]);
+    const inBody = await app.ask('DELETE', `${studio}/media/public/img/in%20body.png`);
+    expect(inBody.body.details.references).toMatchObject([{ slug: 'b' }]);
+    const forced = await app.ask('DELETE', `${studio}/media/public/img/used.png?force=true`);
+    expect([forced.status, forced.body.deleted, forced.body.path]).toEqual([200, true, 'public/img/used.png']);
+  });
+  it('412, 404, 422', async () => {
+    const stale = await app.ask('DELETE', `${studio}/media/public/b.png`, {
+      headers: { 'If-Match': `"${'0'.repeat(40)}"` },
+    });
+    expect(stale.status).toBe(412);
+    expect((await app.ask('DELETE', `${studio}/media/public/none.png`)).status).toBe(404);
+    expect((await app.ask('DELETE', `${studio}/media/content/posts/a.md`)).body.code).toBe('not_editable');
+    expect((await app.ask('DELETE', `${studio}/media/content/posts/a.md`, { token: weak })).status).toBe(403);
+  });
+});
+
+it('leaves a repository that git finds sound', async () => {
+  const git = (await app.repository()) as unknown as { gitDir: string };
+  expect(execFileSync('git', ['-C', git.gitDir, 'fsck', '--strict', '--no-dangling'], { encoding: 'utf8' })).toBe('');
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
+import { DomainError, fieldError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { Repository } from '../../ports/git.ts';
@@ -81,9 +81,17 @@ export const createBranch = projectOperation({
     const start = isOid(from) && (await git.isReachable(from)) ? from : await git.head(checkRefName('from', from));
     if (!start) throw new DomainError('not_found', `from: ${from} is neither a branch nor a reachable commit`);
     const folded = name.toLowerCase();
-    const rival = (await git.branches()).map((ref) => short(ref.name)).find((other) => other.toLowerCase() === folded);
-    if (rival === name) throw new DomainError('already_exists', `name: branch ${name} exists`);
-    if (rival !== undefined) throw new DomainError('name_collision', `name: differs from branch ${rival} only in case`);
+    for (const other of (await git.branches()).map((ref) => short(ref.name))) {
+      if (other === name) throw fieldError('already_exists', 'name', `branch ${name} exists`);
+      const rival = other.toLowerCase();
+      if (rival === folded) throw fieldError('name_collision', 'name', `differs from branch ${other} only in case`);
+      if (rival.startsWith(`${folded}/`) || folded.startsWith(`${rival}/`))
+        throw fieldError(
+          'name_collision',
+          'name',
+          `cannot stand beside branch ${other}: one would be a directory of the other`,
+        );
+    }
     await git.createBranch(name, start);
     return { name, default: false, protected: false, commit: start };
   },

@@ -4,12 +4,16 @@ import { projectOperation } from '../../operation.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { timestamp } from '../../shapes.ts';
 import { entryIn } from '../content/site-index.ts';
-import { checkPath } from '../path-rules.ts';
+import { checkStoredPath } from '../path-rules.ts';
 import { viewOf } from '../view.ts';
 import { commitOf, isOid, refInput } from './refs.ts';
 import { commit } from './repository.schema.ts';
 
 const countLimit = 10_000;
+/** git counts in 32 bits; a page so far away is past any end. */
+const maxSkip = 2 ** 31 - 1;
+/** git knows no time before 1970. */
+const gitTime = (date: Date) => new Date(Math.max(date.getTime(), 0)).toISOString();
 
 export const listCommits = projectOperation({
   name: 'studio.listCommits',
@@ -34,7 +38,7 @@ export const listCommits = projectOperation({
     if (window.version && !(await git.isReachable(from)))
       throw new DomainError('not_found', 'after: the commit it names is gone');
     tag(`"${from}.${viewOf({ path, collection, slug, author, since, until, ...paging })}"`);
-    const paths = path === undefined ? [] : [checkPath('path', path)];
+    const paths = path === undefined ? [] : [checkStoredPath('path', path)];
     if (slug !== undefined && collection === undefined)
       throw new DomainError('invalid_request', 'slug: needs collection');
     if (collection !== undefined) {
@@ -46,11 +50,11 @@ export const listCommits = projectOperation({
       from,
       ...(paths.length > 0 && { paths }),
       ...(author !== undefined && { author }),
-      ...(since && { since: since.toISOString() }),
-      ...(until && { until: until.toISOString() }),
+      ...(since && { since: gitTime(since) }),
+      ...(until && { until: gitTime(until) }),
     };
     const [commits, total] = await Promise.all([
-      git.log({ ...query, skip: window.offset, limit: window.limit }),
+      git.log({ ...query, skip: Math.min(window.offset, maxSkip), limit: window.limit }),
       git.countCommits({ ...query, limit: countLimit }),
     ]);
     return pageFrom(commits, total, window, from);

@@ -3,9 +3,8 @@ import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import type { Repository, Snapshot, TreeFile } from '../../ports/git.ts';
 import { mimeOf } from '../mime.ts';
-import { checkPath } from '../path-rules.ts';
+import { checkStoredPath } from '../path-rules.ts';
 import { viewOf } from '../view.ts';
-import { readLfsPointer } from './lfs-pointer.ts';
 import { refInput, snapshotOf } from './refs.ts';
 import { file, filetree } from './repository.schema.ts';
 
@@ -68,7 +67,7 @@ export const getFiletree = projectOperation({
   output: filetree,
   async execute({ git, tag }, { path, depth, flat, ...at }) {
     const snapshot = await snapshotOf(git, at);
-    const root = path === undefined || path === '' ? '' : checkPath('path', path);
+    const root = path === undefined || path === '' ? '' : checkStoredPath('path', path);
     const tree_sha = await snapshot.treeOid(root);
     if (tree_sha === null && root !== '') throw new DomainError('not_found', `path: ${root} is not a directory`);
     if (tree_sha) tag(`"${tree_sha}.${viewOf({ root, depth, flat, commit: snapshot.commit })}"`);
@@ -86,6 +85,16 @@ export const getFiletree = projectOperation({
   },
 });
 
+const lfsPointer =
+  /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n/;
+
+/** What a Git LFS pointer file stands for (git-lfs specification v1); null for any other file. */
+function readLfsPointer(content: Buffer): { oid: string; size: number } | null {
+  if (content.length > 1024) return null;
+  const match = lfsPointer.exec(content.toString('latin1'));
+  return match ? { oid: match[1] ?? '', size: Number(match[2]) } : null;
+}
+
 export const getFile = projectOperation({
   name: 'studio.getFile',
   kind: 'query',
@@ -98,7 +107,7 @@ export const getFile = projectOperation({
   }),
   output: file,
   async execute({ git, tag }, { path: asked, raw, ...at }) {
-    const path = checkPath('path', asked);
+    const path = checkStoredPath('path', asked);
     const snapshot = await snapshotOf(git, at);
     const { entry } = await snapshot.lookup(path);
     if (!entry || typeOf(entry.mode) !== 'blob') throw new DomainError('not_found', `path: ${path} is not a file`);

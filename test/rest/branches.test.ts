@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { expectRefusal } from '../support/refusal.ts';
+import { siteFiles } from '../support/site-files.ts';
+
+let app: TestApp;
+let first: string;
+let tip: string;
+beforeAll(async () => {
+  app = await startTestApp();
+  first = await seed(app, siteFiles);
+  tip = await seed(app, { 'second.md': '2\n' });
+});
+afterAll(() => app?.stop());
+
+const branches = `${studio}/branches`;
+const make = (body: object) => app.ask('POST', branches, { body });
+
+describe('201', () => {
+  it('begins at the default branch', async () => {
+    const { status, headers, body } = await make({ name: 'topic' });
+    expect({ status, body }).toEqual({
+      status: 201,
+      body: { name: 'topic', default: false, protected: false, commit: tip },
+    });
+    expect(headers.get('location')).toBe(`${branches}/topic`);
+    expect(headers.get('x-commit-sha')).toBeNull();
+  });
+
+  it('begins at a branch or at a commit', async () => {
+    expect((await make({ name: 'early', from: first })).body.commit).toBe(first);
+    expect((await make({ name: 'early-too', from: 'early' })).body.commit).toBe(first);
+  });
+
+  it.each(['a/b', 'ünï', 'a#b', 'release-1.0', "it's"])('takes the name %s', async (name) => {
+    const { status, headers } = await make({ name });
+    expect(status).toBe(201);
+    expect(headers.get('location')).toBe(`${branches}/${name.split('/').map(encodeURIComponent).join('/')}`);
+    expect((await app.ask('GET', `${studio}/collections?branch=${encodeURIComponent(name)}`)).status).toBe(200);
+  });
+
+  it('is made once for an idempotency key', async () => {
+    const ask = () => app.ask('POST', branches, { body: { name: 'keyed' }, headers: { 'Idempotency-Key': 'b' } });
+    const [one, two] = [await ask(), await ask()];
+    expect([one.status, two.status]).toEqual([201, 201]);
+    expect(two.body).toEqual(one.body);
+  });
+});
+
+describe('200', () => {
+  it('lists the default branch first, then by name', async () => {
+    const { body } = await app.ask('GET', `${branches}?per_page=100`);
+    const [main, ...names] = body.map(({ name }: { name: string }) => name);
+    expect(main).toBe('main');
+    expect(names).toEqual([...names].sort());
+    expect(body[0]).toEqual({ name: 'main', default: true, protected: false, commit: tip });
+  });
+
+  it('compares when asked', async () => {
+    const { body } = await app.ask('GET', `${branches}?compare=true&q=early`);
+    expect(body).toEqual([
+      expect.objectContaining({ name: 'early', ahead_by: 0, behind_by: 1 }),
+      expect.objectContaining({ name: 'early-too', ahead_by: 0, behind_by: 1 }),
+    ]);
+  });
+
+  it('finds part of a name, whatever its case', async () => {
+    expect((await app.ask('GET', `${branches}?q=RELEASE`)).body).toMatchObject([{ name: 'release-1.0' }]);
+    expect((await app.ask('GET', `${branches}?q=.*`)).body).toEqual([]);
+  });
+
+  it('pages', async () => {
+    const { headers, body } = await app.ask('GET', `${branches}?per_page=2&page=2`);
+    expect(body).toHaveLength(2);
+    expect(headers.get('link')).toContain('rel="prev"');
+    expect((await app.ask('GET', `${branches}?page=1000`)).body).toEqual([]);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['name: is required', {}],
+    ['name: must be a string', { name: 1 }],
+    ['from: must be a string', { name: 'x', from: ['main'] }],
+  ])('%s', async (message, body) => {
+    expectRefusal(await make(body), 400, 'invalid_request', message);
+  });
+});
+
+describe('404', () => {
+  it.each(['nothing', '0'.repeat(40), 'a'.repeat(40)])('from %s, which is nowhere', async (from) => {
+    expectRefusal(await make({ name: 'x', from }), 404, 'not_found', /^from: /);
+  });
+});
+
+describe('409', () => {
+  it('a name that is taken, or differs only in case', async () => {
+    expectRefusal(await make({ name: 'main' }), 409, 'already_exists', 'name: branch main exists');
+    expectRefusal(await make({ name: 'MAIN' }), 409, 'name_collision', /^name: /);
+  });
+
+  it('a name below a branch, or above one', async () => {
+    await make({ name: 'deep/er' });
+    expectRefusal(await make({ name: 'main/below' }), 409, 'name_collision', /^name: /);
+    expectRefusal(await make({ name: 'deep' }), 409, 'name_collision', /^name: /);
+  });
+
+  it('all but one of many who make the same', async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => make({ name: 'raced' })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+  });
+});
+
+describe('422', () => {
+  it.each([
+    ...[
+      '',
+      '-x',
+      '--upload-pack=id',
+      'a b',
+      'a..b',
+      'a~1',
+      'a^',
+      'a:b',
+      'a?',
+      'a*',
+      'a[b',
+      'a\\b',
+      'a@{b',
+      'HEAD',
+      'a.',
+      '.a',
+    ],
+    ...['a/.b', 'a.lock', 'a.lock/b', '/a', 'a/', 'a//b', 'a\u0000', 'a\n', '\u007f', '\ud800', 'x'.repeat(251)],
+  ])('name %j', async (name) => {
+    expectRefusal(await make({ name }), 422, 'invalid_name', /^name: /);
+  });
+
+  it.each(['-x', 'a..b', 'HEAD', 'main~1', 'refs/heads/../main'])('from %j', async (from) => {
+    expectRefusal(await make({ name: 'x', from }), 422, 'invalid_name', /^from: /);
+  });
+});

@@ -1,33 +1,35 @@
-import type { CollectionSchema } from '../schema/collection-schema.ts';
-import type { Conflict, Resolution } from './merge.schema.ts';
+import { clean, conflicting, type MergeInput, type MergeResult } from './merge-input.ts';
+import { mergeTexts } from './merge-texts.ts';
+import { checkPieces, refuseResolution, resolvedBytes, settlesWhole } from './resolve.ts';
 
-export interface MergeInput {
-  /** null: no common ancestor, or none that is still stored; equal fields and lines pass then, the rest are conflicts. */
-  base: Buffer | null;
-  /** null: the file is not there on this side. */
-  current: Buffer | null;
-  incoming: Buffer | null;
-  /** Decides content or data by its extension. */
-  path: string;
-  schema?: CollectionSchema;
-  /** How the caller settles the conflict of this file. */
-  resolution?: Resolution;
-  /** Whether of two dates in `updated`, `lastmod` or `modified` the later one wins. Default true. */
-  laterDates?: boolean;
-}
-
-/** What a merge finds out about one file; paths, stages and names are the caller's. */
-export type FileConflict = Pick<Conflict, 'type' | 'fields' | 'hunks' | 'resolved' | 'reason'>;
-
-export type MergeResult =
-  /** `bytes` is null when the file is gone on both sides, or by resolution. */
-  { kind: 'clean'; bytes: Buffer | null; resolved: string[] } | { kind: 'conflict'; conflict: FileConflict };
+export type { FileConflict, MergeInput, MergeResult } from './merge-input.ts';
 
 /**
- * Merges three versions of one file: frontmatter key by key, body line by line, written onto current's bytes.
+ * Merges three versions of one file: frontmatter key by key, body line by line, written onto current's bytes, whose line ends
+ * and format stay. A file whose block cannot be read is merged as text. Settled pieces leave the conflict; what is left is
+ * reported again with the same names.
  *
- * @throws DomainError `validation_failed` when the resolution names a field or hunk that is not in conflict.
+ * @throws DomainError `validation_failed` for a resolution of what is not in conflict, or a value the file cannot hold;
+ * `frontmatter_invalid` for raw text that cannot be read.
  */
 export function mergeEntry(input: MergeInput): MergeResult {
-  throw new Error(`not yet: ${input.path}`);
+  const { base, current, incoming, path, resolution } = input;
+  const whole = settlesWhole(input);
+  const taken = same(current, incoming) || same(base, incoming) ? current : same(base, current) ? incoming : undefined;
+  if (taken !== undefined) {
+    if (resolution !== undefined) refuseResolution(path, 'the file is not in conflict');
+    return clean(taken);
+  }
+  const result = current && incoming ? mergeTexts(input, current, incoming) : deleted(input);
+  if (resolution === undefined || !whole) return result;
+  if (result.kind === 'clean') refuseResolution(path, 'the file is not in conflict');
+  return clean(resolvedBytes(input, resolution));
 }
+
+function deleted(input: MergeInput): MergeResult {
+  checkPieces(input, { fields: [], hunks: [] });
+  return conflicting('delete_modify');
+}
+
+const same = (left: Buffer | null, right: Buffer | null) =>
+  left === right || (left !== null && right !== null && left.equals(right));

@@ -52,6 +52,9 @@ export const conflict = z
   .meta({ id: 'Conflict' });
 export type Conflict = z.output<typeof conflict>;
 
+/** Half a surrogate pair cannot be stored as UTF-8. */
+const text = z.string().refine((value) => value.isWellFormed(), 'must be valid Unicode');
+
 const oneOf = (choice: object) => Object.hasOwn(choice, 'take') !== Object.hasOwn(choice, 'value');
 
 export const fieldChoice = z
@@ -61,7 +64,7 @@ export const fieldChoice = z
 export type FieldChoice = z.output<typeof fieldChoice>;
 
 export const hunkChoice = z
-  .object({ take: side.optional(), value: z.string().optional() })
+  .object({ take: side.optional(), value: text.optional() })
   .refine(oneOf, 'must have either take or value')
   .meta({ id: 'HunkChoice' });
 export type HunkChoice = z.output<typeof hunkChoice>;
@@ -75,7 +78,7 @@ export const resolution = z
     delete: z.literal(true).optional(),
     fields: z.record(z.string(), fieldChoice).optional().describe('By JSON Pointer, as reported'),
     hunks: z.record(z.string(), hunkChoice).optional().describe('By id, as reported'),
-    raw: z.string().optional().describe('The whole text of the file'),
+    raw: text.optional().describe('The whole text of the file'),
   })
   .meta({ id: 'Resolution' });
 export type Resolution = z.output<typeof resolution>;

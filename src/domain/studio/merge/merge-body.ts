@@ -1,0 +1,41 @@
+import type { Eol } from '../frontmatter/types.ts';
+import { hunksOf, joinPieces, mergeText } from './diff3.ts';
+import { withLineEnds } from './line-ends.ts';
+import type { ConflictHunk, HunkChoice } from './merge.schema.ts';
+
+export interface MergedBody {
+  /** Where a clash is not settled it holds current's text. */
+  text: string;
+  /** Every clash, settled or not. */
+  clashes: ConflictHunk[];
+  /** The clashes nobody has settled. */
+  open: ConflictHunk[];
+}
+
+export interface BodyRules {
+  /** Line ends of the stored file: a side that has others is no different for that. */
+  eol: Eol;
+  /** Settles clashes, by id. */
+  choices: ReadonlyMap<string, HunkChoice>;
+}
+
+/** Merges three bodies line by line; see `mergeText`. */
+export function mergeBody(
+  base: string | null,
+  current: string,
+  incoming: string,
+  { eol, choices }: BodyRules,
+): MergedBody {
+  const ends = (text: string) => withLineEnds(text, eol);
+  const pieces = mergeText(base === null ? null : ends(base), current, ends(incoming));
+  const clashes = hunksOf(pieces);
+  const last = pieces.at(-1);
+  const text = joinPieces(pieces, (hunk) => {
+    const { take = 'current', value } = choices.get(hunk.id) ?? {};
+    if (value === undefined) return hunk[take] ?? '';
+    // A line that others follow needs its end.
+    const complete = value === '' || value.endsWith('\n') || hunk === last ? value : `${value}\n`;
+    return ends(complete);
+  });
+  return { text, clashes, open: clashes.filter(({ id }) => !choices.has(id)) };
+}

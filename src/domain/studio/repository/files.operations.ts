@@ -5,6 +5,7 @@ import type { Repository, Snapshot, TreeFile } from '../../ports/git.ts';
 import { mimeOf } from '../mime.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { viewOf } from '../view.ts';
+import { readLfsPointer } from './lfs-pointer.ts';
 import { refInput, snapshotOf } from './refs.ts';
 import { file, filetree } from './repository.schema.ts';
 
@@ -84,16 +85,6 @@ export const getFiletree = projectOperation({
     return { commit: snapshot.commit, tree_sha, truncated: all.length > items.length, tree: items };
   },
 });
-
-const lfsPointer =
-  /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n/;
-
-/** What a Git LFS pointer file stands for (git-lfs specification v1); null for any other file. */
-function readLfsPointer(content: Buffer): { oid: string; size: number } | null {
-  if (content.length > 1024) return null;
-  const match = lfsPointer.exec(content.toString('latin1'));
-  return match ? { oid: match[1] ?? '', size: Number(match[2]) } : null;
-}
 
 export const getFile = projectOperation({
   name: 'studio.getFile',

@@ -62,6 +62,10 @@ export class RepositoryReads {
     return new TreeSnapshot(objects, commit, commit === null ? null : (await objects.commit(commit)).tree_sha);
   }
 
+  async snapshotOfTree(tree: Oid): Promise<Snapshot> {
+    return new TreeSnapshot(await this.source(), null, tree);
+  }
+
   async commit(oid: Oid): Promise<Commit> {
     return (await this.source()).commit(oid);
   }

@@ -59,6 +59,10 @@ describe('mergeTrees', () => {
     ]);
     const base = git(gitDir, ['rev-parse', `${tree}`]);
     expect(base).toBe(tree);
+    const merged = await repository.snapshotOfTree(tree);
+    expect([merged.commit, merged.tree]).toEqual([null, tree]);
+    const { entry } = await merged.lookup('both.md');
+    expect((await merged.blob(entry?.oid ?? '')).toString()).toBe(lines(9, { 1: 'one', 9: 'nine' }));
     expect(await repository.branches()).toEqual([]);
     fsck(gitDir);
   });

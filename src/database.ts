@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
 import type { Config } from './config.ts';
 import { withClient } from './db/postgres/connect.ts';
 import {
@@ -50,7 +51,10 @@ export async function joinDatabase(config: Config, log: Log, signal: AbortSignal
   const until = performance.now() + joinPatience;
   for (;;) {
     try {
-      return await openDatabase(config, log, signal);
+      const database = await openDatabase(config, log, signal);
+      if (config.DATABASE_URL !== undefined) return database;
+      // Another command may have joined ours meanwhile, and would lose it.
+      return { ...database, stop: () => waitUntilAlone(database.url, signal).then(() => database.stop()) };
     } catch (error) {
       if (!(error instanceof DataDirInUse)) throw error;
       const record = await readPostgresRecord(config.PORTICO_DATA_DIR);
@@ -67,4 +71,17 @@ function answers(url: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+const others =
+  "select 1 from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() and datname = current_database()";
+
+/** Waits until nobody else is connected, or the signal. */
+async function waitUntilAlone(url: string, signal: AbortSignal): Promise<void> {
+  const alone = async (client: pg.Client) => {
+    while (!signal.aborted && (await client.query(others)).rowCount !== 0)
+      await sleep(100, undefined, { signal }).catch(() => undefined);
+  };
+  // A database that does not answer has nobody to wait for.
+  await withClient(url, alone).catch(() => undefined);
 }

@@ -134,3 +134,12 @@ test('Ctrl-C ends an import: exit 130, the repository empty, the state recorded,
   expect((await rest.get(repository)).body.import).toMatchObject({ state: 'completed' });
   expect((await restClient(server.url, token).get('/organizations/demo')).status).toBe(200);
 });
+
+test('two commands at once share the database that the first one started, whichever ends first', async () => {
+  const settings = settingsFor(await newDataDir());
+  const sources = [await source(), await source(), await source()];
+  const ended = await Promise.all(
+    sources.map((from, at) => portico(['import', from, ...into(`site-${at}`)], settings)),
+  );
+  for (const { code, stderr } of ended) expect([code, stderr]).toEqual([0, '']);
+});

@@ -1,3 +1,4 @@
+import { DomainError } from '../../domain/errors.ts';
 import { createOrganization, getOrganization } from '../../domain/organizations/organizations.operations.ts';
 import type { ImportProgress } from '../../domain/ports/git.ts';
 import { createProject, getProject } from '../../domain/projects/projects.operations.ts';
@@ -36,8 +37,14 @@ async function emptyProject(services: Services, place: Place, name: string | und
   const { organization, project: machine_name } = place;
   const shown = `${organization}/${machine_name}`;
   if (!(await callOrNull(services, getOrganization, { organization }))) {
-    await call(services, createOrganization, { name: organization, machine_name: organization });
-    screen.print(`Created organisation ${organization}`);
+    const made = await call(services, createOrganization, { name: organization, machine_name: organization }).catch(
+      (error: unknown) => {
+        // Another command has made it since it was looked for.
+        if (error instanceof DomainError && error.code === 'already_exists') return null;
+        throw error;
+      },
+    );
+    if (made) screen.print(`Created organisation ${organization}`);
   }
   const existing = await callOrNull(services, getProject, { organization, project: machine_name });
   if (existing) {

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { writeInput } from '../entries/entries.schema.ts';
-import { commit } from '../repository/repository.schema.ts';
-
-const lfs = z.object({ oid: z.string(), size: z.int() }).meta({ id: 'LfsPointer' });
+import { commit, lfsPointer } from '../repository/repository.schema.ts';
 
 const fields = {
   path: z.string().describe('Path in the repository'),
@@ -14,7 +12,7 @@ const fields = {
   public_path: z.string().optional().describe('URL path the site uses for it'),
   width: z.int32().optional().describe('Pixels'),
   height: z.int32().optional().describe('Pixels'),
-  lfs: lfs.optional(),
+  lfs: lfsPointer.optional(),
 };
 
 export const media = z.object(fields).meta({ id: 'Media' });

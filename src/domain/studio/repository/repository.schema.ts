@@ -48,6 +48,8 @@ export const filetree = z
   })
   .meta({ id: 'FileTree' });
 
+export const lfsPointer = z.object({ oid: z.string(), size: z.int() }).meta({ id: 'LfsPointer' });
+
 export const file = z
   .object({
     path: z.string(),
@@ -57,7 +59,7 @@ export const file = z
     encoding: z.enum(['utf-8', 'base64']),
     content: z.string(),
     mime: z.string(),
-    lfs: z.object({ oid: z.string(), size: z.int() }).meta({ id: 'LfsPointer' }).optional(),
+    lfs: lfsPointer.optional(),
     symlink_target: z.string().optional(),
   })
   .meta({ id: 'File' });

@@ -10,6 +10,7 @@ import {
   EntrySummaryEdgesResolver,
   StudioCollectionsResolver,
 } from './resolvers/collections.resolver.ts';
+import { CompareResolver } from './resolvers/compare.resolver.ts';
 import { EntryWritesResolver } from './resolvers/entry-writes.resolver.ts';
 import { MeResolver } from './resolvers/me.resolver.ts';
 import { MediaResolver } from './resolvers/media.resolver.ts';
@@ -36,6 +37,7 @@ const resolvers = [
   MediaResolver,
   BranchesResolver,
   BranchEdgesResolver,
+  CompareResolver,
 ] as const;
 
 let built: GraphQLSchema | undefined;

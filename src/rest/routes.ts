@@ -15,6 +15,7 @@ import {
   restoreProject,
   updateProject,
 } from '../domain/projects/projects.operations.ts';
+import { compareBranches } from '../domain/studio/compare/compare.operations.ts';
 import {
   getSchema,
   listCollections,
@@ -84,6 +85,7 @@ export const routes: readonly Row[] = [
   get(`${studio}/branches`, listBranches, 200),
   post(`${studio}/branches`, createBranch, 201, { location: ({ name }: { name: string }) => `/${encodePath(name)}` }),
   get(`${studio}/commits`, listCommits, 200),
+  get(`${studio}/compare`, compareBranches, 200),
   get(`${studio}/filetree`, getFiletree, 200),
   get(`${studio}/file`, getFile, 200, { raw: rawFile }),
   get(`${studio}/repository`, getRepository, 200),

@@ -50,6 +50,7 @@ const documented: Documented[] = [
     body: () => ({ name: `b-${randomUUID()}` }),
   },
   read(`${studio}/commits`),
+  read(`${studio}/compare?base=main&head=main`),
   read(`${studio}/filetree`),
   read(`${studio}/file?path=README.md`),
 ];

@@ -5,7 +5,7 @@ import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { Repository } from '../../ports/git.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { checkRefName } from '../ref-name.ts';
-import { isOid } from './refs.ts';
+import { commitNamed } from './refs.ts';
 import { branch, branchDraft } from './repository.schema.ts';
 
 const short = (ref: string) => ref.replace(/^refs\/heads\//, '');
@@ -77,9 +77,7 @@ export const createBranch = projectOperation({
   audit: ({ name }) => ({ type: 'branch', id: name }),
   async execute({ git }, draft) {
     const name = checkRefName('name', draft.name);
-    const from = draft.from ?? (await git.defaultBranch());
-    const start = isOid(from) && (await git.isReachable(from)) ? from : await git.head(checkRefName('from', from));
-    if (!start) throw new DomainError('not_found', `from: ${from} is neither a branch nor a reachable commit`);
+    const start = await commitNamed(git, 'from', draft.from ?? (await git.defaultBranch()));
     const folded = name.toLowerCase();
     for (const other of (await git.branches()).map((ref) => short(ref.name))) {
       if (other === name) throw fieldError('already_exists', 'name', `branch ${name} exists`);

@@ -19,6 +19,17 @@ export const isOid = (text: string) => oidPattern.test(text);
 
 const unknownBranch = (branch: string) => new DomainError('not_found', `branch: ${branch} does not exist`);
 
+/**
+ * The commit that a branch's name or a full commit id stands for.
+ * @throws DomainError `not_found`, `invalid_name`
+ */
+export async function commitNamed(git: Repository, field: string, text: string): Promise<string> {
+  if (isOid(text) && (await git.isReachable(text))) return text;
+  const head = await git.head(checkRefName(field, text));
+  if (head) return head;
+  throw new DomainError('not_found', `${field}: ${text} is neither a branch nor a reachable commit`);
+}
+
 /** The branch a write goes to. */
 export async function branchOf(git: Repository, branch: string | undefined): Promise<string> {
   return branch === undefined ? git.defaultBranch() : checkRefName('branch', branch);

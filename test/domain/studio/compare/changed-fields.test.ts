@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { changedFields } from '../../../../src/domain/studio/compare/changed-fields.ts';
+
+it.each([
+  ['nothing', { a: 1, b: [1] }, { b: [1], a: 1 }, []],
+  ['a value, a new key and one that went', { a: 1, b: 2, c: 3 }, { a: 2, b: 2, d: 4 }, ['/a', '/d', '/c']],
+  [
+    'a key deep inside',
+    { seo: { title: 'x', robots: { index: true } } },
+    { seo: { title: 'x', robots: { index: false } } },
+    ['/seo/robots/index'],
+  ],
+  ['a list as a whole', { tags: ['a'] }, { tags: ['a', 'b'] }, ['/tags']],
+  ['a map that became a text', { a: { b: 1 } }, { a: 'x' }, ['/a']],
+  ['null and absence', { a: null }, {}, ['/a']],
+  ['keys that a pointer escapes', { 'a/b': 1, 'c~d': 1 }, { 'a/b': 2, 'c~d': 2 }, ['/a~1b', '/c~0d']],
+  ['names of a prototype', {}, JSON.parse('{"__proto__": 1, "constructor": 2}'), ['/__proto__', '/constructor']],
+])('finds %s', (_what, before, after, wanted) => {
+  expect(changedFields(before, after)).toEqual(wanted);
+});

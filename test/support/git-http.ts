@@ -4,13 +4,26 @@ import { createGunzip } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { GitServeRequest, GitStore } from '../../src/domain/ports/git.ts';
 
-/** The least of git's smart HTTP around `store.serve`: no rights, any repository. `port` on 127.0.0.1; closed after the test. */
+/** Answers a request itself (true), before git is asked. */
+type Guard = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+interface HttpOptions {
+  authorizePush?: NonNullable<GitServeRequest['authorizePush']>;
+  guard?: Guard;
+}
+
+/**
+ * The least of git's smart HTTP around `store.serve`: any repository, and no rights but those of the options. `port` on 127.0.0.1;
+ * closed after the test.
+ */
 export async function gitOverHttp(
   store: GitStore,
+  options: HttpOptions = {},
 ): Promise<{ port: number; url(id: string): string; refusals: string[] }> {
   const refusals: string[] = [];
   const server = createServer((request, response) => {
-    answer(store, request, response).catch((error: { code?: string }) => {
+    if (options.guard?.(request, response)) return;
+    answer(store, request, response, options).catch((error: { code?: string }) => {
       refusals.push(error.code ?? String(error));
       if (response.headersSent) response.destroy();
       else response.writeHead(error.code === 'rate_limited' ? 429 : 500).end();
@@ -25,7 +38,12 @@ export async function gitOverHttp(
   return { port, url: (id) => `http://127.0.0.1:${port}/${id}.git`, refusals };
 }
 
-async function answer(store: GitStore, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  store: GitStore,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { authorizePush }: HttpOptions,
+): Promise<void> {
   const url = new URL(request.url ?? '', 'http://host');
   const [, id = '', action = ''] = /^\/([^/]+)\.git\/(.+)$/.exec(url.pathname) ?? [];
   const advertise = action === 'info/refs';
@@ -42,6 +60,7 @@ async function answer(store: GitStore, request: IncomingMessage, response: Serve
     input: request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request,
     output: response,
     signal: aborted.signal,
+    ...(authorizePush === undefined ? {} : { authorizePush }),
   });
   response.end();
 }

@@ -14,15 +14,16 @@ const diffConfig: Config = [
 /** Never a program of the repository's choosing (attributes can name some), never colours. */
 const plain = ['--no-color', '--no-ext-diff', '--no-textconv'];
 
-/** git knows the empty tree without its being stored. */
-const emptyTree = {
-  40: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
-  64: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
-} as const;
+/** git knows the empty tree without its being stored. @returns its id in the format of another id */
+export function emptyTree(like: Oid): Oid {
+  return like.length === 64
+    ? '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321'
+    : '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+}
 
 function sides(base: Oid | null, head: Oid): [Oid, Oid] {
   for (const oid of [base, head]) if (oid !== null && !isOid(oid)) throw new DomainError('not_found', 'No such commit');
-  return [base ?? emptyTree[head.length === 64 ? 64 : 40], head];
+  return [base ?? emptyTree(head), head];
 }
 
 function unreadable(stderr: string): DomainError {

@@ -6,21 +6,26 @@ import { syncDirectories, syncDirectoryTree } from './durable-files.ts';
 import { incomingObjects } from './fsck-policy.ts';
 import type { Config, GitChild } from './git-child.ts';
 import type { GitProcesses, Log } from './git-process.ts';
+import type { OpenHook } from './push-hook.ts';
 
 /** Neither side said anything for this long: the client is gone. git itself says something every 5 s while it works. Milliseconds. */
 const silence = 120_000;
 
-/** Only branches and tags can be pushed (all else is hidden from pushes), and none can be rewritten or deleted. */
+/** Only branches and tags can be pushed: all else is hidden from pushes. */
 const pushPolicy: Config = [
   ['receive.hideRefs', 'refs'],
   ['receive.hideRefs', '!refs/heads'],
   ['receive.hideRefs', '!refs/tags'],
-  ['receive.denyDeletes', 'true'],
-  ['receive.denyNonFastForwards', 'true'],
   ['receive.maxInputSize', '2g'],
   ['receive.autogc', 'false'],
   ['receive.advertisePushOptions', 'false'],
   ...incomingObjects('receive'),
+];
+
+/** Nothing can be rewritten or deleted: where nobody is asked about a push. */
+const unasked: Config = [
+  ['receive.denyDeletes', 'true'],
+  ['receive.denyNonFastForwards', 'true'],
 ];
 
 /** Hidden from clients: rescue and import refs, and what is known of an upstream. */
@@ -37,6 +42,7 @@ function packetLine(text: string): string {
 /**
  * Answers one request of git's smart HTTP protocol with git itself.
  *
+ * @param hook decides about a push; without it rewrites and deletions are refused
  * @throws DomainError before any byte is written when git could not start or said nothing; after that the output ends early
  */
 export async function serveGit(
@@ -44,6 +50,7 @@ export async function serveGit(
   gitDir: string,
   log: Log,
   request: GitServeRequest,
+  hook: OpenHook | null = null,
 ): Promise<void> {
   const { service, advertise, output, signal } = request;
   // Pushes know no version 2; git clients ask for it only when they fetch.
@@ -51,8 +58,12 @@ export async function serveGit(
   const child = processes.spawn(
     [service.slice('git-'.length), '--stateless-rpc', ...(advertise ? ['--http-backend-info-refs'] : []), gitDir],
     {
-      config: [...visibility, ...(service === 'git-receive-pack' ? pushPolicy : []), ['safe.directory', gitDir]],
-      env: protocol === null ? {} : { GIT_PROTOCOL: protocol },
+      config: [
+        ...visibility,
+        ...(service === 'git-receive-pack' ? [...pushPolicy, ...(hook?.config ?? unasked)] : []),
+        ['safe.directory', gitDir],
+      ],
+      env: { ...(protocol === null ? {} : { GIT_PROTOCOL: protocol }), ...hook?.env },
       signal,
     },
   );

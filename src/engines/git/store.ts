@@ -8,6 +8,8 @@ import { importRepository } from './import.ts';
 import type { UpstreamOptions } from './import-source.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
 import { ObjectCaches } from './object-source.ts';
+import { servePush } from './push.ts';
+import { PushHooks } from './push-hook.ts';
 import { GitRepository } from './repository.ts';
 import { serveGit } from './serve.ts';
 import { Slots } from './slots.ts';
@@ -41,6 +43,8 @@ class FileGitStore implements GitStore {
   readonly #packWork = new Slots(Math.max(1, Math.floor(availableParallelism() / 2)), waitingPackWork);
   readonly #imports = new Slots(2);
   readonly #caches = new ObjectCaches();
+  readonly #closing = new AbortController();
+  readonly #hooks: PushHooks;
   readonly #open = new Map<string, GitRepository>();
 
   constructor(options: GitStoreOptions) {
@@ -48,6 +52,7 @@ class FileGitStore implements GitStore {
     this.#directory = resolve(options.dataDir, 'git');
     this.#home = join(this.#directory, '.home');
     this.#processes = new GitProcesses(this.#home);
+    this.#hooks = new PushHooks(join(this.#directory, '.hooks'));
   }
 
   async check(): Promise<{ version: string }> {
@@ -97,16 +102,34 @@ class FileGitStore implements GitStore {
   async serve(id: string, request: GitServeRequest): Promise<void> {
     const gitDir = this.#path(id);
     await readFormat(gitDir);
-    const serve = () => serveGit(this.#processes, gitDir, this.#options.log, request);
     // An advertisement is a list of refs; what follows it packs and unpacks.
-    await (request.advertise ? serve() : this.#packWork.run(serve, request.signal));
+    if (request.advertise) return serveGit(this.#processes, gitDir, this.#options.log, request);
+    await this.#packWork.run(() => this.#exchange(id, request), request.signal);
   }
 
   /** Lets writers finish, then ends every process. */
   async close(): Promise<void> {
+    // Pushes hold branches still, and would make the writers wait for them.
+    this.#closing.abort(new DomainError('unavailable', 'The server is stopping'));
     await Promise.all([...this.#open.values()].map((repository) => repository.close()));
     this.#open.clear();
     await this.#processes.close();
+    await this.#hooks.close();
+  }
+
+  #exchange(id: string, request: GitServeRequest): Promise<void> {
+    const { log } = this.#options;
+    const { service, authorizePush } = request;
+    if (service === 'git-upload-pack' || authorizePush === undefined)
+      return serveGit(this.#processes, this.#path(id), log, request);
+    const signal = AbortSignal.any([request.signal, this.#closing.signal]);
+    return servePush({
+      processes: this.#processes,
+      repository: this.#repository(id),
+      hooks: this.#hooks,
+      log,
+      request: { ...request, authorizePush, signal },
+    });
   }
 
   #repository(id: string): GitRepository {

@@ -1,23 +1,12 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
-
-const run = promisify(execFile);
-
-/** Stock git that does not hold up this process, which is its server. */
-async function client(cwd: string, ...args: string[]): Promise<string> {
-  const person = ['-c', 'user.name=Client', '-c', 'user.email=client@example.org', '-c', 'commit.gpgsign=false'];
-  const env = { PATH: process.env.PATH, HOME: cwd, LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' };
-  const { stdout, stderr } = await run('git', [...person, ...args], { cwd, env });
-  return stdout + stderr;
-}
 
 async function served() {
   const made = testStore();

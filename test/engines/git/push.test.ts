@@ -1,0 +1,247 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GitServeRequest, PushCommand, PushedChange, PushVerdict } from '../../../src/domain/ports/git.ts';
+import { client } from '../../support/git-client.ts';
+import { gitOverHttp } from '../../support/git-http.ts';
+import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+
+type Authorize = NonNullable<GitServeRequest['authorizePush']>;
+
+/** A served repository with one commit on main and a clone of it; `authorize` may be replaced. */
+async function pushable(dataDir = temporaryDirectory()) {
+  const made = testStore({ dataDir });
+  const repository = await made.store.create('site', 'main');
+  await save(repository, { 'posts/a.md': 'one\n', 'src/code.js': 'x\n' });
+  const rules: { authorize: Authorize } = { authorize: async () => ({ allow: true }) };
+  const http = await gitOverHttp(made.store, { authorizePush: (...args) => rules.authorize(...args) });
+  const work = temporaryDirectory();
+  await client(work, 'clone', '-q', http.url('site'), 'copy');
+  const copy = join(work, 'copy');
+  const commit = async (path: string, text: string) => {
+    mkdirSync(join(copy, path, '..'), { recursive: true });
+    writeFileSync(join(copy, path), text);
+    await client(copy, 'add', '.');
+    await client(copy, 'commit', '-qm', `Write ${path}`);
+    return git(copy, ['rev-parse', 'HEAD']);
+  };
+  return { ...made, repository, rules, gitDir: made.path('site'), copy, commit, http };
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+const sorted = (changes: PushedChange[]) => changes.map(({ path, status, mode }) => `${status} ${mode} ${path}`).sort();
+
+describe('a push that is decided about', () => {
+  it('shows its commands and objects before anything is stored', async () => {
+    const { repository, rules, gitDir, copy, commit } = await pushable();
+    const before = await repository.head('main');
+    const seen: { commands: readonly PushCommand[]; changes: string[]; introduced: string[] }[] = [];
+    rules.authorize = async (commands, pushed) => {
+      const { old, new: new_ } = commands[0] as PushCommand;
+      seen.push({
+        commands,
+        changes: sorted(await all(pushed.changes(old, new_ ?? ''))),
+        introduced: sorted(await all(pushed.introduced(new_ ?? ''))),
+      });
+      expect(await repository.head('main')).toBe(before);
+      return { allow: true };
+    };
+    await commit('posts/b.md', 'two');
+    await commit('src/evil.js', 'x');
+    await client(copy, 'rm', '-q', 'src/evil.js', 'posts/a.md');
+    await client(copy, 'update-index', '--chmod=+x', 'posts/b.md');
+    await client(copy, 'commit', '-qm', 'Remove');
+    const head = git(copy, ['rev-parse', 'HEAD']);
+    await client(copy, 'push', '-q', 'origin', 'main');
+    expect(await repository.head('main')).toBe(head);
+    expect(seen).toEqual([
+      {
+        commands: [{ ref: 'refs/heads/main', old: before, new: head, forced: false }],
+        changes: ['added 100755 posts/b.md', 'removed 100644 posts/a.md'],
+        introduced: [
+          'added 100644 posts/b.md',
+          'added 100644 src/evil.js',
+          'modified 100755 posts/b.md',
+          'removed 100644 posts/a.md',
+          'removed 100644 src/evil.js',
+        ],
+      },
+    ]);
+    fsck(gitDir);
+  });
+
+  it('leaves nothing behind when it is refused, and says why', async () => {
+    const { repository, rules, gitDir, copy, commit } = await pushable();
+    const before = await repository.head('main');
+    rules.authorize = async () => ({ allow: false, message: 'posts only, please\u001b[2J\nsecond line' });
+    const pushed = await commit('src/x.js', 'x');
+    const said = await client(copy, 'push', 'origin', 'main', 'main:refs/heads/other').catch(({ stderr }) => stderr);
+    expect(said).toMatch(/remote: posts only, please\?\[2J\s*\nremote: second line/);
+    expect(said.match(/pre-receive hook declined/g)).toHaveLength(2);
+    expect((await repository.branches()).map(({ oid }) => oid)).toEqual([before]);
+    expect(() => git(gitDir, ['cat-file', '-e', pushed])).toThrow();
+    expect(readdirSync(join(gitDir, 'objects')).filter((name) => name.startsWith('tmp'))).toEqual([]);
+    rules.authorize = () => Promise.reject(new Error('database away'));
+    await expect(client(copy, 'push', 'origin', 'main')).rejects.toThrow(/remote: this push could not be checked/);
+    expect(await repository.head('main')).toBe(before);
+  });
+
+  it('may rewrite, delete and move tags when allowed, and is told apart by `forced`', async () => {
+    const { repository, rules, copy, commit } = await pushable();
+    const seen: string[] = [];
+    rules.authorize = async (commands) => {
+      for (const command of commands)
+        seen.push(`${command.ref} ${command.old && 'old'} ${command.new && 'new'} ${command.forced}`);
+      return { allow: true };
+    };
+    await commit('posts/b.md', 'two');
+    await client(copy, 'tag', 'v1');
+    await client(copy, 'push', '-q', 'origin', 'main', 'main:topic', 'v1');
+    await client(copy, 'commit', '-q', '--amend', '-m', 'other');
+    await client(copy, 'tag', '-f', 'v1');
+    await client(copy, 'push', '-q', '--force', 'origin', 'main', 'v1');
+    await client(copy, 'push', '-q', 'origin', ':topic');
+    expect(seen).toEqual([
+      'refs/heads/main old new false',
+      'refs/heads/topic null new false',
+      'refs/tags/v1 null new false',
+      'refs/heads/main old new true',
+      'refs/tags/v1 old new true',
+      'refs/heads/topic old null false',
+    ]);
+    expect(await repository.head('main')).toBe(git(copy, ['rev-parse', 'HEAD']));
+    expect(await repository.head('topic')).toBeNull();
+    await expect(client(copy, 'push', 'origin', ':main')).rejects.toThrow(/refusing to delete the current branch/);
+    await expect(client(copy, 'push', 'origin', 'main:refs/pull/1/head')).rejects.toThrow(/hidden ref/);
+  });
+
+  it('shows of a merge only what it adds to its parents', async () => {
+    const { rules, copy, commit } = await pushable();
+    await client(copy, 'checkout', '-qb', 'side');
+    await commit('src/side.js', 'admitted');
+    await client(copy, 'push', '-q', 'origin', 'side');
+    await client(copy, 'checkout', '-q', 'main');
+    await commit('posts/c.md', 'three');
+    await client(copy, 'merge', '-q', '--no-commit', 'side');
+    writeFileSync(join(copy, 'src/code.js'), 'slipped in\n');
+    await client(copy, 'add', '.');
+    await client(copy, 'commit', '-qm', 'Merge');
+    let introduced: string[] = [];
+    rules.authorize = async ([command], pushed) => {
+      introduced = sorted(await all(pushed.introduced(command?.new ?? '')));
+      return { allow: true };
+    };
+    await client(copy, 'push', '-q', 'origin', 'main');
+    expect(introduced).toEqual(['added 100644 posts/c.md', 'modified 100644 src/code.js']);
+  });
+
+  it('keeps writers off its branches until it is done, and no longer', async () => {
+    const { repository, rules, copy, commit, gitDir } = await pushable();
+    await commit('posts/b.md', 'two');
+    const late: Promise<unknown>[] = [];
+    rules.authorize = async () => {
+      await save(repository, { 'other.md': '1' }, { branch: 'main' }).then(() => {});
+      return { allow: true };
+    };
+    // Moved while it was decided about: git compares, the writer in front stays.
+    await expect(client(copy, 'push', 'origin', 'main')).rejects.toThrow(
+      /remote rejected|failed to update ref|cannot lock/,
+    );
+    await client(copy, 'pull', '-q', '--rebase', 'origin', 'main');
+    rules.authorize = async () => {
+      // After the hold was taken, before git has moved the branch.
+      setImmediate(() => late.push(save(repository, { 'late.md': '1' })));
+      return { allow: true };
+    };
+    await client(copy, 'push', '-q', 'origin', 'main');
+    await Promise.all(late);
+    expect(git(gitDir, ['ls-tree', '-r', '--name-only', 'main'])).toBe(
+      'late.md\nother.md\nposts/a.md\nposts/b.md\nsrc/code.js',
+    );
+    fsck(gitDir);
+  });
+
+  it('loses nothing among writers of the same branch', async () => {
+    const { repository, copy, commit, gitDir } = await pushable();
+    let stop = false;
+    const shas: string[] = [];
+    const writing = (async () => {
+      for (let at = 0; !stop; at += 1)
+        shas.push((await save(repository, { [`w${at % 7}`]: `${at}` })).commit?.sha ?? '');
+    })();
+    let done = 0;
+    for (let turn = 0; turn < 12 && done < 3; turn += 1) {
+      await commit(`posts/p${turn}.md`, 'x');
+      await client(copy, 'pull', '-q', '--rebase', 'origin', 'main');
+      await client(copy, 'push', '-q', 'origin', 'main').then(
+        () => (done += 1),
+        () => {},
+      );
+    }
+    stop = true;
+    await writing;
+    const history = new Set(git(gitDir, ['rev-list', 'main']).split('\n'));
+    for (const sha of shas) expect(history).toContain(sha);
+    fsck(gitDir);
+  });
+
+  it('is undone when the server stops while it is decided about', async () => {
+    const { store, repository, rules, copy, commit } = await pushable();
+    const before = await repository.head('main');
+    await commit('posts/b.md', 'two');
+    let decide = (_: PushVerdict) => {};
+    const asked = new Promise<void>((resolve) => {
+      rules.authorize = () => {
+        resolve();
+        return new Promise((answer) => (decide = answer));
+      };
+    });
+    const push = client(copy, 'push', 'origin', 'main').catch((error) => error);
+    await asked;
+    const closed = store.close();
+    decide({ allow: true });
+    await closed;
+    expect(await push).toBeInstanceOf(Error);
+    expect(await repository.head('main')).toBe(before);
+  });
+});
+
+describe('the hook', () => {
+  it('works from paths with spaces and far too long for a socket', async () => {
+    const odd = join(temporaryDirectory(), "a 'strange' $dir", 'x'.repeat(120));
+    mkdirSync(odd, { recursive: true });
+    const node = join(odd, 'my node');
+    symlinkSync(process.execPath, node);
+    const { execPath } = process;
+    process.execPath = node;
+    onTestFinished(() => {
+      process.execPath = execPath;
+    });
+    const { repository, copy, commit } = await pushable(odd);
+    const head = await commit('posts/b.md', 'two');
+    await client(copy, 'push', '-q', 'origin', 'main');
+    expect(await repository.head('main')).toBe(head);
+  });
+
+  it('fails closed when it cannot be run', async () => {
+    const { repository, dataDir, copy, commit, http, gitDir } = await pushable();
+    const before = await repository.head('main');
+    await commit('posts/b.md', 'two');
+    // The first push writes it.
+    await client(copy, 'push', '-q', 'origin', 'main:warm');
+    const hook = join(dataDir, 'git/.hooks/pre-receive');
+    expect(existsSync(hook)).toBe(true);
+    chmodSync(hook, 0o600);
+    await expect(client(copy, 'push', 'origin', 'main')).rejects.toThrow();
+    expect(http.refusals).toEqual(['unavailable']);
+    chmodSync(hook, 0o700);
+    writeFileSync(join(dataDir, 'git/.hooks/pre-receive.cjs'), 'process.exit(1)');
+    await expect(client(copy, 'push', 'origin', 'main')).rejects.toThrow(/pre-receive hook declined/);
+    expect(git(gitDir, ['rev-parse', 'main'])).toBe(before);
+  });
+});

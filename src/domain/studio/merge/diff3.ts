@@ -6,12 +6,17 @@ export type Piece = string | ConflictHunk;
 
 /**
  * Merges three texts line by line (diff3). Changes of the two sides that overlap or touch clash unless they come to the same
- * text, as in `git merge-file`. A line includes its line end, so a missing one at the end of the text is a difference.
+ * text, as in `git merge-file`; with `neighbours: 'pass'` those that only touch do not. A line includes its line end, so a missing one at the end of the text is a difference.
  *
  * @param base null: equal lines pass, and every region in which the two sides differ is a conflict.
  * @returns pieces whose hunks are numbered from `1`; `line` counts from 1 in `current`.
  */
-export function mergeText(base: string | null, current: string, incoming: string): Piece[] {
+export function mergeText(
+  base: string | null,
+  current: string,
+  incoming: string,
+  { neighbours = 'clash' }: { neighbours?: 'clash' | 'pass' } = {},
+): Piece[] {
   if (current === incoming || base === incoming) return [current];
   if (base === current) return [incoming];
   const lines = { base: linesOf(base ?? ''), current: linesOf(current), incoming: linesOf(incoming) };
@@ -20,7 +25,7 @@ export function mergeText(base: string | null, current: string, incoming: string
   const regions =
     base === null
       ? diffLines(c, i, numbers.size).map(twoWayRegion)
-      : regionsOf(diffLines(b, c, numbers.size), diffLines(b, i, numbers.size));
+      : regionsOf(diffLines(b, c, numbers.size), diffLines(b, i, numbers.size), neighbours === 'clash');
   return assemble(lines, regions, base === null);
 }
 
@@ -55,19 +60,20 @@ function twoWayRegion({ old, removed, fresh, added }: Change): Region {
   return { base: [0, 0], current: [old, old + removed], incoming: [fresh, fresh + added], changed: 'both' };
 }
 
-/** Groups the changes of both sides: those that overlap or touch in base become one region. */
-function regionsOf(ours: readonly Change[], theirs: readonly Change[]): Region[] {
+/** Groups the changes of both sides: those that overlap in base, or touch where that counts, become one region. */
+function regionsOf(ours: readonly Change[], theirs: readonly Change[], touching: boolean): Region[] {
   const regions: Region[] = [];
   for (let [o, t] = [0, 0]; o < ours.length || t < theirs.length; ) {
     const [o0, t0] = [o, t];
     const start = Math.min(ours[o]?.old ?? Infinity, theirs[t]?.old ?? Infinity);
     let end = start;
+    const joins = ({ old }: Change) => old < end || old === start || (touching && old === end);
     for (;;) {
       const [our, their] = [ours[o], theirs[t]];
-      if (our !== undefined && our.old <= end) {
+      if (our !== undefined && joins(our)) {
         end = Math.max(end, our.old + our.removed);
         o++;
-      } else if (their !== undefined && their.old <= end) {
+      } else if (their !== undefined && joins(their)) {
         end = Math.max(end, their.old + their.removed);
         t++;
       } else break;

@@ -1,6 +1,5 @@
-import type { Eol } from '../frontmatter/types.ts';
 import { hunksOf, joinPieces, mergeText } from './diff3.ts';
-import { withLineEnds } from './line-ends.ts';
+import { type LineEnds, lineEndsWithin } from './line-ends.ts';
 import type { ConflictHunk, HunkChoice } from './merge.schema.ts';
 
 export interface MergedBody {
@@ -13,8 +12,8 @@ export interface MergedBody {
 }
 
 export interface BodyRules {
-  /** Line ends of the stored file: a side that has others is no different for that. */
-  eol: Eol;
+  /** Makes the line ends of the three alike. */
+  ends: LineEnds;
   /** Settles clashes, by id. */
   choices: ReadonlyMap<string, HunkChoice>;
 }
@@ -24,10 +23,9 @@ export function mergeBody(
   base: string | null,
   current: string,
   incoming: string,
-  { eol, choices }: BodyRules,
+  { ends, choices }: BodyRules,
 ): MergedBody {
-  const ends = (text: string) => withLineEnds(text, eol);
-  const pieces = mergeText(base === null ? null : ends(base), current, ends(incoming));
+  const pieces = mergeText(base === null ? null : ends(base), ends(current), ends(incoming));
   const clashes = hunksOf(pieces);
   const last = pieces.at(-1);
   const text = joinPieces(pieces, (hunk) => {
@@ -35,7 +33,7 @@ export function mergeBody(
     if (value === undefined) return hunk[take] ?? '';
     // A line that others follow needs its end.
     const complete = value === '' || value.endsWith('\n') || hunk === last ? value : `${value}\n`;
-    return ends(complete);
+    return lineEndsWithin(current)(complete);
   });
   return { text, clashes, open: clashes.filter(({ id }) => !choices.has(id)) };
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { checkWritable } from '../frontmatter/check-value.ts';
 import { openFile, parseFile } from '../frontmatter/parse-file.ts';
-import { wantedEol } from './line-ends.ts';
+import { commonLineEnds, type LineEnds } from './line-ends.ts';
 import { listKindOf } from './list-kind.ts';
 import type { ConflictField } from './merge.schema.ts';
 import { type BodyRules, type MergedBody, mergeBody } from './merge-body.ts';
@@ -32,6 +32,8 @@ function sideOf(bytes: Buffer, path: string): Side | undefined {
   return split === undefined || frontmatter === null ? undefined : { bytes, split, parsed: { ...parsed, frontmatter } };
 }
 
+const textOf = (side: Side) => side.bytes.toString('utf8');
+
 function mergeParts(input: MergeInput, sides: Sides): MergeResult {
   const { base, current, incoming } = sides;
   const fields = mergeFrontmatter(
@@ -40,20 +42,22 @@ function mergeParts(input: MergeInput, sides: Sides): MergeResult {
     incoming.parsed.frontmatter,
     fieldRules(input),
   );
-  const rules = bodyRules(input, current.bytes.toString('utf8'));
+  const ends = commonLineEnds(base && textOf(base), textOf(current), textOf(incoming));
+  const rules = bodyRules(input, ends);
   const body = mergeBody(base?.split.body ?? null, current.split.body, incoming.split.body, rules);
   checkPieces(input, { fields: fields.clashes, hunks: body.clashes });
   if (input.resolution?.fields) checkWritable(fields.frontmatter, current.split.format);
   if (fields.open.length + body.open.length > 0) return openConflict(input, fields.open, body, fields.resolved);
   const merged = { frontmatter: fields.frontmatter, body: body.text };
-  const written = writeMerged(sides, merged, input.path, input.schema);
+  const written = writeMerged(sides, merged, input, ends);
   if (typeof written !== 'string') return clean(written, fields.resolved);
   return conflicting(base ? 'field' : 'add_add', { reason: written });
 }
 
 /** A file with a block that cannot be read is merged as the text it is; what could be read before must be readable after. */
 function mergeLines(input: MergeInput, current: string, incoming: string): MergeResult {
-  const body = mergeBody(input.base?.toString('utf8') ?? null, current, incoming, bodyRules(input, current));
+  const base = input.base?.toString('utf8') ?? null;
+  const body = mergeBody(base, current, incoming, bodyRules(input, commonLineEnds(base, current, incoming)));
   checkPieces(input, { fields: [], hunks: body.clashes });
   if (body.open.length > 0) return openConflict(input, [], body, []);
   const bytes = Buffer.from(body.text, 'utf8');
@@ -81,6 +85,6 @@ function fieldRules({ schema, laterDates, resolution }: MergeInput): FieldRules 
   };
 }
 
-function bodyRules({ resolution }: MergeInput, current: string): BodyRules {
-  return { eol: wantedEol(current), choices: new Map(Object.entries(resolution?.hunks ?? {})) };
+function bodyRules({ resolution }: MergeInput, ends: LineEnds): BodyRules {
+  return { ends, choices: new Map(Object.entries(resolution?.hunks ?? {})) };
 }

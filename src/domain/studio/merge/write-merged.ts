@@ -9,7 +9,8 @@ import { deepEqual, isRecord, parsePointer } from '../frontmatter/values.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { dateKind } from '../schema/dates.ts';
 import { joinPieces, mergeText } from './diff3.ts';
-import { wantedEol, withLineEnds } from './line-ends.ts';
+import type { LineEnds } from './line-ends.ts';
+import type { MergeInput } from './merge-input.ts';
 
 /** One side of a merge, read. */
 export interface Side {
@@ -37,10 +38,15 @@ export interface Merged {
  *
  * @returns the bytes, or the reason why no file can be written safely.
  */
-export function writeMerged(sides: Sides, merged: Merged, path: string, schema?: CollectionSchema): Buffer | string {
+export function writeMerged(
+  sides: Sides,
+  merged: Merged,
+  { path, schema }: Pick<MergeInput, 'path' | 'schema'>,
+  ends: LineEnds,
+): Buffer | string {
   const options = { isDate: dateRule(sides, schema), ...blockFormat(sides.incoming) };
   let refusal = '';
-  for (const bytes of [blendedBytes(sides), sides.current.bytes, sides.incoming.bytes]) {
+  for (const bytes of [blendedBytes(sides, ends), sides.current.bytes, sides.incoming.bytes]) {
     if (bytes === null) continue;
     try {
       const written = editFile(bytes, path, merged, options).bytes;
@@ -54,13 +60,17 @@ export function writeMerged(sides: Sides, merged: Merged, path: string, schema?:
   return refusal;
 }
 
-/** Current's file with the lines of the block merged; where they clash, current's stand. It need not be readable. */
-function blendedBytes({ base, current, incoming }: Sides): Buffer | null {
+/**
+ * Current's file with the lines of the block merged, neighbouring keys too; where they clash, current's stand. It need not be
+ * readable, nor right: it is only what the merge is then written onto.
+ */
+function blendedBytes({ base, current, incoming }: Sides, ends: LineEnds): Buffer | null {
   const { format } = current.split;
   if (base?.split.format !== format || incoming.split.format !== format || format === 'none') return null;
-  const eol = wantedEol(current.split.source);
-  const [was, theirs] = [withLineEnds(base.split.source, eol), withLineEnds(incoming.split.source, eol)];
-  const source = joinPieces(mergeText(was, current.split.source, theirs), (hunk) => hunk.current);
+  const pieces = mergeText(ends(base.split.source), ends(current.split.source), ends(incoming.split.source), {
+    neighbours: 'pass',
+  });
+  const source = joinPieces(pieces, (hunk) => hunk.current);
   return source === current.split.source ? null : Buffer.from(joinSplit({ ...current.split, source }), 'utf8');
 }
 

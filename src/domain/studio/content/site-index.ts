@@ -94,7 +94,9 @@ export interface TreeDifference {
 
 export function compareListings(before: readonly TreeFile[], after: readonly TreeFile[]): TreeDifference {
   const difference: TreeDifference = { added: [], removed: [], modified: [] };
-  if (before.length === after.length && before.every((file, at) => file.path === after[at]?.path)) {
+  // Unchanged directories share their files between listings: then nothing has to be read.
+  const samePath = (file: TreeFile, at: number) => file === after[at] || file.path === after[at]?.path;
+  if (before.length === after.length && before.every(samePath)) {
     for (const [at, file] of after.entries()) {
       const old = before[at];
       if (old !== file && (old?.oid !== file.oid || old?.mode !== file.mode)) difference.modified.push(file);

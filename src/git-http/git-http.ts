@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import express, {
   type ErrorRequestHandler,
@@ -62,12 +63,28 @@ async function authorise(
   return repository;
 }
 
-function signalOf(response: Response): AbortSignal {
+/** Ends the work behind a request: when the client goes away, or when its body turns out to be broken. */
+function stopperOf(response: Response): AbortController {
   const controller = new AbortController();
   response.once('close', () => {
     if (!response.writableFinished) controller.abort();
   });
-  return controller.signal;
+  return controller;
+}
+
+/** The request's bytes, unpacked: git compresses large requests. A broken body stops the work behind the request. */
+function inputOf(request: Request, stopper: AbortController): Readable {
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding === 'identity') return request;
+  if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+    throw new DomainError('unsupported_media', 'Content-Encoding: must be gzip, or absent');
+  }
+  // Heard from the first moment on: an error that nobody hears would end the process.
+  const unpacked = createGunzip().on('error', () => {
+    stopper.abort(new DomainError('invalid_request', 'body: is not valid gzip'));
+    request.resume();
+  });
+  return request.pipe(unpacked);
 }
 
 const protocolOf = (request: Request): string | null => {
@@ -84,12 +101,13 @@ const noCache = {
 function handler(services: Services, serviceName: (request: Request) => unknown, advertise: boolean): RequestHandler {
   return async (request, response) => {
     const service = serviceOf(serviceName(request));
-    const signal = signalOf(response);
+    const stopper = stopperOf(response);
+    const { signal } = stopper;
     const repository = await authorise(services, service, request, response, signal);
     if (!advertise && request.headers['content-type'] !== `application/x-${service}-request`) {
       throw new DomainError('unsupported_media', `Content-Type: must be application/x-${service}-request`);
     }
-    const input = request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
+    const input = advertise ? request : inputOf(request, stopper);
     response.set({ ...noCache, 'Content-Type': `application/x-${service}-${advertise ? 'advertisement' : 'result'}` });
     await services.git.serve(repository, {
       service,
@@ -108,15 +126,23 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
   forbidden: 403,
   not_found: 404,
   invalid_request: 400,
+  invalid_path: 400,
   unsupported_media: 415,
   too_large: 413,
   rate_limited: 429,
 };
 
+const asDomainError = (error: unknown): DomainError | null => {
+  if (error instanceof DomainError) return error;
+  // The router could not decode the address.
+  if (error instanceof URIError) return new DomainError('invalid_path', 'The path is not valid percent-encoded UTF-8');
+  return null;
+};
+
 /** Refusals as git shows them: a line of text after `remote:`. */
 function errorHandler(services: Services): ErrorRequestHandler {
   return (error, _request, response, _next) => {
-    const known = error instanceof DomainError ? error : null;
+    const known = asDomainError(error);
     const request_id = String(response.getHeader('X-Request-Id'));
     if (!known) services.log.error({ err: error, request_id }, 'git request failed');
     if (response.headersSent) return void response.destroy();

@@ -60,8 +60,8 @@ for (const [name, code] of Object.entries(signals)) {
     stopping.abort(new DomainError('unavailable', 'Cancelled'));
   });
 }
-// Whoever reads the output may leave before its end: `portico … | head -1`.
-process.stdout.on('error', () => process.exit(exitCodes.failed));
+// Whoever reads the output may leave before its end (`portico … | head -1`); what was begun still has to be closed.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 let code: number = await runCli(process.argv.slice(2), {
   open: () => {

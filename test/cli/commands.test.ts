@@ -2,7 +2,15 @@ import { expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { Screen } from '../../src/cli/screen.ts';
 import { restClient } from '../support/rest-client.ts';
-import { demoDataDir, newDataDir, portico, settingsFor, startServer } from '../support/server-process.ts';
+import {
+  demoDataDir,
+  newDataDir,
+  portico,
+  postmasterPid,
+  settingsFor,
+  startProgram,
+  startServer,
+} from '../support/server-process.ts';
 
 // Each command is a process that may start a database, on a machine that does other things as well.
 vi.setConfig({ testTimeout: 120_000 });
@@ -112,6 +120,14 @@ test('a token is confined to projects and permissions, and what is not there is 
   );
   const unknown = await portico(['token', 'list', '--organization', 'nobody'], settings);
   expect(unknown).toMatchObject({ code: 1, stderr: 'portico: Organisation not found\n' });
+});
+
+test('a command whose reader leaves stops the database it started', async () => {
+  const { dataDir } = await demoDataDir();
+  const running = await startProgram('portico', ['keys', 'status'], settingsFor(dataDir));
+  running.child.stdout?.destroy();
+  expect((await running.ended).code).toBe(0);
+  expect(await postmasterPid(dataDir)).toBeNull();
 });
 
 test('keys: a rotation makes a new active key', async () => {

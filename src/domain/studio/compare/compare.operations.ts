@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { projectOperation } from '../../operation.ts';
 import { maxPerPage, windowOf } from '../../paging.ts';
-import type { Oid } from '../../ports/git.ts';
+import { isMergeable } from '../merge/mergeability.ts';
 import { commitNamed } from '../repository/refs.ts';
 import { viewOf } from '../view.ts';
 import { comparison } from './compare.schema.ts';
@@ -55,9 +55,4 @@ export const compareBranches = projectOperation({
 function statusOf(ahead: number, behind: number) {
   if (ahead === 0) return behind === 0 ? ('identical' as const) : ('behind' as const);
   return behind === 0 ? ('ahead' as const) : ('diverged' as const);
-}
-
-async function isMergeable({ git }: Pick<ProjectContext, 'git'>, current: Oid, incoming: Oid): Promise<boolean> {
-  const [tried] = await git.mergeability([{ current, incoming }]);
-  return tried?.clean ?? false;
 }

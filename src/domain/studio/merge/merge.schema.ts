@@ -82,3 +82,13 @@ export const resolution = z
   })
   .meta({ id: 'Resolution' });
 export type Resolution = z.output<typeof resolution>;
+
+/** A file that took more than git's merge of lines. */
+export const resolvedFile = z
+  .object({
+    path: z.string(),
+    collection: z.string().optional(),
+    slug: z.string().optional(),
+    fields: z.array(z.string()).describe('JSON Pointers of the keys that were changed and merged without help'),
+  })
+  .meta({ id: 'ResolvedFile' });

@@ -1,0 +1,29 @@
+import type { Change } from '../../ports/git.ts';
+import type { Conflict } from './merge.schema.ts';
+import type { ResolvedFile } from './merge-commits.ts';
+import type { FileConflict } from './merge-entry.ts';
+import type { FileStages, Sides } from './merge-sides.ts';
+
+/** What becomes of one file: a change on top of git's tree, or a conflict. */
+export interface FileMerge {
+  change?: Change;
+  conflict?: Conflict;
+  resolved?: ResolvedFile;
+}
+
+/** A conflict as it is reported. */
+export function conflictOf(
+  sides: Pick<Sides, 'entryAt'>,
+  path: string,
+  { base, current, incoming }: FileStages,
+  found: FileConflict,
+  previous_path?: string,
+): Conflict {
+  return {
+    path,
+    ...(previous_path !== undefined && { previous_path }),
+    ...sides.entryAt(path),
+    ...found,
+    stages: { base: base?.oid ?? null, current: current?.oid ?? null, incoming: incoming?.oid ?? null },
+  };
+}

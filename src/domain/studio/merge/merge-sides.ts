@@ -1,0 +1,87 @@
+import type { FileSide, Mode, Oid, Repository, Snapshot } from '../../ports/git.ts';
+import { entryAt, schemaAt } from '../content/entry-at.ts';
+import type { CollectionSchema } from '../schema/collection-schema.ts';
+import type { MergeContext } from './merge-commits.ts';
+
+export interface FileStages {
+  base: FileSide | null;
+  current: FileSide | null;
+  incoming: FileSide | null;
+}
+
+/** A file as the three sides have it, found across a rename. */
+export interface FoundStages {
+  stages: FileStages;
+  previous_path?: string;
+}
+
+/** What a merge reads: the trees of the two commits, of their ancestor, and what git made of them. */
+export interface Sides {
+  git: Repository;
+  merged: Snapshot;
+  schemaAt(path: string): CollectionSchema | undefined;
+  entryAt(path: string): { collection: string; slug: string } | null;
+  /** null when no side has a file there. */
+  stagesAt(path: string): Promise<FoundStages | null>;
+  /** Where a file of either side was in the ancestor; undefined when it was there or nowhere. */
+  previousPath(path: string): Promise<string | undefined>;
+}
+
+const renamesAtOnce = 1000;
+
+/** Renamed files from one tree to another, by their new names. */
+async function renamesOf(git: Repository, base: Oid, side: Oid): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (let skip = 0, total = 1; skip < total; skip += renamesAtOnce) {
+    const page = await git.diff(base, side, { skip, limit: renamesAtOnce });
+    total = page.total;
+    for (const { path, previous_path } of page.files) if (previous_path !== null) found.set(path, previous_path);
+  }
+  return found;
+}
+
+async function sideAt(snapshot: Snapshot | null, path: string): Promise<FileSide | null> {
+  const found = (await snapshot?.lookup(path))?.entry;
+  return found && found.mode !== '40000' ? { oid: found.oid, mode: found.mode as Mode } : null;
+}
+
+/** Opens the trees of a merge; schemas are those of the current side, and of the incoming one for collections it brings. */
+export async function openSides(
+  { git, services }: MergeContext,
+  { current, incoming, tree }: { current: Oid; incoming: Oid; tree: Oid },
+): Promise<Sides> {
+  const ancestor = await git.mergeBase(current, incoming);
+  const base = ancestor === null ? null : await git.snapshot(ancestor);
+  const ours = await git.snapshot(current);
+  const theirs = await git.snapshot(incoming);
+  const sites = [await services.content.site(git, ours), await services.content.site(git, theirs)];
+  let renames: Promise<{ current: Map<string, string>; incoming: Map<string, string> }> | undefined;
+  const findRenames = async () => ({
+    current: ancestor === null ? new Map() : await renamesOf(git, ancestor, current),
+    incoming: ancestor === null ? new Map() : await renamesOf(git, ancestor, incoming),
+  });
+  const previousPath = async (path: string) => {
+    if (await sideAt(base, path)) return undefined;
+    renames ??= findRenames();
+    const known = await renames;
+    return known.current.get(path) ?? known.incoming.get(path);
+  };
+  return {
+    git,
+    merged: await git.snapshotOfTree(tree),
+    schemaAt: (path) => sites.map((site) => schemaAt(site, path)).find((schema) => schema !== undefined),
+    entryAt: (path) => sites.map((site) => entryAt(site, path)).find((entry) => entry !== null) ?? null,
+    previousPath,
+    async stagesAt(path) {
+      const previous = await previousPath(path);
+      const old = previous ?? path;
+      const stages = {
+        base: await sideAt(base, old),
+        current: (await sideAt(ours, path)) ?? (await sideAt(ours, old)),
+        incoming: (await sideAt(theirs, path)) ?? (await sideAt(theirs, old)),
+      };
+      if (!stages.base && !stages.current && !stages.incoming) return null;
+      return { stages, ...(previous !== undefined && { previous_path: previous }) };
+    },
+  };
+}

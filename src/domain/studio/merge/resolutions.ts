@@ -1,0 +1,67 @@
+import { DomainError } from '../../errors.ts';
+import type { Conflict, Resolution } from './merge.schema.ts';
+import type { FileStages, FoundStages } from './merge-sides.ts';
+import { refuseResolution } from './resolve.ts';
+
+export interface ResolutionOptions {
+  /** The caller named both heads, and they are the ones that are merged: resolutions need not repeat their stages. */
+  pinned?: boolean;
+}
+
+const oidsOf = ({ base, current, incoming }: FileStages) => [base?.oid, current?.oid, incoming?.oid];
+
+/**
+ * The resolutions of one merge, each used at most once. They hold only for the stages they were made for: a file that has changed since
+ * would be settled unseen.
+ */
+export class Resolutions {
+  readonly #open: Map<string, Resolution>;
+  #stale = false;
+
+  /** @throws DomainError `validation_failed` for two resolutions of one file, or one without stages when `pinned` is not set */
+  constructor(given: readonly Resolution[], { pinned = false }: ResolutionOptions) {
+    this.#open = new Map();
+    for (const resolution of given) {
+      const { path, stages } = resolution;
+      if (this.#open.has(path)) refuseResolution(path, 'is settled twice');
+      if (!pinned && !stages) refuseResolution(path, 'must have the stages its conflict was shown with');
+      this.#open.set(path, resolution);
+    }
+  }
+
+  /** The resolution of a file in conflict; null without one, or when it is for other stages. */
+  take(path: string, stages: FileStages): Resolution | null {
+    const found = this.#open.get(path);
+    if (!found) return null;
+    this.#open.delete(path);
+    if (this.#fits(found, stages)) return found;
+    this.#stale = true;
+    return null;
+  }
+
+  #fits({ stages }: Resolution, now: FileStages): boolean {
+    if (!stages) return true;
+    const found = oidsOf(now);
+    return [stages.base, stages.current, stages.incoming].every((oid, at) => oid === (found[at] ?? null));
+  }
+
+  /**
+   * Whether a resolution was made for another state of its file than the one that is merged.
+   * @throws DomainError `validation_failed` for a file that was not in conflict then either.
+   */
+  async isStale(stagesAt: (path: string) => Promise<FoundStages | null>): Promise<boolean> {
+    for (const [path, resolution] of this.#open) {
+      const found = resolution.stages ? await stagesAt(path) : null;
+      const now = found?.stages ?? { base: null, current: null, incoming: null };
+      if (!resolution.stages || this.#fits(resolution, now)) refuseResolution(path, 'the file is not in conflict');
+      this.#stale = true;
+    }
+    return this.#stale;
+  }
+
+  moved(conflicts: readonly Conflict[]): DomainError {
+    return new DomainError('branch_moved', 'resolutions: a file has changed since its conflict was shown', {
+      details: { conflicts },
+    });
+  }
+}

@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest';
+import type { Services } from '../../../../src/domain/services.ts';
+import { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
+import type { Resolution } from '../../../../src/domain/studio/merge/merge.schema.ts';
+import { mergeCommits } from '../../../../src/domain/studio/merge/merge-commits.ts';
+import { post } from '../../../support/conflict-site.ts';
+import { blobOf, commitFiles, lines, setRef } from '../../../support/git-history.ts';
+import { fsck, git, testStore } from '../../../support/git-store.ts';
+
+type Files = Parameters<typeof commitFiles>[2];
+const a = 'content/posts/a.md';
+const fields = { title: 'A', description: 'Text', draft: false, tags: ['one'] };
+
+/** Two branches of one history in a real repository, and their merge written to a tree. */
+async function forked(base: Files, current: Files, incoming: Files) {
+  const made = testStore();
+  const repository = await made.store.create('site', 'main');
+  const gitDir = made.path('site');
+  const root = commitFiles(gitDir, null, { 'content/posts/other.md': post({ title: 'Other' }), ...base });
+  const ours = setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, root, current));
+  const theirs = setRef(gitDir, 'refs/heads/topic', commitFiles(gitDir, root, incoming));
+  const context = { git: repository, services: { content: new ContentIndex() } as unknown as Services };
+  const merge = (resolutions: Resolution[] = [], pinned = true) =>
+    mergeCommits(context, { current: ours, incoming: theirs }, resolutions, { pinned });
+  return {
+    gitDir,
+    merge,
+    stages: (path: string, old = path) => ({
+      base: blobOf(gitDir, root, old),
+      current: blobOf(gitDir, ours, path),
+      incoming: blobOf(gitDir, theirs, path),
+    }),
+    /** Commits the merge and gives a file of it; null when it is not there. */
+    async result(path: string, resolutions: Resolution[] = []) {
+      const { tree, changes, conflicts } = await merge(resolutions);
+      expect(conflicts).toEqual([]);
+      const plan = async () => ({ tree, changes, message: 'Merge', result: null, parents: [theirs] });
+      const author = { name: 'Ada', email: 'ada@example.org' };
+      const { commit, snapshot } = await repository.write({ branch: 'main', author, stored_head: true, plan });
+      expect(commit?.parents).toEqual([ours, theirs]);
+      fsck(gitDir);
+      const { entry } = await snapshot.lookup(path);
+      return entry && (await snapshot.blob(entry.oid)).toString();
+    },
+  };
+}
+
+describe('what merges by itself', () => {
+  it('takes neighbouring keys that git calls a conflict', async () => {
+    const { merge, result } = await forked(
+      { [a]: post(fields) },
+      { [a]: post({ ...fields, title: 'New' }) },
+      { [a]: post({ ...fields, description: 'Other', tags: ['one', 'two'] }) },
+    );
+    expect(await merge()).toMatchObject({
+      conflicts: [],
+      resolved: [{ path: a, collection: 'posts', slug: 'a', fields: ['/title', '/description', '/tags'] }],
+    });
+    expect(await result(a)).toBe(post({ ...fields, title: 'New', description: 'Other', tags: ['one', 'two'] }));
+  });
+
+  it('repairs what git merged by lines into a broken document', async () => {
+    // Both add the same key at different places: git keeps both lines, and a key twice is no YAML.
+    const far = (top: string, end: string) => `---\n${top}a: 1\nb: 2\nc: 3\nd: 4\ne: 5\n${end}---\n\nBody\n`;
+    const { result, gitDir, merge } = await forked(
+      { [a]: far('', '') },
+      { [a]: far('weight: 7\n', '') },
+      { [a]: far('', 'weight: 7\n') },
+    );
+    const { tree } = await merge();
+    expect(git(gitDir, ['show', `${tree}:${a}`]).match(/weight/g)).toHaveLength(2);
+    expect((await result(a))?.match(/weight/g)).toHaveLength(1);
+  });
+
+  it('reports such a file when the values differ, although git saw no conflict', async () => {
+    const far = (top: string, end: string) => `---\n${top}a: 1\nb: 2\nc: 3\nd: 4\ne: 5\n${end}---\n\nBody\n`;
+    const { merge } = await forked(
+      { [a]: far('', '') },
+      { [a]: far('weight: 7\n', '') },
+      { [a]: far('', 'weight: 8\n') },
+    );
+    const { conflicts } = await merge();
+    expect(conflicts).toMatchObject([
+      { path: a, type: 'field', fields: [{ field: '/weight', current: 7, incoming: 8 }] },
+    ]);
+  });
+
+  it('keeps git’s result for files that are no entries', async () => {
+    const { merge, result } = await forked(
+      { 'x.css': lines(9) },
+      { 'x.css': lines(9, { 1: 'one' }) },
+      { 'x.css': lines(9, { 9: 'nine' }) },
+    );
+    expect(await merge()).toMatchObject({ changes: [], conflicts: [], resolved: [] });
+    expect(await result('x.css')).toBe(lines(9, { 1: 'one', 9: 'nine' }));
+  });
+
+  it('merges an entry that one side renamed', async () => {
+    const moved = 'content/posts/moved.md';
+    const long = lines(30);
+    const { merge, result } = await forked(
+      { [a]: post(fields, long) },
+      { [a]: null, [moved]: post({ ...fields, title: 'New' }, long) },
+      { [a]: post({ ...fields, description: 'Other' }, long) },
+    );
+    expect(await merge()).toMatchObject({ conflicts: [], resolved: [{ path: moved }] });
+    expect(await result(moved)).toBe(post({ ...fields, title: 'New', description: 'Other' }, long));
+  });
+});
+
+describe('conflicts', () => {
+  it('name the fields and hunks that clash, with their stages', async () => {
+    const { merge, stages } = await forked(
+      { [a]: post(fields) },
+      { [a]: post({ ...fields, title: 'Ours', draft: true }, 'Ours.\n') },
+      { [a]: post({ ...fields, title: 'Theirs' }, 'Theirs.\n') },
+    );
+    const { conflicts } = await merge();
+    expect(conflicts).toEqual([
+      {
+        path: a,
+        collection: 'posts',
+        slug: 'a',
+        type: 'field',
+        stages: stages(a),
+        fields: [{ field: '/title', base: 'A', current: 'Ours', incoming: 'Theirs' }],
+        hunks: [
+          {
+            id: expect.any(String),
+            base: expect.any(String),
+            current: 'Ours.\n',
+            incoming: 'Theirs.\n',
+            line: expect.any(Number),
+          },
+        ],
+        resolved: ['/draft'],
+      },
+    ]);
+  });
+
+  it('are settled piece by piece, and what is left is told', async () => {
+    const { merge, result } = await forked(
+      { [a]: post(fields) },
+      { [a]: post({ ...fields, title: 'Ours', description: 'Ours' }) },
+      { [a]: post({ ...fields, title: 'Theirs', description: 'Theirs' }) },
+    );
+    const partial = { path: a, fields: { '/title': { take: 'incoming' as const } } };
+    expect((await merge([partial])).conflicts).toMatchObject([{ path: a, fields: [{ field: '/description' }] }]);
+    const whole = { path: a, fields: { '/title': { take: 'incoming' as const }, '/description': { value: 'Both' } } };
+    expect(await result(a, [whole])).toBe(post({ ...fields, title: 'Theirs', description: 'Both' }));
+  });
+
+  it('of a deleted file are settled whole', async () => {
+    const sides = [{ [a]: post(fields) }, { [a]: null }, { [a]: post({ ...fields, title: 'Theirs' }) }] as const;
+    const { merge } = await forked(...sides);
+    expect((await merge()).conflicts).toMatchObject([
+      { path: a, type: 'delete_modify', stages: { current: null, incoming: expect.any(String) } },
+    ]);
+    const kept = await forked(...sides);
+    expect(await kept.result(a, [{ path: a, take: 'incoming' }])).toBe(post({ ...fields, title: 'Theirs' }));
+    const gone = await forked(...sides);
+    expect(await gone.result(a, [{ path: a, delete: true }])).toBeNull();
+    const rewritten = await forked(...sides);
+    expect(await rewritten.result(a, [{ path: a, raw: post({ title: 'New' }) }])).toBe(post({ title: 'New' }));
+  });
+
+  it('of a binary file, an added file and a symlink', async () => {
+    const { merge } = await forked(
+      { 'x.bin': 'a\0b' },
+      { 'x.bin': 'a\0c', 'new.css': 'ours', link: { mode: '120000', text: 'a' } },
+      { 'x.bin': 'a\0d', 'new.css': 'theirs', link: { mode: '120000', text: 'b' } },
+    );
+    const { conflicts } = await merge();
+    expect(conflicts.map(({ path, type }) => [path, type])).toEqual([
+      ['link', 'mode'],
+      ['new.css', 'add_add'],
+      ['x.bin', 'binary'],
+    ]);
+    const settled = await merge(conflicts.map(({ path }) => ({ path, take: 'incoming' })));
+    expect(settled.conflicts).toEqual([]);
+  });
+
+  it('of two names for one file leave one, both or none of them', async () => {
+    const long = lines(30);
+    const [b, c] = ['content/posts/b.md', 'content/posts/c.md'];
+    const sides = [
+      { [a]: post(fields, long) },
+      { [a]: null, [b]: post(fields, long) },
+      { [a]: null, [c]: post(fields, long) },
+    ] as const;
+    const { merge } = await forked(...sides);
+    const { conflicts } = await merge();
+    expect(conflicts.map(({ path, type }) => [path, type])).toEqual([a, b, c].map((path) => [path, 'rename_rename']));
+    const take = conflicts.map(({ path }) => ({ path, take: 'current' as const }));
+    const one = await forked(...sides);
+    expect(await one.result(b, take)).toBe(post(fields, long));
+    const none = await forked(...sides);
+    expect(await none.result(c, take)).toBeNull();
+  });
+
+  it('of a file where the other side has a directory', async () => {
+    const { merge, result } = await forked({ x: '1' }, { f: 'file' }, { 'f/inside.md': 'text' });
+    const { conflicts } = await merge();
+    expect(conflicts).toHaveLength(1);
+    const [conflict] = conflicts;
+    expect(conflict).toMatchObject({ type: 'mode', reason: expect.stringContaining('directory') });
+    expect(await result('f/inside.md', [{ path: conflict?.path ?? '', delete: true }])).toBe('text');
+  });
+});
+
+describe('resolutions', () => {
+  const clash = () =>
+    forked(
+      { [a]: post(fields) },
+      { [a]: post({ ...fields, title: 'Ours' }) },
+      { [a]: post({ ...fields, title: 'Theirs' }) },
+    );
+
+  it('hold for the stages they name', async () => {
+    const { merge, stages } = await clash();
+    const resolution = { path: a, stages: stages(a), take: 'incoming' as const };
+    expect((await merge([resolution], false)).conflicts).toEqual([]);
+    const other = { ...resolution, stages: { ...resolution.stages, incoming: '1'.repeat(40) } };
+    await expect(merge([other], false)).rejects.toMatchObject({
+      code: 'branch_moved',
+      details: { conflicts: [{ path: a, fields: [{ field: '/title' }] }] },
+    });
+    await expect(merge([{ ...other, path: 'content/posts/other.md' }], false)).rejects.toMatchObject({
+      code: 'branch_moved',
+    });
+  });
+
+  it.each<[string, Resolution[], boolean]>([
+    ['without stages, when the heads are not named', [{ path: a, take: 'incoming' }], false],
+    ['of a file that is not in conflict', [{ path: 'content/posts/other.md', take: 'incoming' }], true],
+    ['of a field that is not in conflict', [{ path: a, fields: { '/draft': { take: 'incoming' } } }], true],
+    ['of a hunk that is not in conflict', [{ path: a, hunks: { nope: { take: 'incoming' } } }], true],
+    [
+      'twice',
+      [
+        { path: a, take: 'incoming' },
+        { path: a, take: 'current' },
+      ],
+      true,
+    ],
+    ['that say nothing', [{ path: a }], true],
+  ])('are refused %s', async (_what, resolutions, pinned) => {
+    const { merge } = await clash();
+    await expect(merge(resolutions, pinned)).rejects.toMatchObject({
+      code: 'validation_failed',
+      message: /^resolutions/,
+    });
+  });
+});

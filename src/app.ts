@@ -5,7 +5,6 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import express from 'express';
 import type { Config } from './config.ts';
 import { type Listener, listen } from './db/listener.ts';
-import { refuseWithoutConnection } from './db/lost-connection.ts';
 import { isCurrent, migrate, openOrm } from './db/orm.ts';
 import { DomainError } from './domain/errors.ts';
 import { GrantCache, grantChannel } from './domain/identity/grant-cache.ts';
@@ -96,7 +95,6 @@ export async function openCore({
 }: CoreOptions): Promise<Core> {
   await mkdir(config.PORTICO_DATA_DIR, { recursive: true, mode: 0o700 });
   const orm = openOrm(databaseUrl, config.PORTICO_DATABASE_POOL);
-  refuseWithoutConnection(orm);
   const kms = await prepareDatabase(config, orm, log).catch(async (error: unknown) => {
     await orm.close();
     throw error;

@@ -117,14 +117,14 @@ function markChanges(
       oldEnd--;
       newEnd--;
     }
-    if (oldStart === oldEnd) {
-      for (let at = newStart; at < newEnd; at++) markNew(at);
-    } else if (newStart === newEnd) {
+    const cut = oldStart < oldEnd && newStart < newEnd ? snakes.find({ oldStart, oldEnd, newStart, newEnd }) : null;
+    if (cut === null) {
       for (let at = oldStart; at < oldEnd; at++) markOld(at);
+      for (let at = newStart; at < newEnd; at++) markNew(at);
     } else {
-      const [oldCut, newCut] = snakes.find({ oldStart, oldEnd, newStart, newEnd });
+      const [oldCut, newCut] = cut;
+      open.push({ oldStart: oldCut, oldEnd, newStart: newCut, newEnd }); // the first half is taken next
       open.push({ oldStart, oldEnd: oldCut, newStart, newEnd: newCut });
-      open.push({ oldStart: oldCut, oldEnd, newStart: newCut, newEnd });
     }
   }
 }

@@ -1,18 +1,17 @@
 import { z } from 'zod';
 
 /** What kind of clash a file has. `field` and `body` can be settled piece by piece, and so can `add_add` of two texts. */
-export const conflictTypes = ['field', 'body', 'add_add', 'delete_modify', 'rename_rename', 'binary', 'mode'] as const;
+const conflictTypes = ['field', 'body', 'add_add', 'delete_modify', 'rename_rename', 'binary', 'mode'] as const;
 export type ConflictType = (typeof conflictTypes)[number];
 
-export const conflictSides = ['current', 'incoming', 'base'] as const;
-export type ConflictSide = (typeof conflictSides)[number];
+const conflictSides = ['current', 'incoming', 'base'] as const;
 
 const side = z.enum(conflictSides);
 const oid = z.string().nullable().describe('Object id of the blob; null when the file is not there');
 
-export const conflictStages = z.object({ base: oid, current: oid, incoming: oid }).meta({ id: 'ConflictStages' });
+const conflictStages = z.object({ base: oid, current: oid, incoming: oid }).meta({ id: 'ConflictStages' });
 
-export const conflictField = z
+const conflictField = z
   .object({
     field: z.string().describe('JSON Pointer; items of a list that are told apart by a key count as in base'),
     base: z.unknown().optional().describe('Left out when the key is not there'),
@@ -22,7 +21,7 @@ export const conflictField = z
   .meta({ id: 'ConflictField' });
 export type ConflictField = z.output<typeof conflictField>;
 
-export const conflictHunk = z
+const conflictHunk = z
   .object({
     id: z.string().describe('Valid as long as the stages are'),
     base: z.string().nullable().describe('null without a common ancestor'),
@@ -57,13 +56,13 @@ const text = z.string().refine((value) => value.isWellFormed(), 'must be valid U
 
 const oneOf = (choice: object) => Object.hasOwn(choice, 'take') !== Object.hasOwn(choice, 'value');
 
-export const fieldChoice = z
+const fieldChoice = z
   .object({ take: side.optional(), value: z.unknown().optional() })
   .refine(oneOf, 'must have either take or value')
   .meta({ id: 'FieldChoice' });
 export type FieldChoice = z.output<typeof fieldChoice>;
 
-export const hunkChoice = z
+const hunkChoice = z
   .object({ take: side.optional(), value: text.optional() })
   .refine(oneOf, 'must have either take or value')
   .meta({ id: 'HunkChoice' });

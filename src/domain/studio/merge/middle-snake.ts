@@ -14,6 +14,8 @@ export function roughRoot(size: number): number {
 }
 
 const fewestSteps = 256;
+/** Diagonals looked at for one pair of texts: a fraction of a second, far beyond what edits of one text need. */
+const mostWork = 2 ** 23;
 
 /**
  * Finds the point where a shortest edit script between two sequences passes its middle: "An O(ND) Difference Algorithm"
@@ -30,6 +32,7 @@ export class SnakeFinder {
   readonly #back: Int32Array;
   readonly #zero: number;
   readonly #limit: number;
+  #work = 0;
 
   constructor(old: Int32Array, fresh: Int32Array) {
     const diagonals = old.length + fresh.length + 3;
@@ -41,8 +44,12 @@ export class SnakeFinder {
     this.#limit = Math.max(roughRoot(diagonals), fewestSteps);
   }
 
-  /** @param box neither side empty, and neither first nor last lines alike. */
-  find(box: Box): [old: number, fresh: number] {
+  /**
+   * @param box neither side empty, and neither first nor last lines alike.
+   * @returns null when the texts have cost so much that the box is better called changed from end to end.
+   */
+  find(box: Box): [old: number, fresh: number] | null {
+    if (this.#work > mostWork) return null;
     const [ahead, back, zero] = [this.#ahead, this.#back, this.#zero];
     const { oldStart, oldEnd, newStart, newEnd } = box;
     const [lowest, highest] = [oldStart - newEnd, oldEnd - newStart];
@@ -52,6 +59,7 @@ export class SnakeFinder {
     ahead[zero + first] = oldStart;
     back[zero + last] = oldEnd;
     for (let steps = 1; ; steps++) {
+      this.#work += aheadHigh - aheadLow + backHigh - backLow;
       if (aheadLow > lowest) ahead[zero + --aheadLow - 1] = -1;
       else aheadLow++;
       if (aheadHigh < highest) ahead[zero + ++aheadHigh + 1] = -1;

@@ -211,8 +211,56 @@ describe('laws of the fields', () => {
       if (deepEqual(b, c)) expect(m).toEqual(i);
       else if (deepEqual(b, i) || deepEqual(c, i)) expect(m).toEqual(c);
       else if (isRecord(c) && isRecord(i)) survives(isRecord(b) ? b : {}, c, i, m as Values, here, clashes);
-      else if (Array.isArray(m)) expect(m.length).toBeGreaterThanOrEqual(0);
+      else if (Array.isArray(m))
+        expect(Array.isArray(c) && Array.isArray(i)).toBe(true); // lists have laws of their own, below
       else expect.unreachable(`${here} was changed on both sides and is neither merged nor reported`);
     }
   }
+});
+
+describe('laws of lists', () => {
+  const tags = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 1, '1', true, null));
+  it('unites sets: all that was added stands, all that was removed is gone', () => {
+    fc.assert(
+      fc.property(tags, tags, tags, (base, current, incoming) => {
+        const { frontmatter: merged, clashes } = mergeFrontmatter(
+          { tags: base },
+          { tags: current },
+          { tags: incoming },
+        );
+        const everything = new Set([...base, ...current, ...incoming]);
+        const wanted = [...everything].filter((tag) =>
+          base.includes(tag) ? current.includes(tag) && incoming.includes(tag) : true,
+        );
+        expect(clashes).toEqual([]);
+        expect(new Set(merged.tags as unknown[])).toEqual(new Set(wanted));
+        expect(merged.tags).toHaveLength(wanted.length);
+      }),
+      runs,
+    );
+  });
+
+  const items = fc.uniqueArray(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd', 1, '1'), text: fc.nat(2) }), {
+    selector: ({ id }) => id,
+  });
+  it('loses no item but by a deletion or a reported clash, and names clashes alike from both sides', () => {
+    fc.assert(
+      fc.property(items, items, items, (base, current, incoming) => {
+        const there = mergeFrontmatter({ list: base }, { list: current }, { list: incoming });
+        const back = mergeFrontmatter({ list: base }, { list: incoming }, { list: current });
+        const names = ({ clashes }: typeof there) => clashes.map(({ field }) => field).sort();
+        expect(names(back)).toEqual(names(there));
+        const merged = there.frontmatter.list as typeof items extends fc.Arbitrary<infer Items> ? Items : never;
+        const find = (list: typeof merged, id: unknown) => list.find((item) => item.id === id);
+        expect(new Set(merged.map(({ id }) => id)).size).toBe(merged.length);
+        for (const { id } of [...current, ...incoming]) {
+          const [b, c, i, m] = [base, current, incoming, merged].map((list) => find(list, id));
+          if (deepEqual(b, c)) expect(m).toEqual(i);
+          else if (deepEqual(b, i) || deepEqual(c, i)) expect(m).toEqual(c);
+          else expect(there.open.length).toBeGreaterThan(0);
+        }
+      }),
+      runs,
+    );
+  });
 });

@@ -1,5 +1,6 @@
 import type { SiteFiles } from '../collection-schema.ts';
 import type { Warning } from '../schema.schema.ts';
+import { type Aliases, readAliases } from './aliases.ts';
 import { changedNames, MAX_SOURCE, type Program, parseModule } from './syntax.ts';
 import { fromPlain, type Value } from './values.ts';
 
@@ -27,7 +28,7 @@ export interface Module {
   /** Set for JSON files instead of a program. */
   data: Value | null;
   changed: ReadonlySet<string>;
-  /** Specifier → path, for the relative imports that were found. */
+  /** Specifier → path, for the imports that were found in the repository. */
   imports: Map<string, string>;
 }
 
@@ -46,26 +47,42 @@ export function resolvePath(directory: string, relative: string): string | null 
 
 const directoryOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
-/** The relative specifiers a module takes values from. */
+/** Packages that configurations import by far the most; they are never aliases. */
+const packages = /^(astro(:|\/|$)|@astrojs\/|zod($|\/)|node:|@keystatic\/|tinacms|@nuxt\/|vitepress|@docusaurus\/)/;
+
+/** The specifiers a module takes values from, but for well-known packages. */
 function specifiersOf(program: Program): { specifier: string; line: number }[] {
   return program.body.flatMap((node) => {
     const values =
       (node.type === 'ImportDeclaration' && node.importKind !== 'type' && node.specifiers.length > 0) ||
       ((node.type === 'ExportNamedDeclaration' || node.type === 'ExportAllDeclaration') && node.exportKind !== 'type');
     const specifier = values && 'source' in node ? node.source?.value : undefined;
-    return specifier !== undefined && /^\.\.?(\/|$)/.test(specifier)
-      ? [{ specifier, line: node.loc?.start.line ?? 1 }]
-      : [];
+    return specifier !== undefined && !packages.test(specifier) ? [{ specifier, line: node.loc?.start.line ?? 1 }] : [];
   });
 }
 
 /**
- * Reads a configuration file and what it imports from relative files of the repository: at most 50 files, 8 imports deep, each
+ * Reads a configuration file and what it imports from files of the repository, by relative path or alias: at most 50 files, 8 imports deep, each
  * once (so cycles end). Nothing outside the tree can be named, and files are only parsed.
  */
-export async function loadModules(entry: string, site: SiteFiles, warnings: Warning[]): Promise<ModuleGraph> {
+export async function loadModules(
+  entry: string,
+  site: SiteFiles,
+  warnings: Warning[],
+  dependencies?: Set<string>,
+): Promise<ModuleGraph> {
   const graph: ModuleGraph = new Map();
   const known = new Set(site.paths.map((file) => file.path));
+  let aliases: Aliases | null = null;
+  const expand = async (from: string, specifier: string): Promise<string[]> => {
+    if (isRelative(specifier)) return [resolvePath(directoryOf(from), specifier)].filter((path) => path !== null);
+    if (aliases === null) {
+      const read = await readAliases(from, site, known);
+      aliases = read.aliases;
+      if (read.path !== null) dependencies?.add(read.path);
+    }
+    return aliases(specifier);
+  };
   let level = [entry];
   for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
     const next = new Set<string>();
@@ -82,7 +99,8 @@ export async function loadModules(entry: string, site: SiteFiles, warnings: Warn
       const module = await loadModule(path, site, warnings);
       graph.set(path, module);
       for (const { specifier, line } of module.program ? specifiersOf(module.program) : []) {
-        const target = locate(path, specifier, known);
+        const target = locate(await expand(path, specifier), known);
+        if (target === null && !isRelative(specifier)) continue;
         if (target === null)
           warnings.push({
             code: 'import_not_found',
@@ -101,14 +119,17 @@ export async function loadModules(entry: string, site: SiteFiles, warnings: Warn
   return graph;
 }
 
-function locate(from: string, specifier: string, known: ReadonlySet<string>): string | null {
-  const path = resolvePath(directoryOf(from), specifier);
-  if (path === null) return null;
-  const found = extensions.map((extension) => path + extension).find((candidate) => known.has(candidate));
-  if (found !== undefined) return found;
-  // TypeScript is imported under the name of the file it compiles to.
-  const source = path.replace(/\.([mc]?)js$/, '.$1ts');
-  return known.has(source) ? source : null;
+const isRelative = (specifier: string) => /^\.\.?(\/|$)/.test(specifier);
+
+function locate(candidates: readonly string[], known: ReadonlySet<string>): string | null {
+  for (const path of candidates) {
+    const found = extensions.map((extension) => path + extension).find((candidate) => known.has(candidate));
+    if (found !== undefined) return found;
+    // TypeScript is imported under the name of the file it compiles to.
+    const source = path.replace(/\.([mc]?)js$/, '.$1ts');
+    if (known.has(source)) return source;
+  }
+  return null;
 }
 
 async function loadModule(path: string, site: SiteFiles, warnings: Warning[]): Promise<Module> {

@@ -102,8 +102,8 @@ function importedValue(
   evaluator: Evaluator,
   line: number,
 ): Value | null {
-  if (!specifier.startsWith('.')) return { kind: 'external', module: specifier, name };
   const target = module.imports.get(specifier);
+  if (target === undefined && !specifier.startsWith('.')) return { kind: 'external', module: specifier, name };
   const place = { path: module.path, line };
   if (target === undefined) return unknown(`"${specifier}" is no file of the repository`, place);
   if (name === '*') return unknown('a namespace import of a file is not followed', place);
@@ -117,7 +117,13 @@ export function exportsOf(module: Module, evaluator: Evaluator): (name: string) 
   const scope = evaluator.scope(module.path);
   for (const node of module.program?.body ?? []) {
     const line = node.loc?.start.line ?? 1;
-    if (node.type === 'ExportAllDeclaration') stars.push(node.source.value);
+    const common = commonExport(node);
+    if (common)
+      names.set(
+        common.name,
+        once(() => evaluator.evaluate(common.value, scope, module.path), module.path, line),
+      );
+    else if (node.type === 'ExportAllDeclaration') stars.push(node.source.value);
     else if (node.type === 'ExportDefaultDeclaration') {
       const { declaration } = node;
       const named =
@@ -167,6 +173,19 @@ export function exportsOf(module: Module, evaluator: Evaluator): (name: string) 
       running.delete(name);
     }
   };
+}
+
+/** `module.exports = …` and `exports.name = …` of CommonJS; the former is what a default import gives. */
+function commonExport(node: Statement): { name: string; value: Expression } | null {
+  if (node.type !== 'ExpressionStatement' || node.expression.type !== 'AssignmentExpression') return null;
+  const { left, right, operator } = node.expression;
+  if (operator !== '=' || left.type !== 'MemberExpression' || left.computed || left.object.type === 'Super')
+    return null;
+  const key = left.property.type === 'Identifier' ? left.property.name : '';
+  const { object } = left;
+  if (object.type === 'Identifier' && object.name === 'module' && key === 'exports')
+    return { name: 'default', value: right };
+  return object.type === 'Identifier' && object.name === 'exports' && key !== '' ? { name: key, value: right } : null;
 }
 
 function declaredNames(node: Statement | null): string[] {

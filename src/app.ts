@@ -3,6 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import express from 'express';
+import { limitBodyTime } from './body-timer.ts';
+import { limitCallers } from './caller-limits.ts';
 import type { Config } from './config.ts';
 import { type Listener, listen } from './db/listener.ts';
 import { isCurrent, migrate, openOrm } from './db/orm.ts';
@@ -26,6 +28,7 @@ import { createGraphql } from './graphql/server.ts';
 import { importJobFor } from './jobs/import.job.ts';
 import { createQueue, type RunningQueue } from './jobs/queue.ts';
 import { scheduleUpkeep } from './jobs/upkeep.ts';
+import { refuse } from './refuse.ts';
 import { requestLog } from './request-log.ts';
 import { createHealth } from './rest/health.ts';
 import { createRouter } from './rest/router.ts';
@@ -158,6 +161,9 @@ interface ServerOptions {
 }
 
 const kibibyte = 1024;
+const maxUrl = 16 * kibibyte;
+/** A JSON body must have come in after so many milliseconds. */
+const bodyTime = 60_000;
 
 /** The express application over a core; `draining` turns readiness off before the listener closes. */
 export function createApp(core: Core, config: Config, draining: () => boolean = () => false): express.Express {
@@ -183,6 +189,19 @@ export function createApp(core: Core, config: Config, draining: () => boolean = 
       },
     }),
   );
+  app.use((request, response, next) => {
+    if (request.originalUrl.length <= maxUrl) return next();
+    const error = new DomainError('uri_too_long', `The URL is longer than ${maxUrl} bytes`);
+    refuse(request, response, error, { Connection: 'close' });
+  });
+  const limits = {
+    clock: services.clock,
+    failureLimit: config.PORTICO_AUTH_FAILURE_LIMIT,
+    rateLimit: config.PORTICO_RATE_LIMIT,
+    isAccepted: (credential: string) => services.grants.isAccepted(credential),
+  };
+  app.use(['/api/v2', '/graphql', '/git'], limitCallers(limits));
+  app.use(['/api/v2', '/graphql'], limitBodyTime(bodyTime));
   app.use(createGitHttp(services));
   app.use('/graphql', createGraphql({ services, introspection: config.PORTICO_GRAPHQL_INTROSPECTION === 'on' }));
   app.use(createSite(services.settings, routes));
@@ -205,7 +224,7 @@ function listenOn(server: Server, port: number, host: string): Promise<number> {
 
 /** An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s. */
 export function createHttpServer(app: express.Express): Server {
-  const server = createServer(
+  return createServer(
     {
       maxHeaderSize: 32 * kibibyte,
       headersTimeout: 10_000,
@@ -213,14 +232,8 @@ export function createHttpServer(app: express.Express): Server {
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 1_000,
     },
-    (request, response) => {
-      if ((request.url?.length ?? 0) <= 16 * kibibyte) return app(request, response);
-      const message = 'The URL is longer than 16384 bytes';
-      response.writeHead(414, { 'Content-Type': 'application/json', Connection: 'close' });
-      response.end(JSON.stringify({ message, error: true, code: 'uri_too_long' }));
-    },
+    app,
   );
-  return server;
 }
 
 /** Listens and begins the background work of this process's roles. */

@@ -10,6 +10,7 @@ import express, {
 import { DomainError, type ErrorCode } from '../domain/errors.ts';
 import type { Actor } from '../domain/identity/actor.ts';
 import { authenticateToken } from '../domain/identity/authenticate.ts';
+import { tokenOf } from '../domain/identity/authorization-header.ts';
 import type { GitServeRequest } from '../domain/ports/git.ts';
 import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
@@ -18,15 +19,6 @@ import { fetchRepository, pushRepository } from '../domain/studio/repository/git
 type Service = GitServeRequest['service'];
 
 const unauthenticated = () => new DomainError('unauthenticated', 'Unauthenticated');
-
-/** The token of HTTP Basic (RFC 7617: any user name, the token as password) or Bearer. */
-function tokenOf(header: string | undefined): string | null {
-  const [scheme = '', credentials = ''] = header?.split(/ +/, 2) ?? [];
-  if (/^bearer$/i.test(scheme)) return credentials;
-  if (!/^basic$/i.test(scheme)) return null;
-  const text = Buffer.from(credentials, 'base64').toString('utf8');
-  return text.slice(text.indexOf(':') + 1);
-}
 
 async function actorOf(services: Services, request: Request): Promise<Actor> {
   const token = tokenOf(request.headers.authorization);

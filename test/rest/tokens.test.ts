@@ -174,6 +174,6 @@ describe('404', () => {
       .execute(
         "select t.id from token t join organization o on o.id = t.organization_id where o.machine_name = 'other'",
       );
-    expectRefusal(await app.ask('DELETE', `${tokens}/${row.id}`), 404, 'not_found', 'Token not found');
+    expectRefusal(await app.ask('DELETE', `${tokens}/${row?.id}`), 404, 'not_found', 'Token not found');
   });
 });

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createApp, openCore } from '../../src/app.ts';
+import { createApp, createHttpServer, openCore } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemActor } from '../../src/domain/identity/actor.ts';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';
@@ -76,7 +76,7 @@ export async function startTestApp(environment: Record<string, string> = {}): Pr
     log: createLog({ level: config.PORTICO_LOG_LEVEL, redactHeaders: [], destination }),
   });
   const { services } = core;
-  const server: Server = createServer(createApp(core, config));
+  const server: Server = createHttpServer(createApp(core, config));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const admin = systemActor('test', permissionNames, 'portico.test', true);

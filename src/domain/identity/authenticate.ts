@@ -61,7 +61,9 @@ export async function authenticateToken(services: Services, token: string): Prom
     .catch((error: unknown) => {
       throw asUnavailable(error);
     });
-  if (!grant || !isAlive(services, grant)) return null;
+  const isGood = grant !== null && isAlive(services, grant);
+  services.grants.setAccepted(hash, isGood);
+  if (!isGood) return null;
   noteUse(services, grant.id);
   return actorFor(services, hash, grant);
 }

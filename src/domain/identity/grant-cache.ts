@@ -30,6 +30,8 @@ export const grantChannel = 'portico_grants';
  */
 export class GrantCache {
   readonly #entries = new LRUCache<string, Cached>({ max: 10_000, ttl: 30_000 });
+  /** Hashes of tokens that were good when last asked for; grants nothing, and so needs no eviction. */
+  readonly #accepted = new LRUCache<string, true>({ max: 10_000 });
   readonly #lastUse = new LRUCache<number, number>({ max: 10_000 });
   #listening = false;
   #generation = 0;
@@ -72,6 +74,16 @@ export class GrantCache {
       kind: 'project',
       value,
     })) as Promise<ProjectRef>;
+  }
+
+  /** Notes whether a token was good. */
+  setAccepted(hash: string, isGood: boolean): void {
+    if (isGood) this.#accepted.set(hash, true);
+    else this.#accepted.delete(hash);
+  }
+
+  isAccepted(hash: string): boolean {
+    return this.#accepted.has(hash);
   }
 
   /** Whether the last use of a token should be written: at most once a minute per process. */

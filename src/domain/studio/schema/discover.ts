@@ -9,7 +9,9 @@ import type { Warning } from './schema.schema.ts';
 import { findSite, mediaRootsOf } from './site-layout.ts';
 
 /** In the order of discovery: the first to describe a collection wins. A further CMS or framework is one file and one line here. */
-const readers: readonly SchemaReader[] = [astroReader];
+const readers: readonly SchemaReader[] = [
+  astroReader,
+];
 
 const MAX_COLLECTIONS = 500;
 const MAX_SAMPLES = 2000;
@@ -26,12 +28,13 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
     const message = `The repository has several sites; "${layout.root || '/'}" is used, set the content root for: ${others.slice(0, 10).join(', ')}`;
     warnings.push({ code: 'several_sites', message });
   }
-  const reading: SiteReading = { site, paths, layout, warnings, dependencies: new Set() };
+  const reading: SiteReading = { site, paths, present: new Set(paths), layout, warnings, dependencies: new Set() };
   const drafts: Draft[] = [];
   for (const reader of readers) {
     for (const draft of await reader.read(reading)) addDraft(drafts, draft, warnings);
   }
   const owned = claim(drafts, paths, warnings);
+  dropCovered(drafts, owned, paths, warnings);
   const claimed = new Set([...owned.values()].flat());
   const free = paths.filter((path) => !claimed.has(path) && !drafts.some((draft) => draft.rejects(path)));
   const taken = new Set(drafts.map((draft) => draft.schema.collection));
@@ -51,7 +54,7 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
     warnings: [...warnings, ...schemas.flatMap((schema) => schema.warnings)],
     dependencies: [...reading.dependencies].sort(),
     contentRoot: layout.root,
-    mediaRoots: mediaRootsOf(paths, reading.layout),
+    mediaRoots: reading.layout.mediaRoots ?? mediaRootsOf(paths, reading.layout),
     locales: reading.layout.locales,
   };
 }
@@ -79,6 +82,24 @@ function claim(drafts: readonly Draft[], paths: readonly string[], warnings: War
     warnings.push({ code: 'overlap', message: `Collections "${pair}" share files; they belong to the first` });
   }
   return owned;
+}
+
+/** A framework's collection under another name than the CMS gave the same files is that collection once more. */
+function dropCovered(
+  drafts: Draft[],
+  owned: ReadonlyMap<Draft, string[]>,
+  paths: readonly string[],
+  warnings: Warning[],
+): void {
+  for (const draft of drafts.filter((one) => owned.get(one)?.length === 0)) {
+    const { collection, source, matches } = draft.schema;
+    const path = paths.find(matches);
+    const owner = path === undefined ? undefined : drafts.find((other) => other.schema.matches(path))?.schema;
+    if (owner === undefined || owner.source.kind === source.kind) continue;
+    drafts.splice(drafts.indexOf(draft), 1);
+    const message = `The files of collection "${collection}" are described in ${owner.source.path} as "${owner.collection}"`;
+    warnings.push({ code: 'described_twice', message, path: source.path, collection });
+  }
 }
 
 function bound(drafts: Draft[], warnings: Warning[]): void {
@@ -110,11 +131,15 @@ async function inferMissing(
   for (const draft of missing) {
     const samples = await sampleEntries(spread(owned.get(draft) ?? [], MAX_SAMPLES));
     const parsed = samples.flatMap((sample) => (sample.frontmatter === null ? [] : [sample.frontmatter]));
-    draft.schema.fields = inferFields(parsed, draft.schema.collection, slugs);
+    // What the framework declares stays; the entries add their own keys.
+    const declared = draft.schema.fields;
+    const names = new Set(declared.map((field) => field.name));
+    const seen = inferFields(parsed, draft.schema.collection, slugs).filter((field) => !names.has(field.name));
+    draft.schema.fields = [...declared, ...seen];
     const identifier = ['title', 'name', 'label'].find((key) =>
       draft.schema.fields.some((field) => field.name === key),
     );
-    if (identifier !== undefined) draft.schema.identifier_field = identifier;
+    if (identifier !== undefined) draft.schema.identifier_field ??= identifier;
   }
 }
 

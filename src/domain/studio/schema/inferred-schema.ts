@@ -28,6 +28,7 @@ export function schemaOfGroup(group: Group, layout: SiteLayout, declared: readon
   };
   const names = indexNames(layout.framework);
   const data = dataExtensions.some((extension) => extension === group.extensions[0]);
+  const pages = data ? undefined : layout.pages;
   return {
     infer: true,
     rejects: () => false,
@@ -37,9 +38,9 @@ export function schemaOfGroup(group: Group, layout: SiteLayout, declared: readon
       path: group.directory,
       format: formatOf(group.extensions[0]),
       extensions: group.extensions,
-      source: { kind: 'inference', path: group.directory },
+      source: pages ? { kind: pages.kind, path: pages.path } : { kind: 'inference', path: group.directory },
       inferred: true,
-      fields: [],
+      fields: [...(pages?.fields ?? [])],
       warnings: [],
       strict: false,
       items_in_file: false,

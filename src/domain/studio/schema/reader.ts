@@ -6,6 +6,7 @@ import type { SiteLayout } from './site-layout.ts';
 export interface SiteReading {
   site: SiteFiles;
   paths: readonly string[];
+  present: ReadonlySet<string>;
   layout: SiteLayout;
   warnings: Warning[];
   dependencies: Set<string>;

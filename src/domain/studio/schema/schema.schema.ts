@@ -22,7 +22,23 @@ export const fieldTypes = [
 export type FieldType = (typeof fieldTypes)[number];
 
 /** Where a schema was found, in the order of discovery. A reader that is added adds its word here. */
-export const schemaSourceKinds = ['studio_config', 'astro', 'inference'] as const;
+export const schemaSourceKinds = [
+  'studio_config',
+  'pages_cms',
+  'decap',
+  'tina',
+  'keystatic',
+  'front_matter_cms',
+  'astro',
+  'nuxt',
+  'hugo',
+  'jekyll',
+  'docusaurus',
+  'vitepress',
+  'eleventy',
+  'inference',
+] as const;
+export type SchemaSourceKind = (typeof schemaSourceKinds)[number];
 
 /** Language of the metadata: of the block in a Markdown file, or of the whole file of a data entry (its extension tells which). */
 export const entryFormats = ['yaml', 'toml', 'json'] as const;

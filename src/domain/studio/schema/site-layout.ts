@@ -1,5 +1,6 @@
 import type { LocaleRules } from '../slug.ts';
 import type { MediaRoot } from './collection-schema.ts';
+import type { SchemaField, SchemaSourceKind } from './schema.schema.ts';
 
 /** Extensions of Markdown entries, the preferred one first (studio slug rules). */
 export const markdownExtensions = ['md', 'mdx', 'markdown', 'mdoc', 'mkd', 'mkdn', 'mdown', 'mdwn'] as const;
@@ -24,7 +25,7 @@ const frameworkFiles: [RegExp, string][] = [
   [/^studio\.config\.(json|ya?ml|ts|js)$/, 'studio'],
   [/^src\/(content\.config|content\/config)\.(ts|js|mjs|mts)$/, 'astro'],
   [/^astro\.config\.(mjs|js|ts|mts|cjs)$/, 'astro'],
-  [/^hugo\.(toml|ya?ml|json)$/, 'hugo'],
+  [/^(hugo\.(toml|ya?ml|json)|config\/_default\/(hugo|config)\.(toml|ya?ml|json))$/, 'hugo'],
   [/^docusaurus\.config\.(js|ts|mjs|cjs|mts)$/, 'docusaurus'],
   [/^mkdocs\.ya?ml$/, 'mkdocs'],
   [/^\.vitepress\/config\.(js|ts|mjs|mts)$/, 'vitepress'],
@@ -33,12 +34,17 @@ const frameworkFiles: [RegExp, string][] = [
   [/^gatsby-config\.(js|ts|mjs)$/, 'gatsby'],
   [/^svelte\.config\.(js|ts|mjs)$/, 'sveltekit'],
   [/^next\.config\.(js|ts|mjs|cjs)$/, 'next'],
-  [/^_config\.yml$/, 'jekyll'],
+  [/^_config\.ya?ml$/, 'jekyll'],
+  [/^config\.(toml|ya?ml|json)$/, 'maybe hugo'],
+  [/^(keystatic\.config\.[jt]sx?|tina\/config\.[jt]sx?)$/, 'none'],
 ];
+/** Say where a site is, but not what builds it. */
+const weak: ReadonlySet<string> = new Set(['none', 'studio', 'maybe hugo']);
 
 /** Depth of configuration files, so of sites inside a repository. */
 const MAX_SITE_DEPTH = 3;
-const configLeaf = /(^|\/)([\w.-]*config[\w.-]*\.\w+|mkdocs\.ya?ml|\.eleventy\.c?js|hugo\.\w+)$/;
+const configLeaf =
+  /(^|\/)([\w.-]*config[\w.-]*\.\w+|mkdocs\.ya?ml|\.eleventy\.c?js|hugo\.\w+|\.pages\.yml|frontmatter\.json|config\/[\w-]+\/[\w.-]+|archetypes\/.+)$/;
 const notASite = /(^|\/)(node_modules|vendor|tests?|__tests__|fixtures|examples?|exampleSite|templates|themes)(\/|$)/;
 
 export interface SiteLayout {
@@ -48,20 +54,50 @@ export interface SiteLayout {
   given: boolean;
   framework: string | null;
   locales: LocaleRules | null;
+  /** Declared by a configuration; absent: the framework's usual ones. */
+  mediaRoots?: MediaRoot[];
+  /** Fields every page has that no collection declares, of frameworks that have no collections. */
+  pages?: { kind: SchemaSourceKind; path: string; fields: readonly SchemaField[] };
+}
+
+/** Directories of the first levels, each with its parents. */
+function directoriesOf(paths: readonly string[]): Set<string> {
+  const found = new Set<string>();
+  for (const path of paths) {
+    let slash = path.indexOf('/');
+    for (let depth = 0; slash !== -1 && depth <= MAX_SITE_DEPTH + 1; depth++) {
+      found.add(path.slice(0, slash));
+      slash = path.indexOf('/', slash + 1);
+    }
+  }
+  return found;
+}
+
+/** Configurations of one name belong to several tools: the directories beside them tell which. */
+function settleName(framework: string, root: string, directories: ReadonlySet<string>): string {
+  const has = (name: string) => directories.has(joinPath(root, name));
+  if (framework === 'jekyll') return has('scaffolds') || (has('source/_posts') && !has('_posts')) ? 'hexo' : framework;
+  if (framework !== 'maybe hugo') return framework;
+  return has('content') && ['archetypes', 'layouts', 'themes'].some(has) ? 'hugo' : framework;
 }
 
 /** `[root, framework]` of each site whose configuration is in the tree, the shallowest first, then by path. */
 function sitesOf(paths: readonly string[]): [string, string][] {
   const found = new Map<string, string>();
+  let directories: Set<string> | null = null;
   for (const path of paths) {
     if (!configLeaf.test(path) || notASite.test(path)) continue;
     const parts = path.split('/');
     for (let depth = 0; depth < Math.min(parts.length, MAX_SITE_DEPTH + 1); depth++) {
       const rest = parts.slice(depth).join('/');
-      const framework = frameworkFiles.find(([pattern]) => pattern.test(rest))?.[1];
+      const pattern = frameworkFiles.find(([one]) => one.test(rest))?.[1];
+      if (pattern === undefined) continue;
       const root = parts.slice(0, depth).join('/');
-      if (framework === undefined) continue;
-      if (found.get(root) !== 'astro') found.set(root, framework);
+      directories ??= directoriesOf(paths);
+      const framework = settleName(pattern, root, directories);
+      const known = found.get(root);
+      if (framework === 'maybe hugo' || known === 'astro' || (known !== undefined && weak.has(framework))) break;
+      found.set(root, framework);
       break;
     }
   }
@@ -73,7 +109,7 @@ function sitesOf(paths: readonly string[]): [string, string][] {
 export function findSite(paths: readonly string[], given: string | undefined): SiteLayout & { others: string[] } {
   const sites = sitesOf(paths);
   const root = given ?? sites[0]?.[0] ?? '';
-  const framework = sites.find(([path]) => path === root)?.[1] ?? null;
+  const framework = sites.find(([path, name]) => path === root && !weak.has(name))?.[1] ?? null;
   const others = given === undefined ? sites.slice(1).map(([path]) => path) : [];
   return { root, given: given !== undefined, framework, locales: null, others };
 }
@@ -117,10 +153,13 @@ const staticDirectories: [string, string | null][] = [
 /** Directories of media files: those of the usual names that exist, else the framework's usual one. */
 export function mediaRootsOf(paths: readonly string[], layout: SiteLayout): MediaRoot[] {
   const present = new Set<string>();
+  const from = layout.root === '' ? 0 : layout.root.length + 1;
   for (const path of paths) {
-    const parts = below(layout.root, path)?.split('/') ?? [];
-    if (parts.length > 1) present.add(parts[0] ?? '');
-    if (parts.length > 2) present.add(`${parts[0]}/${parts[1]}`);
+    if (below(layout.root, path) === null) continue;
+    const first = path.indexOf('/', from);
+    const second = first === -1 ? -1 : path.indexOf('/', first + 1);
+    if (first !== -1) present.add(path.slice(from, first));
+    if (second !== -1) present.add(path.slice(from, second));
   }
   const roots = staticDirectories.filter(([directory]) => present.has(directory));
   const usual: [string, string | null] = ['hugo', 'docusaurus', 'sveltekit', 'gatsby'].includes(layout.framework ?? '')

@@ -31,14 +31,14 @@ function astroLocales(i18n: Value | undefined): LocaleRules | null {
 }
 
 /** The languages that `astro.config.*` declares, of Starlight before Astro's own; null when it declares none that can be read. */
-export async function readLocales({ site, paths, layout, dependencies }: SiteReading): Promise<LocaleRules | null> {
+export async function readLocales({ site, present, layout, dependencies }: SiteReading): Promise<LocaleRules | null> {
   const names = ['mjs', 'js', 'ts', 'mts', 'cjs'].map((extension) =>
     joinPath(layout.root, `astro.config.${extension}`),
   );
-  const path = names.find((name) => paths.includes(name));
+  const path = names.find((name) => present.has(name));
   if (path === undefined) return null;
   // What is unclear in this file concerns the site, not its schemas: only the languages are wanted here.
-  const graph = await loadModules(path, site, []);
+  const graph = await loadModules(path, site, [], dependencies);
   for (const file of graph.keys()) dependencies.add(file);
   const config = new Evaluator(graph).export(path, 'default');
   const options = config?.kind === 'record' ? config : argument(config ?? undefined);

@@ -1,15 +1,16 @@
-import { byUse, collectionName, isWrapper } from '../inferred-groups.ts';
-import { formatOf, humanize } from '../inferred-schema.ts';
+import { type Declaration, declare } from '../declare.ts';
+import type { Files, Located } from '../files.ts';
+import { isWrapper } from '../inferred-groups.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
-import { collectionNamePattern, type SchemaField, type Warning } from '../schema.schema.ts';
-import { below, dataExtensions, extensionOf, joinPath, markdownExtensions } from '../site-layout.ts';
+import type { SchemaField, Warning } from '../schema.schema.ts';
+import { below, joinPath } from '../site-layout.ts';
 import { Evaluator } from '../static/evaluate.ts';
 import { loadModules } from '../static/module-graph.ts';
 import { type Place, placeOf, property, type RecordValue, type Value } from '../static/values.ts';
 import { Folder } from '../zod/fold.ts';
 import { readLocales } from './astro-locales.ts';
 import { astroCall, resolveSchema, topFields } from './astro-schema.ts';
-import { type Files, type Located, legacyFiles, locateFiles } from './loaders.ts';
+import { legacyFiles, locateFiles } from './loaders.ts';
 
 const extensions = ['ts', 'js', 'mjs', 'mts'];
 const configNames = ['src/content.config', 'src/content/config'].flatMap((name) =>
@@ -20,12 +21,11 @@ const configNames = ['src/content.config', 'src/content/config'].flatMap((name) 
 export const astroReader: SchemaReader = {
   name: 'astro',
   async read(reading) {
-    const { site, paths, layout, warnings, dependencies } = reading;
-    const present = new Set(paths);
+    const { site, present, layout, warnings, dependencies } = reading;
     const path = configNames.map((name) => joinPath(layout.root, name)).find((name) => present.has(name));
     if (layout.framework === 'astro' && layout.locales === null) layout.locales = await readLocales(reading);
     if (path === undefined) return [];
-    const graph = await loadModules(path, site, warnings);
+    const graph = await loadModules(path, site, warnings, dependencies);
     for (const file of graph.keys()) dependencies.add(file);
     const evaluator = new Evaluator(graph);
     const collections = evaluator.export(path, 'collections');
@@ -123,38 +123,21 @@ function draftOf(
   files: Files,
   read: Read | null,
   warnings: Warning[],
-  { paths, layout }: SiteReading,
+  reading: SiteReading,
 ): Draft {
-  const own = paths.filter(files.matches);
-  const known = byUse(own, [...markdownExtensions, ...dataExtensions]);
-  const probes = known.filter((extension) =>
-    ['a', 'a/a', 'a/a/a'].some((stem) => files.matches(joinPath(files.base, `${stem}.${extension}`))),
-  );
-  const accepted = [...new Set([...own.map(extensionOf), ...probes])].sort(
-    (a, b) => known.indexOf(a) - known.indexOf(b),
-  );
-  const usable = files.single ? [extensionOf(files.area)] : accepted.length > 0 ? accepted : ['md'];
-  const collection = collectionNamePattern.test(name) ? name : collectionName(name);
-  const area = below(layout.root, files.area) ?? '';
-  const title = read?.fields.find((field) => field.name === 'title' || field.name === 'name')?.name;
-  return {
+  const area = below(reading.layout.root, files.area) ?? '';
+  const declaration: Declaration = {
+    name,
+    source: { kind: 'astro', path: place.path, line: place.line },
+    files,
+    fields: read?.fields ?? [],
+    warnings,
     infer: read === null && !files.single,
+    lenient: read === null,
+    strict: read?.strict ?? false,
+    itemsInFile: files.single,
+    indexNames: ['index'],
     rejects: (path) => !isWrapper(area) && !files.single && path.startsWith(`${files.area}/`) && !files.matches(path),
-    schema: {
-      collection,
-      label: humanize(collection),
-      path: files.base,
-      format: formatOf(usable[0]),
-      extensions: usable,
-      source: { kind: 'astro', path: place.path, line: place.line },
-      inferred: read === null,
-      fields: read?.fields ?? [],
-      warnings,
-      ...(title === undefined ? {} : { identifier_field: title }),
-      strict: read?.strict ?? false,
-      items_in_file: files.single,
-      slugs: { extensions: usable, index_names: ['index'], locales: layout.locales },
-      matches: files.matches,
-    },
   };
+  return declare(declaration, reading);
 }

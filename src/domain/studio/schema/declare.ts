@@ -1,0 +1,89 @@
+import type { LocaleRules } from '../slug.ts';
+import type { Files } from './files.ts';
+import { byUse, collectionName } from './inferred-groups.ts';
+import { formatOf, humanize } from './inferred-schema.ts';
+import type { Draft, SiteReading } from './reader.ts';
+import {
+  collectionNamePattern,
+  type EntryFormat,
+  type SchemaField,
+  type SchemaSource,
+  type Warning,
+} from './schema.schema.ts';
+import { dataExtensions, extensionOf, indexNames, joinPath, markdownExtensions } from './site-layout.ts';
+
+/** What a reader found out about one collection; what it leaves out follows from the files. */
+export interface Declaration {
+  name: string;
+  label?: string | undefined;
+  source: SchemaSource;
+  files: Files;
+  fields: readonly SchemaField[];
+  warnings: Warning[];
+  /** The entries tell the fields, beside those given; the schema then only warns. */
+  infer?: boolean;
+  /** The schema only warns, though its fields are declared. */
+  lenient?: boolean;
+  strict?: boolean;
+  itemsInFile?: boolean;
+  format?: EntryFormat | undefined;
+  /** Preferred extension first; absent: what the files have and the pattern allows. */
+  extensions?: readonly string[];
+  identifier?: string | undefined;
+  mediaPath?: string | undefined;
+  urlPattern?: string | undefined;
+  indexNames?: readonly string[];
+  locales?: LocaleRules | null;
+  rejects?: (path: string) => boolean;
+}
+
+/** The extensions of the files there are, and those a new file could have. */
+function extensionsOf(files: Files, paths: readonly string[]): string[] {
+  if (files.single) return [extensionOf(files.area)];
+  const own = paths.filter(files.matches);
+  const known = byUse(own, [...markdownExtensions, ...dataExtensions]);
+  const probes = known.filter((extension) =>
+    ['a', 'a/a', 'a/a/a'].some((stem) => files.matches(joinPath(files.base, `${stem}.${extension}`))),
+  );
+  const accepted = [...new Set([...own.map(extensionOf), ...probes])];
+  accepted.sort((a, b) => known.indexOf(a) - known.indexOf(b));
+  return accepted.length > 0 ? accepted : ['md'];
+}
+
+const identifiers = ['title', 'name', 'label'];
+
+/** Makes a draft of a declaration. */
+export function declare(declaration: Declaration, { paths, layout }: SiteReading): Draft {
+  const { name, files, fields, source, warnings, infer = false } = declaration;
+  const collection = collectionNamePattern.test(name) ? name : collectionName(name);
+  const extensions = [...(declaration.extensions ?? extensionsOf(files, paths))];
+  const named = fields.find((field) => field.name === declaration.identifier) ?? null;
+  const identifier =
+    named?.name ?? identifiers.find((key) => fields.some((field) => field.name === key && !field.list));
+  return {
+    infer,
+    rejects: declaration.rejects ?? (() => false),
+    schema: {
+      collection,
+      label: declaration.label ?? humanize(collection),
+      path: files.base,
+      format: declaration.format ?? formatOf(extensions[0]),
+      extensions,
+      source,
+      inferred: infer || (declaration.lenient ?? false),
+      fields: [...fields],
+      warnings,
+      ...(identifier === undefined ? {} : { identifier_field: identifier }),
+      ...(declaration.mediaPath === undefined ? {} : { media_path: declaration.mediaPath }),
+      ...(declaration.urlPattern === undefined ? {} : { url_pattern: declaration.urlPattern }),
+      strict: declaration.strict ?? false,
+      items_in_file: declaration.itemsInFile ?? false,
+      slugs: {
+        extensions,
+        index_names: declaration.indexNames ?? indexNames(layout.framework),
+        locales: declaration.locales === undefined ? layout.locales : declaration.locales,
+      },
+      matches: files.matches,
+    },
+  };
+}

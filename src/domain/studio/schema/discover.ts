@@ -1,6 +1,7 @@
 import { assignSlugs } from '../slug.ts';
 import { astroReader } from './astro/astro-reader.ts';
 import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
+import { studioConfigReader } from './config/studio-config.ts';
 import { inferFields } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
 import { schemaOfGroup } from './inferred-schema.ts';
@@ -10,6 +11,7 @@ import { findSite, mediaRootsOf } from './site-layout.ts';
 
 /** In the order of discovery: the first to describe a collection wins. A further CMS or framework is one file and one line here. */
 const readers: readonly SchemaReader[] = [
+  studioConfigReader,
   astroReader,
 ];
 

@@ -1,0 +1,77 @@
+import type { SchemaField } from '../schema.schema.ts';
+import { at, dataOf, isTrue, numberOf, textAt } from '../static/read-value.ts';
+import type { Place, Value } from '../static/values.ts';
+import { enumOf, field, listOf } from '../zod/field-algebra.ts';
+
+/** Says, with a place, what of a configuration is not understood. */
+export type Warn = (code: string, message: string, place?: Place) => void;
+
+/** A value an editor may leave out, which CMSs then often write as an empty key. */
+export const optional = (one: SchemaField): SchemaField => ({ ...one, required: false, nullable: true });
+
+export const manyOf = (one: SchemaField): SchemaField =>
+  listOf({ ...one, nullable: false }) ?? field('any', { list: true });
+
+/** An object of such fields. */
+export const objectOf = (fields: readonly SchemaField[]): SchemaField => field('object', { fields: [...fields] });
+
+/** Values of a choice: plain ones, or `{value, label}`. Null when any of them is not known. */
+export function choicesOf(items: readonly Value[], key = 'value'): unknown[] | null {
+  const values = items.map((item) => (item.kind === 'scalar' ? item.value : dataOf(at(item, key))));
+  return values.length === 0 || values.includes(undefined) ? null : values;
+}
+
+/** An enum of these choices, or any text when they are not known. */
+export function choice(items: readonly Value[], key?: string): SchemaField {
+  const values = choicesOf(items, key);
+  return values === null ? field('any') : enumOf(values);
+}
+
+/** Objects told apart by a key whose value is the name of their kind. */
+export function blockOf(
+  kinds: readonly { name: string; label?: string | undefined; fields: SchemaField[] }[],
+  key: string,
+): SchemaField {
+  const variants = kinds.map(({ name, label, fields }) => {
+    const tag: SchemaField = { ...enumOf([name]), name: key };
+    return {
+      ...objectOf([tag, ...fields.filter((one) => one.name !== key)]),
+      ...(label === undefined ? {} : { label }),
+    };
+  });
+  const [first] = variants;
+  if (first === undefined) return field('object');
+  return variants.length === 1 ? first : field('object', { variants });
+}
+
+/** Label, description and default, under the keys of this tool. */
+export function annotate(
+  one: SchemaField,
+  value: Value,
+  keys: { label?: string; description?: string; default?: string },
+): SchemaField {
+  const label = keys.label && textAt(value, keys.label);
+  const description = keys.description && textAt(value, keys.description);
+  const fallback = keys.default && dataOf(at(value, keys.default));
+  return {
+    ...one,
+    ...(label ? { label } : {}),
+    ...(description ? { description } : {}),
+    ...(fallback === undefined || fallback === null || fallback === '' ? {} : { default: fallback }),
+  };
+}
+
+/** Bounds under the keys of this tool, for numbers as they are, else counted. */
+export function bounded(one: SchemaField, value: Value | undefined, min = 'min', max = 'max'): SchemaField {
+  const low = numberOf(at(value, min));
+  const high = numberOf(at(value, max));
+  const number = one.type === 'number' || one.type === 'integer';
+  const suffix = one.list ? '_items' : number ? '' : '_length';
+  const set = (side: string, limit: number | undefined) =>
+    limit === undefined || (suffix !== '' && !(Number.isSafeInteger(limit) && limit >= 0))
+      ? {}
+      : { [side + suffix]: limit };
+  return { ...one, ...set('min', low), ...set('max', high) };
+}
+
+export const isRequired = (value: Value, key = 'required') => isTrue(at(value, key));

@@ -1,5 +1,6 @@
 import { assignSlugs } from '../slug.ts';
 import { astroReader } from './astro/astro-reader.ts';
+import { pagesCmsReader } from './cms/pages-cms.ts';
 import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
 import { studioConfigReader } from './config/studio-config.ts';
 import { inferFields } from './infer-fields.ts';
@@ -12,6 +13,7 @@ import { findSite, mediaRootsOf } from './site-layout.ts';
 /** In the order of discovery: the first to describe a collection wins. A further CMS or framework is one file and one line here. */
 const readers: readonly SchemaReader[] = [
   studioConfigReader,
+  pagesCmsReader,
   astroReader,
 ];
 

@@ -1,5 +1,6 @@
 import { assignSlugs } from '../slug.ts';
 import { astroReader } from './astro/astro-reader.ts';
+import { decapReader } from './cms/decap.ts';
 import { pagesCmsReader } from './cms/pages-cms.ts';
 import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
 import { studioConfigReader } from './config/studio-config.ts';
@@ -14,6 +15,7 @@ import { findSite, mediaRootsOf } from './site-layout.ts';
 const readers: readonly SchemaReader[] = [
   studioConfigReader,
   pagesCmsReader,
+  decapReader,
   astroReader,
 ];
 

@@ -2,6 +2,7 @@ import { assignSlugs } from '../slug.ts';
 import { astroReader } from './astro/astro-reader.ts';
 import { decapReader } from './cms/decap.ts';
 import { pagesCmsReader } from './cms/pages-cms.ts';
+import { tinaReader } from './cms/tina.ts';
 import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
 import { studioConfigReader } from './config/studio-config.ts';
 import { inferFields } from './infer-fields.ts';
@@ -16,6 +17,7 @@ const readers: readonly SchemaReader[] = [
   studioConfigReader,
   pagesCmsReader,
   decapReader,
+  tinaReader,
   astroReader,
 ];
 

@@ -1,6 +1,7 @@
 import { assignSlugs } from '../slug.ts';
 import { astroReader } from './astro/astro-reader.ts';
 import { decapReader } from './cms/decap.ts';
+import { keystaticReader } from './cms/keystatic.ts';
 import { pagesCmsReader } from './cms/pages-cms.ts';
 import { tinaReader } from './cms/tina.ts';
 import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
@@ -18,6 +19,7 @@ const readers: readonly SchemaReader[] = [
   pagesCmsReader,
   decapReader,
   tinaReader,
+  keystaticReader,
   astroReader,
 ];
 

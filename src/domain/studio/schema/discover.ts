@@ -1,6 +1,7 @@
 import { assignSlugs } from '../slug.ts';
 import { astroReader } from './astro/astro-reader.ts';
 import { decapReader } from './cms/decap.ts';
+import { frontMatterReader } from './cms/front-matter.ts';
 import { keystaticReader } from './cms/keystatic.ts';
 import { pagesCmsReader } from './cms/pages-cms.ts';
 import { tinaReader } from './cms/tina.ts';
@@ -20,6 +21,7 @@ const readers: readonly SchemaReader[] = [
   decapReader,
   tinaReader,
   keystaticReader,
+  frontMatterReader,
   astroReader,
 ];
 

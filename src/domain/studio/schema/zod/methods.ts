@@ -15,7 +15,7 @@ type Method = (on: SchemaField, call: Call) => SchemaField;
 const same: Method = (on) => on;
 const sameNames = [
   'transform refine superRefine check overwrite pipe readonly brand register',
-  'strip passthrough loose nonstrict catchall safe finite step multipleOf',
+  'strip passthrough loose nonstrict catchall safe finite step multipleOf editor',
   'trim toLowerCase toUpperCase normalize slugify includes lowercase uppercase',
   'cidr cuid cuid2 ulid nanoid emoji ip ipv4 ipv6 base64 base64url jwt time duration',
 ].join(' ');

@@ -7,6 +7,7 @@ import { pagesCmsReader } from './cms/pages-cms.ts';
 import { tinaReader } from './cms/tina.ts';
 import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
 import { studioConfigReader } from './config/studio-config.ts';
+import { hugoReader } from './framework/hugo.ts';
 import { nuxtReader } from './framework/nuxt.ts';
 import { inferFields } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
@@ -25,6 +26,7 @@ const readers: readonly SchemaReader[] = [
   frontMatterReader,
   astroReader,
   nuxtReader,
+  hugoReader,
 ];
 
 const MAX_COLLECTIONS = 500;

@@ -1,0 +1,80 @@
+import type { LocaleRules } from '../../slug.ts';
+import { readDataConfig } from '../config/config-file.ts';
+import type { SiteReading } from '../reader.ts';
+import { joinPath } from '../site-layout.ts';
+import { at, entriesOf, isTrue } from '../static/read-value.ts';
+import { textOf, type Value } from '../static/values.ts';
+
+const extensions = ['toml', 'yaml', 'yml', 'json'];
+
+export interface HugoSite {
+  /** The file that stands for the configuration. */
+  path: string;
+  archetypes: string;
+  /** Plural names of the taxonomies. */
+  taxonomies: string[];
+  /** Content directories, by language when each has its own. */
+  contents: { directory: string; language: string | null }[];
+  locales: LocaleRules | null;
+  cascade: Value | undefined;
+}
+
+/** The first file of a name, in the root or in `config/_default`. */
+function fileOf({ layout, present }: SiteReading, names: readonly string[]): string | undefined {
+  const candidates = names.flatMap((name) => extensions.map((end) => joinPath(layout.root, `${name}.${end}`)));
+  return candidates.find((path) => present.has(path));
+}
+
+/** Hugo's keys are written in any case. */
+const pick = (value: Value | null | undefined, name: string): Value | undefined =>
+  entriesOf(value ?? undefined).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+const textPick = (value: Value | null | undefined, name: string) => textOf(pick(value, name));
+
+/** Reads `hugo.*`, `config.*` and the files of `config/_default`; other environments only change how a site is built. */
+export async function readHugoSite(reading: SiteReading): Promise<HugoSite | null> {
+  const path = fileOf(reading, ['hugo', 'config', 'config/_default/hugo', 'config/_default/config']);
+  if (path === undefined) return null;
+  const main = await readDataConfig(path, reading);
+  const part = async (name: string) => {
+    const file = fileOf(reading, [`config/_default/${name}`]);
+    return pick(main, name) ?? (file === undefined ? undefined : ((await readDataConfig(file, reading)) ?? undefined));
+  };
+  const taxonomies = await part('taxonomies');
+  const languages = entriesOf(await part('languages')).filter(([, value]) => !isTrue(at(value, 'disabled')));
+  const content = textPick(main, 'contentDir') ?? 'content';
+  const fallback = textPick(main, 'defaultContentLanguage') ?? 'en';
+  const own = languages.flatMap(([language, value]) => {
+    const directory = textPick(value, 'contentDir');
+    return directory === undefined ? [] : [{ directory: clean(directory), language }];
+  });
+  const codes = languages.map(([code]) => code);
+  const locales: LocaleRules | null =
+    codes.length > 1 && own.length === 0
+      ? { codes, default: fallback, placement: 'suffix', default_unmarked: true }
+      : null;
+  const rest =
+    own.some(({ directory }) => directory === clean(content)) || (own.length > 0 && own.length === languages.length);
+  return {
+    path,
+    archetypes: clean(textPick(main, 'archetypeDir') ?? 'archetypes'),
+    taxonomies: taxonomies ? entriesOf(taxonomies).map(([key, value]) => textOf(value) ?? key) : ['tags', 'categories'],
+    contents: [...(rest ? [] : [{ directory: clean(content), language: null }]), ...sorted(own, fallback)],
+    locales,
+    cascade: await part('cascade'),
+  };
+}
+
+const clean = (path: string) => path.replace(/^\.?\/+|\/+$/g, '');
+/** The default language first: its collections have the plain names. */
+const sorted = <T extends { language: string }>(own: readonly T[], fallback: string) =>
+  own.toSorted((a, b) => Number(b.language === fallback) - Number(a.language === fallback));
+
+/** Values that a `cascade` gives to all pages below; one with a target is for some of them only. */
+export function cascadeValues(cascade: Value | undefined): [string, Value][] {
+  const all = cascade?.kind === 'list' ? cascade.items : cascade ? [cascade] : [];
+  return all.flatMap((one) => {
+    if (at(one, '_target') ?? at(one, 'target')) return [];
+    const inner = entriesOf(one).filter(([key]) => key !== 'params');
+    return [...inner, ...entriesOf(at(one, 'params'))];
+  });
+}

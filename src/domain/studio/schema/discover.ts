@@ -8,6 +8,7 @@ import { tinaReader } from './cms/tina.ts';
 import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
 import { studioConfigReader } from './config/studio-config.ts';
 import { hugoReader } from './framework/hugo.ts';
+import { jekyllReader } from './framework/jekyll.ts';
 import { nuxtReader } from './framework/nuxt.ts';
 import { inferFields } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
@@ -27,6 +28,7 @@ const readers: readonly SchemaReader[] = [
   astroReader,
   nuxtReader,
   hugoReader,
+  jekyllReader,
 ];
 
 const MAX_COLLECTIONS = 500;

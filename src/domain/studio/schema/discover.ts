@@ -7,6 +7,7 @@ import { pagesCmsReader } from './cms/pages-cms.ts';
 import { tinaReader } from './cms/tina.ts';
 import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
 import { studioConfigReader } from './config/studio-config.ts';
+import { docusaurusReader } from './framework/docusaurus.ts';
 import { hugoReader } from './framework/hugo.ts';
 import { jekyllReader } from './framework/jekyll.ts';
 import { nuxtReader } from './framework/nuxt.ts';
@@ -29,6 +30,7 @@ const readers: readonly SchemaReader[] = [
   nuxtReader,
   hugoReader,
   jekyllReader,
+  docusaurusReader,
 ];
 
 const MAX_COLLECTIONS = 500;

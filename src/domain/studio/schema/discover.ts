@@ -11,6 +11,7 @@ import { docusaurusReader } from './framework/docusaurus.ts';
 import { hugoReader } from './framework/hugo.ts';
 import { jekyllReader } from './framework/jekyll.ts';
 import { nuxtReader } from './framework/nuxt.ts';
+import { eleventyReader, vitepressReader } from './framework/page-fields.ts';
 import { inferFields } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
 import { schemaOfGroup } from './inferred-schema.ts';
@@ -31,6 +32,8 @@ const readers: readonly SchemaReader[] = [
   hugoReader,
   jekyllReader,
   docusaurusReader,
+  vitepressReader,
+  eleventyReader,
 ];
 
 const MAX_COLLECTIONS = 500;

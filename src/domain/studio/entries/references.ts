@@ -1,6 +1,8 @@
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git.ts';
 import type { SiteIndex } from '../content/site-index.ts';
+import { pointerTo } from '../frontmatter/values.ts';
+import { referenceIds } from '../schema/reference-ids.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';
 
 /** A place in an entry that points to another entry. */
@@ -11,30 +13,42 @@ export interface Reference {
   /** JSON Pointer into the frontmatter. */
   field: string;
   required: boolean;
+  /** The text that names the entry: its slug, or another of its `referenceIds`. */
+  id: string;
 }
 
 function* pointersTo(
   fields: readonly SchemaField[],
   value: unknown,
-  target: { collection: string; slug: string },
+  target: { collection: string; ids: ReadonlySet<string> },
   prefix: string,
-): Generator<{ field: string; required: boolean }> {
+): Generator<{ field: string; required: boolean; id: string }> {
   if (value === null || typeof value !== 'object') return;
   for (const field of fields) {
     const held = (value as Record<string, unknown>)[field.name];
     const items = Array.isArray(held) ? held : [held];
     for (const [at, item] of items.entries()) {
-      const here = Array.isArray(held) ? `${prefix}/${field.name}/${at}` : `${prefix}/${field.name}`;
-      const named = typeof item === 'string' ? item : (item as { id?: unknown; slug?: unknown } | null)?.id;
-      if (field.relation?.collection === target.collection && named === target.slug)
-        yield { field: here, required: field.required };
+      const own = pointerTo(prefix, field.name);
+      const here = Array.isArray(held) ? `${own}/${at}` : own;
+      const written = item as { id?: unknown; slug?: unknown } | null | undefined;
+      const id = typeof item === 'string' ? item : (written?.id ?? written?.slug);
+      if (field.relation?.collection === target.collection && typeof id === 'string' && target.ids.has(id))
+        yield { field: here, required: field.required, id };
       if (field.fields) yield* pointersTo(field.fields, item, target, here);
+      // Kinds of one object share keys: the alternatives may find the same place twice.
+      const inner = (field.variants ?? []).flatMap((one) => [...pointersTo(one.fields ?? [], item, target, here)]);
+      yield* new Map(inner.map((pointer) => [pointer.field, pointer])).values();
     }
   }
 }
 
 const mentions = (fields: readonly SchemaField[], collection: string): boolean =>
-  fields.some((field) => field.relation?.collection === collection || mentions(field.fields ?? [], collection));
+  fields.some(
+    (field) =>
+      field.relation?.collection === collection ||
+      mentions(field.fields ?? [], collection) ||
+      mentions(field.variants ?? [], collection),
+  );
 
 /** Entries whose schema-declared relations point to one entry; only collections that can point there are read. */
 export async function referencesTo(
@@ -44,11 +58,15 @@ export async function referencesTo(
   target: { collection: string; slug: string },
 ): Promise<Reference[]> {
   const found: Reference[] = [];
+  const index = site.collections.get(target.collection);
+  const named = index?.entries[index.positions.get(target.slug) ?? -1];
+  if (!index || !named) return found;
+  const wanted = { collection: target.collection, ids: new Set(referenceIds(index.schema, named)) };
   for (const { schema, entries } of site.collections.values()) {
     if (!mentions(schema.fields, target.collection)) continue;
     const facts = await services.content.facts(git, snapshot, entries);
     for (const [at, entry] of entries.entries()) {
-      for (const pointer of pointersTo(schema.fields, facts[at]?.frontmatter, target, '')) {
+      for (const pointer of pointersTo(schema.fields, facts[at]?.frontmatter, wanted, '')) {
         found.push({ collection: schema.collection, slug: entry.slug, path: entry.path, ...pointer });
       }
     }

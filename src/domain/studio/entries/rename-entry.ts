@@ -5,6 +5,7 @@ import type { CollectionIndex, IndexedEntry, SiteIndex } from '../content/site-i
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { parsePointer } from '../frontmatter/values.ts';
+import { referenceIds } from '../schema/reference-ids.ts';
 import { pathForSlug } from '../slug.ts';
 import { referencesTo } from './references.ts';
 import { checkFree } from './write-entry.ts';
@@ -81,13 +82,17 @@ export async function renameEntry(
       ? await moveBundle(head, { from: own, to: [root, slug].filter(Boolean).join('/') }, place, bytes)
       : await moveFile(head, index, place, slug, bytes);
   const references = await referencesTo(context, head, site, { collection: index.schema.collection, slug: place.slug });
+  // A relation is written in one of several forms; it keeps its form.
+  const before = referenceIds(index.schema, place);
+  const after = referenceIds(index.schema, { slug, path: moved.path });
   const byPath = Map.groupBy(references, (reference) => reference.path);
   for (const [path, pointers] of byPath) {
     if (path === place.path) continue;
     const { entry } = await head.lookup(path);
     const content = await head.blob(entry?.oid ?? '');
     let frontmatter: unknown = parseFile(content, path).frontmatter ?? {};
-    for (const { field } of pointers) frontmatter = pointAt(frontmatter, parsePointer(field) ?? [], slug);
+    for (const { field, id } of pointers)
+      frontmatter = pointAt(frontmatter, parsePointer(field) ?? [], after[before.indexOf(id)] ?? slug);
     const edited = editFile(content, path, { frontmatter: frontmatter as Record<string, unknown> });
     moved.changes.push({ path, content: edited.bytes });
   }

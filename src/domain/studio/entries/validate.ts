@@ -3,6 +3,7 @@ import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git.ts';
 import type { CollectionIndex, SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
+import { namesEntries, referenceIds } from '../schema/reference-ids.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { validateEntry } from '../schema/validate.ts';
 
@@ -13,8 +14,20 @@ const asWarning = (path: string, collection: string, { code, field, message }: F
   collection,
 });
 
-const referencesIn = (site: SiteIndex) => (collection: string, slug: string) =>
-  site.collections.get(collection)?.positions.has(slug) ?? false;
+/** Every text that names an entry of a collection, made once per index. */
+const names = new WeakMap<CollectionIndex, ReadonlySet<string>>();
+
+function namesOf(index: CollectionIndex): ReadonlySet<string> {
+  const known = names.get(index) ?? new Set(index.entries.flatMap((entry) => referenceIds(index.schema, entry)));
+  names.set(index, known);
+  return known;
+}
+
+const referencesIn = (site: SiteIndex) => (collection: string, id: string) => {
+  const target = site.collections.get(collection);
+  if (!target || !namesEntries(target.schema)) return true;
+  return target.positions.has(id) || namesOf(target).has(id);
+};
 
 /**
  * Holds the frontmatter a write wants against the schema. A fault the request caused refuses it; one that stood there before, or that only

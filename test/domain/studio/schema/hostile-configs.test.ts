@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { discover } from './sites.ts';
+
+const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 12 }, (_, at) => {
+  const [name, before] = [String.fromCharCode(98 + at), String.fromCharCode(97 + at)];
+  return `${name}: &${name} [${Array(9).fill(`*${before}`).join(', ')}]`;
+}).join('\n')}\ncollections: [*m, { name: x, folder: x, fields: *m }]\ncontent: *m\ndefaults: *m\n`;
+const junk = '\u0001{]:- &*'.repeat(150_000);
+const deep = '['.repeat(60_000);
+const bad = 'globalThis.__ran = true; process.exit(1);';
+const code = `const a = b; const b = a; const o = { get collections() { ${bad} return []; } }; (() => { ${bad} })(); export default { ...o, schema: { collections: [a, a()] }, collections: a }; while (true) {}`;
+const loop = 'const f = (n) => f(n); export default f(1);';
+
+const data = [
+  '.pages.yml',
+  'static/admin/config.yml',
+  'studio.config.yml',
+  '_config.yml',
+  'admin/config.toml',
+  'frontmatter.json',
+  'studio.config.json',
+  'hugo.toml',
+  'hugo.yaml',
+];
+const scripts = [
+  'studio.config.ts',
+  'tina/config.tsx',
+  'keystatic.config.ts',
+  'content.config.ts',
+  'docusaurus.config.js',
+  '.vitepress/config.ts',
+  '.eleventy.js',
+];
+const cases = [
+  ...data.flatMap((path) =>
+    [bomb, junk, deep, '- 1', 'collections: 5', '', '\ufeff{}'].map((text, at): [string, number, string] => [
+      path,
+      at,
+      text,
+    ]),
+  ),
+  ...scripts.flatMap((path) =>
+    [code, loop, junk, deep, '', 'module.exports = module'].map((text, at): [string, number, string] => [
+      path,
+      at,
+      text,
+    ]),
+  ),
+];
+
+describe('configurations that want to do harm', () => {
+  it.each(cases)('%s, case %i: the entries are still found, soon', async (path, _at, text) => {
+    const before = performance.now();
+    const found = await discover({ [path]: text, 'posts/a.md': '{"title":"A"}', 'content/docs/b.md': '{}' });
+    expect(performance.now() - before).toBeLessThan(3000);
+    expect((globalThis as Record<string, unknown>).__ran).toBeUndefined();
+    expect(found.schemas.some((one) => one.matches('posts/a.md'))).toBe(true);
+    expect(found.schemas.some((one) => one.matches('content/docs/b.md'))).toBe(true);
+  });
+
+  it('aliases in circles, components in circles and schemas in circles end', async () => {
+    const pages =
+      'components: { a: { type: object, fields: [{ name: x, component: a }, { name: y, component: a }] } }\ncontent: [{ name: p, type: collection, path: p, fields: [{ name: s, component: a }] }]';
+    const studio =
+      '{"collections":{"c":{"path":"c","schema":{"type":"object","properties":{"x":{"$ref":"#/properties/x"},"y":{"$ref":"#"}}}}}}';
+    const found = await discover({ '.pages.yml': pages, 'studio.config.json': studio });
+    expect(found.schemas.map((one) => one.collection)).toEqual(['c', 'p']);
+  });
+
+  it('paths outside the repository are left out', async () => {
+    const found = await discover({
+      'admin/config.yml':
+        'media_folder: ../../etc\ncollections: [{ name: a, folder: ../../etc, fields: [{ name: t }] }, { name: b, files: [{ name: c, file: ../x.yml, fields: [] }] }]',
+      '.pages.yml': 'media: ../../x\ncontent: [{ name: d, type: file, path: ../../etc/passwd, fields: [] }]',
+    });
+    expect(found.schemas).toEqual([]);
+    expect(found.mediaRoots).toEqual([{ path: 'public', public_path: '/' }]);
+    expect(found.warnings.filter((one) => one.code === 'schema_unknown')).toHaveLength(3);
+  });
+});
+
+describe('time', () => {
+  it('of a hundred thousand files is below a second', async () => {
+    const files: Record<string, string> = {
+      'hugo.toml': '',
+      'static/admin/config.yml': 'collections: [{ name: a, folder: content/s1, fields: [{ name: t }] }]',
+    };
+    for (let at = 0; at < 100_000; at++) files[`content/s${at % 50}/d${at % 1000}/p${at}.md`] = '';
+    await discover({ 'hugo.toml': '', 'content/a/b.md': '' });
+    const before = performance.now();
+    const found = await discover(files);
+    const spent = performance.now() - before;
+    expect(found.schemas.length).toBeGreaterThan(49);
+    // The target is one second; the bound leaves room for a busy machine.
+    expect(spent).toBeLessThan(4000);
+  });
+});

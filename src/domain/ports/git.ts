@@ -336,6 +336,15 @@ export interface GitServeRequest {
   authorizePush?(commands: readonly PushCommand[], pushed: PushedObjects): Promise<PushVerdict>;
 }
 
+/** `light` packs what was written since; `full` repacks everything and drops what nothing has named for two weeks. */
+export type MaintenanceLevel = 'light' | 'full';
+
+export interface FsckReport {
+  ok: boolean;
+  /** git's own lines, at most 200: for those who run the server. */
+  problems: string[];
+}
+
 /** The store of all repositories in the data directory; the only part that runs git. */
 export interface GitStore {
   /** Fails with a readable message when git is missing or older than 2.38. */
@@ -356,5 +365,18 @@ export interface GitStore {
    * many wait) or `repository_unavailable` before the first byte; a later rejection means the body is cut off.
    */
   serve(id: string, request: GitServeRequest): Promise<void>;
+  /** What a repository is due for; cheap enough to ask after every write. */
+  maintenanceDue(id: string): Promise<MaintenanceLevel | null>;
+  /**
+   * Maintains a repository at low priority, one at a time in this process; readers and writers go on. Fails with `busy` when another
+   * process is at it. May take hours.
+   */
+  maintain(id: string, level: MaintenanceLevel, signal?: AbortSignal): Promise<void>;
+  /** Checks all objects and connections. */
+  fsck(id: string, signal?: AbortSignal): Promise<FsckReport>;
+  /** Writes all refs and their histories into a directory, while writers go on. Unreachable objects are not part of it. */
+  backup(id: string, directory: string, signal?: AbortSignal): Promise<{ bytes: number; refs: number }>;
+  /** Makes a repository out of a backup. Fails with `already_exists`, and with `invalid_request` for what is no sound backup. */
+  restore(id: string, directory: string, signal?: AbortSignal): Promise<Repository>;
   close(): Promise<void>;
 }

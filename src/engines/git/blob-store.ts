@@ -1,13 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createDeflate } from 'node:zlib';
 import { DomainError } from '../../domain/errors.ts';
 import type { StoredBlob } from '../../domain/ports/git.ts';
-import { syncDirectories } from './durable-files.ts';
+import { inDirectory, syncDirectories } from './durable-files.ts';
 import { type ObjectFormat, objectHeader } from './object-id.ts';
 
 /** How much of the beginning a caller gets back to tell the type by, bytes. */
@@ -51,8 +51,7 @@ export async function storeBlob(
     }
     const oid = hash.digest('hex');
     const path = join(directory, oid.slice(0, 2), oid.slice(2));
-    await mkdir(dirname(path), { recursive: true });
-    await rename(packed, path);
+    await inDirectory(dirname(path), () => rename(packed, path));
     await syncDirectories([dirname(path), directory]);
     return { oid, size, head };
   } finally {

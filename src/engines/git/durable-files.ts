@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, rename, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** Makes the entries of a directory (names created, renamed, removed) survive a loss of power. */
@@ -46,6 +46,24 @@ export async function replaceFile(path: string, content: string, temporary = `${
   await writeNewFile(temporary, content, 0o644);
   await rename(temporary, path);
   await syncDirectory(dirname(path));
+}
+
+/**
+ * Does what needs a directory, making it first when it is not there. git removes directories of objects that maintenance emptied, also
+ * between our making one and writing into it, so this is tried again.
+ *
+ * @returns true when the directory was made: its own name is not durable then
+ */
+export async function inDirectory(path: string, job: () => Promise<void>): Promise<boolean> {
+  for (let made = 0; ; made += 1) {
+    try {
+      await job();
+      return made > 0;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || made === 100) throw error;
+    }
+    await mkdir(path, { recursive: true });
+  }
 }
 
 /** `syncDirectory` for a directory and all below it. */

@@ -11,6 +11,8 @@ export interface SpawnOptions {
   /** Wall time in milliseconds, after which the process group is ended; absent for processes that live on. */
   timeout?: number;
   signal?: AbortSignal;
+  /** Runs only when nobody else wants the processor. */
+  lowPriority?: boolean;
   /** Called with what git says on stderr as it comes; the last 16 KiB are kept in any case. */
   onStderr?: (text: string) => void;
 }

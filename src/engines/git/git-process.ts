@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import { DomainError } from '../../domain/errors.ts';
 import { type Config, type GitChild, type GitExit, type SpawnOptions, watchChild } from './git-child.ts';
 import { Slots } from './slots.ts';
@@ -36,6 +36,13 @@ const baseConfig: Config = [
   ['protocol.allow', 'never'],
 ];
 
+/** What the process starts inherits it. A process that ended meanwhile needs none. */
+function lower(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {}
+}
+
 /** The one place that runs git: arguments as arrays, an environment built from nothing, each process in a group of its own. */
 export class GitProcesses {
   /** Who keeps processes between uses. */
@@ -61,6 +68,7 @@ export class GitProcesses {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
+    if (options.lowPriority === true && streams.pid !== undefined) lower(streams.pid);
     const child = watchChild(streams, options);
     this.#children.add(child);
     child.exited.finally(() => this.#children.delete(child));

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename, utimes } from 'node:fs/promises';
+import { rename, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
 import type { Oid } from '../../domain/ports/git.ts';
-import { syncDirectories, writeNewFile } from './durable-files.ts';
+import { inDirectory, syncDirectories, writeNewFile } from './durable-files.ts';
 import { type ObjectType, objectHeader } from './object-id.ts';
 
 export interface NewObject {
@@ -59,15 +59,8 @@ async function writeTemporary(directory: string, { oid, type, content }: NewObje
   const bytes = await compress(Buffer.concat([objectHeader(type, content.length), content]), {
     level: plain ? 0 : level,
   });
-  try {
-    await writeNewFile(temporary, bytes, 0o444);
-    return { path, temporary, newDirectory: false };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-  await mkdir(dirname(path), { recursive: true });
-  await writeNewFile(temporary, bytes, 0o444);
-  return { path, temporary, newDirectory: true };
+  const newDirectory = await inDirectory(dirname(path), () => writeNewFile(temporary, bytes, 0o444));
+  return { path, temporary, newDirectory };
 }
 
 async function touch(path: string): Promise<boolean> {

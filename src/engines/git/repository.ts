@@ -25,6 +25,8 @@ const internalRef = /^refs\/(pull\/[1-9]\d*\/head|portico\/[^\s].*)$/;
 /** One bare repository on disk. */
 export class GitRepository extends RepositoryReads implements Repository {
   readonly updater: RefUpdater;
+  /** Made by this process since maintenance; told apart from those of others only to know when it is due. */
+  commits = 0;
   readonly #queues: BranchQueues<Writer>;
 
   constructor(id: string, gitDir: string, context: RepositoryContext) {
@@ -63,7 +65,11 @@ export class GitRepository extends RepositoryReads implements Repository {
   write<T>(request: CommitRequest<T>): Promise<Committed<T>> {
     return new Promise((resolve, reject) => {
       // The queue does not know T; what it resolves with is what this request's own plan returned.
-      const writer = { request, resolve: (answer: unknown) => resolve(answer as Committed<T>), reject };
+      const answer = (committed: Committed<unknown>) => {
+        if (committed.commit !== null) this.commits += 1;
+        resolve(committed as Committed<T>);
+      };
+      const writer = { request, resolve: answer, reject };
       this.#queues.add(request.branch, writer, request.stored_head);
     });
   }

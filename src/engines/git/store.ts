@@ -2,11 +2,21 @@ import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
-import type { GitServeRequest, GitStore, ImportSource, Repository } from '../../domain/ports/git.ts';
+import type {
+  FsckReport,
+  GitServeRequest,
+  GitStore,
+  ImportSource,
+  MaintenanceLevel,
+  Repository,
+} from '../../domain/ports/git.ts';
+import { backupRepository, restoreRepository } from './backup.ts';
+import { fsck } from './fsck.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
 import { importRepository } from './import.ts';
 import type { UpstreamOptions } from './import-source.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
+import { maintain, maintenanceDue } from './maintenance.ts';
 import { ObjectCaches } from './object-source.ts';
 import { servePush } from './push.ts';
 import { PushHooks } from './push-hook.ts';
@@ -28,6 +38,8 @@ export interface GitStoreOptions extends UpstreamOptions {
 const kept = 256;
 /** Clones and pushes that wait for a slot; more are turned away. */
 const waitingPackWork = 16;
+/** Nobody aborts. */
+const never = new AbortController().signal;
 const oldestGit = [2, 38] as const;
 
 /** The store of all repositories below a data directory. */
@@ -42,6 +54,7 @@ class FileGitStore implements GitStore {
   readonly #options: GitStoreOptions;
   readonly #packWork = new Slots(Math.max(1, Math.floor(availableParallelism() / 2)), waitingPackWork);
   readonly #imports = new Slots(2);
+  readonly #upkeep = new Slots(1);
   readonly #caches = new ObjectCaches();
   readonly #closing = new AbortController();
   readonly #hooks: PushHooks;
@@ -105,6 +118,35 @@ class FileGitStore implements GitStore {
     // An advertisement is a list of refs; what follows it packs and unpacks.
     if (request.advertise) return serveGit(this.#processes, gitDir, this.#options.log, request);
     await this.#packWork.run(() => this.#exchange(id, request), request.signal);
+  }
+
+  async maintenanceDue(id: string): Promise<MaintenanceLevel | null> {
+    return maintenanceDue(this.#path(id), this.#open.get(id)?.commits ?? 0);
+  }
+
+  maintain(id: string, level: MaintenanceLevel, signal = never): Promise<void> {
+    const repository = this.#repository(id);
+    return this.#upkeep.run(async () => {
+      await readFormat(repository.gitDir);
+      const { commits } = repository;
+      await maintain(this.#processes, repository.gitDir, level, { log: this.#options.log, signal });
+      repository.commits -= commits;
+    }, signal);
+  }
+
+  fsck(id: string, signal = never): Promise<FsckReport> {
+    return this.#upkeep.run(() => fsck(this.#processes, this.#path(id), signal), signal);
+  }
+
+  backup(id: string, directory: string, signal = never): Promise<{ bytes: number; refs: number }> {
+    return backupRepository(this.#processes, this.#repository(id), directory, signal);
+  }
+
+  async restore(id: string, directory: string, signal = never): Promise<Repository> {
+    await mkdir(this.#home, { recursive: true });
+    await restoreRepository(this.#processes, this.#path(id), directory, signal);
+    this.#open.get(id)?.forget();
+    return this.open(id);
   }
 
   /** Lets writers finish, then ends every process. */

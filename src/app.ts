@@ -254,9 +254,7 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
     channels: { [grantChannel]: (payload) => services.grants.evict(Number(payload)) },
     onState: (listening) => services.grants.setListening(listening),
   });
-  queue.start({ kinds: [importJob], jobs: isWorker ? [importJobFor(services)] : [] }).catch((err: unknown) => {
-    services.log.error({ err }, 'the job queue did not start');
-  });
+  void queue.start({ kinds: [importJob], jobs: isWorker ? [importJobFor(services)] : [] });
   const endUpkeep = isWorker ? scheduleUpkeep(services, config.PORTICO_AUDIT_DAYS) : async () => {};
   return {
     services,

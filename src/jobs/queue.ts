@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { fromKysely, PgBoss } from 'pg-boss';
 import type { z } from 'zod';
+import { DomainError } from '../domain/errors.ts';
 import type { JobKind, JobQueue } from '../domain/ports/jobs.ts';
 import type { Log } from '../domain/ports/log.ts';
 
@@ -20,6 +22,10 @@ export interface RunningQueue extends JobQueue {
   stop(timeoutSeconds: number): Promise<void>;
 }
 
+/** How long a job waits for a queue that is starting, and a queue for its next try; milliseconds. */
+const startPatience = 5_000;
+const startAgain = 1_000;
+
 const transactionOf = (em: EntityManager) => fromKysely(em.getTransactionContext() as never);
 
 /**
@@ -37,47 +43,61 @@ export function createQueue({ url, log }: { url: string; log: Log }): RunningQue
     monitorIntervalSeconds: 2,
   });
   boss.on('error', (err) => log.warn({ err }, 'job queue'));
+  const ended = new AbortController();
+  let ready = false;
   let started: Promise<void> | null = null;
+
+  const begin = async ({ kinds, jobs }: { kinds: readonly JobKind[]; jobs: readonly Job[] }) => {
+    await boss.start();
+    for (const kind of kinds) {
+      await boss.createQueue(kind.name, {
+        notify: true,
+        retryLimit: kind.retries,
+        retryDelay: 1,
+        retryBackoff: true,
+        expireInSeconds: kind.expireSeconds,
+        heartbeatSeconds: 10,
+      });
+    }
+    for (const { kind, handle } of jobs) {
+      const polling = { notifyPollingIntervalSeconds: 2, heartbeatRefreshSeconds: 3, burstWhenBatchFull: true };
+      await boss.work(kind.name, polling, async ([job]) => {
+        if (job) await handle(kind.payload.parse(job.data), job.signal);
+      });
+    }
+    ready = true;
+  };
 
   return {
     async send(kind, payload, { em, singletonKey } = {}) {
-      await started;
+      await Promise.race([started, setTimeout(startPatience, null, { ref: false })]);
+      if (!ready) throw new DomainError('unavailable', 'The job queue is not ready; try again in a moment');
       await boss.send(kind.name, kind.payload.parse(payload) as object, {
         ...(em && { db: transactionOf(em) }),
         ...(singletonKey !== undefined && { singletonKey }),
       });
     },
-    start({ kinds, jobs }) {
+    start(work) {
       started = (async () => {
-        await boss.start();
-        for (const kind of kinds) {
-          await boss.createQueue(kind.name, {
-            notify: true,
-            retryLimit: kind.retries,
-            retryDelay: 1,
-            retryBackoff: true,
-            expireInSeconds: kind.expireSeconds,
-            heartbeatSeconds: 10,
-          });
-        }
-        for (const { kind, handle } of jobs) {
-          const polling = { notifyPollingIntervalSeconds: 2, heartbeatRefreshSeconds: 3, burstWhenBatchFull: true };
-          await boss.work(kind.name, polling, async ([job]) => {
-            if (job) await handle(kind.payload.parse(job.data), job.signal);
-          });
+        while (!ready && !ended.signal.aborted) {
+          try {
+            await begin(work);
+          } catch (err) {
+            // The database may be away at this very moment; without its queue a server would never be ready again.
+            log.warn({ err }, 'the job queue did not start; trying again');
+            await setTimeout(startAgain, null, { signal: ended.signal }).catch(() => {});
+          }
         }
       })();
-      started.catch(() => {});
       return started;
     },
     async healthy() {
-      if (!started) return false;
-      await started;
-      return (await boss.getQueues()).length > 0;
+      return ready && (await boss.getQueues()).length > 0;
     },
     async stop(timeoutSeconds) {
-      if (!started) return;
-      await started.catch(() => {});
+      ended.abort();
+      await started;
+      if (!ready) return;
       await boss.stop({ graceful: true, timeout: timeoutSeconds * 1000, close: true });
     },
   };

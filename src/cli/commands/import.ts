@@ -60,16 +60,6 @@ async function emptyProject(services: Services, place: Place, name: string | und
   return made;
 }
 
-/** Does the work while no other command does the same in the same project: a lock that ends with its transaction, so with this process. */
-async function alone<T>(services: Services, projectId: number, work: () => Promise<T>): Promise<T> {
-  return services.orm.em.fork().transactional(async (em) => {
-    const lock = `select pg_try_advisory_xact_lock(hashtext('portico_cli_import'), ${projectId}) as mine`;
-    const [row] = (await em.execute(lock)) as { mine: boolean }[];
-    if (!row?.mine) throw new Problem('Another command imports into this project at this moment');
-    return work();
-  });
-}
-
 async function printSummary(services: Services, place: Place, uuid: string, screen: Screen): Promise<void> {
   const git = services.git.open(uuid);
   const branch = await git.defaultBranch();
@@ -102,9 +92,10 @@ export const importCommand: Command = {
     const began = performance.now();
     const onProgress = ({ phase, received_objects: received, total_objects: total }: ImportProgress) =>
       screen.progress(phases[phase], phase === 'receiving' ? `${received}/${total}` : '');
-    const { branches, default_branch } = await alone(services, project.id, () =>
-      importRepository(services, project.id, from, { onProgress, signal }),
-    );
+    const { branches, default_branch } = await importRepository(services, project.id, from, {
+      onProgress,
+      signal,
+    });
     if (branches === 0) throw new Problem(`${from.url} has no commits yet: git add --all && git commit -m 'Begin'`);
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     const what = `${plural(branches, 'branch', 'branches')}, default ${default_branch}`;

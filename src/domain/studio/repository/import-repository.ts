@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../errors.ts';
 import type { ImportProgress, ImportSource } from '../../ports/git.ts';
 import { type ImportState, Project } from '../../projects/project.entity.ts';
@@ -12,19 +13,41 @@ interface Options {
   signal?: AbortSignal;
 }
 
+/** Whether this transaction is the only one that imports into the project; the lock ends with it, so with its process. */
+export async function claimImport(em: EntityManager, projectId: number): Promise<boolean> {
+  const lock = `select pg_try_advisory_xact_lock(hashtext('portico_import'), ${projectId}) as mine`;
+  const [row] = (await em.execute(lock)) as { mine: boolean }[];
+  return row?.mine === true;
+}
+
 /**
  * Fetches a source into the empty repository of a project and keeps the progress on the project's row, so that any process can tell how far
  * it is. A repeat after a crash begins again on what is there.
- * @throws DomainError `already_exists` when the repository has commits; what git said otherwise.
+ * @throws DomainError `already_exists` when the repository has commits, `busy` while another import runs; what git said otherwise.
  */
-export async function importRepository(
+export function importRepository(
   services: Services,
   projectId: number,
   source: Pick<ImportSource, 'url' | 'kind'>,
   options: Options = {},
 ): Promise<{ default_branch: string; branches: number }> {
-  const em = services.orm.em.fork();
-  const { uuid, import: earlier } = await em.findOneOrFail(Project, projectId);
+  return services.orm.em.fork().transactional(async (em) => {
+    if (!(await claimImport(em, projectId)))
+      throw new DomainError('busy', 'Another import into this project is under way');
+    return fetchInto(services, projectId, source, options);
+  });
+}
+
+async function fetchInto(
+  services: Services,
+  projectId: number,
+  source: Pick<ImportSource, 'url' | 'kind'>,
+  options: Options,
+): Promise<{ default_branch: string; branches: number }> {
+  const { uuid, import: earlier } = await services.orm.em.fork().findOneOrFail(Project, projectId);
+  if ((await services.git.open(uuid).branches()).length > 0) {
+    throw new DomainError('already_exists', 'The repository has commits; import into a new project');
+  }
   const now = () => services.clock.now().toISOString();
   const state: ImportState = { ...queuedImport(earlier?.url ?? source.url), state: 'running', started_at: now() };
   const save = () => services.orm.em.fork().nativeUpdate(Project, { id: projectId }, { import: { ...state } });

@@ -4,6 +4,7 @@ import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { Project } from '../../projects/project.entity.ts';
 import { importUrl } from '../../projects/projects.schema.ts';
 import { importJob, queuedImport } from '../import-job.ts';
+import { claimImport } from './import-repository.ts';
 import { repository } from './repository.schema.ts';
 
 async function record({
@@ -51,8 +52,10 @@ export const startImport = projectOperation({
   async execute(context, { url }) {
     const { em, git, services, project } = context;
     const row = await em.findOneOrFail(Project, project.id);
-    if (row.import?.state === 'queued' || row.import?.state === 'running')
+    // An import that was killed is still called running; the lock it held tells.
+    if (row.import?.state === 'queued' || !(await claimImport(em, project.id))) {
       throw new DomainError('busy', 'An import is under way');
+    }
     if ((await git.branches()).length > 0)
       throw new DomainError('already_exists', 'The repository has commits; import into a new project');
     row.import = queuedImport(url);

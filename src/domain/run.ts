@@ -5,6 +5,7 @@ import { recordAudit } from './audit/audit.ts';
 import { DomainError } from './errors.ts';
 import { claimIdempotency, type IdempotencyClaim } from './idempotency.ts';
 import type { Actor, Grant } from './identity/actor.ts';
+import { organizationsChanged } from './identity/grants-changed.ts';
 import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
 import type { OrganizationRef } from './organizations/organization.entity.ts';
 import { resolveOrganization } from './organizations/resolve-organization.ts';
@@ -108,7 +109,16 @@ async function perform(
     await audit(operation, call, within, actor, place, input, 'ok', result);
     return output;
   };
-  if (operation.kind === 'command' && operation.effect !== 'external') return em.transactional(act);
+  if (operation.kind === 'command' && operation.effect !== 'external') {
+    let within: EntityManager | undefined;
+    const output = await em.transactional((fork) => {
+      within = fork;
+      return act(fork);
+    });
+    // The caller's next request finds its own change, even before the notification has come round.
+    if (within) for (const id of organizationsChanged(within)) call.services.grants.evict(id);
+    return output;
+  }
   return act(em);
 }
 

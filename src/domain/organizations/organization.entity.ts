@@ -25,9 +25,10 @@ export const Organization = defineEntity({
 });
 export type Organization = InferEntity<typeof Organization>;
 
-/** What every operation of an organisation knows of it. */
-export interface OrganizationRef {
-  id: number;
-  machine_name: string;
-  name: string;
-}
+/** What every operation of an organisation knows of it: its row, as the grant cache holds it. */
+export type OrganizationRef = Readonly<
+  Pick<
+    Organization,
+    'id' | 'machine_name' | 'name' | 'type' | 'region' | 'subscription' | 'limits' | 'created_at' | 'updated_at'
+  >
+>;

@@ -6,11 +6,11 @@ import { machineNameFrom } from '../machine-name.ts';
 import { organizationOperation, publicOperation } from '../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
 import { orTaken } from '../unique-violation.ts';
-import { Organization } from './organization.entity.ts';
+import { Organization, type OrganizationRef } from './organization.entity.ts';
 import { organization, organizationChange, organizationDraft, organizationSummary } from './organizations.schema.ts';
 
 /** The documented fields of a row: one without a value is absent, never null. */
-function present(row: Organization, withLimits: boolean): z.output<typeof organization> {
+function present(row: OrganizationRef, withLimits: boolean): z.output<typeof organization> {
   return {
     name: row.name,
     machine_name: row.machine_name,
@@ -53,8 +53,7 @@ export const getOrganization = organizationOperation({
   summary: 'Get an organisation',
   input: z.object({}),
   output: organization,
-  async execute({ em, organization: { id }, grant }) {
-    const row = await em.findOneOrFail(Organization, id, { disableIdentityMap: true });
+  async execute({ organization: row, grant }) {
     return present(row, grant.permissions.has('manage_organization'));
   },
 });

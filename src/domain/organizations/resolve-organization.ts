@@ -21,12 +21,9 @@ export async function resolveOrganization(
     );
   }
   return services.grants.organization(name, async () => {
-    const row = await em.findOne(
-      Organization,
-      { machine_name: name },
-      { fields: ['id', 'machine_name', 'name'], disableIdentityMap: true },
-    );
+    const row = await em.findOne(Organization, { machine_name: name }, { disableIdentityMap: true });
     if (!row) throw new DomainError('not_found', 'Organisation not found');
-    return { id: row.id, machine_name: row.machine_name, name: row.name };
+    const { id, machine_name, type, region, subscription, limits, created_at, updated_at } = row;
+    return { id, machine_name, name: row.name, type, region, subscription, limits, created_at, updated_at };
   });
 }

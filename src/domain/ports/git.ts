@@ -241,6 +241,10 @@ export interface Repository {
   deleteBranch(name: string, expected: Oid): Promise<void>;
   /** Moves all or none; fails with `branch_moved` when one does not hold its `from`. */
   updateRefs(updates: readonly InternalRefUpdate[]): Promise<void>;
+  /** Keeps a commit under `refs/portico/rescue/<branch>/<oid>`, whatever becomes of the branch; twice is once. Returns the ref's name. */
+  rescue(branch: string, oid: Oid): Promise<string>;
+  /** What the last fetch found on the upstream's branch, short name; null: it is not there. */
+  upstreamHead(branch: string): Promise<Oid | null>;
   /** All refs below a prefix without a slash at its end (`refs/pull`, `refs/portico/rescue`), sorted by name. */
   refsBelow(prefix: string): Promise<Ref[]>;
   /** Commits `head` has and `base` lacks, and the other way round. */
@@ -288,6 +292,39 @@ export interface ImportSource {
   onProgress?: (progress: ImportProgress) => void;
   signal?: AbortSignal;
 }
+
+/** How the service signs in at an upstream. Never part of an address, an argument, a stored configuration or a log. */
+export type UpstreamAuth =
+  | { kind: 'none' }
+  /** An access token, sent as the password of HTTP Basic, which all git hosts take. */
+  | { kind: 'token'; token: string }
+  | { kind: 'basic'; username: string; password: string }
+  /** OpenSSH or PEM, without a passphrase. */
+  | { kind: 'ssh_key'; private_key: string };
+
+/** A repository on another host: `https://…`, or `ssh://account@host[:port]/path` with an `ssh_key`. */
+export interface Upstream {
+  url: string;
+  auth: UpstreamAuth;
+}
+
+/** Why an upstream could not be used; `unreachable` also when there is no such repository. */
+export type UpstreamFailure = 'auth_failed' | 'unreachable' | 'timeout';
+
+export interface UpstreamRefs {
+  /** Short name; null when the upstream's HEAD names no branch, or it is empty. */
+  default_branch: string | null;
+  /** Full names, `refs/heads/main`, sorted. */
+  branches: Ref[];
+}
+
+export type UpstreamPush =
+  | { outcome: 'ok' }
+  /** The branch there has commits that were not pushed, or moved at that moment: fetch, merge, push again. */
+  | { outcome: 'non_fast_forward' }
+  /** The upstream's own rules refused it; `message` is what it said. */
+  | { outcome: 'declined'; message: string }
+  | { outcome: UpstreamFailure };
 
 /** One line of a push: the ref moves from `old` to `new`; null: it did not exist, or is deleted. */
 export interface PushCommand {
@@ -365,6 +402,20 @@ export interface GitStore {
    * many wait) or `repository_unavailable` before the first byte; a later rejection means the body is cut off.
    */
   serve(id: string, request: GitServeRequest): Promise<void>;
+  /**
+   * Asks an upstream for its branches. This and the next fail with `invalid_request` for an address that may not be used, and with
+   * `upstream_unavailable` and `details.reason` (an `UpstreamFailure`, or `damaged`) otherwise.
+   */
+  lsRemote(upstream: Upstream, signal?: AbortSignal): Promise<UpstreamRefs>;
+  /** Brings `refs/remotes/upstream/*` in step with the upstream's branches, checking every object; no other ref moves. */
+  fetchUpstream(id: string, upstream: Upstream, signal?: AbortSignal): Promise<Ref[]>;
+  /** Pushes one commit to one branch (short name) of an upstream, never with force. Fails only for an address that may not be used. */
+  pushUpstream(
+    id: string,
+    upstream: Upstream,
+    push: { oid: Oid; branch: string },
+    signal?: AbortSignal,
+  ): Promise<UpstreamPush>;
   /** What a repository is due for; cheap enough to ask after every write. */
   maintenanceDue(id: string): Promise<MaintenanceLevel | null>;
   /**

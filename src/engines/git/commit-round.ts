@@ -66,7 +66,9 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
     await store(context, [...pending.objects]);
     const moved = await moveRef(context, { ref, to: tip.commit, from: head }, expected);
     if (!moved) return outcomes.map(({ writer }) => writer);
-    context.objects.remember(pending.trees, pending.commits);
+    // The next reader asks for the whole listing; made from the last one it costs next to nothing.
+    if (tip.tree !== null) await pending.listing(tip.tree, '');
+    context.objects.remember(pending.trees, pending.commits, pending.listings);
   }
   for (const outcome of outcomes) settle(context, outcome);
   return [];

@@ -13,6 +13,8 @@ export interface UpstreamOptions {
   caFile?: string;
   /** Resolves the host of an upstream, once, and refuses addresses that must not be reached. Without it nothing is fetched by URL. */
   resolveUpstream?: (url: URL) => Promise<{ addresses: string[] }>;
+  /** Keys of the ssh hosts that may be connected to, as OpenSSH keeps them (sshd(8), SSH_KNOWN_HOSTS). Without it ssh is refused. */
+  sshKnownHosts?: string;
 }
 
 /** What git needs to reach a source, and nothing beyond it. */
@@ -45,7 +47,8 @@ async function reachPath(path: string, settings: string): Promise<Reach> {
   return { url: path, config: [['protocol.file.allow', 'always']], env: { GIT_CONFIG_GLOBAL: settings } };
 }
 
-async function reachUrl(text: string, options: UpstreamOptions): Promise<Reach> {
+/** @throws DomainError `invalid_request` for an address that is not https; what `resolveUpstream` throws */
+export async function reachUrl(text: string, options: UpstreamOptions): Promise<Reach> {
   const url = URL.canParse(text) ? new URL(text) : null;
   const protocols = options.allowHttp === true ? ['https:', 'http:'] : ['https:'];
   if (url === null || !protocols.includes(url.protocol))

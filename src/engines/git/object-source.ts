@@ -104,7 +104,12 @@ export class StoredObjects implements ObjectSource {
   }
 
   /** Takes in what was just stored, so that the next reader finds it without asking git. */
-  remember(trees: Iterable<[Oid, Tree]>, commits: Iterable<Commit>): void {
+  remember(
+    trees: Iterable<[Oid, Tree]>,
+    commits: Iterable<Commit>,
+    listings: Iterable<[string, readonly TreeFile[]]>,
+  ): void {
+    for (const [key, files] of listings) this.#caches.listings.set(`${this.#key}:${key}`, files);
     for (const [oid, tree] of trees) this.#caches.trees.set(`${this.#key}:${oid}`, tree);
     for (const commit of commits) this.#caches.commits.set(`${this.#key}:${commit.sha}`, commit);
   }

@@ -18,6 +18,7 @@ import { replaceFile } from './durable-files.ts';
 import { isOid } from './object-id.ts';
 import { RefsRejected, type RefUpdate, RefUpdater } from './ref-updater.ts';
 import { type RepositoryContext, RepositoryReads } from './repository-reads.ts';
+import { Slots } from './slots.ts';
 
 /** Refs the service moves for itself; `updateRefs` knows no others. */
 const internalRef = /^refs\/(pull\/[1-9]\d*\/head|portico\/[^\s].*)$/;
@@ -25,6 +26,8 @@ const internalRef = /^refs\/(pull\/[1-9]\d*\/head|portico\/[^\s].*)$/;
 /** One bare repository on disk. */
 export class GitRepository extends RepositoryReads implements Repository {
   readonly updater: RefUpdater;
+  /** Fetches from the upstream and pushes to it, one after the other. */
+  readonly upstream = new Slots(1);
   /** Made by this process since maintenance; told apart from those of others only to know when it is due. */
   commits = 0;
   readonly #queues: BranchQueues<Writer>;
@@ -111,6 +114,16 @@ export class GitRepository extends RepositoryReads implements Repository {
     await this.moveRefs(
       updates.filter((_, at) => there[at]).map(({ name, ...rest }): RefUpdate => ({ ref: name, ...rest })),
     );
+  }
+
+  async rescue(branch: string, oid: Oid): Promise<string> {
+    const name = `refs/portico/rescue/${checkRefName('branch', branch)}/${oid}`;
+    await this.updateRefs([{ name, to: oid }]);
+    return name;
+  }
+
+  upstreamHead(branch: string): Promise<Oid | null> {
+    return this.refs.read(`refs/remotes/upstream/${branch}`);
   }
 
   async refsBelow(prefix: string): Promise<Ref[]> {

@@ -8,7 +8,12 @@ import type {
   GitStore,
   ImportSource,
   MaintenanceLevel,
+  Oid,
+  Ref,
   Repository,
+  Upstream,
+  UpstreamPush,
+  UpstreamRefs,
 } from '../../domain/ports/git.ts';
 import { backupRepository, restoreRepository } from './backup.ts';
 import { fsck } from './fsck.ts';
@@ -23,6 +28,7 @@ import { PushHooks } from './push-hook.ts';
 import { GitRepository } from './repository.ts';
 import { serveGit } from './serve.ts';
 import { Slots } from './slots.ts';
+import { fetchUpstream, lsRemote, pushUpstream, type UpstreamContext } from './upstream.ts';
 
 export interface GitStoreOptions extends UpstreamOptions {
   /** Repositories lie in `<dataDir>/git/<id>.git`. */
@@ -120,6 +126,28 @@ class FileGitStore implements GitStore {
     await this.#packWork.run(() => this.#exchange(id, request), request.signal);
   }
 
+  lsRemote(upstream: Upstream, signal = never): Promise<UpstreamRefs> {
+    return lsRemote(this.#upstreamContext(signal), upstream);
+  }
+
+  fetchUpstream(id: string, upstream: Upstream, signal = never): Promise<Ref[]> {
+    const repository = this.#repository(id);
+    return repository.upstream.run(() => fetchUpstream(this.#upstreamContext(signal), repository, upstream), signal);
+  }
+
+  pushUpstream(
+    id: string,
+    upstream: Upstream,
+    push: { oid: Oid; branch: string },
+    signal = never,
+  ): Promise<UpstreamPush> {
+    const repository = this.#repository(id);
+    return repository.upstream.run(
+      () => pushUpstream(this.#upstreamContext(signal), repository, upstream, push),
+      signal,
+    );
+  }
+
   async maintenanceDue(id: string): Promise<MaintenanceLevel | null> {
     return maintenanceDue(this.#path(id), this.#open.get(id)?.commits ?? 0);
   }
@@ -157,6 +185,10 @@ class FileGitStore implements GitStore {
     this.#open.clear();
     await this.#processes.close();
     await this.#hooks.close();
+  }
+
+  #upstreamContext(signal: AbortSignal): UpstreamContext {
+    return { processes: this.#processes, options: this.#options, log: this.#options.log, signal };
   }
 
   #exchange(id: string, request: GitServeRequest): Promise<void> {

@@ -66,7 +66,11 @@ async function editDirectory(objects: PendingObjects, oid: Oid | null, branch: B
   }
   if (edits.size === 0) return oid;
   const edited = tree.edit(edits);
-  return edited.size === 0 ? null : objects.addTree(edited);
+  if (edited.size === 0) return null;
+  return objects.addTree(
+    edited,
+    oid === null ? undefined : { base: oid, prefix: branch.path === '' ? '' : `${branch.path}/`, edits },
+  );
 }
 
 async function editEntry(

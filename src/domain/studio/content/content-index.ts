@@ -7,7 +7,14 @@ import { configurationFiles } from '../schema/site-layout.ts';
 import { viewOf } from '../view.ts';
 import { type EntryFacts, factsOf } from './entry-facts.ts';
 import { matchesWords, type SearchWords } from './search.ts';
-import { advanceSite, buildSite, type IndexedEntry, type SiteIndex, type TreeDifference } from './site-index.ts';
+import {
+  advanceSite,
+  buildSite,
+  type CollectionIndex,
+  type IndexedEntry,
+  type SiteIndex,
+  type TreeDifference,
+} from './site-index.ts';
 
 const mebibyte = 1024 * 1024;
 const maxConfigBytes = mebibyte;
@@ -30,6 +37,7 @@ export class ContentIndex {
     maxSize: 48 * mebibyte,
     sizeCalculation: (facts) => 300 + Math.min(facts.size, 4096),
   });
+  readonly #collections = new WeakMap<readonly IndexedEntry[], Promise<readonly EntryFacts[]>>();
   readonly #orders = new LRUCache<string, Promise<readonly IndexedEntry[]>>({ max: 256 });
   readonly #found = new LRUCache<string, Map<string, boolean>>({ max: 16 });
 
@@ -117,6 +125,16 @@ export class ContentIndex {
     for await (const { content } of git.blobs(missing.map((at) => entries[at]?.oid ?? '')))
       keep(missing[next++] ?? 0, content);
     return result as EntryFacts[];
+  }
+
+  /** Facts of all entries of a collection, kept as long as its index is: what lists sort and filter by. */
+  collectionFacts(git: Repository, snapshot: Snapshot, index: CollectionIndex): Promise<readonly EntryFacts[]> {
+    const known = this.#collections.get(index.entries);
+    if (known) return known;
+    const made = this.facts(git, snapshot, index.entries);
+    this.#collections.set(index.entries, made);
+    made.catch(() => this.#collections.delete(index.entries));
+    return made;
   }
 
   /** An order of a list, computed once per tree and query. */

@@ -12,6 +12,7 @@ import { entry, entrySummary } from './entries.schema.ts';
 import {
   type Condition,
   isPlaceField,
+  type KnownEntry,
   matches,
   readFilter,
   readSort,
@@ -71,6 +72,8 @@ function placedIn({ schema: { path: root } }: CollectionIndex, { dir, depth, loc
     (locale === undefined || own === locale);
 }
 
+const unread = { frontmatter: null, title: '', draft: false, size: 0 };
+
 /** The entries a selection shows, in order; files are read only when the selection depends on what they say. */
 async function order(
   { services, git }: Pick<ProjectContext, 'services' | 'git'>,
@@ -78,20 +81,18 @@ async function order(
   index: CollectionIndex,
   selection: Selection,
 ): Promise<readonly IndexedEntry[]> {
-  let places = index.entries.filter(placedIn(index, selection));
-  if (selection.q !== undefined) {
-    const found = await services.content.search(git, places, searchWords(selection.q));
-    places = places.filter((place) => found.has(place.oid));
-  }
-  const { conditions, keys, draft } = selection;
+  const inPlace = placedIn(index, selection);
+  const { conditions, keys, draft, q } = selection;
+  const found =
+    q === undefined ? null : await services.content.search(git, index.entries.filter(inPlace), searchWords(q));
   const readsFiles = draft !== 'any' || [...conditions, ...keys].some(({ field }) => !isPlaceField(field));
-  if (!readsFiles && conditions.length === 0 && keys.length === 0) return places;
-  const facts = readsFiles ? await services.content.facts(git, snapshot, places) : [];
-  const unread = { frontmatter: null, title: '', draft: false, size: 0 };
-  const known = places.map((place, at) => ({ entry: place, facts: facts[at] ?? unread }));
-  const kept = known.filter(
-    (item) => (draft === 'any' || item.facts.draft === (draft === 'only')) && matches(item, conditions),
-  );
+  const facts = readsFiles ? await services.content.collectionFacts(git, snapshot, index) : [];
+  const kept: KnownEntry[] = [];
+  for (const [at, entry] of index.entries.entries()) {
+    if (!inPlace(entry) || (found && !found.has(entry.oid))) continue;
+    const known = { entry, facts: facts[at] ?? unread };
+    if ((draft === 'any' || known.facts.draft === (draft === 'only')) && matches(known, conditions)) kept.push(known);
+  }
   return (keys.length > 0 ? sortEntries(kept, keys) : kept).map((item) => item.entry);
 }
 

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DomainError } from '../../src/domain/errors.ts';
+import { generateToken } from '../../src/domain/identity/token-text.ts';
+import { createLog, redactText } from '../../src/log.ts';
+import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { askRaw } from '../support/raw-http.ts';
+import { siteFiles } from '../support/site-files.ts';
+
+const secret = 'hunter2-hunter2';
+
+function written(fields: object, message = ''): string {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  createLog({ level: 'info', redactHeaders: ['X-Own'], destination }).info(fields, message);
+  return lines.join('');
+}
+
+describe('the log', () => {
+  it.each([
+    'password',
+    'secret',
+    'token',
+    'authorization',
+    'cookie',
+    'set-cookie',
+    'setup',
+    'proxy-authorization',
+    'x-own',
+    'Password',
+    'AUTHORIZATION',
+  ])('hides the key %s at any depth', (name) => {
+    for (const fields of [
+      { [name]: secret },
+      { a: { b: [{ [name]: secret }] } },
+      { [name]: { nested: secret } },
+      { [name]: [secret] },
+    ])
+      expect(written(fields)).not.toContain(secret);
+  });
+
+  it.each([generateToken(), `whk_${'a'.repeat(20)}`, `whsec_${'a+/='.repeat(5)}`, `ptr_${'a'.repeat(20)}`])(
+    'hides a text of the form %s anywhere in a line',
+    (text) => {
+      for (const line of [
+        written({ a: text }),
+        written({ a: [`x ${text}.`] }),
+        written({}, `said "${text}"`),
+        written({ err: new Error(`of ${text}`) }),
+      ])
+        expect(line).not.toContain(text);
+    },
+  );
+
+  it('hides one-time links and what follows a webhook’s address', () => {
+    for (const path of ['setup', 'join', 'reset']) {
+      expect(redactText(`http://localhost/${path}#abc-DEF_123 next`)).toBe(`http://localhost/${path}#[redacted] next`);
+    }
+    expect(redactText('/webhooks/ai/workflows/1?token=abc&x=1 next')).toBe('/webhooks/ai/workflows/1?[redacted] next');
+  });
+
+  it('keeps what is no secret', () => {
+    const line = JSON.parse(written({ tokens: 3, keyboard: 'x', at: 'ptc_', nothing: null, password: null }, 'Said'));
+    expect(line).toMatchObject({
+      tokens: 3,
+      keyboard: 'x',
+      at: 'ptc_',
+      nothing: null,
+      password: null,
+      msg: 'Said',
+      level: 'info',
+    });
+  });
+
+  it('writes the cause of an error with its own', () => {
+    const error = new DomainError('unavailable', 'Away', { cause: new Error(`at ${generateToken()}`) });
+    expect(written({ err: error })).not.toMatch(/ptc_[0-9A-Za-z]{36}/);
+  });
+
+  it('is a JSON line whatever it is given', () => {
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    for (const fields of [
+      circle,
+      { a: undefined },
+      { a: 1n },
+      { a: Symbol('x') },
+      { '\n': '\n' },
+      { __proto__: { token: secret } },
+    ])
+      expect(() => JSON.parse(written(fields))).not.toThrow();
+  });
+});
+
+describe('planted secrets', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+    await seed(app, siteFiles);
+  });
+  afterAll(() => app?.stop());
+
+  it('are found in no line of the log, whatever a caller does with them', async () => {
+    const { body } = await app.ask('POST', `${acme}/tokens`, { body: { name: 'T', preset: 'readonly' } });
+    const planted = [app.token, body.token, generateToken()];
+    for (const token of planted) {
+      await app.ask('GET', acme, { token });
+      await askRaw(app, 'GET', `${acme}?token=${token}`);
+      await askRaw(app, 'GET', `${studio}/collections/posts/${token}`);
+      await askRaw(app, 'GET', `/git/acme/site.git/info/refs?service=git-upload-pack&t=${token}`, {
+        headers: { cookie: `portico=${token}` },
+      });
+      await app.ask('PUT', `${studio}/collections/posts/en/beta`, { body: { body: token, message: token } });
+    }
+    const text = app.log.join('\n');
+    expect(text.length).toBeGreaterThan(1000);
+    for (const token of planted) expect(text).not.toContain(token.slice(4, 34));
+  });
+
+  it('has one line for each request, with its id, route and outcome', async () => {
+    const { headers } = await app.ask('GET', `${studio}/collections?x=1`);
+    const id = headers.get('x-request-id') ?? '';
+    await expect
+      .poll(() => app.log.filter((line) => line.includes(id) && line.includes('"msg":"request"')))
+      .toHaveLength(1);
+    const line = JSON.parse(app.log.find((item) => item.includes(id) && item.includes('"msg":"request"')) ?? '');
+    expect(line).toMatchObject({
+      method: 'GET',
+      url: `${studio}/collections?x=1`,
+      status: 200,
+      duration_ms: expect.any(Number),
+      request_id: id,
+    });
+  });
+});

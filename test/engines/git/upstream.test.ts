@@ -1,0 +1,241 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DomainError } from '../../../src/domain/errors.ts';
+import type { GitServeRequest, Upstream, UpstreamAuth } from '../../../src/domain/ports/git.ts';
+import { commitFiles, setRef } from '../../support/git-history.ts';
+import { gitOverHttp } from '../../support/git-http.ts';
+import { fsck, git, save, testStore } from '../../support/git-store.ts';
+
+const secret = 'hunter2-very-secret';
+const loopback = async () => ({ addresses: ['127.0.0.1'] });
+
+/** An upstream served over HTTP with one commit on main, and an empty repository of ours. */
+async function mirrored(auth: UpstreamAuth = { kind: 'none' }) {
+  const there = testStore();
+  const theirs = await there.store.create('site', 'main');
+  const { commit } = await save(theirs, { a: '1' });
+  const rules: {
+    guard?: (request: IncomingMessage, response: ServerResponse) => boolean;
+    authorize: NonNullable<GitServeRequest['authorizePush']>;
+  } = { authorize: async () => ({ allow: true }) };
+  const http = await gitOverHttp(there.store, {
+    authorizePush: (...args) => rules.authorize(...args),
+    guard: (...args) => rules.guard?.(...args) ?? false,
+  });
+  const logged: string[] = [];
+  const note = (...parts: unknown[]) => void logged.push(JSON.stringify(parts));
+  const here = testStore({ allowHttp: true, resolveUpstream: loopback, log: { info: note, warn: note, error: note } });
+  const ours = await here.store.create('mirror', 'main');
+  const upstream: Upstream = { url: http.url('site'), auth };
+  return {
+    ...here,
+    ours,
+    theirs,
+    gitDir: here.path('mirror'),
+    theirDir: there.path('site'),
+    upstream,
+    rules,
+    logged,
+    first: commit?.sha ?? '',
+    fetch: () => here.store.fetchUpstream('mirror', upstream),
+    push: (oid: string, branch = 'main') => here.store.pushUpstream('mirror', upstream, { oid, branch }),
+  };
+}
+
+function commandLines(): string {
+  if (!existsSync('/proc/self/cmdline')) return '';
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return processes
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+      } catch {
+        return '';
+      }
+    })
+    .join('\n');
+}
+
+describe('fetchUpstream', () => {
+  it('tracks the upstream’s branches and moves nothing else', async () => {
+    const { ours, theirs, fetch, first, gitDir, store, upstream } = await mirrored();
+    await theirs.createBranch('deep/er', first);
+    expect(await store.lsRemote(upstream)).toEqual({
+      default_branch: 'main',
+      branches: [
+        { name: 'refs/heads/deep/er', oid: first },
+        { name: 'refs/heads/main', oid: first },
+      ],
+    });
+    expect((await fetch()).map(({ name }) => name)).toEqual([
+      'refs/remotes/upstream/deep/er',
+      'refs/remotes/upstream/main',
+    ]);
+    expect(await ours.upstreamHead('main')).toBe(first);
+    expect(await ours.branches()).toEqual([]);
+    // Rewritten, and a branch where a directory was.
+    await theirs.deleteBranch('deep/er', first);
+    await theirs.createBranch('deep', first);
+    await fetch();
+    expect(await ours.upstreamHead('deep/er')).toBeNull();
+    expect(await ours.upstreamHead('deep')).toBe(first);
+    await ours.write({
+      branch: 'main',
+      author: { name: 'a', email: 'b' },
+      plan: async () => ({ changes: [], message: '', result: null, fast_forward_to: first }),
+    });
+    expect(await ours.head('main')).toBe(first);
+    expect(readFileSync(join(gitDir, 'config'), 'utf8')).not.toContain('http:');
+    fsck(gitDir);
+  });
+
+  it('knows an empty upstream', async () => {
+    const { store, upstream, fetch, theirs, first, theirDir } = await mirrored();
+    git(theirDir, ['update-ref', '-d', 'refs/heads/main', first]);
+    expect(await store.lsRemote(upstream)).toEqual({ default_branch: null, branches: [] });
+    expect(await fetch()).toEqual([]);
+    expect(await theirs.branches()).toEqual([]);
+  });
+
+  it('takes no unsafe object', async () => {
+    const { fetch, theirDir, ours } = await mirrored();
+    const blob = git(theirDir, ['hash-object', '-w', '--stdin'], 'x');
+    const inner = git(theirDir, ['mktree'], `100644 blob ${blob}\tconfig\n`);
+    const tree = git(theirDir, ['mktree'], `040000 tree ${inner}\t.git\n`);
+    setRef(theirDir, 'refs/heads/evil', git(theirDir, ['commit-tree', tree, '-m', 'bad']));
+    await expect(fetch()).rejects.toMatchObject({ code: 'upstream_unavailable', details: { reason: 'damaged' } });
+    expect(await ours.upstreamHead('evil')).toBeNull();
+  });
+});
+
+describe('pushUpstream', () => {
+  it('pushes what descends from the upstream’s branch, and only that', async () => {
+    const { ours, theirs, fetch, push, first, gitDir, theirDir } = await mirrored();
+    await fetch();
+    const next = setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, first, { b: '1' }));
+    expect(await push(next)).toEqual({ outcome: 'ok' });
+    expect(await theirs.head('main')).toBe(next);
+    expect(await ours.upstreamHead('main')).toBe(next);
+    expect(await push(next)).toEqual({ outcome: 'ok' });
+    expect(await push(next, 'new/branch')).toEqual({ outcome: 'ok' });
+    // The upstream moved on: unknown here, and known here.
+    await save(theirs, { c: '1' });
+    const mine = commitFiles(gitDir, next, { d: '1' });
+    expect(await push(mine)).toEqual({ outcome: 'non_fast_forward' });
+    await fetch();
+    expect(await push(mine)).toEqual({ outcome: 'non_fast_forward' });
+    expect(await ours.upstreamHead('main')).toBe(await theirs.head('main'));
+    fsck(theirDir);
+    await expect(push('1'.repeat(40))).rejects.toMatchObject({ code: 'not_found' });
+    await expect(push(next, '+main')).resolves.toEqual({ outcome: 'ok' });
+    await expect(push(next, '-x')).rejects.toMatchObject({ code: 'invalid_name' });
+  });
+
+  it('tells a refusal from a race', async () => {
+    const { theirs, fetch, push, first, gitDir, rules } = await mirrored();
+    await fetch();
+    const next = commitFiles(gitDir, first, { b: '1' });
+    rules.authorize = async () => ({ allow: false, message: 'closed on Sundays' });
+    expect(await push(next)).toEqual({ outcome: 'declined', message: 'pre-receive hook declined' });
+    rules.authorize = async () => {
+      await save(theirs, { c: '1' });
+      return { allow: true };
+    };
+    expect(await push(next)).toEqual({ outcome: 'non_fast_forward' });
+  });
+});
+
+describe('credentials', () => {
+  it.each<[UpstreamAuth, string]>([
+    [{ kind: 'token', token: secret }, `x-access-token:${secret}`],
+    [{ kind: 'basic', username: 'ada', password: secret }, `ada:${secret}`],
+  ])('reach the upstream and nobody else: $kind', async (auth, pair) => {
+    const { fetch, push, first, gitDir, rules, logged, upstream, store } = await mirrored(auth);
+    const wanted = `Basic ${Buffer.from(pair).toString('base64')}`;
+    let seen = '';
+    rules.guard = (request, response) => {
+      seen += commandLines();
+      if (request.headers.authorization === wanted) return false;
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
+      return true;
+    };
+    await fetch();
+    const next = commitFiles(gitDir, first, { b: '1' });
+    expect(await push(next)).toEqual({ outcome: 'ok' });
+    for (const wrong of [{ kind: 'none' }, { kind: 'token', token: 'other' }] as UpstreamAuth[]) {
+      const other = { ...upstream, auth: wrong };
+      expect(await store.pushUpstream('mirror', other, { oid: next, branch: 'main' })).toEqual({
+        outcome: 'auth_failed',
+      });
+      await expect(store.fetchUpstream('mirror', other)).rejects.toMatchObject({ details: { reason: 'auth_failed' } });
+    }
+    const encoded = Buffer.from(pair).toString('base64');
+    for (const trace of [seen, logged.join('\n'), readFileSync(join(gitDir, 'config'), 'utf8')]) {
+      expect(trace).not.toContain(secret);
+      expect(trace).not.toContain(encoded);
+    }
+    expect(logged.length).toBeGreaterThan(0);
+  });
+
+  it('that are refused with 403 are refused, too', async () => {
+    const { fetch, rules } = await mirrored({ kind: 'token', token: secret });
+    rules.guard = (_, response) => {
+      response.writeHead(403).end();
+      return true;
+    };
+    await expect(fetch()).rejects.toMatchObject({ code: 'upstream_unavailable', details: { reason: 'auth_failed' } });
+  });
+});
+
+describe('an upstream', () => {
+  it('that is away, gone or silent is told apart from one that refuses', async () => {
+    const { store, upstream, push, first, fetch, rules } = await mirrored();
+    await fetch();
+    const at = (url: string) =>
+      store.pushUpstream('mirror', { url, auth: { kind: 'none' } }, { oid: first, branch: 'x' });
+    expect(await at('http://upstream.test:9/site.git')).toEqual({ outcome: 'unreachable' });
+    expect(await at(upstream.url.replace('site', 'other'))).toEqual({ outcome: 'unreachable' });
+    rules.guard = (_, response) => {
+      response.writeHead(302, { location: 'http://127.0.0.1:1/elsewhere' }).end();
+      return true;
+    };
+    expect(await push(first)).toEqual({ outcome: 'unreachable' });
+    rules.guard = () => true;
+    const stop = new AbortController();
+    const silent = store.fetchUpstream('mirror', upstream, stop.signal);
+    setTimeout(() => stop.abort(new Error('enough')), 200);
+    await expect(silent).rejects.toThrow('enough');
+  });
+
+  it('has an address that may be used', async () => {
+    const { store } = await mirrored();
+    const ask = (url: string, auth: UpstreamAuth = { kind: 'none' }) => store.lsRemote({ url, auth });
+    const key: UpstreamAuth = { kind: 'ssh_key', private_key: 'x' };
+    for (const url of ['file:///etc', 'ext::sh -c x', '/etc', '--upload-pack=x', 'http://a:b@h/x', 'ssh://git@h/x'])
+      await expect(ask(url)).rejects.toMatchObject({ code: 'invalid_request' });
+    for (const url of ['https://h/x', 'ssh://h/x', 'ssh://-oProxyCommand=x@h/x', 'ssh://a:b@h/x', 'ssh://git@/x'])
+      await expect(ask(url, key)).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(ask('ssh://git@h/x', key)).rejects.toMatchObject({ code: 'unavailable' });
+    const blocked = testStore({
+      allowHttp: true,
+      resolveUpstream: () => Promise.reject(new DomainError('invalid_request', 'an inner address')),
+    });
+    await expect(blocked.store.lsRemote({ url: 'http://10.0.0.1/x', auth: { kind: 'none' } })).rejects.toMatchObject({
+      message: 'an inner address',
+    });
+  });
+});
+
+describe('rescue', () => {
+  it('keeps a commit whatever becomes of its branch', async () => {
+    const { ours, gitDir } = await mirrored();
+    const lost = commitFiles(gitDir, null, { a: 'mine' });
+    const name = `refs/portico/rescue/feature/x/${lost}`;
+    expect(await ours.rescue('feature/x', lost)).toBe(name);
+    expect(await ours.rescue('feature/x', lost)).toBe(name);
+    expect(await ours.refsBelow('refs/portico/rescue')).toEqual([{ name, oid: lost }]);
+    await expect(ours.rescue('..', lost)).rejects.toMatchObject({ code: 'invalid_name' });
+  });
+});

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { MikroORM } from '@mikro-orm/postgresql';
@@ -30,7 +30,7 @@ import { createQueue, type RunningQueue } from './jobs/queue.ts';
 import { scheduleUpkeep } from './jobs/upkeep.ts';
 import { refuse } from './refuse.ts';
 import { requestLog } from './request-log.ts';
-import { createHealth } from './rest/health.ts';
+import { createHealth, type Phase } from './rest/health.ts';
 import { createRouter } from './rest/router.ts';
 import { routes } from './rest/routes.ts';
 import { createSite } from './rest/site.ts';
@@ -150,6 +150,8 @@ export async function openCore({
 export interface App {
   services: Services;
   port: number;
+  /** Everything a start does is done: readiness may say so. */
+  ready(): void;
   /** Stops taking work, finishes what runs, and closes everything this process opened. */
   stop(): Promise<void>;
 }
@@ -165,8 +167,8 @@ const maxUrl = 16 * kibibyte;
 /** A JSON body must have come in after so many milliseconds. */
 const bodyTime = 60_000;
 
-/** The express application over a core; `draining` turns readiness off before the listener closes. */
-export function createApp(core: Core, config: Config, draining: () => boolean = () => false): express.Express {
+/** The express application over a core; `phase` turns readiness on when all is there and off before the listener closes. */
+export function createApp(core: Core, config: Config, phase: () => Phase = () => 'ready'): express.Express {
   const { services, metrics, queue, kms } = core;
   const app = express();
   app.disable('x-powered-by');
@@ -177,7 +179,7 @@ export function createApp(core: Core, config: Config, draining: () => boolean = 
   app.use(requestLog(services.log, metrics.http));
   app.use(
     createHealth({
-      draining,
+      phase,
       metrics: metrics.render,
       metricsToken: config.PORTICO_METRICS_TOKEN,
       checks: {
@@ -185,7 +187,7 @@ export function createApp(core: Core, config: Config, draining: () => boolean = 
         migrations: () => isCurrent(services.orm),
         queue: () => queue.healthy(),
         keys: async () => (await kms.health()).ok,
-        repositories: async () => (await services.git.check()).version !== '',
+        repositories: async () => (await stat(config.PORTICO_DATA_DIR)).isDirectory(),
       },
     }),
   );
@@ -239,8 +241,8 @@ export function createHttpServer(app: express.Express): Server {
 /** Listens and begins the background work of this process's roles. */
 export async function startApp({ config, core, databaseUrl }: ServerOptions): Promise<App> {
   const { services, queue } = core;
-  let draining = false;
-  const server = createHttpServer(createApp(core, config, () => draining));
+  let phase: Phase = 'starting';
+  const server = createHttpServer(createApp(core, config, () => phase));
   const isWeb = config.PORTICO_ROLES.includes('web');
   const isWorker = config.PORTICO_ROLES.includes('worker');
   const listening = isWeb ? listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST) : 0;
@@ -259,8 +261,11 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
   return {
     services,
     port,
+    ready() {
+      phase = 'ready';
+    },
     async stop() {
-      draining = true;
+      phase = 'draining';
       if (config.PORTICO_DRAIN_DELAY > 0)
         await new Promise((resolve) => setTimeout(resolve, config.PORTICO_DRAIN_DELAY * 1000));
       const closed = new Promise<void>((resolve) => (isWeb ? server.close(() => resolve()) : resolve()));

@@ -89,7 +89,7 @@ export async function startServer({
   const logFile = path.join(dataDir, '..', `server-${port}.log`);
   const log = openSync(logFile, 'w', 0o600);
   const began = Date.now();
-  const child = spawn(process.execPath, ['--enable-source-maps', ...nodeOptions, mainFile], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', ...nodeOptions, mainFile], {
     stdio: ['ignore', log, log],
     env: {
       PATH: process.env.PATH,

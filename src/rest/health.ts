@@ -5,9 +5,12 @@ import ipaddr from 'ipaddr.js';
 /** What readiness looks at; each resolves to true when it is fine. */
 export type Checks = Record<'database' | 'migrations' | 'queue' | 'keys' | 'repositories', () => Promise<boolean>>;
 
+/** Where a process stands: only a ready one wants requests. */
+export type Phase = 'starting' | 'ready' | 'draining';
+
 interface HealthOptions {
   checks: Checks;
-  draining(): boolean;
+  phase(): Phase;
   metrics(): Promise<{ type: string; text: string }>;
   metricsToken: string | undefined;
 }
@@ -38,15 +41,15 @@ function hasToken(request: Request, token: string | undefined): boolean {
 }
 
 /** `/healthz`, `/readyz`, `/metrics`. */
-export function createHealth({ checks, draining, metrics, metricsToken }: HealthOptions): Router {
+export function createHealth({ checks, phase, metrics, metricsToken }: HealthOptions): Router {
   const router = express.Router();
   router.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   router.get('/readyz', async (_request, response) => {
     const names = Object.keys(checks) as (keyof Checks)[];
     const results = await Promise.all(names.map((name) => passes(checks[name])));
-    const ready = results.every(Boolean) && !draining();
+    const ready = results.every(Boolean) && phase() === 'ready';
     response.status(ready ? 200 : 503).json({
-      status: draining() ? 'draining' : ready ? 'ready' : 'not ready',
+      status: phase() !== 'ready' ? phase() : ready ? 'ready' : 'not ready',
       checks: Object.fromEntries(names.map((name, at) => [name, results[at] ? 'ok' : 'failed'])),
     });
   });

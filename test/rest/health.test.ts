@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Checks, createHealth } from '../../src/rest/health.ts';
+import { type Checks, createHealth, type Phase } from '../../src/rest/health.ts';
 
-const state = { failing: new Set<string>(), draining: false };
+const state = { failing: new Set<string>(), phase: 'ready' as Phase };
 const names = ['database', 'migrations', 'queue', 'keys', 'repositories'] as const;
 const check = (name: string) => async () => {
   if (state.failing.has(`${name} throws`)) throw new Error('down');
@@ -15,7 +15,7 @@ app.set('trust proxy', true);
 app.use(
   createHealth({
     checks: Object.fromEntries(names.map((name) => [name, check(name)])) as Checks,
-    draining: () => state.draining,
+    phase: () => state.phase,
     metrics: async () => ({ type: 'text/plain; version=0.0.4', text: 'up 1\n' }),
     metricsToken: 'metrics-secret',
   }),
@@ -54,10 +54,10 @@ describe('/readyz', () => {
   });
 
   it('503 while draining', async () => {
-    state.draining = true;
+    state.phase = 'draining';
     const response = await fetch(`${url}/readyz`);
     expect([response.status, await response.json()]).toEqual([503, { status: 'draining', checks: all('ok') }]);
-    state.draining = false;
+    state.phase = 'ready';
   });
 });
 

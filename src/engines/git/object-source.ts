@@ -26,7 +26,7 @@ export interface ObjectSource {
 export class ObjectCaches {
   /** Weighed in bytes. */
   readonly trees = new LRUCache<string, Tree>({
-    maxSize: 64 * 1024 * 1024,
+    maxSize: 24 * 1024 * 1024,
     sizeCalculation: (tree) => tree.raw.length + 200,
   });
   /** Weighed in files. */
@@ -35,6 +35,8 @@ export class ObjectCaches {
     sizeCalculation: (files) => files.length + 1,
   });
   readonly commits = new LRUCache<string, Commit>({ max: 20_000 });
+  /** Of blobs, bytes: a file tree asks for all of them every time. */
+  readonly sizes = new LRUCache<string, number>({ max: 50_000 });
 }
 
 function missing(oid: Oid): DomainError {
@@ -101,6 +103,16 @@ export class StoredObjects implements ObjectSource {
     });
     this.#caches.listings.set(key, files);
     return files;
+  }
+
+  /** Size of an object in bytes; null when it is not there. */
+  async size(oid: Oid): Promise<number | null> {
+    const key = `${this.#key}:${oid}`;
+    const known = this.#caches.sizes.get(key);
+    if (known !== undefined) return known;
+    const size = (await this.#reader.info(oid))?.size ?? null;
+    if (size !== null) this.#caches.sizes.set(key, size);
+    return size;
   }
 
   /** Takes in what was just stored, so that the next reader finds it without asking git. */

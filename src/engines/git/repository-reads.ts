@@ -79,7 +79,8 @@ export class RepositoryReads {
   }
 
   async sizes(oids: readonly Oid[]): Promise<(number | null)[]> {
-    return Promise.all(oids.map(async (oid) => (await this.reader.info(oid))?.size ?? null));
+    const objects = await this.source();
+    return Promise.all(oids.map((oid) => objects.size(oid)));
   }
 
   async aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }> {

@@ -1,0 +1,131 @@
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { openCore, StartError, startApp } from './app.ts';
+import { ConfigError, readConfig } from './config.ts';
+import { openDatabase } from './database.ts';
+import { DataDirInUse } from './db/postgres.ts';
+import { systemActor } from './domain/identity/actor.ts';
+import { permissionNames } from './domain/permissions.ts';
+import type { Settings } from './domain/services.ts';
+import { type FirstRun, firstRun } from './first-run.ts';
+import { createLog } from './log.ts';
+import { createPreviewServer } from './preview/preview.ts';
+
+/** Root of the package, seen from `dist/src`. */
+const packageRoot = path.resolve(import.meta.dirname, '../..');
+
+/** How long a stop may take; renewed when the settings are read. */
+let shutdownSeconds = 25;
+
+/** What a person needs after a start, on standard output beside the log. */
+function greet({ url, token, organization, project }: FirstRun, isNew: boolean, dataDir: string): void {
+  const lines = ['', `Portico is ready at ${url}`];
+  if (isNew) {
+    lines.push(
+      '',
+      `  API token (shown once, also in ${path.join(dataDir, 'first-run.json')}):`,
+      '',
+      `    ${token}`,
+      '',
+      '  Try it:',
+      '',
+    );
+    lines.push(`    curl -H 'Authorization: Bearer ${token}' \\`);
+    lines.push(`      ${url}/api/v2/organizations/${organization}/projects/${project}/studio/collections`, '');
+    lines.push(`    git clone ${url.replace('://', `://token:${token}@`)}/git/${organization}/${project}.git`);
+  } else if (token === undefined) {
+    lines.push('', '  For an API token: portico token create --organization <name> --preset admin');
+  }
+  process.stdout.write(`${lines.join('\n')}\n\n`);
+}
+
+/** Starts the server; resolves when it is ready. @returns how to stop it. */
+async function start(signal: AbortSignal): Promise<() => Promise<void>> {
+  const { config, warnings } = readConfig(process.env);
+  const log = createLog({ level: config.PORTICO_LOG_LEVEL, redactHeaders: config.PORTICO_REDACT_HEADERS });
+  for (const warning of warnings) log.warn({}, warning);
+  shutdownSeconds = config.PORTICO_SHUTDOWN_TIMEOUT;
+  const ending: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const end of ending.splice(0).reverse()) await end();
+  };
+  try {
+    const database = await openDatabase(config, log, signal);
+    ending.push(() => database.stop());
+    const settings: Pick<Settings, 'public_url' | 'public_host'> = { public_url: '', public_host: '' };
+    const setPublicUrl = (url: string) =>
+      Object.assign(settings, { public_url: url, public_host: new URL(url).hostname });
+    setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${config.PORTICO_PORT}`);
+    signal.throwIfAborted();
+    const core = await openCore({ config, databaseUrl: database.url, log, settings });
+    await core.services.git.check();
+    const app = await startApp({ config, core, databaseUrl: database.url });
+    ending.push(() => app.stop());
+    signal.throwIfAborted();
+    if (!config.PORTICO_ROLES.includes('web')) {
+      app.ready();
+      log.info({}, 'worker ready');
+      return stop;
+    }
+    setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${app.port}`);
+    const preview = createPreviewServer();
+    await new Promise<void>((resolve, reject) => {
+      preview.once('error', reject);
+      preview.listen(config.PORTICO_PREVIEW_PORT, config.PORTICO_HOST, resolve);
+    }).catch((error: NodeJS.ErrnoException) => {
+      throw new StartError(
+        `PORTICO_PREVIEW_PORT ${config.PORTICO_PREVIEW_PORT} cannot be taken (${error.code}); set another one, or 0 for any`,
+      );
+    });
+    ending.push(async () => {
+      preview.closeAllConnections();
+      await new Promise((resolve) => preview.close(resolve));
+    });
+    const { record, isNew } = await firstRun({
+      services: core.services,
+      actor: systemActor('first-run', permissionNames, settings.public_host, true),
+      dataDir: config.PORTICO_DATA_DIR,
+      url: settings.public_url,
+      previewUrl: `http://${config.PORTICO_PREVIEW_HOST}:${(preview.address() as AddressInfo).port}`,
+      demo: config.PORTICO_DEMO,
+      demoDirectory: path.join(packageRoot, 'demo'),
+    });
+    app.ready();
+    greet(record, isNew, config.PORTICO_DATA_DIR);
+    log.info({ url: settings.public_url, milliseconds: Math.round(performance.now()) }, 'ready');
+    return stop;
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const stopping = new AbortController();
+const started = start(stopping.signal);
+
+started.catch((error: unknown) => {
+  // Told to stop before it was up: it has undone what it had begun.
+  if (stopping.signal.aborted) process.exit(0);
+  const forPeople = error instanceof ConfigError || error instanceof StartError || error instanceof DataDirInUse;
+  process.stderr.write(
+    forPeople ? `${error.message}\n` : `Portico could not start: ${error instanceof Error ? error.message : error}\n`,
+  );
+  if (!forPeople && process.env.PORTICO_LOG_LEVEL === 'debug' && error instanceof Error)
+    process.stderr.write(`${error.stack}\n`);
+  process.exit(1);
+});
+
+async function shutDown(): Promise<void> {
+  if (stopping.signal.aborted) process.exit(1);
+  stopping.abort();
+  setTimeout(() => process.exit(1), shutdownSeconds * 1000).unref();
+  try {
+    await (await started)();
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`Portico did not stop in order: ${error instanceof Error ? error.message : error}\n`);
+    process.exit(1);
+  }
+}
+
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => void shutDown());

@@ -126,7 +126,8 @@ class FileGitStore implements GitStore {
     await this.#packWork.run(() => this.#exchange(id, request), request.signal);
   }
 
-  lsRemote(upstream: Upstream, signal = never): Promise<UpstreamRefs> {
+  async lsRemote(upstream: Upstream, signal = never): Promise<UpstreamRefs> {
+    await mkdir(this.#home, { recursive: true });
     return lsRemote(this.#upstreamContext(signal), upstream);
   }
 

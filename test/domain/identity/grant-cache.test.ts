@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GrantCache, type TokenGrant } from '../../../src/domain/identity/grant-cache.ts';
+import type { OrganizationRef } from '../../../src/domain/organizations/organization.entity.ts';
 
 const grant = (id: number, organization_id = 1): TokenGrant => ({
   id,
@@ -9,6 +10,18 @@ const grant = (id: number, organization_id = 1): TokenGrant => ({
   projects: null,
   expires_at: null,
 });
+
+const organization: OrganizationRef = {
+  id: 1,
+  machine_name: 'a',
+  name: 'A',
+  type: null,
+  region: null,
+  subscription: null,
+  limits: {},
+  created_at: new Date(0),
+  updated_at: new Date(0),
+};
 
 let cache: GrantCache;
 let loads: number;
@@ -89,7 +102,7 @@ describe('the cache of grants', () => {
     });
     expect((await cache.project(1, 'a', project(10, 1))).id).toBe(10);
     expect((await cache.project(2, 'a', project(20, 2))).id).toBe(20);
-    expect((await cache.organization('a', async () => ({ id: 1, machine_name: 'a', name: 'A' }))).id).toBe(1);
+    expect(await cache.organization('a', async () => organization)).toBe(organization);
     cache.evict(1);
     expect((await cache.project(2, 'a', project(99, 2))).id).toBe(20);
     expect((await cache.project(1, 'a', project(11, 1))).id).toBe(11);

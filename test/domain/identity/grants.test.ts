@@ -96,6 +96,19 @@ describe('nobody grants what they lack', () => {
 });
 
 describe('a revocation', () => {
+  it('holds at once in the process that made it, before any notification', async () => {
+    app.services.grants.setListening(true);
+    const { body } = await app.ask('POST', `${acme}/tokens`, {
+      body: { name: 'T', permissions: ['browse_organization'] },
+    });
+    expect((await app.ask('GET', acme, { token: body.token })).status).toBe(200);
+    await app.ask('DELETE', `${acme}/tokens/${body.id}`);
+    expect((await app.ask('GET', acme, { token: body.token })).status).toBe(401);
+    await app.ask('PATCH', acme, { body: { name: 'Renamed' } });
+    expect((await app.ask('GET', acme)).body.name).toBe('Renamed');
+    app.services.grants.setListening(false);
+  });
+
   it('reaches a process that has the grant cached', async () => {
     const { grants, log } = app.services;
     const [{ url }] = (await app.services.orm.em.fork().execute('select current_database() as url')) as [

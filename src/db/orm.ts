@@ -7,13 +7,14 @@ import { DataKey } from '../domain/keys/data-key.entity.ts';
 import { Organization } from '../domain/organizations/organization.entity.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import { Setting } from '../domain/setting.entity.ts';
+import { Pull } from '../domain/studio/pulls/pull.entity.ts';
 import { migrations } from './migrations/index.ts';
 
 /** Opens the object mapper on a database; `pool` is the most connections it takes. */
 export function openOrm(url: string, pool: number): MikroORM {
   return new MikroORM({
     clientUrl: url,
-    entities: [Organization, Project, Token, AuditRow, DataKey, IdempotencyKey, Setting],
+    entities: [Organization, Project, Token, AuditRow, DataKey, IdempotencyKey, Setting, Pull],
     extensions: [Migrator],
     migrations: {
       migrationsList: migrations,

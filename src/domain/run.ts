@@ -13,6 +13,7 @@ import { parseInput } from './parse.ts';
 import type { Permission } from './permissions.ts';
 import type { ProjectRef } from './projects/project.entity.ts';
 import { resolveProject } from './projects/resolve-project.ts';
+import type { Services } from './services.ts';
 import { asUnavailable } from './unavailable.ts';
 
 /** Where a call acts, resolved once. */
@@ -69,20 +70,26 @@ async function locate(
   return place;
 }
 
+/** What a project has chosen decides how its content is read. */
+function servicesFor(services: Services, project: ProjectRef | null): Services {
+  const content = services.content.below(project?.settings.content_root ?? null);
+  return content === services.content ? services : { ...services, content };
+}
+
 function makeContext(operation: AnyOperation, call: Call, em: EntityManager, actor: Actor | null, place: Place) {
-  const { services, conditions, signal } = call;
+  const { conditions, signal } = call;
   return {
-    services,
+    services: servicesFor(call.services, place.project),
     em,
     conditions,
     signal,
     ...(call.uploads && { uploads: call.uploads }),
     actor,
-    log: services.log,
+    log: call.services.log,
     organization: place.organization,
     grant: place.grant,
     project: place.project,
-    git: place.project ? services.git.open(place.project.uuid) : undefined,
+    git: place.project ? call.services.git.open(place.project.uuid) : undefined,
     require: (permission: Permission) => requirePermission(place.grant, permission),
     tag: (etag: string) => {
       call.facts.etag = etag;

@@ -32,8 +32,9 @@ import { savedMedia } from '../domain/studio/media/media.schema.ts';
 import { uploadMedia } from '../domain/studio/media/upload-media.operations.ts';
 import { createBranch, listBranches } from '../domain/studio/repository/branches.operations.ts';
 import { listCommits } from '../domain/studio/repository/commits.operations.ts';
+import { deleteBranch } from '../domain/studio/repository/delete-branch.operations.ts';
 import { getFile, getFiletree } from '../domain/studio/repository/files.operations.ts';
-import { getRepository, startImport } from '../domain/studio/repository/repository.operations.ts';
+import { getRepository, startImport, updateRepository } from '../domain/studio/repository/repository.operations.ts';
 import { rawFile } from './raw-file.ts';
 import { del, get, mebibyte, patch, post, put, type Row } from './table.ts';
 
@@ -84,10 +85,12 @@ export const routes: readonly Row[] = [
   del(`${studio}/media/*media`, deleteMedia, 200),
   get(`${studio}/branches`, listBranches, 200),
   post(`${studio}/branches`, createBranch, 201, { location: ({ name }: { name: string }) => `/${encodePath(name)}` }),
+  del(`${studio}/branches/*name`, deleteBranch, 204),
   get(`${studio}/commits`, listCommits, 200),
   get(`${studio}/compare`, compareBranches, 200),
   get(`${studio}/filetree`, getFiletree, 200),
   get(`${studio}/file`, getFile, 200, { raw: rawFile }),
   get(`${studio}/repository`, getRepository, 200),
+  patch(`${studio}/repository`, updateRepository, 200),
   post(`${studio}/repository/import`, startImport, 202),
 ];

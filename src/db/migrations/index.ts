@@ -1,4 +1,8 @@
 import { First } from './20261121-first.ts';
+import { Studio } from './20261122-studio.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
-export const migrations = [{ name: '20261121-first', class: First }];
+export const migrations = [
+  { name: '20261121-first', class: First },
+  { name: '20261122-studio', class: Studio },
+];

@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { StudioSettings } from './studio-settings.ts';
 
 /** How far the import of a repository has come; kept on the project so that any process can tell. */
 export interface ImportState {
@@ -23,6 +24,7 @@ export const Project = defineEntity({
     name: p.string(),
     region: p.string().nullable(),
     import: p.json<ImportState>().nullable(),
+    settings: p.json<Partial<StudioSettings>>().nullable(),
     created_at: p.datetime(),
     updated_at: p.datetime(),
     deleted_at: p.datetime().nullable(),
@@ -37,4 +39,5 @@ export interface ProjectRef {
   organization_id: number;
   machine_name: string;
   name: string;
+  settings: StudioSettings;
 }

@@ -4,6 +4,7 @@ import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import type { Services } from '../services.ts';
 import { machineNamePattern } from '../shapes.ts';
 import { Project, type ProjectRef } from './project.entity.ts';
+import { studioSettings } from './studio-settings.ts';
 
 /**
  * Finds a project of an organisation by its machine name, from the grant cache when it is there.
@@ -30,6 +31,7 @@ export async function resolveProject(
       organization_id: row.organization_id,
       machine_name: row.machine_name,
       name: row.name,
+      settings: studioSettings(row.settings),
     };
   });
 }

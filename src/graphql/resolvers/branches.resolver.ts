@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql';
 import { createBranch, getBranch, listBranches } from '../../domain/studio/repository/branches.operations.ts';
 import { getCommits, listCommits } from '../../domain/studio/repository/commits.operations.ts';
+import { deleteBranch } from '../../domain/studio/repository/delete-branch.operations.ts';
 import { mapConnection } from '../connection.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
@@ -15,6 +16,7 @@ const Commit = outputOf(listCommits);
 const ListBranchesArgs = argsOf(listBranches, ['compare']);
 const HistoryArgs = argsOf(listCommits, ['branch', 'ref', 'collection', 'slug']);
 const CreateBranchInput = inputOf(createBranch);
+const DeleteBranchInput = inputOf(deleteBranch, { conditional: true });
 
 /** Fields that need the histories of two branches compared. */
 const distance = ['ahead_by', 'behind_by'];
@@ -51,6 +53,16 @@ export class BranchesResolver {
     @Ctx() context: GraphqlContext,
   ) {
     return { ...(await context.run(createBranch, { ...at, ...input })), at };
+  }
+
+  @Mutation(() => Boolean, { nullable: true, description: deleteBranch.summary })
+  async deleteBranch(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => DeleteBranchInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    await context.run(deleteBranch, { ...at, ...input });
+    return true;
   }
 }
 

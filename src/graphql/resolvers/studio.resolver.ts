@@ -2,7 +2,7 @@ import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-gr
 import { listCollections, listSchemas, refreshSchemas } from '../../domain/studio/content/schemas.operations.ts';
 import { listCommits } from '../../domain/studio/repository/commits.operations.ts';
 import { getFile, getFiletree } from '../../domain/studio/repository/files.operations.ts';
-import { getRepository, startImport } from '../../domain/studio/repository/repository.operations.ts';
+import { getRepository, startImport, updateRepository } from '../../domain/studio/repository/repository.operations.ts';
 import { mapConnection } from '../connection.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
@@ -23,6 +23,7 @@ const ListCommitsArgs = argsOf(listCommits);
 const GetFileArgs = argsOf(getFile, ['raw']);
 const GetFiletreeArgs = argsOf(getFiletree);
 const RefreshSchemasInput = inputOf(refreshSchemas);
+const UpdateRepositoryInput = inputOf(updateRepository);
 const ImportRepositoryInput = inputOf(startImport);
 
 /** The edge from a project to its content. */
@@ -87,6 +88,15 @@ export class StudioResolver {
     @Ctx() context: GraphqlContext,
   ) {
     return context.run(refreshSchemas, { ...at, ...input });
+  }
+
+  @Mutation(() => Repository, { nullable: true, description: updateRepository.summary })
+  updateRepository(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => UpdateRepositoryInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(updateRepository, { ...at, ...input });
   }
 
   @Mutation(() => Repository, { nullable: true, description: startImport.summary })

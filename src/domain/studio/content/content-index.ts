@@ -30,20 +30,50 @@ const extension = (path: string) => path.slice(path.lastIndexOf('.') + 1).toLowe
  * lists by tree and query. All of it can be made again from the repository at any time, by any process.
  */
 export class ContentIndex {
-  readonly #sites = new LRUCache<string, Promise<SiteIndex>>({ max: 64 });
+  readonly #sites: LRUCache<string, Promise<SiteIndex>>;
   /** The last index of each repository and branch tip seen, to go on from. */
-  readonly #latest = new LRUCache<string, SiteIndex>({ max: 64 });
-  readonly #facts = new LRUCache<string, EntryFacts>({
-    maxSize: 48 * mebibyte,
-    sizeCalculation: (facts) => 300 + Math.min(facts.size, 4096),
-  });
-  readonly #collections = new WeakMap<readonly IndexedEntry[], Promise<readonly EntryFacts[]>>();
-  readonly #orders = new LRUCache<string, Promise<readonly IndexedEntry[]>>({ max: 256 });
-  readonly #found = new LRUCache<string, Map<string, boolean>>({ max: 16 });
+  readonly #latest: LRUCache<string, SiteIndex>;
+  readonly #facts: LRUCache<string, EntryFacts>;
+  readonly #collections: WeakMap<readonly IndexedEntry[], Promise<readonly EntryFacts[]>>;
+  readonly #orders: LRUCache<string, Promise<readonly IndexedEntry[]>>;
+  readonly #found: LRUCache<string, Map<string, boolean>>;
+  readonly #contentRoot: string | null;
+
+  /**
+   * @param shared whose caches to use; absent: its own
+   * @param contentRoot directory of the site that a project has chosen; null: found by its configuration
+   */
+  constructor(shared?: ContentIndex, contentRoot: string | null = null) {
+    this.#sites = shared ? shared.#sites : new LRUCache({ max: 64 });
+    this.#latest = shared ? shared.#latest : new LRUCache({ max: 64 });
+    this.#facts = shared
+      ? shared.#facts
+      : new LRUCache({
+          maxSize: 48 * mebibyte,
+          sizeCalculation: (facts) => 300 + Math.min(facts.size, 4096),
+        });
+    this.#collections = shared ? shared.#collections : new WeakMap();
+    this.#orders = shared ? shared.#orders : new LRUCache({ max: 256 });
+    this.#found = shared ? shared.#found : new LRUCache({ max: 16 });
+    this.#contentRoot = contentRoot;
+  }
+
+  /** The same caches for a project whose site stands in a directory of its choice. */
+  below(contentRoot: string | null): ContentIndex {
+    return contentRoot === this.#contentRoot ? this : new ContentIndex(this, contentRoot);
+  }
+
+  #key({ id }: Repository, tree = ''): string {
+    return JSON.stringify([id, this.#contentRoot, tree]);
+  }
+
+  get #options(): { contentRoot?: string } {
+    return this.#contentRoot === null ? {} : { contentRoot: this.#contentRoot };
+  }
 
   /** The site at a tree: from the cache, by advancing the last index of the repository, or by discovery. */
   site(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
-    const key = `${git.id}:${snapshot.tree ?? ''}`;
+    const key = this.#key(git, snapshot.tree ?? '');
     const known = this.#sites.get(key);
     if (known) return known;
     const made = this.#makeSite(git, snapshot);
@@ -55,28 +85,29 @@ export class ContentIndex {
   /** Discovers the schemas of a tree again, whatever is cached. */
   async refresh(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
     const site = await this.#discover(git, snapshot);
-    this.#sites.set(`${git.id}:${snapshot.tree ?? ''}`, Promise.resolve(site));
-    this.#latest.set(git.id, site);
+    this.#sites.set(this.#key(git, snapshot.tree ?? ''), Promise.resolve(site));
+    this.#latest.set(this.#key(git), site);
     return site;
   }
 
   /** The site an empty repository would be with its first entry: how a collection nobody has declared begins. */
   async firstSite(collection: string, slug: string): Promise<SiteIndex> {
-    const file = { path: `content/${collection}/${slug}.md`, oid: '', mode: '100644' };
+    const root = this.#contentRoot ? `${this.#contentRoot}/` : '';
+    const file = { path: `${root}content/${collection}/${slug}.md`, oid: '', mode: '100644' };
     const nothing = { read: async () => null, sampleEntries: async () => [] };
     const discovery = await discoverSchemas(
       { paths: [file], read: nothing.read },
-      { sampleEntries: nothing.sampleEntries },
+      { sampleEntries: nothing.sampleEntries, ...this.#options },
     );
     return buildSite(discovery, keyOf(discovery), []);
   }
 
   async #makeSite(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
-    const latest = this.#latest.get(git.id);
+    const latest = this.#latest.get(this.#key(git));
     const advanced =
       latest && advanceSite(latest, await snapshot.files(), (difference) => changesSchemas(latest, difference));
     const site = advanced ?? (await this.#discover(git, snapshot));
-    this.#latest.set(git.id, site);
+    this.#latest.set(this.#key(git), site);
     return site;
   }
 
@@ -98,7 +129,7 @@ export class ContentIndex {
       const facts = await this.facts(git, snapshot, entries);
       return entries.map(({ path }, at) => ({ path, frontmatter: facts[at]?.frontmatter ?? null }));
     };
-    const discovery = await discoverSchemas({ paths: regular, read }, { sampleEntries });
+    const discovery = await discoverSchemas({ paths: regular, read }, { sampleEntries, ...this.#options });
     return buildSite(discovery, keyOf(discovery), files);
   }
 

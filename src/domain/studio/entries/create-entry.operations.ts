@@ -5,7 +5,7 @@ import type { CommitPlan } from '../../ports/git.ts';
 import { createFile } from '../frontmatter/create-file.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
 import { checkPath } from '../path-rules.ts';
-import { writableBranch } from '../repository/refs.ts';
+import { directBranch } from '../repository/branch-rules.ts';
 import { collectionNamePattern } from '../schema/schema.schema.ts';
 import { pathForSlug } from '../slug.ts';
 import { entryDraft, savedEntry } from './entries.schema.ts';
@@ -27,7 +27,7 @@ export const createEntry = projectOperation({
     const { git, services, tag } = context;
     const slug = checkPath('slug', draft.slug);
     const author = authorOf(context, draft.author);
-    const branch = await writableBranch(git, draft.branch);
+    const branch = await directBranch(context, draft.branch);
     const written = await git.write<Saved>({
       branch,
       author,

@@ -3,7 +3,7 @@ import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { entryIn } from '../content/site-index.ts';
 import { checkStoredPath } from '../path-rules.ts';
-import { writableBranch } from '../repository/refs.ts';
+import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { deletedEntry, writeInput } from './entries.schema.ts';
 import { referencesTo } from './references.ts';
 import { authorOf, checkVersion, messageOf } from './write-entry.ts';
@@ -29,7 +29,8 @@ export const deleteEntry = projectOperation({
     const { git, services, conditions } = context;
     checkStoredPath('slug', entry);
     const author = authorOf(context, input.author);
-    const branch = await writableBranch(git, input.branch);
+    checkPrecondition(context.project, conditions, sha);
+    const branch = await directBranch(context, input.branch);
     const { commit, result } = await git.write<{ path: string }>({
       branch,
       author,

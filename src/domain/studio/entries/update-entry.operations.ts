@@ -5,7 +5,7 @@ import type { CommitPlan } from '../../ports/git.ts';
 import { entryIn } from '../content/site-index.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { checkPath, checkStoredPath } from '../path-rules.ts';
-import { writableBranch } from '../repository/refs.ts';
+import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { newBytes } from './change-entry.ts';
 import { entryChange, savedEntry } from './entries.schema.ts';
@@ -28,7 +28,8 @@ export const updateEntry = projectOperation({
     checkStoredPath('slug', entry);
     const slug = change.slug === undefined || change.slug === entry ? null : checkPath('slug', change.slug);
     const author = authorOf(context, change.author);
-    const branch = await writableBranch(git, change.branch);
+    checkPrecondition(context.project, conditions, change.sha);
+    const branch = await directBranch(context, change.branch);
     const written = await git.write<Saved>({
       branch,
       author,

@@ -33,13 +33,17 @@ function expectedOids(ifMatch: string): string[] {
   return ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, '').split('.')[0] ?? '');
 }
 
+/** Whether an If-Match list names this object. */
+export const namesOid = (ifMatch: string, oid: string) =>
+  expectedOids(ifMatch).some((expected) => expected === '*' || expected === oid);
+
 /**
  * Compares what the writer saw with what is stored.
  * @throws DomainError `precondition_failed` for If-Match, `sha_mismatch` for the body's `sha`.
  */
 export function checkVersion(current: TreeEntry, ifMatch: string | undefined, sha: string | undefined): void {
   const details = { current_sha: current.oid };
-  if (ifMatch !== undefined && !expectedOids(ifMatch).some((oid) => oid === '*' || oid === current.oid)) {
+  if (ifMatch !== undefined && !namesOid(ifMatch, current.oid)) {
     throw new DomainError('precondition_failed', 'If-Match: the entry has changed since it was read', { details });
   }
   if (sha !== undefined && sha !== current.oid) {

@@ -4,7 +4,7 @@ import { projectOperation } from '../../operation.ts';
 import { writeInput } from '../entries/entries.schema.ts';
 import { authorOf, checkVersion, messageOf } from '../entries/write-entry.ts';
 import { checkStoredPath } from '../path-rules.ts';
-import { writableBranch } from '../repository/refs.ts';
+import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { mediaReferences } from './media-references.ts';
 import { mediaRootOf } from './media-roots.ts';
@@ -31,18 +31,19 @@ export const deleteMedia = projectOperation({
     const { git, services, conditions } = context;
     const path = checkStoredPath('path', media);
     const author = authorOf(context, input.author);
-    const branch = await writableBranch(git, input.branch);
+    checkPrecondition(context.project, conditions, sha);
+    const branch = await directBranch(context, input.branch);
     const written = await git.write({
       branch,
       author,
       async plan(head) {
         const site = await services.content.site(git, head);
-        if (!mediaRootOf(site, path)) context.require('manage_studio');
         const { entry, blocked } = await head.lookup(path);
         if (blocked) throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule`);
         if (!entry || entry.mode === '40000' || entry.mode === '160000') {
           throw new DomainError('not_found', `path: ${path} is not a file`);
         }
+        if (!mediaRootOf(site, path)) context.require('manage_studio');
         if (site.discovery.schemas.some((schema) => schema.matches(path))) {
           throw new DomainError('not_editable', `path: ${path} is an entry; delete it as one`);
         }

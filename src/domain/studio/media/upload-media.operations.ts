@@ -5,7 +5,7 @@ import { type ProjectContext, projectOperation } from '../../operation.ts';
 import type { Snapshot, StoredBlob } from '../../ports/git.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { authorOf, checkContentPath, checkFree, checkVersion, messageOf } from '../entries/write-entry.ts';
-import { writableBranch } from '../repository/refs.ts';
+import { directBranch } from '../repository/branch-rules.ts';
 import { mediaUpload, savedMedia } from './media.schema.ts';
 import { mediaFacts } from './media-facts.ts';
 import { mediaPath, numbered } from './media-name.ts';
@@ -115,7 +115,7 @@ export const uploadMedia = projectOperation({
   async execute(context, input) {
     const { git, services } = context;
     const author = authorOf(context, input.author);
-    const branch = await writableBranch(git, input.branch);
+    const branch = await directBranch(context, input.branch);
     const uploads = await receive(context, input);
     const written = await git.write({
       branch,

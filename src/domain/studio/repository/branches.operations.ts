@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
+import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
-import type { Repository } from '../../ports/git.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { checkRefName } from '../ref-name.ts';
+import { isProtected } from './branch-rules.ts';
 import { commitNamed } from './refs.ts';
 import { branch, branchDraft } from './repository.schema.ts';
 
@@ -21,7 +21,7 @@ export const listBranches = projectOperation({
     compare: z.boolean().optional().describe('Adds ahead_by and behind_by'),
   }),
   output: pageOf(branch),
-  async execute({ git }, { q, compare, ...paging }) {
+  async execute({ git, project }, { q, compare, ...paging }) {
     const window = windowOf(paging);
     const main = await git.defaultBranch();
     const wanted = q === undefined ? null : foldText(q);
@@ -31,7 +31,9 @@ export const listBranches = projectOperation({
       .sort((a, b) => Number(b.name === main) - Number(a.name === main) || (a.name < b.name ? -1 : 1));
     const base = compare ? await git.head(main) : null;
     const items = await Promise.all(
-      refs.slice(window.offset, window.offset + window.limit).map((ref) => branchRecord(git, ref, main, base)),
+      refs
+        .slice(window.offset, window.offset + window.limit)
+        .map((ref) => branchRecord({ git, project }, ref, main, base)),
     );
     return pageFrom(items, refs.length, window);
   },
@@ -39,13 +41,13 @@ export const listBranches = projectOperation({
 
 /** A branch as it is shown; with a base, how far it is from there. */
 async function branchRecord(
-  git: Repository,
+  { git, project }: Pick<ProjectContext, 'git' | 'project'>,
   { name, oid }: { name: string; oid: string },
   main: string,
   base: string | null,
 ) {
   const distance = base && (await git.aheadBehind(oid, base));
-  return { name, default: name === main, protected: false, commit: oid, ...distance };
+  return { name, default: name === main, protected: isProtected(project, name), commit: oid, ...distance };
 }
 
 export const getBranch = projectOperation({
@@ -58,11 +60,11 @@ export const getBranch = projectOperation({
     compare: z.boolean().optional().describe('Adds ahead_by and behind_by'),
   }),
   output: branch,
-  async execute({ git }, { name, compare }) {
+  async execute({ git, project }, { name, compare }) {
     const oid = await git.head(checkRefName('name', name));
     if (!oid) throw new DomainError('not_found', `name: branch ${name} does not exist`);
     const main = await git.defaultBranch();
-    return branchRecord(git, { name, oid }, main, compare ? await git.head(main) : null);
+    return branchRecord({ git, project }, { name, oid }, main, compare ? await git.head(main) : null);
   },
 });
 
@@ -75,7 +77,7 @@ export const createBranch = projectOperation({
   input: branchDraft,
   output: branch,
   audit: ({ name }) => ({ type: 'branch', id: name }),
-  async execute({ git }, draft) {
+  async execute({ git, project }, draft) {
     const name = checkRefName('name', draft.name);
     const start = await commitNamed(git, 'from', draft.from ?? (await git.defaultBranch()));
     const folded = name.toLowerCase();
@@ -91,6 +93,6 @@ export const createBranch = projectOperation({
         );
     }
     await git.createBranch(name, start);
-    return { name, default: false, protected: false, commit: start };
+    return { name, default: false, protected: isProtected(project, name), commit: start };
   },
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { compileGlob } from '../schema/glob.ts';
 
 const person = z.object({ name: z.string(), email: z.string(), date: z.string() }).meta({ id: 'CommitPerson' });
 
@@ -77,6 +78,32 @@ export const importState = z
   })
   .meta({ id: 'RepositoryImport' });
 
+const repositorySettings = z
+  .object({
+    protected_branches: z.array(z.string()).describe('Globs of branches that are neither deleted nor moved by force'),
+    require_pull: z.boolean().describe('Protected branches move by merging pull requests only'),
+    require_preconditions: z.boolean().describe('Updates and deletions need If-Match or `sha`'),
+  })
+  .meta({ id: 'RepositorySettings' });
+
+const branchPattern = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(200, 'must be at most 200 characters')
+  .refine((text) => compileGlob(text) !== null, 'is not a glob');
+
+export const repositoryChange = z.object({
+  default_branch: z.string().optional(),
+  protected_branches: z.array(branchPattern).max(50, 'must be at most 50 patterns').optional(),
+  require_pull: z.boolean().optional(),
+  require_preconditions: z.boolean().optional(),
+  content_root: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("Directory of the site, '' for the root; null: found by its configuration"),
+});
+
 export const repository = z
   .object({
     mode: z.enum(['hosted', 'remote']),
@@ -84,7 +111,11 @@ export const repository = z
     size: z.int().describe('Bytes on disk'),
     object_format: z.enum(['sha1', 'sha256']),
     clone_url: z.string(),
-    content_root: z.string().nullable(),
+    content_root: z
+      .string()
+      .nullable()
+      .describe("Directory of the site, '' for the root; null: found by its configuration"),
+    settings: repositorySettings,
     import: importState.nullable(),
   })
   .meta({ id: 'Repository' });

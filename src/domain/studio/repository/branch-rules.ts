@@ -1,0 +1,37 @@
+import { DomainError } from '../../errors.ts';
+import type { Conditions, ProjectContext } from '../../operation.ts';
+import type { ProjectRef } from '../../projects/project.entity.ts';
+import { compileGlob } from '../schema/glob.ts';
+import { writableBranch } from './refs.ts';
+
+type Settings = Pick<ProjectRef, 'settings'>;
+
+/** Whether a branch can neither be deleted nor moved by force. */
+export function isProtected({ settings }: Settings, branch: string): boolean {
+  return settings.protected_branches.some((pattern) => compileGlob(pattern)?.matches(branch) ?? false);
+}
+
+/** @throws DomainError `branch_protected` for a branch that only pull requests move. */
+export function checkDirectWrite(project: Settings, branch: string): void {
+  if (project.settings.require_pull && isProtected(project, branch))
+    throw new DomainError('branch_protected', `${branch} is protected; it moves by merging pull requests`);
+}
+
+/**
+ * The branch a write goes to, which can take it and may be written to directly.
+ * @throws DomainError `not_found`, `branch_protected`
+ */
+export async function directBranch(
+  { git, project }: Pick<ProjectContext, 'git' | 'project'>,
+  branch: string | undefined,
+): Promise<string> {
+  const wanted = await writableBranch(git, branch);
+  checkDirectWrite(project, wanted);
+  return wanted;
+}
+
+/** @throws DomainError `precondition_required` when the project wants to know which version is changed, and the caller does not say. */
+export function checkPrecondition({ settings }: Settings, { if_match }: Conditions, sha: string | undefined): void {
+  if (settings.require_preconditions && if_match === undefined && sha === undefined)
+    throw new DomainError('precondition_required', 'If-Match: must name the version this changes, or sha must');
+}

@@ -14,6 +14,7 @@ import { CompareResolver } from './resolvers/compare.resolver.ts';
 import { EntryWritesResolver } from './resolvers/entry-writes.resolver.ts';
 import { MeResolver } from './resolvers/me.resolver.ts';
 import { MediaResolver } from './resolvers/media.resolver.ts';
+import { MergesResolver } from './resolvers/merges.resolver.ts';
 import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
 import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
 import { ProjectStudioResolver, StudioResolver } from './resolvers/studio.resolver.ts';
@@ -38,6 +39,7 @@ const resolvers = [
   BranchesResolver,
   BranchEdgesResolver,
   CompareResolver,
+  MergesResolver,
 ] as const;
 
 let built: GraphQLSchema | undefined;

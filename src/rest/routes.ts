@@ -30,6 +30,7 @@ import { deleteMedia } from '../domain/studio/media/delete-media.operations.ts';
 import { listMedia } from '../domain/studio/media/list-media.operations.ts';
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
 import { uploadMedia } from '../domain/studio/media/upload-media.operations.ts';
+import { mergeBranches } from '../domain/studio/merge/merge-branches.operations.ts';
 import { createBranch, listBranches } from '../domain/studio/repository/branches.operations.ts';
 import { listCommits } from '../domain/studio/repository/commits.operations.ts';
 import { deleteBranch } from '../domain/studio/repository/delete-branch.operations.ts';
@@ -87,6 +88,7 @@ export const routes: readonly Row[] = [
   post(`${studio}/branches`, createBranch, 201, { location: ({ name }: { name: string }) => `/${encodePath(name)}` }),
   del(`${studio}/branches/*name`, deleteBranch, 204),
   get(`${studio}/commits`, listCommits, 200),
+  post(`${studio}/merge`, mergeBranches, 201, { also: { up_to_date: 200, dry_run: 200 } }),
   get(`${studio}/compare`, compareBranches, 200),
   get(`${studio}/filetree`, getFiletree, 200),
   get(`${studio}/file`, getFile, 200, { raw: rawFile }),

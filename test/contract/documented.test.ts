@@ -49,6 +49,13 @@ const documented: Documented[] = [
     status: 201,
     body: () => ({ name: `b-${randomUUID()}` }),
   },
+  {
+    method: 'POST',
+    path: `${studio}/merge`,
+    permission: 'edit_studio',
+    status: 200,
+    body: () => ({ head: 'main' }),
+  },
   read(`${studio}/commits`),
   read(`${studio}/compare?base=main&head=main`),
   read(`${studio}/filetree`),

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GrantCache, type TokenGrant } from '../../../src/domain/identity/grant-cache.ts';
 import type { OrganizationRef } from '../../../src/domain/organizations/organization.entity.ts';
+import { studioSettings } from '../../../src/domain/projects/studio-settings.ts';
 
 const grant = (id: number, organization_id = 1): TokenGrant => ({
   id,
@@ -99,6 +100,7 @@ describe('the cache of grants', () => {
       organization_id,
       machine_name: 'a',
       name: 'A',
+      settings: studioSettings(null),
     });
     expect((await cache.project(1, 'a', project(10, 1))).id).toBe(10);
     expect((await cache.project(2, 'a', project(20, 2))).id).toBe(20);

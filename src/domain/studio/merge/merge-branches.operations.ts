@@ -1,0 +1,87 @@
+import type { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { type ProjectContext, projectOperation } from '../../operation.ts';
+import type { Oid } from '../../ports/git.ts';
+import { authorOf, messageOf } from '../entries/write-entry.ts';
+import { checkRefName } from '../ref-name.ts';
+import { checkDirectWrite } from '../repository/branch-rules.ts';
+import { mergeRequest, mergeResult } from './merge-branches.schema.ts';
+import { mergeCommits } from './merge-commits.ts';
+import { headOf, writeMerge } from './write-merge.ts';
+
+type MergeInput = z.output<typeof mergeRequest>;
+type Heads = { current: Oid; incoming: Oid };
+
+/**
+ * Holds the heads the caller saw against those that are merged.
+ * @throws DomainError `branch_moved` with the conflicts as they are now.
+ */
+async function checkHeads(
+  context: Pick<ProjectContext, 'git' | 'services'>,
+  heads: Heads,
+  { head_sha, base_sha }: MergeInput,
+): Promise<{ pinned: boolean }> {
+  const moved = [
+    ...(head_sha !== undefined && head_sha !== heads.incoming ? ['head_sha'] : []),
+    ...(base_sha !== undefined && base_sha !== heads.current ? ['base_sha'] : []),
+  ];
+  if (moved.length === 0) return { pinned: head_sha !== undefined && base_sha !== undefined };
+  const { conflicts } = await mergeCommits(context, heads);
+  throw new DomainError('branch_moved', `${moved[0]}: the branch has moved since it was read`, {
+    details: { head_sha: heads.incoming, base_sha: heads.current, conflicts },
+  });
+}
+
+export const mergeBranches = projectOperation({
+  name: 'studio.mergeBranches',
+  kind: 'command',
+  effect: 'external',
+  permission: 'edit_studio',
+  also: { manage_studio: 'when it names another author' },
+  summary: 'Merge branches',
+  input: mergeRequest,
+  output: mergeResult,
+  audit: ({ head, base }) => ({ type: 'branch', id: base ? `${head} → ${base}` : head }),
+  async execute(context, input) {
+    const { git, project } = context;
+    const { strategy, resolutions = [], dry_run = false } = input;
+    const author = authorOf(context, input.author);
+    const head = checkRefName('head', input.head);
+    const base = input.base === undefined ? await git.defaultBranch() : checkRefName('base', input.base);
+    const heads = { current: await headOf(context, 'base', base), incoming: await headOf(context, 'head', head) };
+    if (dry_run) return tryMerge(context, heads, input);
+    checkDirectWrite(project, base);
+    const verb = strategy === 'squash' ? 'Squash' : 'Merge';
+    const { commit, resolved } = await writeMerge(context, {
+      base,
+      head,
+      strategy,
+      author,
+      message: messageOf(input.message, `${verb} branch '${head}' into ${base}`),
+      resolutions,
+      check: (found) => checkHeads(context, found, input),
+    });
+    const rest = { dry_run, strategy, mergeable: true, conflicts: [], resolved };
+    return commit
+      ? { merged: true, up_to_date: false, sha: commit.sha, commit, ...rest }
+      : { merged: false, up_to_date: true, reason: 'up_to_date' as const, commit: null, ...rest };
+  },
+});
+
+/** What a merge would do; nothing moves. */
+async function tryMerge(
+  context: Pick<ProjectContext, 'git' | 'services'>,
+  heads: Heads,
+  input: MergeInput,
+): Promise<z.output<typeof mergeResult>> {
+  const { git } = context;
+  const { strategy, resolutions = [] } = input;
+  const { pinned } = await checkHeads(context, heads, input);
+  const answer = { merged: false, dry_run: true, strategy, commit: null, conflicts: [], resolved: [] };
+  if (await git.isAncestor(heads.incoming, heads.current))
+    return { ...answer, up_to_date: true, reason: 'up_to_date', mergeable: true };
+  if (strategy === 'ff')
+    return { ...answer, up_to_date: false, mergeable: await git.isAncestor(heads.current, heads.incoming) };
+  const { conflicts, resolved } = await mergeCommits(context, heads, resolutions, { pinned });
+  return { ...answer, up_to_date: false, mergeable: conflicts.length === 0, conflicts, resolved };
+}

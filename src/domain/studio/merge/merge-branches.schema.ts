@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { commitAuthor } from '../entries/entries.schema.ts';
+import { commit } from '../repository/repository.schema.ts';
+import { conflict, resolution, resolvedFile } from './merge.schema.ts';
+
+export const mergeStrategy = z
+  .enum(['merge', 'squash', 'ff'])
+  .describe('merge: a commit with two parents; squash: one commit with one; ff: the branch only moves');
+
+/** What every merge takes beside what it merges. */
+export const mergeInput = {
+  strategy: mergeStrategy.default('merge'),
+  message: z.string().max(65_536, 'must be at most 65536 characters').optional().describe('Commit message'),
+  author: commitAuthor.optional().describe('Needs manage_studio'),
+  resolutions: z.array(resolution).max(1000, 'must be at most 1000').optional().describe('How to settle conflicts'),
+};
+
+export const mergeRequest = z.object({
+  head: z.string().describe('Branch to merge'),
+  base: z.string().optional().describe('Branch to merge into; default: the default branch'),
+  ...mergeInput,
+  head_sha: z.string().optional().describe('Commit the head must be at'),
+  base_sha: z.string().optional().describe('Commit the base must be at'),
+  dry_run: z.boolean().optional().describe('Only tell what would happen'),
+});
+
+export const mergeResult = z
+  .object({
+    merged: z.boolean(),
+    up_to_date: z.boolean().describe('There was nothing to merge'),
+    dry_run: z.boolean(),
+    reason: z.enum(['up_to_date']).optional(),
+    strategy: mergeStrategy,
+    sha: z.string().optional().describe('The commit the base is at now'),
+    commit: commit.nullable(),
+    mergeable: z.boolean().describe('Nothing is left in conflict'),
+    conflicts: z.array(conflict).describe('What is left in conflict; not empty in a dry run only'),
+    resolved: z.array(resolvedFile).describe("Files that took more than git's merge of lines"),
+  })
+  .meta({ id: 'MergeResult' });

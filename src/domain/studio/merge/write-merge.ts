@@ -1,0 +1,72 @@
+import type { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import type { Commit, CommitPlan, Oid } from '../../ports/git.ts';
+import type { Conflict, Resolution } from './merge.schema.ts';
+import type { mergeStrategy } from './merge-branches.schema.ts';
+import { mergeCommits, type ResolvedFile } from './merge-commits.ts';
+
+export interface MergeRequest {
+  /** Short branch names. */
+  base: string;
+  head: string;
+  strategy: z.output<typeof mergeStrategy>;
+  author: { name: string; email: string };
+  message: string;
+  resolutions: readonly Resolution[];
+  /** Looks at both heads before anything is merged, and says whether the caller has named them. May throw. */
+  check(heads: { current: Oid; incoming: Oid }): Promise<{ pinned: boolean }>;
+}
+
+export interface Merged {
+  /** null when the base has all of the head already. */
+  commit: Commit | null;
+  /** The two heads that were merged. */
+  current: Oid;
+  incoming: Oid;
+  resolved: ResolvedFile[];
+}
+
+/** A merge that people have to settle. */
+export function mergeConflict(conflicts: readonly Conflict[]): DomainError {
+  return new DomainError('merge_conflict', `${conflicts.length} files are in conflict`, { details: { conflicts } });
+}
+
+export const headOf = async ({ git }: Pick<ProjectContext, 'git'>, field: string, branch: string): Promise<Oid> => {
+  const oid = await git.head(branch);
+  if (oid) return oid;
+  throw new DomainError('not_found', `${field}: branch ${branch} does not exist`);
+};
+
+/**
+ * Merges one branch into another. Both must still be where they were read when the base moves.
+ * @throws DomainError `merge_conflict` with `details.conflicts`, `not_fast_forward`, `branch_moved`, `not_found`, and what `check` throws.
+ */
+export async function writeMerge(
+  context: Pick<ProjectContext, 'git' | 'services'>,
+  { base, head, strategy, author, message, resolutions, check }: MergeRequest,
+): Promise<Merged> {
+  const { git } = context;
+  const { commit, result } = await git.write<Omit<Merged, 'commit'>>({
+    branch: base,
+    author,
+    stored_head: true,
+    async plan(snapshot): Promise<CommitPlan<Omit<Merged, 'commit'>>> {
+      const incoming = await headOf(context, 'head', head);
+      const current = snapshot.commit;
+      if (current === null) throw new DomainError('not_found', `base: branch ${base} does not exist`);
+      const { pinned } = await check({ current, incoming });
+      const result = { current, incoming, resolved: [] as ResolvedFile[] };
+      const expect = { [head]: incoming };
+      if (await git.isAncestor(incoming, current)) return { changes: [], message, result };
+      if (strategy === 'ff') return { changes: [], message, result, fast_forward_to: incoming, expect };
+      const { tree, changes, conflicts, resolved } = await mergeCommits(context, { current, incoming }, resolutions, {
+        pinned,
+      });
+      if (conflicts.length > 0) throw mergeConflict(conflicts);
+      const parents = strategy === 'merge' ? [incoming] : [];
+      return { tree, changes, parents, message, expect, result: { ...result, resolved } };
+    },
+  });
+  return { commit, ...result };
+}

@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
+import { expectRefusal } from '../support/refusal.ts';
+
+const fields = { title: 'A', description: 'Text', draft: false, tags: ['one'] };
+let app: TestApp;
+let project: string;
+let studio: string;
+let made = 0;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app?.stop());
+
+/** Each test has a site of its own, with a branch `topic` beside `main`. */
+beforeEach(async () => {
+  project = `site-${++made}`;
+  studio = `${acme}/projects/${project}/studio`;
+  await app.run(createProject, { organization: 'acme', name: project, machine_name: project });
+  await seedPosts(app, project);
+  await app.ask('POST', `${studio}/branches`, { body: { name: 'topic' } });
+});
+
+const commit = (branch: string, files: Record<string, string | null>) => commitTo(app, branch, files, project);
+const merge = (body: object, headers = {}) =>
+  app.ask('POST', `${studio}/merge`, { body: { head: 'topic', ...body }, headers });
+const headOf = async (branch: string) => (await app.repository(project)).head(branch);
+const entry = async (slug: string) => (await app.ask('GET', `${studio}/collections/posts/${slug}?raw=true`)).body;
+
+async function clash() {
+  const base_sha = await commit('main', { [postPath('a')]: post({ ...fields, title: 'Ours' }) });
+  const head_sha = await commit('topic', { [postPath('a')]: post({ ...fields, title: 'Theirs' }) });
+  return { base_sha, head_sha };
+}
+
+describe('201', () => {
+  it('merges keys of one entry that git calls a conflict', async () => {
+    const ours = await commit('main', { [postPath('a')]: post({ ...fields, title: 'Ours' }) });
+    const theirs = await commit('topic', {
+      [postPath('a')]: post({ ...fields, description: 'Theirs' }),
+      [postPath('b')]: null,
+    });
+    const { status, headers, body } = await merge({ message: 'Bring it in' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      merged: true,
+      up_to_date: false,
+      dry_run: false,
+      strategy: 'merge',
+      commit: { parents: [ours, theirs], message: expect.stringMatching(/^Bring it in/) },
+      resolved: [{ path: postPath('a'), collection: 'posts', slug: 'a', fields: ['/title', '/description'] }],
+    });
+    expect(headers.get('x-commit-sha')).toBe(body.sha);
+    expect(await headOf('main')).toBe(body.sha);
+    expect((await entry('a')).raw).toBe(post({ ...fields, title: 'Ours', description: 'Theirs' }));
+    expect((await app.ask('GET', `${studio}/collections/posts/b`)).status).toBe(404);
+  });
+
+  it('squashes into one commit with one parent', async () => {
+    const ours = await commit('main', { 'x.css': 'x' });
+    await commit('topic', { 'y.css': 'y' });
+    await commit('topic', { 'z.css': 'z' });
+    const { status, body } = await merge({ strategy: 'squash' });
+    expect(status).toBe(201);
+    expect(body.commit).toMatchObject({
+      parents: [ours],
+      message: expect.stringMatching(/^Squash branch 'topic' into main/),
+    });
+    expect((await app.ask('GET', `${studio}/file?path=z.css`)).body.content).toBe('z');
+  });
+
+  it('fast-forwards', async () => {
+    const theirs = await commit('topic', { 'y.css': 'y' });
+    const { status, body } = await merge({ strategy: 'ff' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ merged: true, sha: theirs, commit: { sha: theirs } });
+    expect(await headOf('main')).toBe(theirs);
+  });
+
+  it('takes resolutions of the heads they were made for', async () => {
+    const heads = await clash();
+    const resolutions = [{ path: postPath('a'), fields: { '/title': { value: 'Both' } } }];
+    const { status, body } = await merge({ ...heads, resolutions });
+    expect({ status, body }).toMatchObject({ status: 201, body: { merged: true } });
+    expect((await entry('a')).title).toBe('Both');
+  });
+
+  it('takes resolutions with the stages they were shown with', async () => {
+    await clash();
+    const [{ path, stages }] = (await merge({})).body.details.conflicts;
+    const { status } = await merge({ resolutions: [{ path, stages, take: 'incoming' }] });
+    expect(status).toBe(201);
+    expect((await entry('a')).title).toBe('Theirs');
+  });
+
+  it('merges once for one idempotency key', async () => {
+    await commit('topic', { 'y.css': 'y' });
+    const [first, again] = [await merge({}, { 'Idempotency-Key': 'k' }), await merge({}, { 'Idempotency-Key': 'k' })];
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(again.body.sha).toBe(first.body.sha);
+  });
+});
+
+describe('200', () => {
+  it('when there is nothing to merge', async () => {
+    const { status, body } = await merge({});
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ merged: false, up_to_date: true, reason: 'up_to_date', commit: null });
+    expect((await merge({ head: 'main' })).status).toBe(200);
+  });
+
+  it('for a dry run, which moves nothing', async () => {
+    const { base_sha } = await clash();
+    const { status, body } = await merge({ dry_run: true });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      merged: false,
+      dry_run: true,
+      mergeable: false,
+      conflicts: [
+        { path: postPath('a'), fields: [{ field: '/title', base: 'A', current: 'Ours', incoming: 'Theirs' }] },
+      ],
+    });
+    const { stages } = body.conflicts[0];
+    const settled = await merge({ dry_run: true, resolutions: [{ path: postPath('a'), stages, take: 'current' }] });
+    expect(settled.body).toMatchObject({ mergeable: true, conflicts: [] });
+    expect((await merge({ dry_run: true, strategy: 'ff' })).body.mergeable).toBe(false);
+    expect(await headOf('main')).toBe(base_sha);
+  });
+});
+
+describe('409', () => {
+  it('merge_conflict with what is in conflict, and what is left of it', async () => {
+    await commit('main', { [postPath('a')]: post({ ...fields, title: 'Ours', description: 'Ours' }) });
+    await commit('topic', { [postPath('a')]: post({ ...fields, title: 'Theirs', description: 'Theirs' }) });
+    const answer = await merge({});
+    expectRefusal(answer, 409, 'merge_conflict', '1 files are in conflict');
+    const [{ path, stages, fields: open }] = answer.body.details.conflicts;
+    expect(open.map(({ field }: { field: string }) => field)).toEqual(['/title', '/description']);
+    const partial = await merge({ resolutions: [{ path, stages, fields: { '/title': { take: 'incoming' } } }] });
+    expect(partial.body).toMatchObject({
+      code: 'merge_conflict',
+      details: { conflicts: [{ fields: [{ field: '/description' }] }] },
+    });
+  });
+
+  it('branch_moved with fresh conflicts when a head is not the one that was seen', async () => {
+    const { base_sha } = await clash();
+    const answer = await merge({ head_sha: base_sha });
+    expectRefusal(answer, 409, 'branch_moved', /^head_sha: /);
+    expect(answer.body.details).toMatchObject({ base_sha, conflicts: [{ path: postPath('a') }] });
+    const stages = { base: null, current: null, incoming: null };
+    const stale = await merge({ resolutions: [{ path: postPath('a'), stages, take: 'current' }] });
+    expectRefusal(stale, 409, 'branch_moved', /^resolutions: /);
+    expect(stale.body.details.conflicts).toHaveLength(1);
+  });
+
+  it('not_fast_forward', async () => {
+    await clash();
+    expectRefusal(await merge({ strategy: 'ff' }), 409, 'not_fast_forward', /./);
+  });
+});
+
+describe('403', () => {
+  it('branch_protected when only pull requests move the base', async () => {
+    await app.ask('PATCH', `${studio}/repository`, { body: { protected_branches: ['main'], require_pull: true } });
+    await commit('topic', { 'y.css': 'y' });
+    expectRefusal(await merge({}), 403, 'branch_protected', /^main is protected/);
+    expect((await merge({ dry_run: true })).status).toBe(200);
+  });
+
+  it('for another author without manage_studio', async () => {
+    const token = await app.makeToken(['edit_studio']);
+    const body = { head: 'topic', author: { name: 'X', email: 'x@example.org' } };
+    expect((await app.ask('POST', `${studio}/merge`, { body, token })).status).toBe(403);
+  });
+});
+
+describe('400, 404 and 422', () => {
+  it.each([
+    [{ strategy: 'octopus' }, 400, 'invalid_request'],
+    [{ head: undefined }, 400, 'invalid_request'],
+    [{ head: 'nothing' }, 404, 'not_found'],
+    [{ base: 'nothing' }, 404, 'not_found'],
+    [{ head: 'a..b' }, 422, 'invalid_name'],
+    [{ head: '--help' }, 422, 'invalid_name'],
+  ])('%j is %i', async (body, status, code) => {
+    expectRefusal(await merge(body), status, code, /^[a-z]+: /);
+  });
+
+  it('422 for resolutions of what is not in conflict', async () => {
+    await clash();
+    const stages = (await merge({})).body.details.conflicts[0].stages;
+    for (const resolution of [
+      { path: 'nothing.md', take: 'current' },
+      { path: postPath('a'), take: 'current' },
+      { path: postPath('a'), stages, fields: { '/nothing': { take: 'current' } } },
+    ])
+      expectRefusal(await merge({ resolutions: [resolution] }), 422, 'validation_failed', /^resolutions: /);
+  });
+});
+
+describe('GraphQL', () => {
+  const mutate = async (input: string) => {
+    const query = `mutation { mergeBranches(organization: "acme", project: "${project}", input: ${input}) {
+      merged sha conflicts { path fields { field } } } }`;
+    return (await app.ask('POST', '/graphql', { body: { query } })).body;
+  };
+
+  it('gives conflicts as data', async () => {
+    await clash();
+    const { data, errors } = await mutate('{ head: "topic" }');
+    expect(errors).toBeUndefined();
+    expect(data.mergeBranches).toEqual({
+      merged: false,
+      sha: null,
+      conflicts: [{ path: postPath('a'), fields: [{ field: '/title' }] }],
+    });
+  });
+
+  it('merges', async () => {
+    await commit('topic', { 'y.css': 'y' });
+    expect((await mutate('{ head: "topic", strategy: squash }')).data.mergeBranches).toMatchObject({ merged: true });
+  });
+
+  it('refuses all else as an error', async () => {
+    expect((await mutate('{ head: "nothing" }')).errors).toHaveLength(1);
+  });
+});
+
+it('loses neither of two merges into one branch at the same time', async () => {
+  await app.ask('POST', `${studio}/branches`, { body: { name: 'second' } });
+  await commit('topic', { 'y.css': 'y' });
+  await commit('second', { 'z.css': 'z' });
+  const answers = await Promise.all([merge({}), merge({ head: 'second' })]);
+  expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+  for (const name of ['y', 'z'])
+    expect((await app.ask('GET', `${studio}/file?path=${name}.css`)).body.content).toBe(name);
+});

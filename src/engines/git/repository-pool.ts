@@ -1,0 +1,91 @@
+import { join, resolve } from 'node:path';
+import { DomainError } from '../../domain/errors.ts';
+import { GitProcesses, type Log, wallTime } from './git-process.ts';
+import type { UpstreamOptions } from './import-source.ts';
+import { ObjectCaches } from './object-source.ts';
+import { GitRepository } from './repository.ts';
+
+export interface GitStoreOptions extends UpstreamOptions {
+  /** Repositories lie in `<dataDir>/git/<id>.git`. */
+  dataDir: string;
+  log: Log;
+  committer: { name: string; email: string } | (() => { name: string; email: string });
+  now: () => Date;
+  /** How long the plan of one writer may take while others wait, milliseconds; default 120,000 (a merge, studio.md 4.7). */
+  planTime?: number;
+}
+
+/** Repository objects kept at once; those above it that sleep are dropped. */
+const kept = 256;
+
+/** The repositories of a data directory that are in use, and the processes they share. */
+export class RepositoryPool {
+  readonly directory: string;
+  /** Stands in for HOME, empty; git starts in it. */
+  readonly home: string;
+  readonly processes: GitProcesses;
+  readonly #options: GitStoreOptions;
+  readonly #caches = new ObjectCaches();
+  readonly #open = new Map<string, GitRepository>();
+
+  constructor(options: GitStoreOptions) {
+    this.#options = options;
+    this.directory = resolve(options.dataDir, 'git');
+    this.home = join(this.directory, '.home');
+    this.processes = new GitProcesses(this.home);
+  }
+
+  /** Ids are made by the service; this only keeps a mistake from becoming a path. */
+  path(id: string): string {
+    if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(id)) throw new DomainError('not_found', 'No such repository');
+    return join(this.directory, `${id}.git`);
+  }
+
+  get(id: string): GitRepository {
+    const known = this.#open.get(id);
+    if (known !== undefined) {
+      // Moved to the end: the map is in order of last use.
+      this.#open.delete(id);
+      this.#open.set(id, known);
+      return known;
+    }
+    const { log, committer, now, planTime = wallTime.merge } = this.#options;
+    const repository = new GitRepository(id, this.path(id), {
+      processes: this.processes,
+      caches: this.#caches,
+      log,
+      committer: typeof committer === 'function' ? committer : () => committer,
+      now,
+      planTime,
+    });
+    this.#open.set(id, repository);
+    this.#dropSleepers();
+    return repository;
+  }
+
+  /** The repository if it is in use: for what is only worth knowing then. */
+  peek(id: string): GitRepository | undefined {
+    return this.#open.get(id);
+  }
+
+  /** Lets the writers of a repository finish and forgets it. */
+  async drop(id: string): Promise<void> {
+    const repository = this.#open.get(id);
+    this.#open.delete(id);
+    await repository?.close();
+  }
+
+  /** Lets all writers finish, then ends every process. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((repository) => repository.close()));
+    this.#open.clear();
+    await this.processes.close();
+  }
+
+  #dropSleepers(): void {
+    for (const [id, repository] of this.#open) {
+      if (this.#open.size <= kept) return;
+      if (repository.asleep) this.#open.delete(id);
+    }
+  }
+}

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -9,6 +10,9 @@ import { readPostgresRecord } from '../../src/db/postgres.ts';
 
 /** The compiled server, beside the compiled benchmarks. */
 const mainFile = path.resolve(import.meta.dirname, '../../src/main.js');
+/** What `npm start` gives node: the server is measured as it is run. */
+const { scripts } = createRequire(import.meta.url)('../../../package.json') as { scripts: { start: string } };
+const startFlags = / node (.+) dist\//.exec(scripts.start)?.[1]?.split(' ') ?? [];
 const startLimit = 60_000;
 const stopLimit = 30_000;
 
@@ -89,7 +93,7 @@ export async function startServer({
   const logFile = path.join(dataDir, '..', `server-${port}.log`);
   const log = openSync(logFile, 'w', 0o600);
   const began = Date.now();
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', ...nodeOptions, mainFile], {
+  const child = spawn(process.execPath, [...startFlags, ...nodeOptions, mainFile], {
     stdio: ['ignore', log, log],
     env: {
       PATH: process.env.PATH,

@@ -77,9 +77,10 @@ async function addCommit(
   { changes, message, tree, parents = [] }: CommitPlan<unknown>,
 ): Promise<Commit | null> {
   // What a commit names must be there, or the repository would be damaged.
-  if (tree !== undefined) await pending.tree(tree);
-  for (const parent of parents) await pending.commit(parent);
-  const edited = await applyChanges(pending, tree ?? tip.tree, changes);
+  if (tree !== undefined) await context.objects.check(tree, 'tree');
+  for (const parent of parents) await context.objects.check(parent, 'commit');
+  const start = tree ?? tip.tree;
+  const edited = changes.length === 0 ? start : await applyChanges(pending, start, changes);
   if (edited === tip.tree && parents.length === 0) return null;
   return pending.addCommit({
     tree: edited ?? pending.addTree(Tree.empty(rawLength[pending.format])),

@@ -5,7 +5,7 @@ import { parseCommit } from './commit-codec.ts';
 import { type ListingBudget, listTree, newBudget, spend } from './file-listing.ts';
 import type { GitProcesses } from './git-process.ts';
 import { listRecursively } from './ls-tree.ts';
-import { type ObjectFormat, rawLength } from './object-id.ts';
+import { type ObjectFormat, type ObjectType, rawLength } from './object-id.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { Tree } from './tree-codec.ts';
 
@@ -88,6 +88,11 @@ export class StoredObjects implements ObjectSource {
     const commit = parseCommit(oid, await this.#content(oid, 'commit'));
     this.#caches.commits.set(key, commit);
     return commit;
+  }
+
+  /** @throws DomainError `not_found` when there is no object of this type; its content is not read */
+  async check(oid: Oid, type: ObjectType): Promise<void> {
+    if ((await this.#reader.info(oid))?.type !== type) throw missing(oid);
   }
 
   async listing(oid: Oid, prefix: string, budget = newBudget()): Promise<readonly TreeFile[]> {

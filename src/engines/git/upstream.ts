@@ -17,6 +17,9 @@ export interface UpstreamContext {
   signal: AbortSignal;
 }
 
+/** Of an upstream's own words, characters. */
+const longestMessage = 1_000;
+
 /** Where fetched branches stand; clients never see them. */
 const tracking = 'refs/remotes/upstream';
 
@@ -92,7 +95,7 @@ export async function pushUpstream(
     await repository.moveRefs([{ ref: `${tracking}/${branch}`, to: oid }]);
     return { outcome: 'ok' };
   }
-  if (flag === '!') return rejection(summary);
+  if (flag === '!') return rejection(summary, output.stderr);
   return { outcome: classify(context, output.stderr) };
 }
 
@@ -102,11 +105,14 @@ function statusLine(text: string, ref: string): string[] {
   return line?.split('\t') ?? [];
 }
 
-function rejection(summary: string): UpstreamPush {
+function rejection(summary: string, stderr: string): UpstreamPush {
   // The last three are what servers say when two push at the same moment.
   const moved = /non-fast-forward|fetch first|stale info|failed to update ref|cannot lock ref|incorrect old value/;
   if (moved.test(summary)) return { outcome: 'non_fast_forward' };
-  return { outcome: 'declined', message: /\((.*)\)$/.exec(summary)?.[1] ?? summary };
+  // What the upstream itself has to say comes line by line, padded; git's summary is a poor second.
+  const said = [...stderr.matchAll(/^remote: (.*?) *$/gm)].map(([, line]) => line).join('\n');
+  const reason = /\((.*)\)$/.exec(summary)?.[1] ?? summary;
+  return { outcome: 'declined', message: (said || reason).replace(/[^\P{Cc}\n]/gu, '?').slice(0, longestMessage) };
 }
 
 type Spoken = GitOutput | { failure: 'timeout' };

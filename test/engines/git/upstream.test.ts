@@ -138,7 +138,7 @@ describe('pushUpstream', () => {
     await fetch();
     const next = commitFiles(gitDir, first, { b: '1' });
     rules.authorize = async () => ({ allow: false, message: 'closed on Sundays' });
-    expect(await push(next)).toEqual({ outcome: 'declined', message: 'pre-receive hook declined' });
+    expect(await push(next)).toEqual({ outcome: 'declined', message: 'closed on Sundays' });
     rules.authorize = async () => {
       await save(theirs, { c: '1' });
       return { allow: true };

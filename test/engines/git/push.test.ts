@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -188,6 +189,27 @@ describe('a push that is decided about', () => {
     const history = new Set(git(gitDir, ['rev-list', 'main']).split('\n'));
     for (const sha of shas) expect(history).toContain(sha);
     fsck(gitDir);
+  });
+
+  it('holds nobody up when its client goes away while it is decided about', async () => {
+    const { repository, rules, copy, commit, http } = await pushable();
+    const before = await repository.head('main');
+    await commit('posts/b.md', 'two');
+    let decide = (_: PushVerdict) => {};
+    const asked = new Promise<void>((resolve) => {
+      rules.authorize = () => {
+        resolve();
+        return new Promise((answer) => (decide = answer));
+      };
+    });
+    const push = spawn('git', ['push', '-q', 'origin', 'main'], { cwd: copy, stdio: 'ignore', detached: true });
+    await asked;
+    // The whole group: git leaves talking to a helper of its own.
+    process.kill(-(push.pid ?? 0), 'SIGKILL');
+    while (http.refusals.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    decide({ allow: true });
+    const { commit: saved } = await save(repository, { 'after.md': '1' });
+    expect(saved?.parents).toEqual([before]);
   });
 
   it('is undone when the server stops while it is decided about', async () => {

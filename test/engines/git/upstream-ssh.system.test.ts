@@ -18,8 +18,10 @@ function sshd(): string {
   return found;
 }
 
+const keygen = 'ssh-keygen';
+
 function newKey(path: string): string {
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', path]);
+  execFileSync(keygen, ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', path]);
   return readFileSync(path, 'utf8');
 }
 

@@ -17,6 +17,7 @@ import { MediaResolver } from './resolvers/media.resolver.ts';
 import { MergesResolver } from './resolvers/merges.resolver.ts';
 import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
 import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
+import { PullEdgesResolver, PullsResolver } from './resolvers/pulls.resolver.ts';
 import { ProjectStudioResolver, StudioResolver } from './resolvers/studio.resolver.ts';
 import { TokensResolver } from './resolvers/tokens.resolver.ts';
 
@@ -40,6 +41,8 @@ const resolvers = [
   BranchEdgesResolver,
   CompareResolver,
   MergesResolver,
+  PullsResolver,
+  PullEdgesResolver,
 ] as const;
 
 let built: GraphQLSchema | undefined;

@@ -79,5 +79,9 @@ export function inputOf(row: Row, request: Request): Record<string, unknown> {
   const path = Object.fromEntries(
     Object.entries(request.params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : value]),
   );
-  return merge(path, coerce(row.operation.input, parseQuery(searchOf(request.originalUrl))), bodyOf(request));
+  return merge(
+    coerce(row.operation.input, path),
+    coerce(row.operation.input, parseQuery(searchOf(request.originalUrl))),
+    bodyOf(request),
+  );
 }

@@ -31,6 +31,9 @@ import { listMedia } from '../domain/studio/media/list-media.operations.ts';
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
 import { uploadMedia } from '../domain/studio/media/upload-media.operations.ts';
 import { mergeBranches } from '../domain/studio/merge/merge-branches.operations.ts';
+import { mergePull } from '../domain/studio/pulls/merge-pull.operations.ts';
+import { getPull, listPullFiles, listPulls } from '../domain/studio/pulls/pulls.operations.ts';
+import { createPull, updatePull } from '../domain/studio/pulls/write-pull.operations.ts';
 import { createBranch, listBranches } from '../domain/studio/repository/branches.operations.ts';
 import { listCommits } from '../domain/studio/repository/commits.operations.ts';
 import { deleteBranch } from '../domain/studio/repository/delete-branch.operations.ts';
@@ -90,6 +93,12 @@ export const routes: readonly Row[] = [
   get(`${studio}/commits`, listCommits, 200),
   post(`${studio}/merge`, mergeBranches, 201, { also: { up_to_date: 200, dry_run: 200 } }),
   get(`${studio}/compare`, compareBranches, 200),
+  get(`${studio}/pulls`, listPulls, 200),
+  post(`${studio}/pulls`, createPull, 201, { location: ({ number }: { number: number }) => `/${number}` }),
+  get(`${studio}/pulls/:number`, getPull, 200),
+  patch(`${studio}/pulls/:number`, updatePull, 200),
+  post(`${studio}/pulls/:number/merge`, mergePull, 200),
+  get(`${studio}/pulls/:number/files`, listPullFiles, 200),
   get(`${studio}/filetree`, getFiletree, 200),
   get(`${studio}/file`, getFile, 200, { raw: rawFile }),
   get(`${studio}/repository`, getRepository, 200),

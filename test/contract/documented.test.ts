@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { type Permission, permissionNames } from '../../src/domain/permissions.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { type Answer, seed, startTestApp, type TestApp } from '../support/app.ts';
+import { type Answer, studio as acmeStudio, seed, startTestApp, type TestApp } from '../support/app.ts';
+import { commitTo } from '../support/conflict-site.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -58,6 +59,22 @@ const documented: Documented[] = [
   },
   read(`${studio}/commits`),
   read(`${studio}/compare?base=main&head=main`),
+  read(`${studio}/pulls`),
+  {
+    method: 'POST',
+    path: `${studio}/pulls`,
+    permission: 'edit_studio',
+    status: 201,
+    body: () => ({ title: 'Made', head: 'ahead-2' }),
+  },
+  read(`${studio}/pulls/1`),
+  {
+    method: 'POST',
+    path: `${studio}/pulls/1/merge`,
+    permission: 'edit_studio',
+    status: 200,
+    body: () => ({}),
+  },
   read(`${studio}/filetree`),
   read(`${studio}/file?path=README.md`),
 ];
@@ -73,6 +90,12 @@ beforeAll(async () => {
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   await app.run(createProject, { organization: 'acme', name: 'Second', machine_name: 'second' });
   await seed(app, { ...siteFiles, 'src/content/posts/en/doomed.md': '---\ntitle: Doomed\nauthor: ada\n---\n' });
+  // Pull request 1 is there to be read and merged; the second branch has none yet.
+  for (const name of ['ahead-1', 'ahead-2']) {
+    await app.ask('POST', `${acmeStudio}/branches`, { body: { name } });
+    await commitTo(app, name, { [`${name}.css`]: name });
+  }
+  await app.ask('POST', `${acmeStudio}/pulls`, { body: { title: 'First', head: 'ahead-1' } });
   strange = await app.makeToken(permissionNames, { organization: 'other' });
   elsewhere = await app.makeToken(permissionNames, { projects: ['second'] });
   for (const name of permissionNames) single.set(name, await app.makeToken([name]));

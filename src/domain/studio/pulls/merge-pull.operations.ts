@@ -1,0 +1,109 @@
+import type { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { type ProjectContext, projectOperation } from '../../operation.ts';
+import type { Oid } from '../../ports/git.ts';
+import { authorOf, messageOf } from '../entries/write-entry.ts';
+import { type Merged, writeMerge } from '../merge/write-merge.ts';
+import { isProtected } from '../repository/branch-rules.ts';
+import { claimMerge, finishMerge, releaseMerge } from './claim-merge.ts';
+import { openPullsFrom } from './open-pulls.ts';
+import { type Pull, pullRef } from './pull.entity.ts';
+import { checkTag, detailOf, findPull, headsOf, tagOf } from './pull-record.ts';
+import { pullMerge, pullMerged } from './pulls.schema.ts';
+
+type Input = z.output<typeof pullMerge>;
+
+/** @throws DomainError `protected`, `in_use` when the head branch must stay. */
+async function checkDeletable(context: Pick<ProjectContext, 'em' | 'git' | 'project'>, row: Pull): Promise<void> {
+  const { git, project } = context;
+  const branch = row.head_branch;
+  if (branch === (await git.defaultBranch()) || isProtected(project, branch))
+    throw new DomainError('protected', `delete_branch: ${branch} is protected`);
+  const others = (await openPullsFrom(context, branch)).filter(({ number }) => number !== row.number);
+  if (others.length === 0) return;
+  throw new DomainError('in_use', `delete_branch: ${branch} is the head of another open pull request`, {
+    details: { pulls: others.map(({ number }) => number) },
+  });
+}
+
+function messageFor(row: Pull, { message, strategy }: Input): string {
+  const of = `pull request #${row.number} from ${row.head_branch}`;
+  return messageOf(
+    message,
+    strategy === 'squash' ? `${row.title} (#${row.number})\n\n${row.body}`.trim() : `Merge ${of}\n\n${row.title}`,
+  );
+}
+
+export const mergePull = projectOperation({
+  name: 'studio.mergePull',
+  kind: 'command',
+  effect: 'external',
+  permission: 'edit_studio',
+  also: { manage_studio: 'when it names another author', delete_studio: 'when it deletes the head branch' },
+  summary: 'Merge pull request',
+  input: pullMerge,
+  output: pullMerged,
+  audit: ({ number }) => ({ type: 'pull', id: String(number) }),
+  async execute(context, input) {
+    const { git, conditions } = context;
+    if (input.delete_branch) context.require('delete_studio');
+    const author = authorOf(context, input.author);
+    const row = await findPull(context, input.number);
+    checkTag(conditions.if_match, row, await headsOf(context, row));
+    if (input.delete_branch) await checkDeletable(context, row);
+    await claimMerge(context, row);
+    const merged = await mergeClaimed(context, row, input, author).catch(async (error: unknown) => {
+      await releaseMerge(context, row);
+      throw error;
+    });
+    const { commit, current, incoming, resolved } = merged;
+    const sha = commit?.sha ?? current;
+    const done = await finishMerge(context, row, { head_sha: incoming, base_sha: current, merge_commit_sha: sha });
+    const branch_deleted = input.delete_branch === true && (await dropBranch(context, row.head_branch, incoming));
+    context.tag(tagOf(done, await headsOf(context, done)));
+    const message = (commit ?? (await git.commit(sha))).message;
+    const pull = await detailOf(context, done);
+    return { merged: true, sha, message, commit, branch_deleted, conflicts: [], resolved, pull };
+  },
+});
+
+async function mergeClaimed(
+  context: Pick<ProjectContext, 'git' | 'services'>,
+  row: Pull,
+  input: Input,
+  author: { name: string; email: string },
+): Promise<Merged> {
+  const { git } = context;
+  return writeMerge(context, {
+    base: row.base_branch,
+    head: row.head_branch,
+    strategy: input.strategy,
+    author,
+    message: messageFor(row, input),
+    resolutions: input.resolutions ?? [],
+    async check({ incoming }) {
+      if (input.sha !== undefined && input.sha !== incoming) {
+        const details = { current_sha: incoming };
+        throw new DomainError('sha_mismatch', 'sha: the head has moved since it was read', { details });
+      }
+      await git.updateRefs([{ name: pullRef(row.number), to: incoming }]);
+      return { pinned: false };
+    },
+  });
+}
+
+/** A branch that has moved since stays: what it holds now was not merged. */
+async function dropBranch(
+  { git, log }: Pick<ProjectContext, 'git' | 'log'>,
+  branch: string,
+  at: Oid,
+): Promise<boolean> {
+  try {
+    await git.deleteBranch(branch, at);
+    return true;
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    log.warn({ err: error, branch }, 'head branch of a merged pull request not deleted');
+    return false;
+  }
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { fileDiff } from '../compare/compare.schema.ts';
+import { fileDiffs } from '../compare/file-diffs.ts';
+import { viewOf } from '../view.ts';
+import { Pull, pullStates } from './pull.entity.ts';
+import { detailOf, findPull, headsOf, summaryOf, tagOf } from './pull-record.ts';
+import { pull, pullNumber, pullSummary } from './pulls.schema.ts';
+
+export const listPulls = projectOperation({
+  name: 'studio.listPulls',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'List pull requests, the newest first',
+  input: z.object({
+    ...pageInput,
+    state: z.enum([...pullStates, 'all']).default('open'),
+    base: z.string().max(1000).optional().describe('Branch to merge into'),
+    head: z.string().max(1000).optional().describe('Branch to be merged'),
+    author: z.string().max(200).optional().describe('Id or name of who opened it'),
+    sort: z.enum(['created', 'updated']).default('created'),
+    direction: z.enum(['asc', 'desc']).default('desc'),
+  }),
+  output: pageOf(pullSummary),
+  async execute(context, { state, base, head, author, sort, direction, ...paging }) {
+    const { em, project } = context;
+    const window = windowOf(paging);
+    const [rows, total] = await em.findAndCount(
+      Pull,
+      {
+        project_id: project.id,
+        ...(state !== 'all' && { state }),
+        ...(base !== undefined && { base_branch: base }),
+        ...(head !== undefined && { head_branch: head }),
+        ...(author !== undefined && { $or: [{ author_id: author }, { author_name: author }] }),
+      },
+      {
+        orderBy: { ...(sort === 'updated' && { updated_at: direction }), number: direction },
+        offset: window.offset,
+        limit: window.limit,
+      },
+    );
+    const items = [];
+    for (const row of rows) items.push(await summaryOf(context, row));
+    return pageFrom(items, total, window);
+  },
+});
+
+export const getPull = projectOperation({
+  name: 'studio.getPull',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Pull request details',
+  input: z.object(pullNumber),
+  output: pull,
+  async execute(context, { number }) {
+    const row = await findPull(context, number);
+    context.tag(tagOf(row, await headsOf(context, row)));
+    return detailOf(context, row);
+  },
+});
+
+export const listPullFiles = projectOperation({
+  name: 'studio.listPullFiles',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Files a pull request changes, entries with their changed fields',
+  input: z.object({
+    ...pullNumber,
+    ...pageInput,
+    patch: z.boolean().optional().describe('Adds the unified diff of each file'),
+  }),
+  output: pageOf(fileDiff),
+  async execute(context, { number, patch, ...paging }) {
+    const { git, tag } = context;
+    const window = windowOf(paging);
+    const { head, base } = await headsOf(context, await findPull(context, number));
+    tag(`"${head}.${viewOf([base, patch, window])}"`);
+    const ancestor = (await git.mergeBase(base, head)) ?? base;
+    const page = { skip: window.offset, limit: window.limit, patch };
+    const { files, total } = await fileDiffs(context, ancestor, head, page);
+    return pageFrom(files, total, window);
+  },
+});

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { timestamp } from '../../shapes.ts';
+import { conflict, resolvedFile } from '../merge/merge.schema.ts';
+import { mergeInput } from '../merge/merge-branches.schema.ts';
+import { commit } from '../repository/repository.schema.ts';
+import { pullStates } from './pull.entity.ts';
+
+const end = z.object({ ref: z.string().describe('Branch'), sha: z.string() }).meta({ id: 'PullEnd' });
+
+const summary = {
+  number: z.int32(),
+  title: z.string(),
+  body: z.string(),
+  state: z.enum(pullStates),
+  draft: z.boolean(),
+  head: end,
+  base: end,
+  author: z.object({ id: z.string(), name: z.string() }).meta({ id: 'PullAuthor' }),
+  merged: z.boolean(),
+  mergeable: z.boolean().nullable().describe('Whether it merges without conflict; null unless it is open'),
+  created_at: timestamp,
+  updated_at: timestamp,
+  merged_at: timestamp.nullable(),
+  closed_at: timestamp.nullable(),
+  merge_commit_sha: z.string().nullable(),
+};
+
+export const pullSummary = z.object(summary).meta({ id: 'PullSummary' });
+
+export const pull = z
+  .object({
+    ...summary,
+    mergeable_state: z
+      .enum(['clean', 'dirty', 'behind', 'unknown'])
+      .describe('behind: it merges, but the base has commits the head lacks; dirty: it conflicts; unknown: not open'),
+    conflicts: z.array(conflict),
+    commits_count: z.int32(),
+    changed_files: z.int32(),
+    additions: z.int32(),
+    deletions: z.int32(),
+    deployments: z.array(z.record(z.string(), z.unknown())),
+  })
+  .meta({ id: 'Pull' });
+
+const title = z
+  .string()
+  .trim()
+  .min(1, 'must not be empty')
+  .max(300, 'must be at most 300 characters')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
+const body = z
+  .string()
+  .max(65_536, 'must be at most 65536 characters')
+  .refine((text) => !text.includes('\u0000'), 'must not contain NUL');
+
+export const pullDraft = z.object({
+  title,
+  head: z.string().describe('Branch to be merged'),
+  base: z.string().optional().describe('Branch to merge into; default: the default branch'),
+  body: body.default(''),
+  draft: z.boolean().default(false),
+});
+
+export const pullNumber = { number: z.int32().min(1, 'must be at least 1') };
+
+export const pullChange = z.object({
+  ...pullNumber,
+  title: title.optional(),
+  body: body.optional(),
+  draft: z.boolean().optional(),
+  state: z.enum(['open', 'closed']).optional(),
+});
+
+export const pullMerge = z.object({
+  ...pullNumber,
+  ...mergeInput,
+  sha: z.string().optional().describe('Commit the head must be at'),
+  delete_branch: z.boolean().optional().describe('Delete the head branch after the merge; needs delete_studio'),
+});
+
+export const pullMerged = z
+  .object({
+    merged: z.boolean(),
+    sha: z.string().optional().describe('The commit the base is at now'),
+    message: z.string().optional(),
+    commit: commit.nullable(),
+    branch_deleted: z.boolean(),
+    conflicts: z.array(conflict).describe('GraphQL: why it was not merged; REST refuses instead'),
+    resolved: z.array(resolvedFile),
+    pull,
+  })
+  .meta({ id: 'MergedPull' });

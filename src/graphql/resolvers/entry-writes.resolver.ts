@@ -1,9 +1,11 @@
 import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
 import { createEntry } from '../../domain/studio/entries/create-entry.operations.ts';
 import { deleteEntry } from '../../domain/studio/entries/delete-entry.operations.ts';
+import { getEntry } from '../../domain/studio/entries/entries.operations.ts';
 import { updateEntry } from '../../domain/studio/entries/update-entry.operations.ts';
 import type { GraphqlContext } from '../context.ts';
 import { inputOf, outputOf } from '../types/operations.ts';
+import { conflictsIn } from './merges.resolver.ts';
 import { ProjectArgs } from './places.ts';
 import { Entry, type EntryParent, SavedEntry } from './studio.types.ts';
 
@@ -37,10 +39,17 @@ export class EntryWritesResolver {
   @Mutation(() => SavedEntry, { nullable: true, description: updateEntry.summary })
   async updateEntry(
     @Args(() => ProjectArgs) at: ProjectArgs,
-    @Arg('input', () => UpdateEntryInput) input: Written,
+    @Arg('input', () => UpdateEntryInput) input: Written & { collection: string; entry: string },
     @Ctx() context: GraphqlContext,
   ) {
-    return placed(at, input, await context.run(updateEntry, { ...at, ...input }));
+    try {
+      return placed(at, input, await context.run(updateEntry, { ...at, ...input }));
+    } catch (error) {
+      const conflicts = conflictsIn(error);
+      const { collection, entry, branch } = input;
+      const stored = await context.run(getEntry, { ...at, collection, entry, branch });
+      return placed(at, input, { ...stored, commit: null, unchanged: true, merged: false, conflicts });
+    }
   }
 
   @Mutation(() => DeletedEntry, { nullable: true, description: deleteEntry.summary })

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { conflict, resolution } from '../merge/merge.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { studioSchema, studioWarning } from '../schema/schema.schema.ts';
 
@@ -48,6 +49,7 @@ export const savedEntry = z
     unchanged: z.boolean(),
     merged: z.boolean(),
     renamed_from: z.string().optional(),
+    conflicts: z.array(conflict).optional().describe('GraphQL: why nothing was saved; REST refuses instead'),
     references: z.array(z.string()).optional().describe('Entries whose relations a rename rewrote, as collection/slug'),
   })
   .meta({ id: 'SavedEntry' });
@@ -103,6 +105,14 @@ export const entryChange = z.object({
     .describe('merge: RFC 7396 merge patch; replace: frontmatter is complete'),
   unset: z.array(z.string()).max(200).optional().describe('JSON Pointers of keys to remove'),
   sha: z.string().optional().describe('Object id the file must have'),
-  on_conflict: z.enum(['fail']).default('fail').describe('What to do when the file is not the one the caller saw'),
+  on_conflict: z
+    .enum(['fail', 'merge'])
+    .default('fail')
+    .describe('What to do when the file is not the one the caller saw: refuse, or merge key by key and line by line'),
+  resolutions: z
+    .array(resolution)
+    .max(100, 'must be at most 100')
+    .optional()
+    .describe('With on_conflict=merge: how to settle the conflict of this file'),
   ...writeInput,
 });

@@ -7,7 +7,7 @@ import { viewOf } from '../view.ts';
 import type { savedEntry } from './entries.schema.ts';
 import { entryOf } from './entry-record.ts';
 
-const maxEntryBytes = 5 * 1024 * 1024;
+export const maxEntryBytes = 5 * 1024 * 1024;
 
 /** What a save leaves behind: enough to answer without reading the repository again. */
 export interface Saved {
@@ -16,6 +16,8 @@ export interface Saved {
   place: IndexedEntry;
   bytes: Buffer;
   warnings: Warning[];
+  /** The save was merged with what happened since the writer read the entry. */
+  merged?: boolean;
   renamedFrom?: string;
   references?: string[];
 }
@@ -44,7 +46,7 @@ export async function savedRecord(
     ...entryOf(saved.index, place, saved.bytes, { warnings: saved.warnings }),
     commit,
     unchanged: commit === null,
-    merged: false,
+    merged: saved.merged ?? false,
     ...(saved.renamedFrom !== undefined && { renamed_from: saved.renamedFrom }),
     ...(saved.references && { references: saved.references }),
   };

@@ -7,12 +7,12 @@ import { parseFile } from '../frontmatter/parse-file.ts';
 import { checkPath, checkStoredPath } from '../path-rules.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import type { Warning } from '../schema/schema.schema.ts';
-import { newBytes } from './change-entry.ts';
 import { entryChange, savedEntry } from './entries.schema.ts';
+import { bytesToSave } from './merge-save.ts';
 import { renameEntry } from './rename-entry.ts';
 import { checkSize, type Saved, savedRecord } from './saved-entry.ts';
 import { validateWrite } from './validate.ts';
-import { authorOf, checkVersion, messageOf } from './write-entry.ts';
+import { authorOf, messageOf } from './write-entry.ts';
 export const updateEntry = projectOperation({
   name: 'studio.updateEntry',
   kind: 'command',
@@ -40,10 +40,9 @@ export const updateEntry = projectOperation({
         const { entry: stored, blocked } = await head.lookup(place.path);
         if (blocked || !stored)
           throw new DomainError('not_editable', `${place.path} cannot be written: it is behind a symlink`);
-        checkVersion(stored, conditions.if_match, change.sha);
-        const before = await head.blob(stored.oid);
-        const bytes = checkSize(newBytes(index, place, before, change));
-        const saved = { index, schemaKey: site.schemaKey, place, bytes, warnings: [] as Warning[] };
+        const { before, merged, ...made } = await bytesToSave(context, { head, index, place, stored, change });
+        const bytes = checkSize(made.bytes);
+        const saved = { index, schemaKey: site.schemaKey, place, bytes, merged, warnings: [] as Warning[] };
         if (bytes !== before && !bytes.equals(before)) {
           const wanted = parseFile(bytes, place.path).frontmatter ?? {};
           saved.warnings = await validateWrite(

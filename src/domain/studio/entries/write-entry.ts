@@ -37,6 +37,12 @@ function expectedOids(ifMatch: string): string[] {
 export const namesOid = (ifMatch: string, oid: string) =>
   expectedOids(ifMatch).some((expected) => expected === '*' || expected === oid);
 
+/** The version the writer saw, when it is not the stored one; null when it is, or the writer does not say. */
+export function seenOid(current: TreeEntry, ifMatch: string | undefined, sha: string | undefined): string | null {
+  if (ifMatch !== undefined && !namesOid(ifMatch, current.oid)) return expectedOids(ifMatch)[0] ?? '';
+  return sha !== undefined && sha !== current.oid ? sha : null;
+}
+
 /**
  * Compares what the writer saw with what is stored.
  * @throws DomainError `precondition_failed` for If-Match, `sha_mismatch` for the body's `sha`.

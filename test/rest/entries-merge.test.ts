@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startTestApp, studio, type TestApp } from '../support/app.ts';
+import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
+import { expectRefusal } from '../support/refusal.ts';
+
+const fields = { title: 'A', description: 'Text', draft: false, tags: ['one'] };
+let app: TestApp;
+let slug: string;
+let url: string;
+let seen: string;
+let made = 0;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await seedPosts(app);
+});
+afterAll(() => app?.stop());
+
+/** Each test has an entry of its own; `seen` is the version its writer read, and somebody has saved a new title since. */
+beforeEach(async () => {
+  slug = `post-${++made}`;
+  url = `${studio}/collections/posts/${slug}`;
+  await commitTo(app, 'main', { [postPath(slug)]: post(fields) });
+  seen = (await app.ask('GET', url)).headers.get('etag') ?? '';
+  await put({ frontmatter: { title: 'Ours' } });
+});
+
+const put = (body: object, headers = {}) => app.ask('PUT', url, { body, headers });
+const late = (body: object, query = '?on_conflict=merge') =>
+  app.ask('PUT', `${url}${query}`, { body, headers: { 'If-Match': seen } });
+const raw = async () => (await app.ask('GET', `${url}?raw=true`)).body.raw;
+
+describe('200 with on_conflict=merge', () => {
+  it('saves other keys beside those that were saved meanwhile', async () => {
+    const { status, body } = await late({ frontmatter: { description: 'Theirs', tags: ['one', 'two'] } });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ merged: true, unchanged: false, title: 'Ours' });
+    expect(await raw()).toBe(
+      post({ ...fields, title: 'Ours', description: 'Theirs' }).replace('["one"]', '["one", "two"]'),
+    );
+  });
+
+  it('saves other lines of the body', async () => {
+    const text = 'First line.\n\nMiddle.\n\nLast line.\n';
+    await put({ body: text.replace('First', 'Our first') });
+    const { body } = await late({ body: text.replace('Last', 'Their last') });
+    expect(body).toMatchObject({ merged: true, body: 'Our first line.\n\nMiddle.\n\nTheir last line.\n' });
+  });
+
+  it('is an ordinary save when nothing happened meanwhile', async () => {
+    const headers = { 'If-Match': (await app.ask('GET', url)).headers.get('etag') ?? '' };
+    const { body } = await app.ask('PUT', `${url}?on_conflict=merge`, {
+      body: { frontmatter: { title: 'New' } },
+      headers,
+    });
+    expect(body).toMatchObject({ merged: false, title: 'New' });
+  });
+
+  it('takes the sha of the body for the version that was seen', async () => {
+    const sha = seen.slice(1).split('.')[0];
+    const { body } = await put({ sha, on_conflict: 'merge', frontmatter: { description: 'Theirs' } });
+    expect(body).toMatchObject({ merged: true, frontmatter: { title: 'Ours', description: 'Theirs' } });
+  });
+
+  it('saves what is settled', async () => {
+    const clash = await late({ frontmatter: { title: 'Theirs' } });
+    const [{ path, stages }] = clash.body.details.conflicts;
+    const resolutions = [{ path, stages, fields: { '/title': { value: 'Both' } } }];
+    const { status, body } = await late({ frontmatter: { title: 'Theirs' }, resolutions });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ merged: true, title: 'Both' });
+  });
+
+  it('lets what is equal pass when the version that was seen is gone', async () => {
+    const headers = { 'If-Match': `"${'1'.repeat(40)}.00000000"` };
+    const ask = (body: object) => app.ask('PUT', `${url}?on_conflict=merge`, { body, headers });
+    expect((await ask({ frontmatter: { title: 'Ours' } })).body).toMatchObject({ merged: true, unchanged: true });
+    const { body } = await ask({ frontmatter: { title: 'Theirs' } });
+    expect(body).toMatchObject({
+      code: 'merge_conflict',
+      details: {
+        conflicts: [{ stages: { base: null }, fields: [{ field: '/title', current: 'Ours', incoming: 'Theirs' }] }],
+      },
+    });
+  });
+});
+
+describe('409', () => {
+  it('merge_conflict with the three values', async () => {
+    const before = await raw();
+    const answer = await late({ frontmatter: { title: 'Theirs', description: 'New' } });
+    expectRefusal(answer, 409, 'merge_conflict', /changed since/);
+    expect(answer.body.details.conflicts).toEqual([
+      {
+        path: postPath(slug),
+        collection: 'posts',
+        slug,
+        type: 'field',
+        stages: {
+          base: seen.slice(1).split('.')[0],
+          current: answer.body.details.current_sha,
+          incoming: expect.stringMatching(/^[0-9a-f]{40}$/),
+        },
+        fields: [{ field: '/title', base: 'A', current: 'Ours', incoming: 'Theirs' }],
+        hunks: [],
+        resolved: ['/description'],
+      },
+    ]);
+    expect(await raw()).toBe(before);
+  });
+
+  it('branch_moved with fresh conflicts when the entry was saved again since the conflict was shown', async () => {
+    const [{ path, stages }] = (await late({ frontmatter: { title: 'Theirs' } })).body.details.conflicts;
+    await put({ frontmatter: { title: 'Ours again' } });
+    const resolutions = [{ path, stages, take: 'incoming' }];
+    const answer = await late({ frontmatter: { title: 'Theirs' }, resolutions });
+    expectRefusal(answer, 409, 'branch_moved', /^resolutions: /);
+    expect(answer.body.details.conflicts).toMatchObject([{ fields: [{ current: 'Ours again' }] }]);
+  });
+});
+
+describe('412 and 409 without on_conflict', () => {
+  it('tell what clashes, as long as the version that was seen is stored', async () => {
+    const failed = await late({ frontmatter: { title: 'Theirs' } }, '');
+    expectRefusal(failed, 412, 'precondition_failed', /^If-Match: /);
+    expect(failed.body.details).toMatchObject({
+      current_sha: expect.any(String),
+      conflicts: [{ fields: [{ field: '/title' }] }],
+    });
+    const sha = seen.slice(1).split('.')[0];
+    const other = await put({ sha, frontmatter: { description: 'New' } });
+    expectRefusal(other, 409, 'sha_mismatch', /^sha: /);
+    expect(other.body.details.conflicts).toEqual([]);
+    const gone = await put({ frontmatter: { title: 'Theirs' } }, { 'If-Match': '"none"' });
+    expect(gone.body.details).not.toHaveProperty('conflicts');
+  });
+});
+
+describe('422', () => {
+  it('for resolutions that fit nothing', async () => {
+    const { stages, path } = (await late({ frontmatter: { title: 'Theirs' } })).body.details.conflicts[0];
+    for (const resolution of [
+      { path: 'other.md', stages, take: 'current' },
+      { path, take: 'current' },
+      { path, stages, fields: { '/nothing': { take: 'current' } } },
+      { path, stages, delete: true },
+    ])
+      expectRefusal(
+        await late({ frontmatter: { title: 'Theirs' }, resolutions: [resolution] }),
+        422,
+        'validation_failed',
+        /^resolutions: /,
+      );
+    expectRefusal(
+      await put({ resolutions: [{ path, stages, take: 'current' }] }),
+      422,
+      'validation_failed',
+      /not in conflict/,
+    );
+  });
+});
+
+it('gives conflicts as data in GraphQL', async () => {
+  const query = `mutation { updateEntry(organization: "acme", project: "site", input: { collection: "posts", entry: "${slug}",
+    if_match: ${JSON.stringify(seen)}, on_conflict: merge, frontmatter: { title: "Theirs" } }) {
+    title merged commit { sha } conflicts { path fields { field } } } }`;
+  const { body } = await app.ask('POST', '/graphql', { body: { query } });
+  expect(body).toEqual({
+    data: {
+      updateEntry: {
+        title: 'Ours',
+        merged: false,
+        commit: null,
+        conflicts: [{ path: postPath(slug), fields: [{ field: '/title' }] }],
+      },
+    },
+  });
+});

@@ -16,6 +16,17 @@ import { resolveProject } from './projects/resolve-project.ts';
 import type { Services } from './services.ts';
 import { asUnavailable } from './unavailable.ts';
 
+/** The entity manager of a call, made when it is first asked for: what the caches answer needs none. */
+type Fork = () => EntityManager;
+
+function forkOnce(call: Call): Fork {
+  let fork: EntityManager | undefined;
+  return () => {
+    fork ??= call.services.orm.em.fork();
+    return fork;
+  };
+}
+
 /** Where a call acts, resolved once. */
 interface Place {
   organization: OrganizationRef | null;
@@ -52,7 +63,7 @@ function authorise(operation: AnyOperation, actor: Actor | null, { organization,
 async function locate(
   operation: AnyOperation,
   call: Call,
-  em: EntityManager,
+  em: Fork,
   actor: Actor | null,
   input: unknown,
 ): Promise<Place> {
@@ -76,11 +87,13 @@ function servicesFor(services: Services, project: ProjectRef | null): Services {
   return content === services.content ? services : { ...services, content };
 }
 
-function makeContext(operation: AnyOperation, call: Call, em: EntityManager, actor: Actor | null, place: Place) {
+function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor | null, place: Place) {
   const { conditions, signal } = call;
   return {
     services: servicesFor(call.services, place.project),
-    em,
+    get em() {
+      return em();
+    },
     conditions,
     signal,
     ...(call.uploads && { uploads: call.uploads }),
@@ -105,22 +118,22 @@ function makeContext(operation: AnyOperation, call: Call, em: EntityManager, act
 async function perform(
   operation: AnyOperation,
   call: Call,
-  em: EntityManager,
+  em: Fork,
   actor: Actor | null,
   place: Place,
   input: unknown,
 ) {
-  const act = async (within: EntityManager) => {
+  const act = async (within: Fork) => {
     const result = await operation.execute(makeContext(operation, call, within, actor, place) as never, input as never);
     const output = z.encode(operation.output as z.ZodType, result);
-    await audit(operation, call, within, actor, place, input, 'ok', result);
+    if (operation.kind === 'command') await audit(operation, call, within(), actor, place, input, 'ok', result);
     return output;
   };
   if (operation.kind === 'command' && operation.effect !== 'external') {
     let within: EntityManager | undefined;
-    const output = await em.transactional((fork) => {
+    const output = await em().transactional((fork) => {
       within = fork;
-      return act(fork);
+      return act(() => fork);
     });
     // The caller's next request finds its own change, even before the notification has come round.
     if (within) for (const id of organizationsChanged(within)) call.services.grants.evict(id);
@@ -183,7 +196,7 @@ export async function run<S extends Scope, In extends z.ZodObject, Out extends z
 ): Promise<z.input<Out>> {
   const any = operation as unknown as AnyOperation;
   const began = performance.now();
-  const em = call.services.orm.em.fork();
+  const em = forkOnce(call);
   let place: Place = { organization: null, project: null, grant: null };
   let actor = call.actor;
   let input: unknown;

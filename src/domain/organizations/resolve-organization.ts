@@ -10,7 +10,7 @@ import { Organization, type OrganizationRef } from './organization.entity.ts';
  */
 export async function resolveOrganization(
   services: Services,
-  em: EntityManager,
+  em: () => EntityManager,
   name: unknown,
 ): Promise<OrganizationRef> {
   if (typeof name !== 'string' || !machineNamePattern.test(name)) {
@@ -21,7 +21,7 @@ export async function resolveOrganization(
     );
   }
   return services.grants.organization(name, async () => {
-    const row = await em.findOne(Organization, { machine_name: name }, { disableIdentityMap: true });
+    const row = await em().findOne(Organization, { machine_name: name }, { disableIdentityMap: true });
     if (!row) throw new DomainError('not_found', 'Organisation not found');
     const { id, machine_name, type, region, subscription, limits, created_at, updated_at } = row;
     return { id, machine_name, name: row.name, type, region, subscription, limits, created_at, updated_at };

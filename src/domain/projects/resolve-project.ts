@@ -12,14 +12,14 @@ import { studioSettings } from './studio-settings.ts';
  */
 export async function resolveProject(
   services: Services,
-  em: EntityManager,
+  em: () => EntityManager,
   organization: OrganizationRef,
   name: unknown,
 ): Promise<ProjectRef> {
   const missing = () => new DomainError('not_found', 'Project not found');
   if (typeof name !== 'string' || !machineNamePattern.test(name)) throw missing();
   return services.grants.project(organization.id, name, async () => {
-    const row = await em.findOne(
+    const row = await em().findOne(
       Project,
       { organization_id: organization.id, machine_name: name, deleted_at: null },
       { disableIdentityMap: true },

@@ -5,7 +5,7 @@ import { type ProjectContext, projectOperation } from '../../operation.ts';
 import type { Snapshot, StoredBlob } from '../../ports/git.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { authorOf, checkContentPath, checkFree, checkVersion, messageOf } from '../entries/write-entry.ts';
-import { directBranch } from '../repository/branch-rules.ts';
+import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { mediaUpload, savedMedia } from './media.schema.ts';
 import { mediaFacts } from './media-facts.ts';
 import { mediaPath, numbered } from './media-name.ts';
@@ -115,6 +115,7 @@ export const uploadMedia = projectOperation({
   async execute(context, input) {
     const { git, services } = context;
     const author = authorOf(context, input.author);
+    if (input.overwrite) checkPrecondition(context.project, context.conditions, input.sha);
     const branch = await directBranch(context, input.branch);
     const uploads = await receive(context, input);
     const written = await git.write({

@@ -31,15 +31,18 @@ export async function mergeFile(
     [stages.base, stages.current, stages.incoming].map((side) => (side ? merged.blob(side.oid) : null)),
   );
   const schema = sides.schemaAt(path);
-  const resolution = byLines ? null : resolutions.take(path, stages);
-  const result = mergeEntry({
+  const input = {
     base: base ?? null,
     current: current ?? null,
     incoming: incoming ?? null,
     path,
     ...(schema && { schema }),
-    ...(resolution && { resolution }),
-  });
+  };
+  let result = mergeEntry(input);
+  if (result.kind === 'conflict' && byLines && (await isReadable(sides, path))) return {};
+  const isOpen = result.kind === 'conflict' || !byLines;
+  const resolution = isOpen ? resolutions.take(path, stages) : null;
+  if (resolution) result = mergeEntry({ ...input, resolution });
   const entry = sides.entryAt(path);
   if (result.kind === 'clean') {
     const { bytes: content, resolved: fields } = result;
@@ -47,7 +50,6 @@ export async function mergeFile(
     if (byLines && content?.equals((await linesOf(sides, path)) ?? Buffer.alloc(0))) return {};
     return { change: { path, content, ...(mode && { mode }) }, resolved: { path, ...entry, fields } };
   }
-  if (byLines && (await isReadable(sides, path))) return {};
   return { conflict: conflictOf(sides, path, stages, result.conflict, previous_path) };
 }
 

@@ -10,14 +10,21 @@ export function openPullsFrom(
   return em.find(Pull, { project_id: project.id, head_branch: branch, state: 'open' }, { orderBy: { number: 'asc' } });
 }
 
-/** Closes pull requests whose head branch is about to go; what they proposed stays reachable. */
+/** Keeps what pull requests propose reachable when their head branch goes. */
+export async function keepHeads(
+  { git }: Pick<ProjectContext, 'git'>,
+  pulls: readonly Pull[],
+  head: Oid,
+): Promise<void> {
+  await git.updateRefs(pulls.map(({ number }) => ({ name: pullRef(number), to: head })));
+}
+
+/** Closes pull requests whose head branch has gone. */
 export async function closeForLostHead(
   { em, git, services }: Pick<ProjectContext, 'em' | 'git' | 'services'>,
   pulls: readonly Pull[],
   head: Oid,
 ): Promise<void> {
-  if (pulls.length === 0) return;
-  await git.updateRefs(pulls.map(({ number }) => ({ name: pullRef(number), to: head })));
   const now = services.clock.now();
   for (const pull of pulls) {
     const base_sha = (await git.head(pull.base_branch)) ?? pull.base_sha;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { namesOid } from '../entries/write-entry.ts';
-import { closeForLostHead, openPullsFrom } from '../pulls/open-pulls.ts';
+import { closeForLostHead, keepHeads, openPullsFrom } from '../pulls/open-pulls.ts';
 import { checkRefName } from '../ref-name.ts';
 import { isProtected } from './branch-rules.ts';
 
@@ -39,8 +39,9 @@ export const deleteBranch = projectOperation({
         },
       );
     }
-    await closeForLostHead(context, pulls, oid);
+    await keepHeads(context, pulls, oid);
     await git.deleteBranch(name, oid);
+    await closeForLostHead(context, pulls, oid);
     return null;
   },
 });

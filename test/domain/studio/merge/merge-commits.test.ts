@@ -74,7 +74,7 @@ describe('what merges by itself', () => {
 
   it('reports such a file when the values differ, although git saw no conflict', async () => {
     const far = (top: string, end: string) => `---\n${top}a: 1\nb: 2\nc: 3\nd: 4\ne: 5\n${end}---\n\nBody\n`;
-    const { merge } = await forked(
+    const { merge, result } = await forked(
       { [a]: far('', '') },
       { [a]: far('weight: 7\n', '') },
       { [a]: far('', 'weight: 8\n') },
@@ -83,6 +83,8 @@ describe('what merges by itself', () => {
     expect(conflicts).toMatchObject([
       { path: a, type: 'field', fields: [{ field: '/weight', current: 7, incoming: 8 }] },
     ]);
+    const settled = await result(a, [{ path: a, fields: { '/weight': { take: 'incoming' } } }]);
+    expect(settled?.match(/weight: ./g)).toEqual(['weight: 8']);
   });
 
   it('keeps git’s result for files that are no entries', async () => {

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 import { syncDirectories, writeNewFile } from './durable-files.ts';
-import type { ObjectFormat } from './object-id.ts';
+import type { ObjectFormat } from './objects/object-id.ts';
 
 /** The configuration of a repository (studio.md 4.1). The service writes it once and nobody else does. */
 function configText(format: ObjectFormat): string {

@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
-import type { UpstreamOptions } from './import-source.ts';
-import { ObjectCaches } from './object-source.ts';
+import { ObjectCaches } from './objects/object-source.ts';
 import { GitRepository } from './repository.ts';
+import type { UpstreamOptions } from './transfer/import-source.ts';
 
 export interface GitStoreOptions extends UpstreamOptions {
   /** Repositories lie in `<dataDir>/git/<id>.git`. */

@@ -9,16 +9,16 @@ import type {
   TreeDiff,
   TreeMerge,
 } from '../../domain/ports/git.ts';
-import { diffTotals, diffTrees, filePatch } from './diff.ts';
 import type { GitProcesses, Log } from './git-process.ts';
-import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history.ts';
+import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
+import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
+import { isAncestor, mergeability, mergeBase, mergeTrees } from './history/merge.ts';
 import { readFormat } from './layout.ts';
-import { isAncestor, mergeability, mergeBase, mergeTrees } from './merge.ts';
-import type { ObjectFormat } from './object-id.ts';
-import { ObjectReader } from './object-reader.ts';
-import { type ObjectCaches, StoredObjects } from './object-source.ts';
-import { RefFiles } from './ref-files.ts';
-import { TreeSnapshot } from './snapshot.ts';
+import type { ObjectFormat } from './objects/object-id.ts';
+import { ObjectReader } from './objects/object-reader.ts';
+import { type ObjectCaches, StoredObjects } from './objects/object-source.ts';
+import { TreeSnapshot } from './objects/snapshot.ts';
+import { RefFiles } from './refs/ref-files.ts';
 
 export interface RepositoryContext {
   processes: GitProcesses;

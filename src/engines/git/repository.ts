@@ -10,13 +10,13 @@ import type {
   StoredBlob,
 } from '../../domain/ports/git.ts';
 import { checkRefName } from '../../domain/studio/ref-name.ts';
-import { storeBlob } from './blob-store.ts';
-import { BranchQueues } from './branch-queue.ts';
-import type { Writer } from './commit-plan.ts';
-import { commitRound, refRefused } from './commit-round.ts';
+import { BranchQueues } from './commits/branch-queue.ts';
+import type { Writer } from './commits/commit-plan.ts';
+import { commitRound, refRefused } from './commits/commit-round.ts';
 import { replaceFile } from './durable-files.ts';
-import { isOid } from './object-id.ts';
-import { RefsRejected, type RefUpdate, RefUpdater } from './ref-updater.ts';
+import { storeBlob } from './objects/blob-store.ts';
+import { isOid } from './objects/object-id.ts';
+import { RefsRejected, type RefUpdate, RefUpdater } from './refs/ref-updater.ts';
 import { type RepositoryContext, RepositoryReads } from './repository-reads.ts';
 import { Slots } from './slots.ts';
 

@@ -15,17 +15,17 @@ import type {
   UpstreamPush,
   UpstreamRefs,
 } from '../../domain/ports/git.ts';
-import { backupRepository, restoreRepository } from './backup.ts';
-import { fsck } from './fsck.ts';
-import { importRepository } from './import.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
-import { maintain, maintenanceDue } from './maintenance.ts';
-import { servePush } from './push.ts';
-import { PushHooks } from './push-hook.ts';
 import { type GitStoreOptions, RepositoryPool } from './repository-pool.ts';
-import { serveGit } from './serve.ts';
 import { Slots } from './slots.ts';
-import { fetchUpstream, lsRemote, pushUpstream, type UpstreamContext } from './upstream.ts';
+import { importRepository } from './transfer/import.ts';
+import { servePush } from './transfer/push.ts';
+import { PushHooks } from './transfer/push-hook.ts';
+import { serveGit } from './transfer/serve.ts';
+import { fetchUpstream, lsRemote, pushUpstream, type UpstreamContext } from './transfer/upstream.ts';
+import { backupRepository, restoreRepository } from './upkeep/backup.ts';
+import { fsck } from './upkeep/fsck.ts';
+import { maintain, maintenanceDue } from './upkeep/maintenance.ts';
 
 export type { GitStoreOptions };
 

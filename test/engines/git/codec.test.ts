@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TreeEntry } from '../../../src/domain/ports/git.ts';
-import { formatCommit, parseCommit } from '../../../src/engines/git/commit-codec.ts';
-import { hashObject } from '../../../src/engines/git/object-id.ts';
-import { modes, Tree } from '../../../src/engines/git/tree-codec.ts';
+import { formatCommit, parseCommit } from '../../../src/engines/git/objects/commit-codec.ts';
+import { hashObject } from '../../../src/engines/git/objects/object-id.ts';
+import { modes, Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import { git, temporaryDirectory } from '../../support/git-store.ts';
 
 const oid = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('hex'));

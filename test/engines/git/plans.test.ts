@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BranchQueues } from '../../../src/engines/git/branch-queue.ts';
+import { BranchQueues } from '../../../src/engines/git/commits/branch-queue.ts';
 import { commitFiles, lines, setRef } from '../../support/git-history.ts';
 import { fsck, git, save, testStore, writerOne } from '../../support/git-store.ts';
 

@@ -1,0 +1,130 @@
+import { DomainError } from '../../../domain/errors.ts';
+import type { Commit, CommitPlan, CommitRequest, Committed, Oid } from '../../../domain/ports/git.ts';
+import type { GitProcesses } from '../git-process.ts';
+import { isAncestor } from '../history/merge.ts';
+import { rawLength } from '../objects/object-id.ts';
+import type { StoredObjects } from '../objects/object-source.ts';
+import type { PendingObjects } from '../objects/pending-objects.ts';
+import { TreeSnapshot } from '../objects/snapshot.ts';
+import { Tree } from '../objects/tree-codec.ts';
+import type { RefFiles } from '../refs/ref-files.ts';
+import type { RefUpdater } from '../refs/ref-updater.ts';
+import { inTime } from '../time-limit.ts';
+import { applyChanges } from './tree-edit.ts';
+
+/** A writer waiting for its commit. */
+export interface Writer {
+  request: CommitRequest<unknown>;
+  resolve(answer: Committed<unknown>): void;
+  reject(error: unknown): void;
+}
+
+export interface RoundContext {
+  processes: GitProcesses;
+  gitDir: string;
+  objects: StoredObjects;
+  refs: RefFiles;
+  updater: RefUpdater;
+  committer: () => { name: string; email: string };
+  now: () => Date;
+  planTime: number;
+}
+
+export interface Tip {
+  commit: Oid | null;
+  tree: Oid | null;
+}
+
+/** Where a writer would bring the branch, and what must hold of others then (full ref names). */
+export interface Planned {
+  writer: Writer;
+  tip: Tip;
+  commit: Commit | null;
+  result: unknown;
+  expected: [ref: string, oid: Oid | null][];
+}
+
+/** Asks one writer for its plan on `tip` and makes its commit; what is new goes into `pending`. */
+export async function planOne(
+  context: RoundContext,
+  pending: PendingObjects,
+  tip: Tip,
+  writer: Writer,
+): Promise<Planned> {
+  const { request } = writer;
+  const head = new TreeSnapshot(pending, tip.commit, tip.tree);
+  const plan = await inTime(context.planTime, (signal) => request.plan(head, signal));
+  const expected = await checkExpected(context, tip, request.branch, plan.expect ?? {});
+  const { result } = plan;
+  const commit =
+    plan.fast_forward_to === undefined
+      ? await addCommit(context, pending, tip, request, plan)
+      : await fastForward(context, tip, plan, plan.fast_forward_to);
+  return {
+    writer,
+    tip: commit === null ? tip : { commit: commit.sha, tree: commit.tree_sha },
+    commit,
+    result,
+    expected,
+  };
+}
+
+async function addCommit(
+  context: RoundContext,
+  pending: PendingObjects,
+  tip: Tip,
+  request: CommitRequest<unknown>,
+  { changes, message, tree, parents = [] }: CommitPlan<unknown>,
+): Promise<Commit | null> {
+  // What a commit names must be there, or the repository would be damaged.
+  if (tree !== undefined) await context.objects.check(tree, 'tree');
+  for (const parent of parents) await context.objects.check(parent, 'commit');
+  const start = tree ?? tip.tree;
+  const edited = changes.length === 0 ? start : await applyChanges(pending, start, changes);
+  if (edited === tip.tree && parents.length === 0) return null;
+  return pending.addCommit({
+    tree: edited ?? pending.addTree(Tree.empty(rawLength[pending.format])),
+    parents: [...(tip.commit === null ? [] : [tip.commit]), ...parents],
+    author: request.author,
+    committer: context.committer(),
+    date: context.now(),
+    message,
+  });
+}
+
+/** @returns the commit to move to; null when the branch has it already */
+async function fastForward(
+  { processes, gitDir, objects }: RoundContext,
+  tip: Tip,
+  plan: CommitPlan<unknown>,
+  to: Oid,
+): Promise<Commit | null> {
+  if (plan.changes.length > 0) throw new Error('a fast-forward changes nothing of its own');
+  const commit = await objects.commit(to);
+  if (tip.commit === null) return commit;
+  // A tip that is not stored yet has no stored descendant; that it contains `to` is told once it is stored.
+  const stored = await objects.commit(tip.commit).catch(() => null);
+  if (stored !== null) {
+    if (await isAncestor(processes, gitDir, to, tip.commit)) return null;
+    if (await isAncestor(processes, gitDir, tip.commit, to)) return commit;
+  }
+  throw new DomainError('not_fast_forward', 'The branch has commits that the other one lacks');
+}
+
+/** @throws DomainError `branch_moved` when a branch does not hold what the plan was made for */
+async function checkExpected(
+  { refs }: RoundContext,
+  tip: Tip,
+  own: string,
+  expect: Record<string, Oid | null>,
+): Promise<[ref: string, oid: Oid | null][]> {
+  const expected: [ref: string, oid: Oid | null][] = [];
+  for (const [branch, oid] of Object.entries(expect)) {
+    const ref = `refs/heads/${branch}`;
+    if ((branch === own ? tip.commit : await refs.read(ref)) !== oid)
+      throw new DomainError('branch_moved', `The branch ${branch} has moved; try again`);
+    // The own branch is compared by the update itself.
+    if (branch !== own) expected.push([ref, oid]);
+  }
+  return expected;
+}

@@ -1,0 +1,125 @@
+import { DomainError } from '../../../domain/errors.ts';
+import type { LogQuery, Oid } from '../../../domain/ports/git.ts';
+import { type GitProcesses, wallTime } from '../git-process.ts';
+import { records } from '../nul-records.ts';
+import { isOid } from '../objects/object-id.ts';
+
+/** Milliseconds or NaN → whole seconds since 1970, as rev-list takes them. */
+function seconds(field: string, text: string): number {
+  const value = Math.floor(Date.parse(text) / 1000);
+  if (Number.isNaN(value)) throw new DomainError('invalid_filter', `${field}: must be a date and time (RFC 3339)`);
+  return value;
+}
+
+/** The author is matched as plain text, whatever its case, anywhere in `name <e-mail>`. */
+function filters(query: Omit<LogQuery, 'skip'>): string[] {
+  const options: string[] = [];
+  if (query.author !== undefined) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a newline would be a second pattern
+    if (/[\u0000-\u001f]/.test(query.author))
+      throw new DomainError('invalid_filter', 'author: must not contain control characters');
+    options.push('--fixed-strings', '--regexp-ignore-case', `--author=${query.author}`);
+  }
+  if (query.since !== undefined) options.push(`--max-age=${seconds('since', query.since)}`);
+  if (query.until !== undefined) options.push(`--min-age=${seconds('until', query.until)}`);
+  return options;
+}
+
+/** A query, and a commit whose history is left out. */
+type Walk = Omit<LogQuery, 'skip'> & { without?: Oid };
+
+/** Start and paths go over stdin, where neither can be an option: revisions, `--`, then one path a line. */
+function input(query: Walk): string {
+  if (!isOid(query.from) || (query.without !== undefined && !isOid(query.without)))
+    throw new DomainError('not_found', 'No such commit');
+  const paths = query.paths ?? [];
+  for (const path of paths)
+    if (/[\0\n]/.test(path)) throw new DomainError('invalid_path', 'path: must not contain control characters');
+  const without = query.without === undefined ? [] : [`^${query.without}`];
+  return [query.from, ...without, '--', ...paths, ''].join('\n');
+}
+
+/** Commits reachable from `from`, newest first. */
+export async function listCommits(
+  processes: GitProcesses,
+  gitDir: string,
+  query: Walk & { skip: number },
+): Promise<Oid[]> {
+  const args = ['rev-list', ...filters(query), `--skip=${query.skip}`, `--max-count=${query.limit}`, '--stdin'];
+  const text = await processes.output(args, { gitDir, input: input(query) });
+  return text.toString('latin1').split('\n').filter(isOid);
+}
+
+export async function countCommits(
+  processes: GitProcesses,
+  gitDir: string,
+  query: Omit<LogQuery, 'skip'>,
+): Promise<number> {
+  const args = ['rev-list', '--count', ...filters(query), `--max-count=${query.limit}`, '--stdin'];
+  return Number((await processes.output(args, { gitDir, input: input(query) })).toString('latin1').trim());
+}
+
+/** True when a commit is an ancestor of a visible ref: then nothing is left of it once what those refs reach is taken away. */
+export async function isVisible(processes: GitProcesses, gitDir: string, oid: Oid): Promise<boolean> {
+  const refs = ['--branches', '--tags', '--glob=refs/pull/*'];
+  const { code, stdout } = await processes.run(['rev-list', '--max-count=1', oid, '--not', ...refs], { gitDir });
+  return code === 0 && stdout.length === 0;
+}
+
+/** Commits each side of two has alone. */
+export async function aheadBehind(
+  processes: GitProcesses,
+  gitDir: string,
+  head: Oid,
+  base: Oid,
+): Promise<[number, number]> {
+  if (!isOid(head) || !isOid(base)) throw new DomainError('not_found', 'No such commit');
+  const text = await processes.output(['rev-list', '--left-right', '--count', '--stdin'], {
+    gitDir,
+    input: `${head}...${base}\n`,
+  });
+  const [ahead = 0, behind = 0] = text.toString('latin1').trim().split('\t').map(Number);
+  return [ahead, behind];
+}
+
+/**
+ * For each path the newest commit that touched it. git is stopped as soon as all are found; a merge counts where it differs from all
+ * of its parents.
+ */
+export async function lastCommits(
+  processes: GitProcesses,
+  gitDir: string,
+  from: Oid,
+  paths: readonly string[],
+): Promise<Map<string, Oid>> {
+  const found = new Map<string, Oid>();
+  if (paths.length === 0) return found;
+  const args = [
+    'log',
+    '--diff-merges=combined',
+    '--no-renames',
+    '--name-only',
+    '-z',
+    '--format=tformat:%x00commit %H',
+    '--stdin',
+  ];
+  const child = processes.spawn(args, { gitDir, timeout: wallTime.read });
+  child.streams.stdin.end(input({ from, paths: [...paths], limit: 0 }));
+  const wanted = new Set(paths);
+  let commit = '';
+  for await (const tokens of records(child.streams.stdout)) {
+    for (const token of tokens) {
+      // The first name of a commit stands on a line of its own.
+      const name = token.replace(/^\n/, '');
+      if (token.startsWith('commit ') && isOid(token.slice(7))) commit = token.slice(7);
+      else if (wanted.delete(name)) found.set(name, commit);
+    }
+    if (wanted.size === 0) break;
+  }
+  child.kill(null);
+  const { ended, code, stderr } = await child.exited;
+  if (ended !== null) throw ended;
+  if (wanted.size > 0 && code !== 0)
+    throw new DomainError('repository_unavailable', 'The history could not be read', { cause: stderr });
+  return found;
+}

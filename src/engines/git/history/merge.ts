@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DomainError } from '../../../domain/errors.ts';
+import type { Mergeability, Oid, TreeMerge } from '../../../domain/ports/git.ts';
+import type { Config } from '../git-child.ts';
+import { type GitProcesses, wallTime } from '../git-process.ts';
+import { isOid } from '../objects/object-id.ts';
+import { parseMerge } from './merge-output.ts';
+
+const mergeConfig: Config = [
+  // A file stays in the directory its author put it in, also when the other side renamed that directory: git's default is a conflict.
+  ['merge.directoryRenames', 'false'],
+  // A directory of 10,000 files takes git 20 ms to compress and nothing to write; maintenance packs it anyway.
+  ['core.looseCompression', '0'],
+];
+
+/** Scratch directories begin with this; one that a dead process left is removed by maintenance. */
+export const scratchPrefix = 'scratch-';
+
+interface Pair {
+  current: Oid;
+  incoming: Oid;
+}
+
+function checkOids(...oids: Oid[]): void {
+  for (const oid of oids) if (!isOid(oid)) throw new DomainError('not_found', 'No such commit');
+}
+
+function failed(command: string, stderr: string): DomainError {
+  return new DomainError('repository_unavailable', 'The repository could not be read', {
+    cause: new Error(`git ${command}: ${stderr}`),
+  });
+}
+
+/** The best common ancestor of two commits; null when they have none. Of several equally good ones git's first. */
+export async function mergeBase(processes: GitProcesses, gitDir: string, a: Oid, b: Oid): Promise<Oid | null> {
+  checkOids(a, b);
+  const { code, stdout, stderr } = await processes.run(['merge-base', a, b], { gitDir });
+  if (code === 1) return null;
+  if (code !== 0) throw failed('merge-base', stderr);
+  return stdout.toString('latin1').trim();
+}
+
+/** True when `descendant` has `ancestor` in its history, or is it. */
+export async function isAncestor(processes: GitProcesses, gitDir: string, ancestor: Oid, descendant: Oid) {
+  checkOids(ancestor, descendant);
+  if (ancestor === descendant) return true;
+  const { code, stderr } = await processes.run(['merge-base', '--is-ancestor', ancestor, descendant], { gitDir });
+  if (code === 0 || code === 1) return code === 0;
+  throw failed('merge-base', stderr);
+}
+
+/**
+ * Merges two commits without a working tree (git-merge-tree). New trees and blobs are stored.
+ *
+ * @throws DomainError `no_common_ancestor`, `git_timeout` after 120 s
+ */
+export async function mergeTrees(
+  processes: GitProcesses,
+  gitDir: string,
+  { current, incoming }: Pair,
+): Promise<TreeMerge> {
+  checkOids(current, incoming);
+  const args = ['merge-tree', '--write-tree', '-z', '--messages', current, incoming];
+  const { code, stdout, stderr } = await processes.run(args, { gitDir, timeout: wallTime.merge, config: mergeConfig });
+  if (code === 0 || code === 1) return { ...parseMerge(stdout.toString('utf8').split('\0')).merge, clean: code === 0 };
+  if (stderr.includes('unrelated histories'))
+    throw new DomainError('no_common_ancestor', 'The two branches have no commit in common');
+  throw failed('merge-tree', stderr);
+}
+
+/** Whether each pair merges without conflict. The objects a merge makes go to a directory that is removed with the answer. */
+export async function mergeability(
+  processes: GitProcesses,
+  gitDir: string,
+  pairs: readonly Pair[],
+): Promise<Mergeability[]> {
+  for (const { current, incoming } of pairs) checkOids(current, incoming);
+  const answers: Mergeability[] = [];
+  if (pairs.length === 0) return answers;
+  const objects = join(gitDir, 'objects');
+  const scratch = await mkdtemp(join(gitDir, scratchPrefix));
+  try {
+    const env = { GIT_OBJECT_DIRECTORY: scratch, GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(objects) };
+    while (answers.length < pairs.length) {
+      answers.push(...(await tryMerges(processes, gitDir, pairs.slice(answers.length), env)));
+      // git stops at the first pair it cannot merge at all: unrelated histories, or a commit that is gone.
+      if (answers.length < pairs.length) answers.push(null);
+    }
+    return answers;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** `merge-tree --stdin`: for each pair its status (1 is clean, the reverse of the exit code), then as for one merge. */
+async function tryMerges(
+  processes: GitProcesses,
+  gitDir: string,
+  pairs: readonly Pair[],
+  env: Record<string, string>,
+): Promise<Mergeability[]> {
+  const { code, stdout, stderr } = await processes.run(['merge-tree', '--write-tree', '--stdin', '--messages'], {
+    gitDir,
+    env,
+    timeout: wallTime.merge,
+    config: [...mergeConfig, ['core.fsync', 'none']],
+    input: pairs.map(({ current, incoming }) => `${current} ${incoming}\n`).join(''),
+  });
+  if (code === 129) throw new DomainError('unavailable', 'git 2.39 or later is needed for this', { cause: stderr });
+  const records = stdout.toString('utf8').split('\0');
+  const answers: Mergeability[] = [];
+  for (let at = 0; records[at] === '0' || records[at] === '1'; ) {
+    const clean = records[at] === '1';
+    const { merge, next } = parseMerge(records, at + 1);
+    answers.push({ clean, conflicts: merge.conflicts.map(({ path }) => path) });
+    at = next;
+  }
+  return answers;
+}

@@ -1,0 +1,163 @@
+import { LRUCache } from 'lru-cache';
+import { DomainError } from '../../../domain/errors.ts';
+import type { Commit, Oid, TreeFile } from '../../../domain/ports/git.ts';
+import type { GitProcesses } from '../git-process.ts';
+import { parseCommit } from './commit-codec.ts';
+import { type ListingBudget, listTree, newBudget, spend } from './file-listing.ts';
+import { listRecursively } from './ls-tree.ts';
+import { type ObjectFormat, type ObjectType, rawLength } from './object-id.ts';
+import type { ObjectReader } from './object-reader.ts';
+import { Tree } from './tree-codec.ts';
+
+/** Where a snapshot gets its objects from: the repository, or a batch of commits that is not stored yet. */
+export interface ObjectSource {
+  readonly format: ObjectFormat;
+  tree(oid: Oid): Promise<Tree>;
+  blob(oid: Oid): Promise<Buffer>;
+  commit(oid: Oid): Promise<Commit>;
+  /** All files below a tree, their paths led by `prefix` ('' or ending in a slash). */
+  listing(oid: Oid, prefix: string, budget?: ListingBudget): Promise<readonly TreeFile[]>;
+}
+
+/**
+ * What all repositories of the process remember, bounded in total. Keys begin with the repository's id: an object one project stores
+ * must not answer a question about another.
+ */
+export class ObjectCaches {
+  /** Weighed in bytes. */
+  readonly trees = new LRUCache<string, Tree>({
+    maxSize: 24 * 1024 * 1024,
+    sizeCalculation: (tree) => tree.raw.length + 200,
+  });
+  /** Weighed in files. */
+  readonly listings = new LRUCache<string, readonly TreeFile[]>({
+    maxSize: 600_000,
+    sizeCalculation: (files) => files.length + 1,
+  });
+  readonly commits = new LRUCache<string, Commit>({ max: 20_000 });
+  /** Of blobs, bytes: a file tree asks for all of them every time. */
+  readonly sizes = new LRUCache<string, number>({ max: 50_000 });
+}
+
+function missing(oid: Oid): DomainError {
+  return new DomainError('not_found', `No such object: ${oid}`);
+}
+
+/** The objects one repository has stored. */
+export class StoredObjects implements ObjectSource {
+  readonly format: ObjectFormat;
+  readonly #key: string;
+  readonly #gitDir: string;
+  readonly #reader: ObjectReader;
+  readonly #caches: ObjectCaches;
+  readonly #processes: GitProcesses;
+
+  constructor(options: {
+    id: string;
+    gitDir: string;
+    format: ObjectFormat;
+    reader: ObjectReader;
+    caches: ObjectCaches;
+    processes: GitProcesses;
+  }) {
+    this.format = options.format;
+    this.#key = options.id;
+    this.#gitDir = options.gitDir;
+    this.#reader = options.reader;
+    this.#caches = options.caches;
+    this.#processes = options.processes;
+  }
+
+  async tree(oid: Oid): Promise<Tree> {
+    const key = `${this.#key}:${oid}`;
+    const known = this.#caches.trees.get(key);
+    if (known !== undefined) return known;
+    const tree = Tree.parse(await this.#content(oid, 'tree'), rawLength[this.format]);
+    this.#caches.trees.set(key, tree);
+    return tree;
+  }
+
+  blob(oid: Oid): Promise<Buffer> {
+    return this.#content(oid, 'blob');
+  }
+
+  async commit(oid: Oid): Promise<Commit> {
+    const key = `${this.#key}:${oid}`;
+    const known = this.#caches.commits.get(key);
+    if (known !== undefined) return known;
+    const commit = parseCommit(oid, await this.#content(oid, 'commit'));
+    this.#caches.commits.set(key, commit);
+    return commit;
+  }
+
+  /** @throws DomainError `not_found` when there is no object of this type; its content is not read */
+  async check(oid: Oid, type: ObjectType): Promise<void> {
+    if ((await this.#reader.info(oid))?.type !== type) throw missing(oid);
+  }
+
+  async listing(oid: Oid, prefix: string, budget = newBudget()): Promise<readonly TreeFile[]> {
+    const key = `${this.#key}:${oid}:${prefix}`;
+    const known = this.#caches.listings.get(key);
+    if (known !== undefined) {
+      spend(budget, known.length);
+      return known;
+    }
+    const files = await listTree(this, oid, prefix, budget, {
+      known: (subtree, below) => this.#caches.listings.has(`${this.#key}:${subtree}:${below}`),
+      readAll: () => this.#listWithGit(oid, prefix, budget),
+    });
+    this.#caches.listings.set(key, files);
+    return files;
+  }
+
+  /** Size of an object in bytes; null when it is not there. */
+  async size(oid: Oid): Promise<number | null> {
+    const key = `${this.#key}:${oid}`;
+    const known = this.#caches.sizes.get(key);
+    if (known !== undefined) return known;
+    const size = (await this.#reader.info(oid))?.size ?? null;
+    if (size !== null) this.#caches.sizes.set(key, size);
+    return size;
+  }
+
+  /** Takes in what was just stored, so that the next reader finds it without asking git. */
+  remember(
+    trees: Iterable<[Oid, Tree]>,
+    commits: Iterable<Commit>,
+    listings: Iterable<[string, readonly TreeFile[]]>,
+  ): void {
+    for (const [key, files] of listings) this.#caches.listings.set(`${this.#key}:${key}`, files);
+    for (const [oid, tree] of trees) this.#caches.trees.set(`${this.#key}:${oid}`, tree);
+    for (const commit of commits) this.#caches.commits.set(`${this.#key}:${commit.sha}`, commit);
+  }
+
+  async #content(oid: Oid, type: string): Promise<Buffer> {
+    const object = await this.#reader.read(oid);
+    if (object === null || object.type !== type) throw missing(oid);
+    if (object.content === null) throw new DomainError('too_large', 'The object is larger than 100 MiB');
+    return object.content;
+  }
+
+  /** One process for a tree nothing is known of; the listings of its directories are remembered on the way. */
+  async #listWithGit(oid: Oid, prefix: string, budget: ListingBudget): Promise<TreeFile[]> {
+    const files: TreeFile[] = [];
+    const open: { oid: Oid; path: string; from: number }[] = [];
+    const close = (path: string) => {
+      for (let last = open.at(-1); last !== undefined && !path.startsWith(last.path); last = open.at(-1)) {
+        this.#caches.listings.set(`${this.#key}:${last.oid}:${prefix}${last.path}`, files.slice(last.from));
+        open.pop();
+      }
+    };
+    for await (const entries of listRecursively(this.#processes, this.#gitDir, oid)) {
+      spend(budget, entries.length);
+      for (const { mode, type, oid: entry, path } of entries) {
+        close(path);
+        if (type === 'tree') open.push({ oid: entry, path: `${path}/`, from: files.length });
+        else files.push({ path: `${prefix}${path}`, mode, oid: entry });
+      }
+    }
+    // No path starts with this, so all that is open closes.
+    close('\0');
+    return files;
+  }
+}

@@ -1,0 +1,158 @@
+import type { TreeEntry } from '../../../domain/ports/git.ts';
+
+const slash = 0x2f;
+
+export const modes = {
+  file: '100644',
+  executable: '100755',
+  symlink: '120000',
+  tree: '40000',
+  submodule: '160000',
+} as const;
+
+/** A symlink or a submodule: an entry no path may lead through. */
+export function isLink(mode: string): boolean {
+  return mode === modes.symlink || mode === modes.submodule;
+}
+
+/** The mode as git writes it in trees; very old tools padded it with zeros. */
+function modeText(raw: Buffer, start: number, end: number): string {
+  return raw.toString('latin1', start, end).replace(/^0+/, '');
+}
+
+/**
+ * One tree object over its raw bytes: `mode SP name NUL raw-oid`, sorted as git sorts (by bytes, a directory as if its name ended with
+ * a slash). Lookups are binary searches in the bytes and edits copy what they do not touch, so a directory of 10,000 files costs
+ * neither 10,000 objects nor the loss of names that are not UTF-8.
+ */
+export class Tree {
+  readonly raw: Buffer;
+  readonly #oidLength: number;
+  /** Start of every entry, and the end of the last. */
+  readonly #starts: Uint32Array;
+
+  private constructor(raw: Buffer, oidLength: number, starts: Uint32Array) {
+    this.raw = raw;
+    this.#oidLength = oidLength;
+    this.#starts = starts;
+  }
+
+  /** @throws Error when the bytes are not a tree */
+  static parse(raw: Buffer, oidLength: number): Tree {
+    // No entry is shorter than `40000 x`, NUL and the id.
+    const starts = new Uint32Array(Math.ceil(raw.length / (8 + oidLength)) + 1);
+    let count = 0;
+    let at = 0;
+    while (at < raw.length) {
+      starts[count] = at;
+      count += 1;
+      at += 7;
+      while (at < raw.length && raw[at] !== 0) at += 1;
+      at += 1 + oidLength;
+    }
+    if (at !== raw.length) throw new Error('a tree object ends in the middle of an entry');
+    starts[count] = at;
+    return new Tree(raw, oidLength, starts.slice(0, count + 1));
+  }
+
+  static empty(oidLength: number): Tree {
+    return Tree.parse(Buffer.alloc(0), oidLength);
+  }
+
+  get size(): number {
+    return this.#starts.length - 1;
+  }
+
+  find(name: string): TreeEntry | null {
+    const key = Buffer.from(name, 'utf8');
+    const index = this.#indexOf(key);
+    return index === -1 ? null : this.#entry(index);
+  }
+
+  entries(): TreeEntry[] {
+    return Array.from({ length: this.size }, (_, index) => this.#entry(index));
+  }
+
+  /** A tree with these names set, or removed where the value is null. */
+  edit(edits: ReadonlyMap<string, TreeEntry | null>): Tree {
+    const cuts: { at: number; key: Buffer; bytes: Buffer | null }[] = [];
+    for (const [name, entry] of edits) {
+      const key = Buffer.from(name, 'utf8');
+      const old = this.#indexOf(key);
+      if (old !== -1) cuts.push({ at: old, key, bytes: null });
+      if (entry === null) continue;
+      const sortKey = entry.mode === modes.tree ? Buffer.concat([key, Buffer.of(slash)]) : key;
+      const bytes = Buffer.concat([Buffer.from(`${entry.mode} `), key, Buffer.of(0), Buffer.from(entry.oid, 'hex')]);
+      cuts.push({ at: this.#lowerBound(sortKey), key: sortKey, bytes });
+    }
+    // At one place insertions come first, in git's order; the removed entry follows them.
+    cuts.sort((a, b) => a.at - b.at || Number(a.bytes === null) - Number(b.bytes === null) || a.key.compare(b.key));
+    const pieces: Buffer[] = [];
+    let next = 0;
+    for (const { at, bytes } of cuts) {
+      pieces.push(this.raw.subarray(this.#start(next), this.#start(at)));
+      if (bytes !== null) pieces.push(bytes);
+      next = bytes === null ? at + 1 : at;
+    }
+    pieces.push(this.raw.subarray(this.#start(next)));
+    return Tree.parse(Buffer.concat(pieces), this.#oidLength);
+  }
+
+  #start(index: number): number {
+    return this.#starts[index] ?? this.raw.length;
+  }
+
+  #nameEnd(index: number): number {
+    return this.#start(index + 1) - this.#oidLength - 1;
+  }
+
+  #isTree(index: number): boolean {
+    const start = this.#start(index);
+    return modeText(this.raw, start, this.raw.indexOf(0x20, start)) === modes.tree;
+  }
+
+  #entry(index: number): TreeEntry {
+    const start = this.#start(index);
+    const space = this.raw.indexOf(0x20, start);
+    const end = this.#nameEnd(index);
+    return {
+      name: this.raw.toString('utf8', space + 1, end),
+      mode: modeText(this.raw, start, space),
+      oid: this.raw.toString('hex', end + 1, this.#start(index + 1)),
+    };
+  }
+
+  /** A name may stand at two places: where a file of that name sorts, and where a directory does. */
+  #indexOf(name: Buffer): number {
+    for (const key of [name, Buffer.concat([name, Buffer.of(slash)])]) {
+      const index = this.#lowerBound(key);
+      if (index < this.size && this.#compare(index, key) === 0) return index;
+    }
+    return -1;
+  }
+
+  #lowerBound(key: Buffer): number {
+    let low = 0;
+    let high = this.size;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#compare(middle, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Order of the entry's sort key (its name, and a slash when it is a tree) against a sort key. */
+  #compare(index: number, key: Buffer): number {
+    const start = this.raw.indexOf(0x20, this.#start(index)) + 1;
+    const length = this.#nameEnd(index) - start;
+    const common = Math.min(length, key.length);
+    const order = this.raw.compare(key, 0, common, start, start + common);
+    if (order !== 0) return order;
+    const tail = this.#isTree(index) ? 1 : 0;
+    if (length >= key.length) return length + tail - key.length;
+    if (tail === 0) return -1;
+    // In range: key is longer than the name here.
+    return slash - (key[length] ?? 0) || length + 1 - key.length;
+  }
+}

@@ -1,0 +1,98 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Oid, Ref } from '../../../domain/ports/git.ts';
+import { isOid } from '../objects/object-id.ts';
+
+/** A symbolic ref may point to another; git follows five. */
+const deepest = 5;
+
+/** What a missing file looks like: also a ref named like a directory, or below a ref. */
+const absent = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG']);
+
+/** What would lead out of the directory of refs; git allows none of it in a name. */
+const strays = /(^|\/)\.|\0/;
+
+async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (absent.has((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw error;
+  }
+}
+
+/**
+ * Reads refs straight from the files git keeps (gitrepository-layout): a loose file per ref, which wins, else a line in `packed-refs`.
+ * Loose files are looked at first, because git writes `packed-refs` before it removes them.
+ */
+export class RefFiles {
+  readonly #gitDir: string;
+  #packed: { stamp: string; refs: Map<string, Oid> } = { stamp: '', refs: new Map() };
+
+  constructor(gitDir: string) {
+    this.#gitDir = gitDir;
+  }
+
+  /** The object a full ref name leads to; null when there is no such ref. */
+  async read(name: string): Promise<Oid | null> {
+    let current = name;
+    for (let depth = 0; depth <= deepest; depth += 1) {
+      if (strays.test(current)) return null;
+      const text = (await readIfThere(join(this.#gitDir, current)))?.trim();
+      if (text === undefined || text === '') return (await this.#packedRefs()).get(current) ?? null;
+      if (!text.startsWith('ref:')) return isOid(text) ? text : null;
+      current = text.slice(4).trim();
+    }
+    return null;
+  }
+
+  /** The ref HEAD names, whether it exists or not; null when HEAD is detached or missing. */
+  async head(): Promise<string | null> {
+    const text = await readIfThere(join(this.#gitDir, 'HEAD'));
+    return text?.startsWith('ref:') ? text.slice(4).trim() : null;
+  }
+
+  /** All refs below a prefix such as `refs/heads`, sorted by name. */
+  async list(prefix: string): Promise<Ref[]> {
+    const names = await this.#looseNames(prefix);
+    for (const name of (await this.#packedRefs()).keys()) if (name.startsWith(`${prefix}/`)) names.add(name);
+    const refs = await Promise.all([...names].map(async (name) => ({ name, oid: await this.read(name) })));
+    return refs
+      .filter((ref): ref is Ref => ref.oid !== null)
+      .sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  }
+
+  async #looseNames(prefix: string): Promise<Set<string>> {
+    const names = new Set<string>();
+    const walk = async (directory: string): Promise<void> => {
+      const entries = await readdir(join(this.#gitDir, directory), { withFileTypes: true }).catch(() => []);
+      for (const entry of entries) {
+        const name = `${directory}/${entry.name}`;
+        if (entry.isDirectory()) await walk(name);
+        else if (!name.endsWith('.lock')) names.add(name);
+      }
+    };
+    await walk(prefix);
+    return names;
+  }
+
+  /** The parsed file is kept until the file is another one: git replaces it by rename. */
+  async #packedRefs(): Promise<Map<string, Oid>> {
+    const path = join(this.#gitDir, 'packed-refs');
+    const seen = await stat(path, { bigint: true }).catch(() => null);
+    const stamp = seen === null ? '' : `${seen.ino}:${seen.mtimeNs}:${seen.size}`;
+    if (this.#packed.stamp !== stamp) this.#packed = { stamp, refs: parsePackedRefs((await readIfThere(path)) ?? '') };
+    return this.#packed.refs;
+  }
+}
+
+/** Lines `<oid> <ref>`; `#` starts the header, `^` the peeled value of the tag above. */
+function parsePackedRefs(text: string): Map<string, Oid> {
+  const refs = new Map<string, Oid>();
+  for (const line of text.split('\n')) {
+    const space = line.indexOf(' ');
+    const oid = line.slice(0, space);
+    if (space > 0 && isOid(oid)) refs.set(line.slice(space + 1), oid);
+  }
+  return refs;
+}

@@ -1,0 +1,157 @@
+import { unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DomainError } from '../../../domain/errors.ts';
+import type { ImportSource, Oid, Ref } from '../../../domain/ports/git.ts';
+import { syncDirectories } from '../durable-files.ts';
+import type { SpawnOptions } from '../git-child.ts';
+import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
+import { createLayout, hasLayout, readFormat, removeLayout } from '../layout.ts';
+import { formatOf, isOid, type ObjectFormat } from '../objects/object-id.ts';
+import type { GitRepository } from '../repository.ts';
+import { incomingObjects } from '../upkeep/fsck-policy.ts';
+import { checkTrees } from './import-checks.ts';
+import { ProgressReader } from './import-progress.ts';
+import { type Reach, reach, type UpstreamOptions } from './import-source.ts';
+
+/** Where fetched refs wait until all is checked; clients never see them. */
+const aside = 'refs/portico/import';
+
+interface Import {
+  processes: GitProcesses;
+  repository: GitRepository;
+  log: Log;
+  upstream: UpstreamOptions;
+  source: ImportSource;
+}
+
+interface Remote {
+  format: ObjectFormat;
+  /** Short name; null when the source's HEAD names no branch. */
+  head: string | null;
+}
+
+/** Fetches all branches and tags of a source aside, checks them, and makes them the repository's in one transaction. */
+export async function importRepository(job: Import): Promise<{ default_branch: string; branches: number }> {
+  const { processes, repository, source } = job;
+  const { gitDir } = repository;
+  const progress = new ProgressReader(source.onProgress ?? (() => {}));
+  // Beside the repository: there may be none yet.
+  const settings = `${gitDir}.import`;
+  try {
+    const way = await reach(source, job.upstream, settings);
+    const remote = await askRemote(job, way);
+    await prepare(repository, remote);
+    await fetchAside(job, way, progress);
+    progress.phase('checking');
+    const fetched = await repository.refs.list(aside);
+    const branches = fetched.filter(({ name }) => name.startsWith(`${aside}/heads/`));
+    await checkTrees(processes, gitDir, await treesOf(repository, branches), source.signal);
+    source.signal?.throwIfAborted();
+    progress.phase('finishing');
+    return { default_branch: await publish(job, fetched, remote.head), branches: branches.length };
+  } finally {
+    await unlink(settings).catch(() => {});
+  }
+}
+
+function spawnOptions({ source: { signal } }: Import, way: Reach): SpawnOptions {
+  return { config: way.config, env: way.env, timeout: wallTime.fetch, ...(signal === undefined ? {} : { signal }) };
+}
+
+/** The source's default branch and hash, from `ls-remote --symref`: lines `ref: <target> TAB HEAD` and `<oid> TAB <ref>`. */
+async function askRemote(job: Import, way: Reach): Promise<Remote> {
+  const options = { ...spawnOptions(job, way), timeout: wallTime.read };
+  const { code, stdout, stderr } = await job.processes.run(
+    ['ls-remote', '--symref', '--end-of-options', way.url],
+    options,
+  );
+  if (code !== 0) throw failed(job, stderr);
+  const text = stdout.toString('utf8');
+  const oid = text.split('\n').find((line) => isOid(line.split('\t')[0] ?? ''));
+  return {
+    format: oid === undefined ? 'sha1' : formatOf(oid.split('\t')[0] ?? ''),
+    head: /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(text)?.[1] ?? null,
+  };
+}
+
+/** An empty repository of the source's format; one that an earlier attempt left is used again with what it has received. */
+async function prepare(repository: GitRepository, remote: Remote): Promise<void> {
+  const { gitDir, refs } = repository;
+  if (await hasLayout(gitDir)) {
+    const taken = [...(await refs.list('refs/heads')), ...(await refs.list('refs/tags'))];
+    if (taken.length > 0) throw new DomainError('already_exists', 'The repository is not empty');
+    if ((await readFormat(gitDir)) === remote.format) return;
+    await removeLayout(gitDir);
+  }
+  await createLayout(gitDir, remote.head ?? 'main', remote.format);
+  repository.forget();
+}
+
+async function fetchAside(job: Import, way: Reach, progress: ProgressReader): Promise<void> {
+  const { gitDir } = job.repository;
+  const options = spawnOptions(job, way);
+  const { code, stderr } = await job.processes.runNow(
+    [
+      'fetch',
+      '--progress',
+      '--prune',
+      '--no-tags',
+      '--no-write-fetch-head',
+      '--no-auto-maintenance',
+      '--no-recurse-submodules',
+      '--end-of-options',
+      way.url,
+      `+refs/heads/*:${aside}/heads/*`,
+      `+refs/tags/*:${aside}/tags/*`,
+    ],
+    {
+      ...options,
+      gitDir,
+      config: [...(options.config ?? []), ...incomingObjects('fetch')],
+      onStderr: (text) => progress.read(text),
+    },
+  );
+  if (code !== 0) throw failed(job, stderr);
+}
+
+/** git's words go to the log; the caller gets ours. */
+function failed({ source, log }: Import, stderr: string): DomainError {
+  log.warn({ stderr }, 'a repository could not be imported');
+  if (/^(error|fatal): (object [0-9a-f]+: |fsck error)/m.test(stderr)) {
+    return new DomainError('validation_failed', 'The source contains damaged or unsafe objects');
+  }
+  if (source.kind === 'path')
+    return new DomainError('invalid_request', 'url: there is no readable git repository at this path');
+  return new DomainError(
+    'upstream_unavailable',
+    'The source could not be read: it is not there, needs a sign-in, or is out of order',
+  );
+}
+
+async function treesOf(repository: GitRepository, branches: readonly Ref[]): Promise<Oid[]> {
+  return Promise.all(branches.map(async ({ oid }) => (await repository.commit(oid)).tree_sha));
+}
+
+/** All refs appear together. HEAD is set first: until there is a branch it says only which will be the first. */
+async function publish(
+  { processes, repository }: Import,
+  fetched: readonly Ref[],
+  head: string | null,
+): Promise<string> {
+  const { gitDir } = repository;
+  const branches = fetched.flatMap(({ name }) =>
+    name.startsWith(`${aside}/heads/`) ? [name.slice(aside.length + 7)] : [],
+  );
+  const chosen = [head, 'main', 'master', branches[0]].find((name) => name != null && branches.includes(name));
+  const defaultBranch = chosen ?? head ?? 'main';
+  await repository.setDefaultBranch(defaultBranch);
+  if (fetched.length === 0) return defaultBranch;
+  await repository.updater.commit([
+    ...fetched.map(({ name, oid }) => ({ ref: `refs${name.slice(aside.length)}`, to: oid, from: null })),
+    ...fetched.map(({ name, oid }) => ({ ref: name, to: null, from: oid })),
+  ]);
+  // Thousands of branches are one file then, not thousands.
+  await processes.output(['pack-refs', '--all'], { gitDir });
+  await syncDirectories([gitDir, join(gitDir, 'refs/heads'), join(gitDir, 'refs/tags')]);
+  return defaultBranch;
+}

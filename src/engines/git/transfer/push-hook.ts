@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { DomainError } from '../../../domain/errors.ts';
+import type { PushVerdict } from '../../../domain/ports/git.ts';
+import { writeNewFile } from '../durable-files.ts';
+import type { Config } from '../git-child.ts';
+
+/** What the hook passes on. */
+export interface HookCall {
+  /** `<old> <new> <ref>` lines (githooks, pre-receive). */
+  lines: string;
+  /** `GIT_QUARANTINE_PATH`; null when the push brings no objects. */
+  quarantine: string | null;
+}
+
+/** What one receive-pack needs to ask us. */
+export interface OpenHook {
+  config: Config;
+  env: Record<string, string>;
+  /** Answers no more. */
+  close(): void;
+}
+
+/** git runs this; it is a shell script, because what it runs in turn may lie at a path with spaces. */
+const hook = '#!/bin/sh\nexec "$PORTICO_NODE" "$PORTICO_HOOK"\n';
+
+/** Sends what git tells the hook over the socket and prints the answer. Whatever fails refuses the push. */
+const program = `'use strict';
+const { PORTICO_SOCKET: path, PORTICO_NONCE: nonce, GIT_QUARANTINE_PATH: quarantine = null } = process.env;
+const refuse = (message) => {
+  process.stderr.write(message + '\\n');
+  process.exitCode = 1;
+};
+const socket = require('node:net').connect(path);
+let answer = '';
+socket.setEncoding('utf8').on('data', (data) => (answer += data));
+socket.on('error', () => refuse('the server could not be asked about this push'));
+socket.on('end', () => {
+  const verdict = answer === '' ? { message: 'the server did not answer' } : JSON.parse(answer);
+  if (verdict.allow !== true) refuse(verdict.message);
+});
+const lines = require('node:fs').readFileSync(0).toString('base64');
+socket.end(JSON.stringify({ nonce, quarantine, lines }));
+`;
+
+/** The pre-receive hook of this process: the only hook git ever runs, and a local socket it asks through. */
+export class PushHooks {
+  readonly #directory: string;
+  readonly #asked = new Map<string, (call: HookCall) => Promise<PushVerdict>>();
+  #listening: Promise<{ server: Server; socket: string }> | null = null;
+
+  /** @param directory where the hook is written to */
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Lets one receive-pack ask once. */
+  async open(answer: (call: HookCall) => Promise<PushVerdict>): Promise<OpenHook> {
+    const socket = await this.#socket();
+    const program = join(this.#directory, 'pre-receive.cjs');
+    // git passes over a hook it cannot run, and the push would be accepted unasked.
+    await access(join(this.#directory, 'pre-receive'), constants.X_OK).catch((cause) => {
+      throw new DomainError('unavailable', 'Pushes cannot be checked here', { cause });
+    });
+    const nonce = randomUUID();
+    this.#asked.set(nonce, answer);
+    return {
+      config: [['core.hooksPath', this.#directory]],
+      env: {
+        PORTICO_NODE: process.execPath,
+        PORTICO_HOOK: program,
+        PORTICO_SOCKET: socket,
+        PORTICO_NONCE: nonce,
+      },
+      close: () => void this.#asked.delete(nonce),
+    };
+  }
+
+  async close(): Promise<void> {
+    const listening = await this.#listening?.catch(() => null);
+    this.#listening = null;
+    if (listening == null) return;
+    listening.server.close();
+    await rm(join(listening.socket, '..'), { recursive: true, force: true });
+  }
+
+  /** The socket's path. Directories of temporary files are cleaned by others, so it is looked for every time. */
+  async #socket(): Promise<string> {
+    const known = await this.#listening?.catch(() => null);
+    if (known != null && (await stat(known.socket).catch(() => null)) !== null) return known.socket;
+    known?.server.close();
+    this.#listening = this.#listen();
+    return (await this.#listening).socket;
+  }
+
+  async #listen(): Promise<{ server: Server; socket: string }> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    await writeScript(join(this.#directory, 'pre-receive.cjs'), program, 0o600);
+    await writeScript(join(this.#directory, 'pre-receive'), hook, 0o700);
+    // A data directory may lie too deep: the path of a socket has about a hundred bytes.
+    const socket = join(await mkdtemp(join(tmpdir(), 'portico-')), 's');
+    const server = createServer({ allowHalfOpen: true }, (connection) => {
+      connection.on('error', () => {});
+      this.#answer(connection).then(
+        (verdict) => connection.end(JSON.stringify(verdict)),
+        () => connection.destroy(),
+      );
+    });
+    server.unref();
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(socket, resolve);
+    });
+    return { server, socket };
+  }
+
+  async #answer(connection: Socket): Promise<PushVerdict> {
+    const { nonce, lines, quarantine } = JSON.parse(await text(connection)) as HookCall & { nonce: string };
+    const answer = this.#asked.get(nonce);
+    if (answer === undefined) return { allow: false, message: 'this push is not expected' };
+    this.#asked.delete(nonce);
+    return answer({ lines: Buffer.from(lines, 'base64').toString('utf8'), quarantine });
+  }
+}
+
+/** Other processes on the same data directory may be running the one that is replaced. */
+async function writeScript(path: string, content: string, mode: number): Promise<void> {
+  const aside = `${path}.${randomUUID()}`;
+  await writeNewFile(aside, content, mode);
+  await rename(aside, path);
+}

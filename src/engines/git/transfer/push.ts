@@ -1,0 +1,66 @@
+import type { GitServeRequest, PushVerdict } from '../../../domain/ports/git.ts';
+import type { GitProcesses, Log } from '../git-process.ts';
+import type { GitRepository } from '../repository.ts';
+import type { HookCall, PushHooks } from './push-hook.ts';
+import { parseCommands, Quarantine, quarantineEnvironment } from './pushed-objects.ts';
+import { serveGit } from './serve.ts';
+
+/** How long a push waits for the writers of its branches, milliseconds. */
+const patience = 60_000;
+
+interface Push {
+  processes: GitProcesses;
+  repository: GitRepository;
+  hooks: PushHooks;
+  log: Log;
+  request: GitServeRequest & Required<Pick<GitServeRequest, 'authorizePush'>>;
+}
+
+/** Serves one push that is decided about while its objects are in quarantine; its branches hold still until git is done with it. */
+export async function servePush(push: Push): Promise<void> {
+  const { processes, repository, hooks, log, request } = push;
+  const over = new AbortController();
+  const signal = AbortSignal.any([request.signal, over.signal]);
+  let release = () => {};
+  const hook = await hooks.open(async (call) => {
+    try {
+      const { verdict, branches } = await decide(push, call, signal);
+      if (!verdict.allow) return { allow: false, message: printable(verdict.message) };
+      const held = await repository.holdBranches(branches, AbortSignal.any([signal, AbortSignal.timeout(patience)]));
+      if (!signal.aborted) release = held;
+      // The push ended in the same moment: nobody would release them.
+      else held();
+      return verdict;
+    } catch (err) {
+      log.warn({ err }, 'a push could not be checked');
+      return { allow: false, message: 'this push could not be checked; try again' };
+    }
+  });
+  try {
+    await serveGit(processes, repository.gitDir, log, request, hook);
+  } finally {
+    hook.close();
+    over.abort(new Error('the push is over'));
+    release();
+  }
+}
+
+async function decide(
+  { processes, repository, request }: Push,
+  call: HookCall,
+  signal: AbortSignal,
+): Promise<{ verdict: PushVerdict; branches: string[] }> {
+  const { gitDir } = repository;
+  const pushed = new Quarantine(processes, gitDir, await quarantineEnvironment(gitDir, call.quarantine), signal);
+  const commands = await Promise.all(
+    parseCommands(call.lines).map(async (command) => ({ ...command, forced: await pushed.isForced(command) })),
+  );
+  const verdict = await request.authorizePush(commands, pushed);
+  const heads = commands.map(({ ref }) => ref).filter((ref) => ref.startsWith('refs/heads/'));
+  return { verdict, branches: heads.map((ref) => ref.slice('refs/heads/'.length)) };
+}
+
+/** The client's terminal shows what we say. */
+function printable(message: string): string {
+  return message.replace(/[^\P{Cc}\n]/gu, '?');
+}

@@ -1,0 +1,168 @@
+import { join } from 'node:path';
+import { DomainError } from '../../../domain/errors.ts';
+import type { Oid, Ref, Upstream, UpstreamFailure, UpstreamPush, UpstreamRefs } from '../../../domain/ports/git.ts';
+import { checkRefName } from '../../../domain/studio/ref-name.ts';
+import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';
+import { type GitOutput, type GitProcesses, type Log, wallTime } from '../git-process.ts';
+import { isOid } from '../objects/object-id.ts';
+import type { GitRepository } from '../repository.ts';
+import { incomingObjects } from '../upkeep/fsck-policy.ts';
+import type { Reach, UpstreamOptions } from './import-source.ts';
+import { withUpstream } from './upstream-reach.ts';
+
+export interface UpstreamContext {
+  processes: GitProcesses;
+  options: UpstreamOptions;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Of an upstream's own words, characters. */
+const longestMessage = 1_000;
+
+/** Where fetched branches stand; clients never see them. */
+const tracking = 'refs/remotes/upstream';
+
+/** The branches of an upstream (`ls-remote --symref`: `ref: <target>TABHEAD`, then `<oid>TAB<ref>`). */
+export async function lsRemote(context: UpstreamContext, upstream: Upstream): Promise<UpstreamRefs> {
+  const { stdout } = await speak(context, upstream, wallTime.read, ({ url }) => [
+    'ls-remote',
+    '--symref',
+    '--end-of-options',
+    url,
+    'HEAD',
+    'refs/heads/*',
+  ]);
+  const text = stdout.toString('utf8');
+  const branches = text
+    .split('\n')
+    .map((line) => line.split('\t'))
+    .flatMap(([oid = '', name = '']) => (isOid(oid) && name.startsWith('refs/heads/') ? [{ name, oid }] : []));
+  return { default_branch: /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(text)?.[1] ?? null, branches };
+}
+
+/** @returns the upstream's branches as they are tracked now, `refs/remotes/upstream/<branch>` */
+export async function fetchUpstream(
+  context: UpstreamContext,
+  repository: GitRepository,
+  upstream: Upstream,
+): Promise<Ref[]> {
+  const { gitDir } = repository;
+  const options = ['--quiet', '--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+  await speak(
+    context,
+    upstream,
+    wallTime.fetch,
+    ({ url }) => [
+      'fetch',
+      ...options,
+      '--no-recurse-submodules',
+      '--end-of-options',
+      url,
+      `+refs/heads/*:${tracking}/*`,
+    ],
+    gitDir,
+  );
+  await syncDirectories([gitDir, join(gitDir, 'refs'), join(gitDir, 'refs/remotes')]);
+  // There is none when the upstream is empty.
+  await syncDirectoryTree(join(gitDir, tracking)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  return repository.refsBelow(tracking);
+}
+
+/** One commit to one branch, as the upstream answers it (git-push, "--porcelain"). */
+export async function pushUpstream(
+  context: UpstreamContext,
+  repository: GitRepository,
+  upstream: Upstream,
+  { oid, branch }: { oid: Oid; branch: string },
+): Promise<UpstreamPush> {
+  const ref = `refs/heads/${checkRefName('branch', branch)}`;
+  await repository.commit(oid);
+  const { gitDir } = repository;
+  const output = await spoken(
+    context,
+    upstream,
+    wallTime.fetch,
+    ({ url }) => ['push', '--porcelain', '--no-recurse-submodules', '--end-of-options', url, `${oid}:${ref}`],
+    gitDir,
+  );
+  if ('failure' in output) return { outcome: output.failure };
+  const [flag = '', , summary = ''] = statusLine(output.stdout.toString('utf8'), ref);
+  if (output.code === 0 && ' *='.includes(flag)) {
+    // git tells only named remotes apart; what is known of this one is known now.
+    await repository.moveRefs([{ ref: `${tracking}/${branch}`, to: oid }]);
+    return { outcome: 'ok' };
+  }
+  if (flag === '!') return rejection(summary, output.stderr);
+  return { outcome: classify(context, output.stderr) };
+}
+
+/** `<flag>TAB<from>:<to>TAB<summary> (<reason>)` */
+function statusLine(text: string, ref: string): string[] {
+  const line = text.split('\n').find((line) => line.split('\t')[1]?.endsWith(`:${ref}`));
+  return line?.split('\t') ?? [];
+}
+
+function rejection(summary: string, stderr: string): UpstreamPush {
+  // The last three are what servers say when two push at the same moment.
+  const moved = /non-fast-forward|fetch first|stale info|failed to update ref|cannot lock ref|incorrect old value/;
+  if (moved.test(summary)) return { outcome: 'non_fast_forward' };
+  // What the upstream itself has to say comes line by line, padded; git's summary is a poor second.
+  const said = [...stderr.matchAll(/^remote: (.*?) *$/gm)].map(([, line]) => line).join('\n');
+  const reason = /\((.*)\)$/.exec(summary)?.[1] ?? summary;
+  return { outcome: 'declined', message: (said || reason).replace(/[^\P{Cc}\n]/gu, '?').slice(0, longestMessage) };
+}
+
+type Spoken = GitOutput | { failure: 'timeout' };
+
+async function spoken(
+  { processes, options, signal }: UpstreamContext,
+  upstream: Upstream,
+  timeout: number,
+  args: (way: Reach) => string[],
+  gitDir?: string,
+): Promise<Spoken> {
+  return withUpstream(upstream, options, async (way) => {
+    const config = [...way.config, ...incomingObjects('fetch')];
+    try {
+      const place = gitDir === undefined ? {} : { gitDir };
+      return await processes.runNow(args(way), { ...place, config, env: way.env, timeout, signal });
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'git_timeout') return { failure: 'timeout' };
+      throw error;
+    }
+  });
+}
+
+/** Like `spoken`, but everything else than success is an error. */
+async function speak(context: UpstreamContext, ...rest: [Upstream, number, (way: Reach) => string[], string?]) {
+  const output = await spoken(context, ...rest);
+  if (!('failure' in output) && output.code === 0) return output;
+  const reason =
+    'failure' in output ? output.failure : damaged(output.stderr) ? 'damaged' : classify(context, output.stderr);
+  throw new DomainError('upstream_unavailable', sentences[reason], { details: { reason } });
+}
+
+const sentences: Record<UpstreamFailure | 'damaged', string> = {
+  auth_failed: 'The upstream did not accept the sign-in',
+  unreachable: 'The upstream could not be reached, or has no such repository',
+  timeout: 'The upstream took too long',
+  damaged: 'The upstream contains damaged or unsafe objects',
+};
+
+function damaged(stderr: string): boolean {
+  return /^(error|fatal): (object [0-9a-f]+: |fsck error)/m.test(stderr);
+}
+
+/** From git's English words (LC_ALL=C); they go to the log and no further. */
+function classify({ log }: UpstreamContext, stderr: string): UpstreamFailure {
+  log.warn({ stderr }, 'an upstream could not be used');
+  if (
+    /Authentication failed|could not read (Username|Password)|returned error: 40[13]\b|Permission denied/.test(stderr)
+  )
+    return 'auth_failed';
+  if (/timed out|Operation too slow|Timeout was reached/i.test(stderr)) return 'timeout';
+  return 'unreachable';
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { DomainError } from '../../../domain/errors.ts';
+import { refNameProblem } from '../../../domain/studio/ref-name.ts';
+import { replaceFile } from '../durable-files.ts';
+import type { GitProcesses } from '../git-process.ts';
+import { createLayout, hasLayout, removeLayout } from '../layout.ts';
+import type { ObjectFormat } from '../objects/object-id.ts';
+import { RefFiles } from '../refs/ref-files.ts';
+import type { GitRepository } from '../repository.ts';
+import { incomingObjects } from './fsck-policy.ts';
+
+const wall = 2 * 3600_000;
+const recordName = 'repository.json';
+const bundlePattern = /^repository-[0-9a-f-]{36}\.bundle$/;
+
+/** What a bundle does not say, and which one it is about: it is replaced as the last step of a backup. */
+interface BackupRecord {
+  version: 1;
+  object_format: ObjectFormat;
+  default_branch: string;
+  refs: number;
+  /** File name; null for a repository without a commit, of which git makes no bundle. */
+  bundle: string | null;
+}
+
+/**
+ * Writes all refs, internal ones too, and all they reach as one bundle (gitformat-bundle) and a record beside it. Writers go on: every ref
+ * is as it was at one moment during the call, with all of its history.
+ *
+ * @param target directory, made when it is not there; an older backup in it stays whole until this one is
+ */
+export async function backupRepository(
+  processes: GitProcesses,
+  repository: GitRepository,
+  target: string,
+  signal: AbortSignal,
+): Promise<{ bytes: number; refs: number }> {
+  await mkdir(target, { recursive: true });
+  const some = (await repository.refsBelow('refs')).length > 0;
+  const bundle = some ? `repository-${randomUUID()}.bundle` : null;
+  const path = join(resolve(target), bundle ?? '');
+  try {
+    const refs = bundle === null ? 0 : await writeBundle(processes, repository.gitDir, path, signal);
+    const record: BackupRecord = {
+      version: 1,
+      object_format: await repository.objectFormat(),
+      default_branch: await repository.defaultBranch(),
+      refs,
+      bundle,
+    };
+    await replaceFile(join(target, recordName), `${JSON.stringify(record, null, 2)}\n`);
+    for (const name of await readdir(target))
+      if (bundlePattern.test(name) && name !== bundle) await rm(join(target, name), { force: true });
+    return { bytes: bundle === null ? 0 : (await stat(path)).size, refs };
+  } catch (error) {
+    if (bundle !== null) await rm(path, { force: true });
+    throw error;
+  }
+}
+
+/** @returns how many refs are in it */
+async function writeBundle(processes: GitProcesses, gitDir: string, path: string, signal: AbortSignal) {
+  const options = { gitDir, timeout: wall, lowPriority: true, signal };
+  const { code, stderr } = await processes.runNow(['bundle', 'create', '--quiet', path, '--all'], options);
+  if (code !== 0)
+    throw new DomainError('repository_unavailable', 'The backup could not be made', { cause: new Error(stderr) });
+  const handle = await open(path, 'r');
+  await handle.sync().finally(() => handle.close());
+  const heads = await processes.output(['bundle', 'list-heads', path], options);
+  return heads
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => line.includes(' refs/')).length;
+}
+
+/**
+ * Makes a repository out of a backup; its objects are checked as those of a push are.
+ *
+ * @throws DomainError `already_exists` when there is one, `invalid_request` when there is no backup that can be read
+ */
+export async function restoreRepository(
+  processes: GitProcesses,
+  gitDir: string,
+  source: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (await hasLayout(gitDir)) throw new DomainError('already_exists', 'There is a repository with this id');
+  const record = await readRecord(source);
+  await createLayout(gitDir, record.default_branch, record.object_format);
+  if (record.bundle === null) return;
+  try {
+    const options = ['--quiet', '--atomic', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+    const { code, stderr } = await processes.runNow(
+      ['fetch', ...options, '--end-of-options', join(resolve(source), record.bundle), '+refs/*:refs/*'],
+      { gitDir, timeout: wall, signal, config: [['protocol.file.allow', 'always'], ...incomingObjects('fetch')] },
+    );
+    // A bundle cut short in its header is a sound bundle of fewer refs.
+    const found = (await new RefFiles(gitDir).list('refs')).length;
+    if (code !== 0 || found !== record.refs)
+      throw new DomainError('invalid_request', 'The backup is damaged', { cause: new Error(stderr) });
+  } catch (error) {
+    await removeLayout(gitDir);
+    throw error;
+  }
+}
+
+async function readRecord(source: string): Promise<BackupRecord> {
+  try {
+    const record = JSON.parse(await readFile(join(source, recordName), 'utf8')) as BackupRecord;
+    const known = record.version === 1 && ['sha1', 'sha256'].includes(record.object_format);
+    const named = record.bundle === null || bundlePattern.test(record.bundle);
+    if (known && named && refNameProblem(record.default_branch) === null) return record;
+  } catch (cause) {
+    throw new DomainError('invalid_request', 'There is no backup of a repository here', { cause });
+  }
+  throw new DomainError('invalid_request', 'The backup was made by another version');
+}

@@ -1,6 +1,6 @@
 import type { Mode } from '../../ports/git.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
-import { mergeEntry } from './merge-entry.ts';
+import { mergeEntry } from './entry/merge-entry.ts';
 import { conflictOf, type FileMerge } from './merge-outcome.ts';
 import type { FileStages, FoundStages, Sides } from './merge-sides.ts';
 import type { Resolutions } from './resolutions.ts';

@@ -1,7 +1,7 @@
 import { DomainError } from '../../errors.ts';
+import { refuseResolution } from './entry/resolve.ts';
 import type { Conflict, Resolution } from './merge.schema.ts';
 import type { FileStages, FoundStages } from './merge-sides.ts';
-import { refuseResolution } from './resolve.ts';
 
 export interface ResolutionOptions {
   /** The caller named both heads, and they are the ones that are merged: resolutions need not repeat their stages. */

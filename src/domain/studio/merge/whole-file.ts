@@ -1,10 +1,10 @@
 import { DomainError } from '../../errors.ts';
 import type { Change, ConflictKind, FileSide, MergeConflict } from '../../ports/git.ts';
+import { refuseResolution } from './entry/resolve.ts';
 import type { ConflictType, Resolution } from './merge.schema.ts';
 import { conflictOf, type FileMerge } from './merge-outcome.ts';
 import type { FileStages, Sides } from './merge-sides.ts';
 import type { Resolutions } from './resolutions.ts';
-import { refuseResolution } from './resolve.ts';
 
 const shown: Partial<Record<ConflictKind, { type: ConflictType; reason: string }>> = {
   rename_rename: { type: 'rename_rename', reason: 'renamed differently on both sides; settle each of its names' },

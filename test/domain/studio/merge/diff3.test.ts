@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hunksOf, joinPieces, mergeText } from '../../../../src/domain/studio/merge/diff3.ts';
+import { hunksOf, joinPieces, mergeText } from '../../../../src/domain/studio/merge/text/diff3.ts';
 import { edit, paragraphs } from './texts.ts';
 
 let directory: string;

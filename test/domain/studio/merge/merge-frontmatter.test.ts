@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { instantOf } from '../../../../src/domain/studio/merge/dates.ts';
-import { listKindOf } from '../../../../src/domain/studio/merge/list-kind.ts';
-import { type FieldRules, mergeFrontmatter } from '../../../../src/domain/studio/merge/merge-frontmatter.ts';
+import { instantOf } from '../../../../src/domain/studio/merge/frontmatter/dates.ts';
+import { listKindOf } from '../../../../src/domain/studio/merge/frontmatter/list-kind.ts';
+import {
+  type FieldRules,
+  mergeFrontmatter,
+} from '../../../../src/domain/studio/merge/frontmatter/merge-frontmatter.ts';
 
 type Values = Record<string, unknown>;
 const merge = (base: Values | null, current: Values, incoming: Values, rules?: FieldRules) => {

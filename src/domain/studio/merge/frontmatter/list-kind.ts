@@ -1,5 +1,5 @@
-import { isRecord, parsePointer } from '../frontmatter/values.ts';
-import type { SchemaField } from '../schema/schema.schema.ts';
+import { isRecord, parsePointer } from '../../frontmatter/values.ts';
+import type { SchemaField } from '../../schema/schema.schema.ts';
 
 /** Says of the list at a JSON Pointer whether its order means nothing (`set`) or something (`list`); undefined: not known. */
 export type ListKind = (pointer: string) => 'set' | 'list' | undefined;

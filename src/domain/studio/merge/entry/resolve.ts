@@ -1,6 +1,6 @@
-import { DomainError } from '../../errors.ts';
-import { parseFile } from '../frontmatter/parse-file.ts';
-import type { Resolution } from './merge.schema.ts';
+import { DomainError } from '../../../errors.ts';
+import { parseFile } from '../../frontmatter/parse-file.ts';
+import type { Resolution } from '../merge.schema.ts';
 import type { MergeInput } from './merge-input.ts';
 
 /** @throws DomainError `validation_failed`, naming the file. */

@@ -1,4 +1,4 @@
-import { eolOf } from '../frontmatter/split.ts';
+import { eolOf } from '../../frontmatter/split.ts';
 
 /** Gives a text other line ends, or leaves it. */
 export type LineEnds = (text: string) => string;

@@ -1,8 +1,8 @@
-import type { Frontmatter } from '../frontmatter/types.ts';
-import { deepEqual, isRecord, pointerTo, setOwn } from '../frontmatter/values.ts';
+import type { Frontmatter } from '../../frontmatter/types.ts';
+import { deepEqual, isRecord, pointerTo, setOwn } from '../../frontmatter/values.ts';
+import type { ConflictField, FieldChoice } from '../merge.schema.ts';
 import { instantOf, saysWhenChanged } from './dates.ts';
 import { identityKey, isSet, isSetName, type ListKind } from './list-kind.ts';
-import type { ConflictField, FieldChoice } from './merge.schema.ts';
 import { mergeItems, mergeSets } from './merge-lists.ts';
 
 export interface FieldRules {

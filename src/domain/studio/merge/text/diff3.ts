@@ -1,5 +1,5 @@
+import type { ConflictHunk } from '../merge.schema.ts';
 import { type Change, diffLines } from './line-diff.ts';
-import type { ConflictHunk } from './merge.schema.ts';
 
 /** A merged text in order: text both sides agree on, and the regions they do not. */
 export type Piece = string | ConflictHunk;

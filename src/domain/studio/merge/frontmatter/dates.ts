@@ -1,4 +1,4 @@
-import { dateKind } from '../schema/dates.ts';
+import { dateKind } from '../../schema/dates.ts';
 
 const names = new Set(['updated', 'lastmod', 'modified']);
 

@@ -1,15 +1,15 @@
-import { DomainError } from '../../errors.ts';
-import { isDateField } from '../entries/entry-format.ts';
-import type { DateRule } from '../frontmatter/date-rule.ts';
-import { editFile } from '../frontmatter/edit-file.ts';
-import { parseFile } from '../frontmatter/parse-file.ts';
-import { joinSplit, type Split } from '../frontmatter/split.ts';
-import type { Frontmatter, ParsedFile } from '../frontmatter/types.ts';
-import { deepEqual, isRecord, parsePointer } from '../frontmatter/values.ts';
-import type { CollectionSchema } from '../schema/collection-schema.ts';
-import { dateKind } from '../schema/dates.ts';
-import { joinPieces, mergeText } from './diff3.ts';
-import type { LineEnds } from './line-ends.ts';
+import { DomainError } from '../../../errors.ts';
+import { isDateField } from '../../entries/entry-format.ts';
+import type { DateRule } from '../../frontmatter/date-rule.ts';
+import { editFile } from '../../frontmatter/edit-file.ts';
+import { parseFile } from '../../frontmatter/parse-file.ts';
+import { joinSplit, type Split } from '../../frontmatter/split.ts';
+import type { Frontmatter, ParsedFile } from '../../frontmatter/types.ts';
+import { deepEqual, isRecord, parsePointer } from '../../frontmatter/values.ts';
+import type { CollectionSchema } from '../../schema/collection-schema.ts';
+import { dateKind } from '../../schema/dates.ts';
+import { joinPieces, mergeText } from '../text/diff3.ts';
+import type { LineEnds } from '../text/line-ends.ts';
 import type { MergeInput } from './merge-input.ts';
 
 /** One side of a merge, read. */

@@ -1,4 +1,4 @@
-import { pointerTo } from '../frontmatter/values.ts';
+import { pointerTo } from '../../frontmatter/values.ts';
 import { identityOf } from './list-kind.ts';
 import type { Walk } from './merge-frontmatter.ts';
 

@@ -1,5 +1,5 @@
-import type { CollectionSchema } from '../schema/collection-schema.ts';
-import type { Conflict, Resolution } from './merge.schema.ts';
+import type { CollectionSchema } from '../../schema/collection-schema.ts';
+import type { Conflict, Resolution } from '../merge.schema.ts';
 
 export interface MergeInput {
   /** null: no common ancestor, or none that is still stored; equal fields and lines pass then, the rest are conflicts. */

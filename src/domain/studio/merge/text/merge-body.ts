@@ -1,6 +1,6 @@
+import type { ConflictHunk, HunkChoice } from '../merge.schema.ts';
 import { hunksOf, joinPieces, mergeText } from './diff3.ts';
 import { type LineEnds, lineEndsWithin } from './line-ends.ts';
-import type { ConflictHunk, HunkChoice } from './merge.schema.ts';
 
 export interface MergedBody {
   /** Where a clash is not settled it holds current's text. */

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { checkWritable } from '../frontmatter/check-value.ts';
-import { openFile, parseFile } from '../frontmatter/parse-file.ts';
-import { commonLineEnds, type LineEnds } from './line-ends.ts';
-import { listKindOf } from './list-kind.ts';
-import type { ConflictField } from './merge.schema.ts';
-import { type BodyRules, type MergedBody, mergeBody } from './merge-body.ts';
-import { type FieldRules, mergeFrontmatter } from './merge-frontmatter.ts';
+import { checkWritable } from '../../frontmatter/check-value.ts';
+import { openFile, parseFile } from '../../frontmatter/parse-file.ts';
+import { listKindOf } from '../frontmatter/list-kind.ts';
+import { type FieldRules, mergeFrontmatter } from '../frontmatter/merge-frontmatter.ts';
+import type { ConflictField } from '../merge.schema.ts';
+import { commonLineEnds, type LineEnds } from '../text/line-ends.ts';
+import { type BodyRules, type MergedBody, mergeBody } from '../text/merge-body.ts';
 import { clean, conflicting, type MergeInput, type MergeResult } from './merge-input.ts';
 import { checkPieces } from './resolve.ts';
 import { type Side, type Sides, writeMerged } from './write-merged.ts';

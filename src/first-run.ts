@@ -8,7 +8,7 @@ import type { AnyOperation, Call } from './domain/operation.ts';
 import { Organization } from './domain/organizations/organization.entity.ts';
 import { createOrganization } from './domain/organizations/organizations.operations.ts';
 import { permissionNames } from './domain/permissions.ts';
-import type { Change } from './domain/ports/git.ts';
+import type { Change } from './domain/ports/git-writes.ts';
 import { Project } from './domain/projects/project.entity.ts';
 import { createProject } from './domain/projects/projects.operations.ts';
 import { run } from './domain/run.ts';

@@ -11,7 +11,7 @@ import { DomainError, type ErrorCode } from '../domain/errors.ts';
 import type { Actor } from '../domain/identity/actor.ts';
 import { authenticateToken } from '../domain/identity/authenticate.ts';
 import { tokenOf } from '../domain/identity/authorization-header.ts';
-import type { GitServeRequest } from '../domain/ports/git.ts';
+import type { GitServeRequest } from '../domain/ports/git-transfer.ts';
 import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
 import { fetchRepository, pushRepository } from '../domain/studio/repository/git-access.operations.ts';

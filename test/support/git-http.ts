@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { onTestFinished } from 'vitest';
-import type { GitServeRequest, GitStore } from '../../src/domain/ports/git.ts';
+import type { GitStore } from '../../src/domain/ports/git.ts';
+import type { GitServeRequest } from '../../src/domain/ports/git-transfer.ts';
 
 /** Answers a request itself (true), before git is asked. */
 type Guard = (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { createOrganization, getOrganization } from '../../domain/organizations/organizations.operations.ts';
-import type { ImportProgress } from '../../domain/ports/git.ts';
+import type { ImportProgress } from '../../domain/ports/git-transfer.ts';
 import { createProject, getProject } from '../../domain/projects/projects.operations.ts';
 import type { Services } from '../../domain/services.ts';
 import { machineName } from '../../domain/shapes.ts';

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { ImportSource } from '../../domain/ports/git.ts';
+import type { ImportSource } from '../../domain/ports/git-transfer.ts';
 import { importUrl } from '../../domain/projects/projects.schema.ts';
 import { Problem } from '../command.ts';
 

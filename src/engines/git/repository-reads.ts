@@ -8,7 +8,7 @@ import type {
   Snapshot,
   TreeDiff,
   TreeMerge,
-} from '../../domain/ports/git.ts';
+} from '../../domain/ports/git-records.ts';
 import type { GitProcesses, Log } from './git-process.ts';
 import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
 import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';

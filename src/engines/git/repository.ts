@@ -1,14 +1,8 @@
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
-import type {
-  CommitRequest,
-  Committed,
-  InternalRefUpdate,
-  Oid,
-  Ref,
-  Repository,
-  StoredBlob,
-} from '../../domain/ports/git.ts';
+import type { Repository } from '../../domain/ports/git.ts';
+import type { Oid, Ref, StoredBlob } from '../../domain/ports/git-records.ts';
+import type { CommitRequest, Committed, InternalRefUpdate } from '../../domain/ports/git-writes.ts';
 import { checkRefName } from '../../domain/studio/ref-name.ts';
 import { BranchQueues } from './commits/branch-queue.ts';
 import type { Writer } from './commits/commit-plan.ts';

@@ -2,19 +2,15 @@ import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
+import type { FsckReport, GitStore, MaintenanceLevel, Repository } from '../../domain/ports/git.ts';
+import type { Oid, Ref } from '../../domain/ports/git-records.ts';
 import type {
-  FsckReport,
   GitServeRequest,
-  GitStore,
   ImportSource,
-  MaintenanceLevel,
-  Oid,
-  Ref,
-  Repository,
   Upstream,
   UpstreamPush,
   UpstreamRefs,
-} from '../../domain/ports/git.ts';
+} from '../../domain/ports/git-transfer.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
 import { type GitStoreOptions, RepositoryPool } from './repository-pool.ts';
 import { Slots } from './slots.ts';

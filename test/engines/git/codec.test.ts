@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TreeEntry } from '../../../src/domain/ports/git.ts';
+import type { TreeEntry } from '../../../src/domain/ports/git-records.ts';
 import { formatCommit, parseCommit } from '../../../src/engines/git/objects/commit-codec.ts';
 import { hashObject } from '../../../src/engines/git/objects/object-id.ts';
 import { modes, Tree } from '../../../src/engines/git/objects/tree-codec.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ImportProgress } from '../../../src/domain/ports/git.ts';
+import type { ImportProgress } from '../../../src/domain/ports/git-transfer.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
 

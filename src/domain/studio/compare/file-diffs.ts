@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
-import type { ChangedFile, FileSide, Oid, Snapshot } from '../../ports/git.ts';
+import type { ChangedFile, FileSide, Oid, Snapshot } from '../../ports/git-records.ts';
 import { entryAt } from '../content/entry-at.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { changedFields } from './changed-fields.ts';

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Repository, Snapshot } from '../../ports/git.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { Discovery } from '../schema/collection-schema.ts';
 import { discoverSchemas } from '../schema/discover.ts';

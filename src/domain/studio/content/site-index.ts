@@ -1,5 +1,5 @@
 import { DomainError } from '../../errors.ts';
-import type { TreeFile } from '../../ports/git.ts';
+import type { TreeFile } from '../../ports/git-records.ts';
 import type { CollectionSchema, Discovery } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { assignSlugs } from '../slug.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fieldError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import type { CommitPlan } from '../../ports/git.ts';
+import type { CommitPlan } from '../../ports/git-writes.ts';
 import { createFile } from '../frontmatter/create-file.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
 import { checkPath } from '../path-rules.ts';

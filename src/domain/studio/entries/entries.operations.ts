@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
-import type { Snapshot } from '../../ports/git.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
 import { searchWords } from '../content/search.ts';
 import { type CollectionIndex, entryIn, type IndexedEntry, type SiteIndex } from '../content/site-index.ts';
 import { checkStoredPath } from '../path-rules.ts';
@@ -32,7 +32,7 @@ const listInput = z.object({
   locale: z.string().max(35).optional(),
   dir: z.string().optional().describe('Only entries below this directory of the collection'),
   depth: z.int32().min(1, 'must be at least 1').max(64, 'must be at most 64').optional().describe('Levels below `dir`'),
-  fields: z.array(z.string().max(200)).max(100).optional().describe('Frontmatter keys to return'),
+  fields: z.array(z.string().max(200)).max(100).optional().describe('Frontmatter keys to return; a dotted name is a key of an object inside'),
   include: z
     .array(z.enum(['body', 'updated']))
     .max(2)

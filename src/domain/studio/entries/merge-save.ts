@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Oid, Snapshot, TreeEntry } from '../../ports/git.ts';
+import type { Oid, Snapshot, TreeEntry } from '../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
 import { type FileConflict, mergeEntry } from '../merge/entry/merge-entry.ts';
 import { refuseResolution } from '../merge/entry/resolve.ts';

@@ -1,5 +1,5 @@
 import type { ProjectContext } from '../../operation.ts';
-import type { Snapshot } from '../../ports/git.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { pointerTo } from '../frontmatter/values.ts';
 import { referenceIds } from '../schema/reference-ids.ts';

@@ -1,6 +1,7 @@
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Change, Snapshot } from '../../ports/git.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
+import type { Change } from '../../ports/git-writes.ts';
 import type { CollectionIndex, IndexedEntry, SiteIndex } from '../content/site-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import type { CommitPlan } from '../../ports/git.ts';
+import type { CommitPlan } from '../../ports/git-writes.ts';
 import { entryIn } from '../content/site-index.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { checkPath, checkStoredPath } from '../path-rules.ts';

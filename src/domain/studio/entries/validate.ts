@@ -1,6 +1,6 @@
 import { DomainError, type FieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Snapshot } from '../../ports/git.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
 import type { CollectionIndex, SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
 import { namesEntries, referenceIds } from '../schema/reference-ids.ts';

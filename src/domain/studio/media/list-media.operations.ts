@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
-import type { Snapshot, TreeFile } from '../../ports/git.ts';
+import type { Snapshot, TreeFile } from '../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { mimeOf } from '../mime.ts';

@@ -1,6 +1,7 @@
 import { imageSize } from 'image-size';
 import { LRUCache } from 'lru-cache';
-import type { Repository, Snapshot } from '../../ports/git.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
 import { largestPointer, readLfsPointer } from '../repository/lfs-pointer.ts';
 import { mediaTypeOf } from './media-types.ts';
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
-import type { Snapshot, StoredBlob } from '../../ports/git.ts';
+import type { Snapshot, StoredBlob } from '../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { authorOf, checkContentPath, checkFree, checkVersion, messageOf } from '../entries/write-entry.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';

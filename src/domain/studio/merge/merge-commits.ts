@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
-import type { Change, MergeConflict, Oid } from '../../ports/git.ts';
+import type { MergeConflict, Oid } from '../../ports/git-records.ts';
+import type { Change } from '../../ports/git-writes.ts';
 import type { Conflict, Resolution, resolvedFile } from './merge.schema.ts';
 import { mergeFile } from './merge-file.ts';
 import type { FileMerge } from './merge-outcome.ts';

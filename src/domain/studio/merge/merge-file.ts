@@ -1,4 +1,4 @@
-import type { Mode } from '../../ports/git.ts';
+import type { Mode } from '../../ports/git-records.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { mergeEntry } from './entry/merge-entry.ts';
 import { conflictOf, type FileMerge } from './merge-outcome.ts';

@@ -1,4 +1,4 @@
-import type { Change } from '../../ports/git.ts';
+import type { Change } from '../../ports/git-writes.ts';
 import type { FileConflict } from './entry/merge-entry.ts';
 import type { Conflict } from './merge.schema.ts';
 import type { ResolvedFile } from './merge-commits.ts';

@@ -1,4 +1,5 @@
-import type { FileSide, Mode, Oid, Repository, Snapshot } from '../../ports/git.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { FileSide, Mode, Oid, Snapshot } from '../../ports/git-records.ts';
 import { entryAt, schemaAt } from '../content/entry-at.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { MergeContext } from './merge-commits.ts';

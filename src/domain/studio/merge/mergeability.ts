@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Oid } from '../../ports/git.ts';
+import type { Oid } from '../../ports/git-records.ts';
 import { type MergeContext, mergeCommits } from './merge-commits.ts';
 
 /** Two commits merge as they do for ever, so nothing here is stale; what is dropped is found out again. */

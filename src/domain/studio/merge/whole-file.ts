@@ -1,5 +1,6 @@
 import { DomainError } from '../../errors.ts';
-import type { Change, ConflictKind, FileSide, MergeConflict } from '../../ports/git.ts';
+import type { ConflictKind, FileSide, MergeConflict } from '../../ports/git-records.ts';
+import type { Change } from '../../ports/git-writes.ts';
 import { refuseResolution } from './entry/resolve.ts';
 import type { ConflictType, Resolution } from './merge.schema.ts';
 import { conflictOf, type FileMerge } from './merge-outcome.ts';

@@ -1,5 +1,5 @@
 import type { ProjectContext } from '../../operation.ts';
-import type { Oid } from '../../ports/git.ts';
+import type { Oid } from '../../ports/git-records.ts';
 import { Pull, pullRef } from './pull.entity.ts';
 
 /** Open pull requests whose head is a branch. */

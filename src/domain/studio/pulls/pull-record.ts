@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Oid } from '../../ports/git.ts';
+import type { Oid } from '../../ports/git-records.ts';
 import type { Conflict } from '../merge/merge.schema.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
 import { isMergeable } from '../merge/mergeability.ts';

@@ -1,7 +1,7 @@
 import { defined } from '../../defined.ts';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
-import type { Oid } from '../../ports/git.ts';
+import type { Oid } from '../../ports/git-records.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
 import { isMerging } from './claim-merge.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import type { Repository, Snapshot, TreeFile } from '../../ports/git.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { Snapshot, TreeFile } from '../../ports/git-records.ts';
 import { mimeOf } from '../mime.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { viewOf } from '../view.ts';

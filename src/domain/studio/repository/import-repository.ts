@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../errors.ts';
-import type { ImportProgress, ImportSource } from '../../ports/git.ts';
+import type { ImportProgress, ImportSource } from '../../ports/git-transfer.ts';
 import { type ImportState, Project } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import { queuedImport } from '../import-job.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
-import type { Repository, Snapshot } from '../../ports/git.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
 import { checkRefName } from '../ref-name.ts';
 
 /** Input of every read: a branch by name, or a commit by its full id. */

@@ -1,5 +1,6 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Commit, CommitPlan, CommitRequest, Committed, Oid } from '../../../domain/ports/git.ts';
+import type { Commit, Oid } from '../../../domain/ports/git-records.ts';
+import type { CommitPlan, CommitRequest, Committed } from '../../../domain/ports/git-writes.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { isAncestor } from '../history/merge.ts';
 import { rawLength } from '../objects/object-id.ts';

@@ -1,5 +1,6 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Change, Oid, TreeEntry } from '../../../domain/ports/git.ts';
+import type { Oid, TreeEntry } from '../../../domain/ports/git-records.ts';
+import type { Change } from '../../../domain/ports/git-writes.ts';
 import { pathProblem } from '../../../domain/studio/path-rules.ts';
 import { rawLength } from '../objects/object-id.ts';
 import type { PendingObjects } from '../objects/pending-objects.ts';

@@ -1,4 +1,4 @@
-import type { ConflictKind, MergeConflict, Oid } from '../../../domain/ports/git.ts';
+import type { ConflictKind, MergeConflict, Oid } from '../../../domain/ports/git-records.ts';
 
 /** What `git merge-tree -z` prints of one merge. */
 export interface MergeOutput {

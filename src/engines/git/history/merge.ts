@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Mergeability, Oid, TreeMerge } from '../../../domain/ports/git.ts';
+import type { Mergeability, Oid, TreeMerge } from '../../../domain/ports/git-records.ts';
 import type { Config } from '../git-child.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { isOid } from '../objects/object-id.ts';

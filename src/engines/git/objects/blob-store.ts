@@ -6,7 +6,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createDeflate } from 'node:zlib';
 import { DomainError } from '../../../domain/errors.ts';
-import type { StoredBlob } from '../../../domain/ports/git.ts';
+import type { StoredBlob } from '../../../domain/ports/git-records.ts';
 import { inDirectory, syncDirectories } from '../durable-files.ts';
 import { type ObjectFormat, objectHeader } from './object-id.ts';
 

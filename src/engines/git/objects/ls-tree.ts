@@ -1,5 +1,5 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Mode, Oid } from '../../../domain/ports/git.ts';
+import type { Mode, Oid } from '../../../domain/ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { records } from '../nul-records.ts';
 

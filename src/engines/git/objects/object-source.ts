@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Commit, Oid, TreeFile } from '../../../domain/ports/git.ts';
+import type { Commit, Oid, TreeFile } from '../../../domain/ports/git-records.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { parseCommit } from './commit-codec.ts';
 import { type ListingBudget, listTree, newBudget, spend } from './file-listing.ts';

@@ -1,4 +1,4 @@
-import type { TreeEntry } from '../../../domain/ports/git.ts';
+import type { TreeEntry } from '../../../domain/ports/git-records.ts';
 
 const slash = 0x2f;
 

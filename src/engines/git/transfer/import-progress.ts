@@ -1,4 +1,4 @@
-import type { ImportProgress } from '../../../domain/ports/git.ts';
+import type { ImportProgress } from '../../../domain/ports/git-transfer.ts';
 
 /**
  * Reads the progress `git fetch --progress` writes to stderr: lines such as `Receiving objects:  45% (9/20), 1.2 MiB | …`, rewritten in

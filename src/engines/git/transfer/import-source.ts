@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { ImportSource } from '../../../domain/ports/git.ts';
+import type { ImportSource } from '../../../domain/ports/git-transfer.ts';
 import { replaceFile } from '../durable-files.ts';
 import type { Config } from '../git-child.ts';
 

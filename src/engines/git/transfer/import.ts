@@ -1,7 +1,8 @@
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { ImportSource, Oid, Ref } from '../../../domain/ports/git.ts';
+import type { Oid, Ref } from '../../../domain/ports/git-records.ts';
+import type { ImportSource } from '../../../domain/ports/git-transfer.ts';
 import { syncDirectories } from '../durable-files.ts';
 import type { SpawnOptions } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';

@@ -1,4 +1,4 @@
-import type { GitServeRequest, PushVerdict } from '../../../domain/ports/git.ts';
+import type { GitServeRequest, PushVerdict } from '../../../domain/ports/git-transfer.ts';
 import type { GitProcesses, Log } from '../git-process.ts';
 import type { GitRepository } from '../repository.ts';
 import type { HookCall, PushHooks } from './push-hook.ts';

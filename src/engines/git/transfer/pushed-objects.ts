@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Oid, PushCommand, PushedChange, PushedObjects } from '../../../domain/ports/git.ts';
+import type { Oid } from '../../../domain/ports/git-records.ts';
+import type { PushCommand, PushedChange, PushedObjects } from '../../../domain/ports/git-transfer.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { emptyTree } from '../history/diff.ts';
 import { records } from '../nul-records.ts';

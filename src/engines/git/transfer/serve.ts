@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DomainError } from '../../../domain/errors.ts';
-import type { GitServeRequest } from '../../../domain/ports/git.ts';
+import type { GitServeRequest } from '../../../domain/ports/git-transfer.ts';
 import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';
 import type { Config, GitChild } from '../git-child.ts';
 import type { GitProcesses, Log } from '../git-process.ts';

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Upstream, UpstreamAuth } from '../../../domain/ports/git.ts';
+import type { Upstream, UpstreamAuth } from '../../../domain/ports/git-transfer.ts';
 import { type Reach, reachUrl, type UpstreamOptions } from './import-source.ts';
 
 /**

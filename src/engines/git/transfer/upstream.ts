@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Oid, Ref, Upstream, UpstreamFailure, UpstreamPush, UpstreamRefs } from '../../../domain/ports/git.ts';
+import type { Oid, Ref } from '../../../domain/ports/git-records.ts';
+import type { Upstream, UpstreamFailure, UpstreamPush, UpstreamRefs } from '../../../domain/ports/git-transfer.ts';
 import { checkRefName } from '../../../domain/studio/ref-name.ts';
 import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';
 import { type GitOutput, type GitProcesses, type Log, wallTime } from '../git-process.ts';

@@ -1,0 +1,96 @@
+import type { Readable, Writable } from 'node:stream';
+import type { Mode, Oid, Ref } from './git-records.ts';
+
+export interface ImportProgress {
+  phase: 'connecting' | 'receiving' | 'resolving' | 'checking' | 'finishing';
+  received_objects: number;
+  total_objects: number;
+}
+
+export interface ImportSource {
+  /** https URL (guarded), or an absolute path of a local repository (command line only). */
+  url: string;
+  kind: 'https' | 'path';
+  onProgress?: (progress: ImportProgress) => void;
+  signal?: AbortSignal;
+}
+
+/** How the service signs in at an upstream. Never part of an address, an argument, a stored configuration or a log. */
+export type UpstreamAuth =
+  | { kind: 'none' }
+  /** An access token, sent as the password of HTTP Basic, which all git hosts take. */
+  | { kind: 'token'; token: string }
+  | { kind: 'basic'; username: string; password: string }
+  /** OpenSSH or PEM, without a passphrase. */
+  | { kind: 'ssh_key'; private_key: string };
+
+/** A repository on another host: `https://…`, or `ssh://account@host[:port]/path` with an `ssh_key`. */
+export interface Upstream {
+  url: string;
+  auth: UpstreamAuth;
+}
+
+/** Why an upstream could not be used; `unreachable` also when there is no such repository. */
+export type UpstreamFailure = 'auth_failed' | 'unreachable' | 'timeout';
+
+export interface UpstreamRefs {
+  /** Short name; null when the upstream's HEAD names no branch, or it is empty. */
+  default_branch: string | null;
+  /** Full names, `refs/heads/main`, sorted. */
+  branches: Ref[];
+}
+
+export type UpstreamPush =
+  | { outcome: 'ok' }
+  /** The branch there has commits that were not pushed, or moved at that moment: fetch, merge, push again. */
+  | { outcome: 'non_fast_forward' }
+  /** The upstream's own rules refused it; `message` is what it said. */
+  | { outcome: 'declined'; message: string }
+  | { outcome: UpstreamFailure };
+
+/** One line of a push: the ref moves from `old` to `new`; null: it did not exist, or is deleted. */
+export interface PushCommand {
+  /** Full name, below `refs/heads/` or `refs/tags/`. */
+  ref: string;
+  old: Oid | null;
+  new: Oid | null;
+  /** The branch would lose commits, or a tag that exists would change. */
+  forced: boolean;
+}
+
+export interface PushedChange {
+  path: string;
+  status: 'added' | 'modified' | 'removed';
+  /** What the path becomes; of a removed file what it was. */
+  mode: Mode;
+}
+
+/** What a push brings, readable before any of it becomes part of the repository. Renames are shown as removed and added. */
+export interface PushedObjects {
+  /** How two commits differ; null: the empty tree. */
+  changes(old: Oid | null, new_: Oid): AsyncIterable<PushedChange>;
+  /**
+   * Every change of every commit of `new_` that no visible ref has yet, also those a later commit takes back; a merge counts where it
+   * differs from all its parents. A path may come more than once.
+   */
+  introduced(new_: Oid): AsyncIterable<PushedChange>;
+}
+
+export type PushVerdict = { allow: true } | { allow: false; message: string };
+
+/** One request of git's smart HTTP protocol (gitprotocol-http), already authorised. */
+export interface GitServeRequest {
+  service: 'git-upload-pack' | 'git-receive-pack';
+  /** True for `GET info/refs`. */
+  advertise: boolean;
+  /** Value of the `Git-Protocol` header, when it is one of version=0, 1, 2. */
+  protocol: string | null;
+  input: Readable;
+  output: Writable;
+  signal: AbortSignal;
+  /**
+   * Decides about a push once its objects have come in, before any ref moves; all of it is refused or none. The message is shown to the
+   * client. The branches concerned hold still from the answer until the push is done. Without it, rewrites and deletions are refused.
+   */
+  authorizePush?(commands: readonly PushCommand[], pushed: PushedObjects): Promise<PushVerdict>;
+}

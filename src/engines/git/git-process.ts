@@ -21,7 +21,7 @@ export interface GitOutput extends GitExit {
   stdout: Buffer;
 }
 
-/** Wall times of studio.md 4.7, milliseconds. */
+/** How long one command of each kind may run before it is ended, milliseconds. */
 export const wallTime = { read: 30_000, merge: 120_000, fetch: 900_000 } as const;
 
 /** Holds for every command: no hooks, no helpers, no protocol, and everything written is made durable (refs are not, by default). */

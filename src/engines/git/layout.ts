@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { syncDirectories, writeNewFile } from './durable-files.ts';
 import type { ObjectFormat } from './objects/object-id.ts';
 
-/** The configuration of a repository (studio.md 4.1). The service writes it once and nobody else does. */
+/** The configuration of a repository. The service writes it once and nobody else does. */
 function configText(format: ObjectFormat): string {
   const version = format === 'sha1' ? 0 : 1;
   return [

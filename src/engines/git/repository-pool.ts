@@ -11,7 +11,7 @@ export interface GitStoreOptions extends UpstreamOptions {
   log: Log;
   committer: { name: string; email: string } | (() => { name: string; email: string });
   now: () => Date;
-  /** How long the plan of one writer may take while others wait, milliseconds; default 120,000 (a merge, studio.md 4.7). */
+  /** How long the plan of one writer may take while others wait, milliseconds; default 120,000, as long as a merge may take. */
   planTime?: number;
 }
 

@@ -9,7 +9,7 @@ import { RefsRejected, type RefUpdate } from '../refs/ref-updater.ts';
 import { TimeIsUp } from '../time-limit.ts';
 import { type Planned, planOne, type RoundContext, type Tip, type Writer } from './commit-plan.ts';
 
-/** How often a round is planned anew when somebody else moves the branch, before its writers are told (studio.md 4.4). */
+/** How often a round is planned anew when somebody else moves the branch, before its writers are told. */
 const rounds = 10;
 
 /** Above this many objects one pack is faster than files of their own. A full batch of one-file writers stays below. */

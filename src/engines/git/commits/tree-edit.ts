@@ -6,7 +6,7 @@ import { rawLength } from '../objects/object-id.ts';
 import type { PendingObjects } from '../objects/pending-objects.ts';
 import { isLink, modes, Tree } from '../objects/tree-codec.ts';
 
-/** Largest blob the service writes, bytes (studio.md 4.7). */
+/** Largest blob the service writes, bytes. */
 const largestBlob = 100 * 1024 * 1024;
 const deepestPath = 64;
 const writableModes = new Set<string>([modes.file, modes.executable, modes.symlink]);

@@ -22,7 +22,7 @@ interface Question {
 }
 
 const newline = 0x0a;
-/** Larger objects are passed over (limit of a blob, studio.md 4.7); bytes. */
+/** Content above this is passed over and never held in memory; bytes. */
 const largestContent = 100 * 1024 * 1024;
 /** A bulk reader that is this far ahead of its consumer stops reading the pipe; bytes. */
 const highWater = 16 * 1024 * 1024;

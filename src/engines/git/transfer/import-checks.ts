@@ -3,7 +3,7 @@ import type { Oid } from '../../../domain/ports/git-records.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { listRecursively } from '../objects/ls-tree.ts';
 
-/** Limits of studio.md 4.7. */
+/** What a repository may hold to be taken in: files of one tree, directories one path goes down, bytes of one file. */
 const limits = { files: 200_000, depth: 64, blobBytes: 100 * 1024 * 1024 };
 
 /**

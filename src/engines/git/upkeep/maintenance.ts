@@ -6,7 +6,7 @@ import { syncDirectories, writeNewFile } from '../durable-files.ts';
 import type { GitProcesses, Log } from '../git-process.ts';
 import { scratchPrefix } from '../history/merge.ts';
 
-/** studio.md 4.10; every push leaves a pack, which costs every reader a look. */
+/** From how many of each a repository is maintained. Every push leaves a pack, which costs every reader a look. */
 const limits = { looseObjects: 5_000, commits: 500, packs: 50 };
 const week = 7 * 24 * 3600_000;
 const day = 24 * 3600_000;

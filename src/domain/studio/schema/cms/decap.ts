@@ -1,13 +1,14 @@
 import { findDataConfig, readDataConfig } from '../config/config-file.ts';
 import { type Declaration, declare } from '../declare.ts';
-import { type Files, folderFiles, type Located, oneFile } from '../files.ts';
+import { type Files, type Located, oneFile } from '../files.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
 import type { EntryFormat, SchemaField, Warning } from '../schema.schema.ts';
-import { extensionOf, indexNames, markdownExtensions } from '../site-layout.ts';
-import { at, countOf, itemsOf, textAt } from '../static/read-value.ts';
+import { extensionOf, markdownExtensions } from '../site-layout.ts';
+import { at, itemsOf, textAt } from '../static/read-value.ts';
 import { placeOf, type Value } from '../static/values.ts';
 import { decapFields } from './decap-fields.ts';
 import { type Languages, languagesOf, localisedPaths } from './decap-i18n.ts';
+import { indexNamesOf, locate, trimmed } from './decap-places.ts';
 import { objectOf } from './field-tools.ts';
 import { noteTo, skipped } from './notes.ts';
 
@@ -27,9 +28,6 @@ export const decapReader: SchemaReader = {
     return [...drafts, ...singletons];
   },
 };
-
-/** Paths of Decap start at the repository, whatever the site's own directory. */
-const trimmed = (path: string) => path.replace(/^\.?\/+|\/+$/g, '');
 
 function readMedia(config: Value, { layout }: SiteReading): void {
   const folder = textAt(config, 'media_folder');
@@ -115,55 +113,6 @@ function common(name: string, value: Value, at: { path: string; line: number }, 
     identifier: textAt(value, 'identifier_field'),
     mediaPath: media?.startsWith('/') && !media.includes('{{') ? trimmed(media) : undefined,
   } satisfies Partial<Declaration>;
-}
-
-/** Last segment of the path template, when it is a fixed name. */
-function leafOf(value: Value): string | null {
-  const leaf = textAt(value, 'path')?.split('/').at(-1) ?? '{{slug}}';
-  return leaf.includes('{{') ? null : leaf;
-}
-
-function indexNamesOf(value: Value, { layout }: SiteReading): string[] {
-  const own = [leafOf(value), textAt(value, 'meta', 'path', 'index_file'), textAt(value, 'index_file', 'name')];
-  return [...new Set([...own.filter((name) => typeof name === 'string'), ...indexNames(layout.framework)])];
-}
-
-function locate(
-  folder: string,
-  value: Value,
-  extension: string,
-  languages: Languages | null,
-  reading: SiteReading,
-): Located {
-  const deep = (textAt(value, 'path') ?? '').split('/').length;
-  const nested = countOf(at(value, 'nested', 'depth')) ?? 0;
-  const inFolders = languages?.structure === 'multiple_folders';
-  const depth = Math.max(deep, nested) + (inFolders ? 1 : 0);
-  const codes = new Set(languages?.rules.codes);
-  if (languages?.structure === 'multiple_root_folders') return rootFolders(folder, extension, depth, codes);
-  const leaf = leafOf(value);
-  const base = trimmed(folder);
-  const accepts = (rest: string) => {
-    if (leaf === null) return true;
-    const stem = rest.slice(rest.lastIndexOf('/') + 1).split('.')[0];
-    // Files from before the template was set are entries too, but no new file takes another form than the template's.
-    return stem === leaf || reading.present.has(base === '' ? rest : `${base}/${rest}`);
-  };
-  return folderFiles('', base, { extensions: [extension], depth, accepts });
-}
-
-/** `<locale>/<folder>/…`: the collection begins above the languages. */
-function rootFolders(folder: string, extension: string, depth: number, codes: ReadonlySet<string>): Located {
-  const inner = `${trimmed(folder)}/`;
-  const accepts = (rest: string) => {
-    const slash = rest.indexOf('/');
-    return (
-      codes.has(rest.slice(0, slash)) &&
-      rest.startsWith(inner, slash + 1) &&
-      rest.slice(slash + 1 + inner.length).split('/').length <= depth
-    );
-  };
-  return folderFiles('', '', { extensions: [extension], accepts });
 }
 
 const perLanguage = (fields: SchemaField[], languages: Languages): SchemaField[] =>

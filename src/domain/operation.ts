@@ -74,6 +74,12 @@ export interface AuditSubject {
   id: string | null;
 }
 
+/** Machine names of where a command acts; empty where it acts on no organisation or project. */
+export interface AuditPlace {
+  organization: string;
+  project: string;
+}
+
 interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Permission> {
   /** `part.verbNoun`. */
   name: string;
@@ -95,7 +101,8 @@ type Kind<In extends z.ZodObject, Out extends z.ZodType> =
       kind: 'command';
       /** `database` (default): one transaction around all. `external`: a commit or upload, so no long transaction. */
       effect?: 'database' | 'external';
-      audit(input: z.output<In>, output: z.output<Out> | null): AuditSubject;
+      /** Names the subject; of a refused command the input may lack what its schema requires. */
+      audit(input: z.output<In>, output: z.output<Out> | null, place: AuditPlace): AuditSubject;
     };
 
 type Scopes<Also extends Permission> = {

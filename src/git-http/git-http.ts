@@ -14,7 +14,7 @@ import { tokenOf } from '../domain/identity/authorization-header.ts';
 import type { GitServeRequest } from '../domain/ports/git-transfer.ts';
 import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
-import { fetchRepository, pushRepository } from '../domain/studio/repository/git-access.operations.ts';
+import { fetchRepository, preparePush, pushRepository } from '../domain/studio/repository/git-access.operations.ts';
 
 type Service = GitServeRequest['service'];
 
@@ -35,7 +35,7 @@ function serviceOf(name: unknown): Service {
 /** Asks for the right to use a service, as any other operation is asked for. @returns the repository's id. */
 async function authorise(
   services: Services,
-  service: Service,
+  { service, advertise }: { service: Service; advertise: boolean },
   request: Request,
   response: Response,
   signal: AbortSignal,
@@ -50,7 +50,7 @@ async function authorise(
     address: request.ip ?? null,
     facts: {},
   };
-  const operation = service === 'git-upload-pack' ? fetchRepository : pushRepository;
+  const operation = service === 'git-upload-pack' ? fetchRepository : advertise ? preparePush : pushRepository;
   const { repository } = await run(operation, call, { organization, project });
   return repository;
 }
@@ -95,7 +95,7 @@ function handler(services: Services, serviceName: (request: Request) => unknown,
     const service = serviceOf(serviceName(request));
     const stopper = stopperOf(response);
     const { signal } = stopper;
-    const repository = await authorise(services, service, request, response, signal);
+    const repository = await authorise(services, { service, advertise }, request, response, signal);
     if (!advertise && request.headers['content-type'] !== `application/x-${service}-request`) {
       throw new DomainError('unsupported_media', `Content-Type: must be application/x-${service}-request`);
     }

@@ -33,6 +33,7 @@ const withoutRoute: Record<string, string> = {
   'studio.getCollection': 'GraphQL only: one collection of a graph; REST has the list',
   'studio.getCommits': 'GraphQL only: the commits of many edges in one call',
   'studio.fetchRepository': 'git only: the right behind git clone and git fetch',
+  'studio.preparePush': 'git only: what git push asks first',
   'studio.pushRepository': 'git only: the right behind git push',
 };
 

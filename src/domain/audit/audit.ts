@@ -1,33 +1,45 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../identity/actor.ts';
-import type { AuditSubject, Call } from '../operation.ts';
+import type { AuditSubject } from '../operation.ts';
+import type { Services } from '../services.ts';
 import { uuid7 } from '../uuid7.ts';
 import { type AuditOutcome, AuditRow } from './audit.entity.ts';
 
-interface Entry {
-  call: Call;
+/** What is kept of one command. */
+export interface AuditEntry {
+  at: Date;
+  actor: string;
+  address: string | null;
+  request_id: string;
   action: string;
-  actor: Actor | null;
   organization_id: number | null;
   project_id: number | null;
   subject: AuditSubject;
   outcome: AuditOutcome;
   input: Record<string, unknown>;
+  /** The commit a content command made. */
+  commit?: string;
 }
 
 const secretName = /password|secret|token|authorization|auth|cookie|key|variables|headers/i;
+/** Content is in git, and a log is no second place for it. */
+const contentNames = new Set(['body', 'content', 'raw', 'frontmatter']);
+/** Where a command acts has columns of its own. */
+const placeNames = new Set(['organization', 'project']);
 const maxValue = 200;
 
 /** Names of the fields a command set; values only of those that are short, plain and not secret. */
-function changesOf(input: Record<string, unknown>): Record<string, unknown> {
-  const entries = Object.entries(input).map(([name, value]) => {
-    const plain =
-      typeof value === 'number' ||
-      typeof value === 'boolean' ||
-      (typeof value === 'string' && value.length <= maxValue);
-    return [name, plain && !secretName.test(name) ? withoutCredentials(value) : null] as const;
-  });
-  return Object.fromEntries(entries);
+function changesOf({ input, commit }: AuditEntry): Record<string, unknown> {
+  const entries = Object.entries(input)
+    .filter(([name, value]) => value !== undefined && !placeNames.has(name))
+    .map(([name, value]) => {
+      const plain =
+        typeof value === 'number' ||
+        typeof value === 'boolean' ||
+        (typeof value === 'string' && value.length <= maxValue);
+      const shown = plain && !secretName.test(name) && !contentNames.has(name);
+      return [name, shown ? withoutCredentials(value) : null] as const;
+    });
+  return { ...Object.fromEntries(entries), ...(commit !== undefined && { commit }) };
 }
 
 /** An address may carry a credential before its host. */
@@ -35,21 +47,40 @@ const withoutCredentials = (value: unknown) =>
   typeof value === 'string' ? value.replaceAll('\u0000', '').replace(/\/\/[^/@\s]*@/g, '//') : value;
 
 /** Writes the audit row of one command, in the transaction of `em` when there is one. */
-export async function recordAudit(em: EntityManager, entry: Entry): Promise<void> {
-  const { call, actor, subject } = entry;
-  const at = call.services.clock.now();
+export async function recordAudit(em: EntityManager, entry: AuditEntry): Promise<void> {
+  const { at, subject } = entry;
   await em.insert(AuditRow, {
     id: uuid7(at),
     at,
     organization_id: entry.organization_id,
     project_id: entry.project_id,
-    actor: actor?.id ?? 'anonymous',
-    address: call.address,
+    actor: entry.actor,
+    address: entry.address,
     action: entry.action,
     subject_type: subject.type,
     subject_id: subject.id?.replaceAll('\u0000', '') ?? null,
     outcome: entry.outcome,
-    changes: changesOf(entry.input),
-    request_id: call.request_id,
+    changes: changesOf(entry),
+    request_id: entry.request_id,
   });
+}
+
+/** Tries again after these milliseconds: the database is back within seconds, or the log has the row. */
+const tryAgainAfter = [250, 1_000, 4_000, 15_000, 60_000];
+
+/**
+ * Writes the row of a command whose effect is already durable outside the database. When the database is away the row is tried again in the
+ * background: to answer that the command failed would be wrong.
+ */
+export async function recordSoon(services: Services, entry: AuditEntry, attempt = 0): Promise<void> {
+  try {
+    await recordAudit(services.orm.em.fork(), entry);
+  } catch (err) {
+    const wait = tryAgainAfter[attempt];
+    if (wait === undefined) {
+      services.log.error({ err, audit: { ...entry, input: Object.keys(entry.input) } }, 'audit row not written');
+      return;
+    }
+    setTimeout(() => void recordSoon(services, entry, attempt + 1), wait).unref();
+  }
 }

@@ -83,7 +83,7 @@ export const updateOrganization = organizationOperation({
   summary: 'Change an organisation',
   input: organizationChange,
   output: organization,
-  audit: () => ({ type: 'organization', id: null }),
+  audit: (_input, _output, { organization: name }) => ({ type: 'organization', id: name }),
   async execute({ em, actor, services, organization: { id } }, { limits, ...change }) {
     if (limits && !actor.instance_admin)
       throw new DomainError('forbidden', 'limits: only an administrator of this instance may set them');

@@ -101,7 +101,7 @@ export const updateProject = projectOperation({
   summary: 'Change a project',
   input: projectChange,
   output: project,
-  audit: () => ({ type: 'project', id: null }),
+  audit: (_input, _output, { project: name }) => ({ type: 'project', id: name }),
   async execute({ em, services, organization, project: { id } }, change) {
     const row = await em.findOneOrFail(Project, id);
     em.assign(row, { ...defined(change), updated_at: services.clock.now() });
@@ -119,7 +119,7 @@ export const deleteProject = projectOperation({
   summary: 'Delete a project; its data is kept 30 days',
   input: z.object({}),
   output: z.null(),
-  audit: () => ({ type: 'project', id: null }),
+  audit: (_input, _output, { project: name }) => ({ type: 'project', id: name }),
   async execute({ em, services, organization, project: { id } }) {
     const now = services.clock.now();
     await em.nativeUpdate(Project, { id }, { deleted_at: now, updated_at: now });

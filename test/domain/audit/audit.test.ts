@@ -77,9 +77,11 @@ describe('the audit log', () => {
     };
     const em = app.services.orm.em.fork();
     const entry = {
-      call: call(),
+      at: new Date(),
+      address: null,
+      request_id: 'r',
       action: 'test.act',
-      actor: null,
+      actor: 'anonymous',
       organization_id: null,
       project_id: null,
       input,

@@ -3,7 +3,7 @@ import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { foldText } from '../frontmatter/words.ts';
-import { checkRefName } from '../ref-name.ts';
+import { checkNewRefName, checkRefName } from '../ref-name.ts';
 import { isProtected } from './branch-rules.ts';
 import { commitNamed } from './refs.ts';
 import { branch, branchDraft } from './repository.schema.ts';
@@ -78,7 +78,7 @@ export const createBranch = projectOperation({
   output: branch,
   audit: ({ name }) => ({ type: 'branch', id: name }),
   async execute({ git, project }, draft) {
-    const name = checkRefName('name', draft.name);
+    const name = checkNewRefName('name', draft.name);
     const start = await commitNamed(git, 'from', draft.from ?? (await git.defaultBranch()));
     const folded = name.toLowerCase();
     for (const other of (await git.branches()).map((ref) => short(ref.name))) {

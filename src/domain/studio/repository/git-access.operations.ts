@@ -14,6 +14,17 @@ export const fetchRepository = projectOperation({
   execute: async ({ project }) => ({ repository: project.uuid }),
 });
 
+/** What a git client asks before a push: which refs are there. Nothing happens yet. */
+export const preparePush = projectOperation({
+  name: 'studio.preparePush',
+  kind: 'query',
+  permission: 'edit_studio',
+  summary: 'Read the refs before a push with a git client',
+  input: z.object({}),
+  output: access,
+  execute: async ({ project }) => ({ repository: project.uuid }),
+});
+
 /** A git client's push. */
 export const pushRepository = projectOperation({
   name: 'studio.pushRepository',
@@ -23,6 +34,6 @@ export const pushRepository = projectOperation({
   summary: 'Push with a git client',
   input: z.object({}),
   output: access,
-  audit: () => ({ type: 'repository', id: null }),
+  audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
   execute: async ({ project }) => ({ repository: project.uuid }),
 });

@@ -55,7 +55,7 @@ export const startImport = projectOperation({
   summary: 'Import a git repository into an empty project',
   input: z.object({ url: importUrl }),
   output: repository,
-  audit: () => ({ type: 'repository', id: null }),
+  audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
   async execute(context, { url }) {
     const { em, git, services, project } = context;
     const row = await em.findOneOrFail(Project, project.id);
@@ -79,7 +79,7 @@ export const updateRepository = projectOperation({
   summary: 'Change the default branch, what is protected, and where the site stands',
   input: repositoryChange,
   output: repository,
-  audit: () => ({ type: 'repository', id: null }),
+  audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
   async execute(context, { default_branch, content_root, ...change }) {
     const { em, git, services, organization, project } = context;
     if (default_branch !== undefined && !(await git.head(checkRefName('default_branch', default_branch))))

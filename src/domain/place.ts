@@ -1,0 +1,74 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from './errors.ts';
+import type { Actor, Grant } from './identity/actor.ts';
+import type { AnyOperation, Call } from './operation.ts';
+import type { OrganizationRef } from './organizations/organization.entity.ts';
+import { resolveOrganization } from './organizations/resolve-organization.ts';
+import type { Permission } from './permissions.ts';
+import type { ProjectRef } from './projects/project.entity.ts';
+import { resolveProject } from './projects/resolve-project.ts';
+
+/** The entity manager of a call, made when it is first asked for: what the caches answer needs none. */
+export type Fork = () => EntityManager;
+
+export function forkOnce(call: Call): Fork {
+  let fork: EntityManager | undefined;
+  return () => {
+    fork ??= call.services.orm.em.fork();
+    return fork;
+  };
+}
+
+/** Where a call acts, resolved once. */
+export interface Place {
+  organization: OrganizationRef | null;
+  project: ProjectRef | null;
+  grant: Grant | null;
+}
+
+const unauthenticated = () => new DomainError('unauthenticated', 'Unauthenticated');
+const forbidden = (message: string) => new DomainError('forbidden', message);
+
+export function requirePermission(grant: Grant | null, permission: Permission): void {
+  if (!grant?.permissions.has(permission)) throw forbidden(`Permission ${permission} is required`);
+}
+
+export function authorise(operation: AnyOperation, actor: Actor | null, { organization, grant }: Place): void {
+  if (operation.permission === 'public') return;
+  if (!actor) throw unauthenticated();
+  switch (operation.permission) {
+    case 'signed_in':
+      return;
+    case 'instance_admin':
+      if (!actor.instance_admin) throw forbidden('Only an administrator of this instance may do this');
+      return;
+    case 'owner':
+      if (!grant?.owner) throw forbidden('Only an Owner of the organisation may do this');
+      return;
+    case 'run_token':
+      throw forbidden('Only the token of the run may do this');
+    default:
+      if (organization) requirePermission(grant, operation.permission);
+  }
+}
+
+export async function locate(
+  operation: AnyOperation,
+  call: Call,
+  em: Fork,
+  actor: Actor | null,
+  input: unknown,
+): Promise<Place> {
+  const place: Place = { organization: null, project: null, grant: null };
+  if (operation.scope === 'public') return place;
+  if (!actor) throw unauthenticated();
+  const names = (input ?? {}) as { organization?: unknown; project?: unknown };
+  place.organization = await resolveOrganization(call.services, em, names.organization);
+  place.grant = actor.grantFor(place.organization.id);
+  if (!place.grant) throw forbidden('This credential has no access to the organisation');
+  if (operation.scope === 'organization') return place;
+  place.project = await resolveProject(call.services, em, place.organization, names.project);
+  const { projects } = place.grant;
+  if (projects && !projects.has(place.project.id)) throw forbidden('This credential has no access to the project');
+  return place;
+}

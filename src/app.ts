@@ -5,6 +5,7 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import express from 'express';
 import { limitBodyTime } from './body-timer.ts';
 import { limitCallers } from './caller-limits.ts';
+import { answerClientError } from './client-error.ts';
 import type { Config } from './config.ts';
 import { type Listener, listen } from './db/listener.ts';
 import { isCurrent, migrate, openOrm } from './db/orm.ts';
@@ -18,13 +19,13 @@ import type { Log } from './domain/ports/log.ts';
 import type { Services, Settings } from './domain/services.ts';
 import { ContentIndex } from './domain/studio/content/content-index.ts';
 import { importJob } from './domain/studio/import-job.ts';
+import { asUnavailable } from './domain/unavailable.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
 import { createGitStore } from './engines/git/store.ts';
 import { createGuardedHttp } from './engines/http/guarded-http.ts';
 import { type LocalKeyring, openLocalKeyring } from './engines/kms/local-keyring.ts';
 import { createMetrics, type PrometheusMetrics } from './engines/metrics/prometheus.ts';
 import { createGitHttp } from './git-http/git-http.ts';
-import { createGraphql } from './graphql/server.ts';
 import { importJobFor } from './jobs/import.job.ts';
 import { createQueue, type RunningQueue } from './jobs/queue.ts';
 import { scheduleUpkeep } from './jobs/upkeep.ts';
@@ -80,7 +81,8 @@ async function openKeys(config: Config, orm: MikroORM, log: Log): Promise<LocalK
 async function prepareDatabase(config: Config, orm: MikroORM, log: Log): Promise<LocalKeyring> {
   try {
     await migrate(orm);
-  } catch (error) {
+  } catch (thrown) {
+    const error = asUnavailable(thrown);
     if (!(error instanceof DomainError) || error.code !== 'unavailable') throw error;
     const reason = (error.cause as { code?: string }).code ?? (error.cause as Error).message;
     throw new StartError(`The database cannot be reached (${reason}); see DATABASE_URL`, { cause: error });
@@ -167,6 +169,17 @@ const maxUrl = 16 * kibibyte;
 /** A JSON body must have come in after so many milliseconds. */
 const bodyTime = 60_000;
 
+/** GraphQL is a sixth of the program, and a server that nobody asks in it neither waits for it at its start nor holds it. */
+function graphqlWhenAsked(services: Services, config: Config): express.RequestHandler {
+  let handler: Promise<express.RequestHandler> | undefined;
+  return async (request, response, next) => {
+    handler ??= import('./graphql/server.ts').then(({ createGraphql }) =>
+      createGraphql({ services, introspection: config.PORTICO_GRAPHQL_INTROSPECTION === 'on' }),
+    );
+    return (await handler)(request, response, next);
+  };
+}
+
 /** The express application over a core; `phase` turns readiness on when all is there and off before the listener closes. */
 export function createApp(core: Core, config: Config, phase: () => Phase = () => 'ready'): express.Express {
   const { services, metrics, queue, kms } = core;
@@ -205,7 +218,7 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
   app.use(['/api/v2', '/graphql', '/git'], limitCallers(limits));
   app.use(['/api/v2', '/graphql'], limitBodyTime(bodyTime));
   app.use(createGitHttp(services));
-  app.use('/graphql', createGraphql({ services, introspection: config.PORTICO_GRAPHQL_INTROSPECTION === 'on' }));
+  app.use('/graphql', graphqlWhenAsked(services, config));
   app.use(createSite(services.settings, routes));
   app.use(createRouter(routes, services));
   return app;
@@ -226,7 +239,7 @@ function listenOn(server: Server, port: number, host: string): Promise<number> {
 
 /** An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s. */
 export function createHttpServer(app: express.Express): Server {
-  return createServer(
+  const server = createServer(
     {
       maxHeaderSize: 32 * kibibyte,
       headersTimeout: 10_000,
@@ -236,6 +249,7 @@ export function createHttpServer(app: express.Express): Server {
     },
     app,
   );
+  return server.on('clientError', answerClientError);
 }
 
 /** Listens and begins the background work of this process's roles. */

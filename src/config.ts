@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { faultOf } from './domain/parse.ts';
 
 const onOff = z.enum(['on', 'off']);
 const port = z.coerce.number('must be a port number').int().min(0).max(65_535);
@@ -59,18 +60,12 @@ const setting = z.object({
     .default('off')
     .describe('Start although some stored secrets cannot be read'),
   PORTICO_DEMO: onOff.optional().describe('Import the demo site; default on at the very first start'),
-  PORTICO_MEDIA_LIMIT: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100, 'must be at most 100')
-    .default(25)
-    .describe('Largest media file, MiB'),
+  PORTICO_MEDIA_LIMIT: z.coerce.number().int().min(1).max(100).default(25).describe('Largest media file, MiB'),
   PORTICO_TRUSTED_PROXIES: cidrs.default([]).describe('Ranges of proxies whose X-Forwarded-For counts'),
   PORTICO_ALLOWED_CIDRS: cidrs.default([]).describe('Private ranges that outgoing requests may reach'),
   PORTICO_CA_FILE: z.string().min(1).optional().describe('Extra root certificates for outgoing requests'),
   PORTICO_RATE_LIMIT: z
-    .union([z.literal('off'), z.coerce.number().int().min(1)])
+    .union([z.literal('off'), z.coerce.number().int().min(1)], 'must be off, or a number of at least 1')
     .default('off')
     .describe('Requests a minute per token'),
   PORTICO_AUTH_FAILURE_LIMIT: z.coerce
@@ -134,6 +129,15 @@ function readFiles(environment: NodeJS.ProcessEnv, faults: string[]): Record<str
   return values;
 }
 
+/** Whether a directory is at the path, or one could be made there: false when it, or something on the way to it, is a file. */
+function canBeDirectory(place: string): boolean {
+  try {
+    return statSync(place).isDirectory();
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOTDIR';
+  }
+}
+
 /**
  * Reads the settings from an environment; `<NAME>_FILE` reads a value from a file, an empty value counts as absent.
  * @returns the settings and a warning for each unknown `PORTICO_*` name.
@@ -141,8 +145,12 @@ function readFiles(environment: NodeJS.ProcessEnv, faults: string[]): Record<str
  */
 export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; warnings: string[] } {
   const faults: string[] = [];
-  const parsed = setting.safeParse(readFiles(environment, faults));
-  for (const issue of parsed.error?.issues ?? []) faults.push(`${issue.path.join('.')}: ${issue.message}`);
+  const parsed = setting.safeParse(readFiles(environment, faults), { reportInput: true });
+  // A list with several wrong items is one fault of one setting.
+  const wrong = (parsed.error?.issues ?? []).map((issue) => `${String(issue.path[0])}: ${faultOf(issue)}`);
+  faults.push(...new Set(wrong));
+  const dataDir = parsed.data && path.resolve(parsed.data.PORTICO_DATA_DIR);
+  if (dataDir !== undefined && !canBeDirectory(dataDir)) faults.push(`PORTICO_DATA_DIR: ${dataDir} is not a directory`);
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults.join('\n'));
   const known = new Set(settingNames.flatMap((name) => [name as string, `${name}_FILE`]));
   const warnings = Object.keys(environment)

@@ -34,7 +34,9 @@ function greet({ url, token, organization, project }: FirstRun, isNew: boolean, 
     lines.push(`      ${url}/api/v2/organizations/${organization}/projects/${project}/studio/collections`, '');
     lines.push(`    git clone ${url.replace('://', `://token:${token}@`)}/git/${organization}/${project}.git`);
   } else if (token === undefined) {
-    lines.push('', '  For an API token: portico token create --organization <name> --preset admin');
+    lines.push('', '  For an API token, create an organisation, unless there is one, and a token for it:', '');
+    lines.push('    npm run portico -- organization create <name>');
+    lines.push('    npm run portico -- token create --organization <name> --preset owner');
   }
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }
@@ -47,7 +49,9 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
   shutdownSeconds = config.PORTICO_SHUTDOWN_TIMEOUT;
   const ending: (() => Promise<void>)[] = [];
   const stop = async () => {
+    log.info({}, 'stopping');
     for (const end of ending.splice(0).reverse()) await end();
+    log.info({}, 'stopped');
   };
   try {
     const database = await openDatabase(config, log, signal);
@@ -115,8 +119,17 @@ started.catch((error: unknown) => {
   process.exit(1);
 });
 
+/** A terminal and a process manager in between may both pass on one Ctrl-C; milliseconds. */
+const sameSignal = 500;
+let firstSignal = 0;
+
+/** The first signal stops in order, a second one at once. */
 async function shutDown(): Promise<void> {
-  if (stopping.signal.aborted) process.exit(1);
+  if (stopping.signal.aborted) {
+    if (performance.now() - firstSignal > sameSignal) process.exit(1);
+    return;
+  }
+  firstSignal = performance.now();
   stopping.abort();
   setTimeout(() => process.exit(1), shutdownSeconds * 1000).unref();
   try {
@@ -128,4 +141,4 @@ async function shutDown(): Promise<void> {
   }
 }
 
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => void shutDown());
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => void shutDown());

@@ -40,8 +40,9 @@ function parse(command: Command, argv: readonly string[]): { words: string[]; va
   }
 }
 
-function checkWords({ words: [least, most] }: Command, words: readonly string[]): void {
-  if (words.length < least) throw new UsageError('Something is missing');
+/** The words come first in a synopsis, so its part of that number names the missing one. */
+function checkWords({ words: [least, most], synopsis }: Command, words: readonly string[]): void {
+  if (words.length < least) throw new UsageError(`${synopsis.split(' ')[words.length]} is missing`);
   if (words.length > most) throw new UsageError(`Unexpected ${words[most]}`);
 }
 

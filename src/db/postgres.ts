@@ -14,7 +14,7 @@ import { type PostgresState, type StateListener, Supervisor } from './postgres/s
 
 export { DataDirInUse, type DataDirLock, lockDataDir } from './postgres/lock.ts';
 export type { Log } from './postgres/log.ts';
-export { type PostgresRecord, readPostgresRecord } from './postgres/record.ts';
+export { readPostgresRecord } from './postgres/record.ts';
 export type { PostgresState } from './postgres/supervisor.ts';
 
 /** The running embedded server; it is started again when it dies, on the same URL. */

@@ -7,6 +7,7 @@ interface Refusal {
 }
 
 interface ParserFault {
+  code?: string;
   status?: number;
   type?: string;
   limit?: number;
@@ -31,6 +32,7 @@ function asDomainError(error: unknown): DomainError | null {
   if (fault?.status === 415) {
     return new DomainError('unsupported_media', 'body: its encoding is not supported; send UTF-8, plain or gzip');
   }
+  if (fault?.code?.startsWith('Z_')) return new DomainError('invalid_request', 'body: is not valid gzip');
   if (fault?.status === 400) return new DomainError('invalid_request', 'body: ended before its announced length');
   return null;
 }

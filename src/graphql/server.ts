@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { isUtf8 } from 'node:buffer';
 import { ApolloServer } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
@@ -10,6 +11,7 @@ import {
 import { expressMiddleware } from '@as-integrations/express5';
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
+import { DomainError } from '../domain/errors.ts';
 import type { Actor } from '../domain/identity/actor.ts';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
 import type { Log } from '../domain/ports/log.ts';
@@ -24,6 +26,11 @@ import { limits } from './limits/limits.ts';
 import { buildGraphqlSchema } from './schema.ts';
 
 const bodyLimit = 10 * 1024 * 1024;
+
+/** The decoder would replace a broken byte, and the replacement would be saved. */
+function onlyUtf8(_request: unknown, _response: unknown, bytes: Buffer): void {
+  if (!isUtf8(bytes)) throw new DomainError('invalid_request', 'body: is not valid UTF-8');
+}
 
 interface Options {
   services: Services;
@@ -118,7 +125,7 @@ export function createGraphql({ services, introspection, timeLimits: times = tim
   };
 
   const router = express.Router({ strict: true });
-  router.all('/', authenticate, express.json({ limit: bodyLimit }), answer);
+  router.all('/', authenticate, express.json({ limit: bodyLimit, verify: onlyUtf8 }), answer);
   router.use(refuse(services));
   return router;
 }

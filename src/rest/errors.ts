@@ -70,6 +70,7 @@ export function errorBody(error: DomainError, requestId: string): ErrorBody {
 }
 
 interface ParserFault {
+  code?: string;
   status?: number;
   type?: string;
   limit?: number;
@@ -92,6 +93,7 @@ export function asDomainError(error: unknown): DomainError | null {
     case 'request.size.invalid':
       return new DomainError('invalid_request', 'body: ended before its announced length');
   }
+  if (fault?.code?.startsWith('Z_')) return new DomainError('invalid_request', 'body: is not valid gzip');
   if (fault?.status === 400) return new DomainError('invalid_path', 'The path is not valid percent-encoded UTF-8');
   return null;
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import express, {
   type ErrorRequestHandler,
   type Request,
@@ -52,6 +53,21 @@ function statusFor(row: Row, output: unknown): number {
   return row.status;
 }
 
+/** Sends JSON; a read whose operation names no version gets one of the text itself (RFC 9110 8.8.1, weak). */
+function send(row: Row, request: Request, response: Response, call: Call, text: string): void {
+  response.type('application/json');
+  if (row.method === 'get' && !call.facts.etag) {
+    const etag = `W/"${createHash('sha1')
+      .update(`${response.getHeader('X-Total-Count')} ${text}`)
+      .digest('base64url')}"`;
+    response.set('ETag', etag);
+    if (request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === etag)) {
+      return void response.status(304).end();
+    }
+  }
+  response.send(text);
+}
+
 function answer(
   row: Row,
   input: Record<string, unknown>,
@@ -72,10 +88,11 @@ function answer(
   if (status === 204) return void response.end();
   const raw = row.raw?.(output as never, input);
   if (raw) return void response.set(raw.headers).type(raw.type).send(raw.content);
-  if (!isPage(output)) return void response.json(body);
-  response.set('X-Total-Count', String(output.total_count));
-  response.set('Link', linkHeader(request.originalUrl, output));
-  response.json(output.items);
+  if (isPage(output)) {
+    response.set('X-Total-Count', String(output.total_count));
+    response.set('Link', linkHeader(request.originalUrl, output));
+  }
+  send(row, request, response, call, JSON.stringify(isPage(output) ? output.items : body));
 }
 
 function handlerFor(row: Row, services: Services): RequestHandler {

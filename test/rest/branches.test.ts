@@ -116,6 +116,9 @@ describe('422', () => {
     ...[
       '',
       '-x',
+      'refs/heads/x',
+      'a'.repeat(40),
+      '0'.repeat(64),
       '--upload-pack=id',
       'a b',
       'a..b',

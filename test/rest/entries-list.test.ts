@@ -111,6 +111,16 @@ describe('200', () => {
     expect((await ask('fields=')).body[0].frontmatter).toEqual({});
   });
 
+  it.each([
+    ['meta.score', { meta: { score: 7 } }],
+    ['meta.score,title', { title: 'Gamma', meta: { score: 7 } }],
+    ['meta,meta.score', { meta: { score: 7 } }],
+    ['meta.score.deep,meta.none,none.score,title.length,meta.constructor', {}],
+  ])('gives fields=%s in their place', async (fields, frontmatter) => {
+    const { body } = await ask(`fields=${fields}&filter[slug][eq]=en/deep/gamma`);
+    expect(body[0].frontmatter).toEqual(frontmatter);
+  });
+
   it('adds body and last change on request only', async () => {
     const { body } = await ask('include=body,updated&filter[slug][eq]=en/beta');
     expect(body[0]).toMatchObject({

@@ -5,6 +5,9 @@ const segmentBytes = 255;
 /** Longest whole path, bytes of UTF-8. */
 const pathBytes = 4096;
 
+/** Deepest path, segments: trees below that are refused when they are imported. */
+const deepestPath = 64;
+
 /** Code points HFS+ drops when it compares names, so that `.g<ZWNJ>it` would be `.git` there (git's own list, utf8.c). */
 const hfsIgnorable = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/gu;
 /** NTFS drops trailing dots and spaces and everything from the first colon (an alternate data stream). */
@@ -37,7 +40,9 @@ export function pathProblem(path: string): string | null {
   if (control.test(path)) return 'must not contain control characters';
   if (path.includes('\\')) return 'must not contain a backslash';
   if (utf8.encode(path).length > pathBytes) return `must be at most ${pathBytes} bytes long`;
-  for (const segment of path.split('/')) {
+  const segments = path.split('/');
+  if (segments.length > deepestPath) return `must be at most ${deepestPath} segments deep`;
+  for (const segment of segments) {
     if (segment === '') return 'must not start or end with a slash or contain two in a row';
     if (segment === '.' || segment === '..') return `must not contain the segment "${segment}"`;
     if (utf8.encode(segment).length > segmentBytes)

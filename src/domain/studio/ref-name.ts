@@ -43,3 +43,16 @@ export function checkRefName(field: string, name: string): string {
   if (problem !== null) throw fieldError('invalid_name', field, problem);
   return name;
 }
+
+/**
+ * Checks the name of a branch that is to be made: beside the rules of git, nothing that reads as a full ref or as the id of a commit.
+ * @throws DomainError `invalid_name`
+ */
+export function checkNewRefName(field: string, name: string): string {
+  if (name.startsWith('refs/'))
+    throw fieldError('invalid_name', field, 'must not start with refs/; give the short name');
+  if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(name)) {
+    throw fieldError('invalid_name', field, 'must not look like the id of a commit');
+  }
+  return checkRefName(field, name);
+}

@@ -1,7 +1,7 @@
 import type { OperationObject, Parameter } from '../openapi-types.ts';
 import { sampleOf } from './schema-text.ts';
 
-/** Names that are there after a first start, so that a copied example has a chance to work. */
+/** Names that are there once the demo site is imported, so that a copied example has a chance to work. */
 const known: Record<string, string> = { organization: 'demo', project: 'site', collection: 'posts' };
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,7 +1,7 @@
 import { html } from './html.ts';
 import { copyable, layout } from './layout.ts';
 
-// The project every first start imports; its name is no secret, whether it is there is not said.
+// The project a first start imports unless it is told not to; its name is no secret, whether it is there is not said.
 const demo = { organization: 'demo', project: 'site' };
 
 /** The page at `/`: what this is, and the first three things to do. It knows the address and nothing else of the instance. */
@@ -9,6 +9,10 @@ export function homePage(publicUrl: string): string {
   const place = `${publicUrl}/api/v2/organizations/${demo.organization}/projects/${demo.project}`;
   const request = `export TOKEN=…\ncurl -H "Authorization: Bearer $TOKEN" \\\n  ${place}/studio/collections`;
   const clone = `git clone ${publicUrl.replace('://', '://token@')}/git/${demo.organization}/${demo.project}.git`;
+  const commands = [
+    'npm run portico -- organization create <name>',
+    'npm run portico -- token create --organization <name> --preset owner',
+  ].join('\n');
   return layout({
     title: 'Portico',
     path: '/',
@@ -19,15 +23,16 @@ clone the repository and push: every change is a commit, and every door sees it 
 
 <section aria-labelledby="token">
 <h2 id="token"><span class="step" aria-hidden="true">1</span> Find your token</h2>
-<p>The first start printed an API token. It is also in <code>first-run.json</code> in the data directory
-(<code>PORTICO_DATA_DIR</code>, otherwise <code>.portico</code> where the server was started). To make another:</p>
-${copyable('Command that makes a token', `npm run portico -- token create --organization ${demo.organization} --preset editor`)}
+<p>The start that imports the demo site prints an API token for it, and keeps it in <code>first-run.json</code> in the data
+directory (<code>PORTICO_DATA_DIR</code>, otherwise <code>.portico</code> where the server was started). Without the demo
+(<code>PORTICO_DEMO=off</code>), or for an organisation of your own, make one:</p>
+${copyable('Commands that make an organisation and a token', commands)}
 </section>
 
 <section aria-labelledby="request">
 <h2 id="request"><span class="step" aria-hidden="true">2</span> Ask for something</h2>
-<p>The demo is organisation <code>${demo.organization}</code>, project <code>${demo.project}</code>; put the names of your own
-in their place.</p>
+<p>The demo, where it was imported, is organisation <code>${demo.organization}</code>, project <code>${demo.project}</code>;
+otherwise put the names of your own in their place.</p>
 ${copyable('First request', request)}
 </section>
 

@@ -9,8 +9,8 @@ export function setupPage(): string {
     main: html`<div class="column">
 <h1>Nothing to set up yet</h1>
 <p class="lead">Signing in with a browser comes with the dashboard, in a later version. Until then this server is used with API
-tokens, and one was made at the first start.</p>
-<p><a href="/">Where the token is, and what to do with it</a></p>
+tokens.</p>
+<p><a href="/">Where to get a token, and what to do with it</a></p>
 </div>`,
   });
 }

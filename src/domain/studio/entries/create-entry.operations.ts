@@ -1,18 +1,31 @@
 import { z } from 'zod';
-import { fieldError } from '../../errors.ts';
+import { DomainError, fieldError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import type { CommitPlan } from '../../ports/git-writes.ts';
+import type { CollectionIndex } from '../content/site-index.ts';
 import { createFile } from '../frontmatter/create-file.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
 import { checkPath } from '../path-rules.ts';
 import { directBranch } from '../repository/branch-rules.ts';
 import { collectionNamePattern } from '../schema/schema.schema.ts';
-import { pathForSlug } from '../slug.ts';
+import { type PathOptions, pathForSlug } from '../slug.ts';
 import { entryDraft, savedEntry } from './entries.schema.ts';
 import { defaultsOf, formatOf, isDateField } from './entry-format.ts';
 import { checkSize, type Saved, savedRecord } from './saved-entry.ts';
 import { validateWrite } from './validate.ts';
 import { authorOf, checkContentPath, checkFree, messageOf } from './write-entry.ts';
+
+/** Where the collection keeps an entry of this slug; a refusal names the field the caller gave. */
+function placeFor(index: CollectionIndex, slug: string, options: PathOptions): string {
+  try {
+    return pathForSlug(index.schema, slug, options);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    const field = options.path !== undefined ? 'path' : options.locale !== undefined ? 'locale' : 'slug';
+    throw fieldError(error.code, field, error.message);
+  }
+}
+
 export const createEntry = projectOperation({
   name: 'studio.createEntry',
   kind: 'command',
@@ -36,7 +49,7 @@ export const createEntry = projectOperation({
         const site = await (known ? services.content.site(git, head) : services.content.firstSite(collection, slug));
         const index = site.collection(collection);
         if (index.positions.has(slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
-        const path = pathForSlug(index.schema, slug, {
+        const path = placeFor(index, slug, {
           ...(draft.format !== undefined && { format: draft.format }),
           ...(draft.path !== undefined && { path: checkPath('path', draft.path) }),
           ...(draft.locale !== undefined && { locale: draft.locale }),

@@ -32,7 +32,11 @@ const listInput = z.object({
   locale: z.string().max(35).optional(),
   dir: z.string().optional().describe('Only entries below this directory of the collection'),
   depth: z.int32().min(1, 'must be at least 1').max(64, 'must be at most 64').optional().describe('Levels below `dir`'),
-  fields: z.array(z.string().max(200)).max(100).optional().describe('Frontmatter keys to return'),
+  fields: z
+    .array(z.string().max(200))
+    .max(100)
+    .optional()
+    .describe('Frontmatter keys to return; a dotted name is a key of an object inside'),
   include: z
     .array(z.enum(['body', 'updated']))
     .max(2)

@@ -14,13 +14,35 @@ const placeOf = ({ slug, path, oid, locale, translation_key }: IndexedEntry) => 
   ...(translation_key !== undefined && { translation_key }),
 });
 
-/** Only the frontmatter keys a list asked for. */
-function picked(frontmatter: EntryFacts['frontmatter'], fields: readonly string[] | undefined) {
-  if (!fields || !frontmatter) return frontmatter;
-  return Object.fromEntries(
-    fields.flatMap((name) => (Object.hasOwn(frontmatter, name) ? [[name, frontmatter[name]]] : [])),
-  );
+type Members = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Members =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** Only the members asked for; `a.b` is `b` inside `a`, unless a member is called just that. */
+function membersOf(record: Members, names: readonly string[]): Members {
+  const found = new Map<string, unknown>();
+  const inside = new Map<string, string[]>();
+  for (const name of names) {
+    const dot = name.indexOf('.');
+    if (Object.hasOwn(record, name)) found.set(name, record[name]);
+    else if (dot !== -1) {
+      const outer = name.slice(0, dot);
+      inside.set(outer, [...(inside.get(outer) ?? []), name.slice(dot + 1)]);
+    }
+  }
+  for (const [outer, inner] of inside) {
+    const value = Object.hasOwn(record, outer) ? record[outer] : undefined;
+    if (found.has(outer) || !isObject(value)) continue;
+    const part = membersOf(value, inner);
+    if (Object.keys(part).length > 0) found.set(outer, part);
+  }
+  return Object.fromEntries(found);
 }
+
+/** Only the frontmatter keys a list asked for. */
+const picked = (frontmatter: EntryFacts['frontmatter'], fields: readonly string[] | undefined) =>
+  fields && frontmatter ? membersOf(frontmatter, fields) : frontmatter;
 
 /** One line of a list. */
 export function summaryOf(

@@ -2,7 +2,8 @@ import { defineCollection, reference } from 'astro:content';
 import { glob } from 'astro/loaders';
 import { z } from 'astro/zod';
 
-// The first directory of a post or page is its language: `en/first-frost`, `de/erster-frost`.
+// The first directory of a post or page is its language. What follows is the same in all: `de/first-frost` translates
+// `en/first-frost`.
 const posts = defineCollection({
   loader: glob({ pattern: '**/*.md', base: './src/content/posts' }),
   schema: ({ image }) =>

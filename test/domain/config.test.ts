@@ -83,6 +83,29 @@ describe('the settings', () => {
     expect(faults).toEqual([expect.stringMatching(new RegExp(`^${name}[^:]*: .{5,}`))]);
   });
 
+  it.each([
+    ['PORTICO_DATABASE_POOL', '1', 'must be at least 2'],
+    ['PORTICO_DATABASE_POOL', '501', 'must be at most 500'],
+    ['PORTICO_DATABASE_POOL', '2.5', 'must be an integer'],
+    ['PORTICO_AUDIT_DAYS', 'forever', 'must be a number'],
+    ['PORTICO_PORT', 'http', 'must be a port number'],
+    ['PORTICO_DEMO', 'yes', 'must be one of on, off'],
+    ['PORTICO_ROLES', 'queen,king', 'must be web, worker or both'],
+    ['PORTICO_RATE_LIMIT', 'fast', 'must be off, or a number of at least 1'],
+    ['PORTICO_PUBLIC_URL', 'example.org', 'must be an http or https URL'],
+  ])('say of %s=%s that it %s', (name, text, fault) => {
+    expect(faultsOf({ [name]: text })).toEqual([`${name}: ${fault}`]);
+  });
+
+  it('refuse a file where the data directory is to be, or a directory above it', () => {
+    const file = fileOf('file', '');
+    const below = path.join(file, 'data');
+    expect(faultsOf({ PORTICO_DATA_DIR: file })).toEqual([`PORTICO_DATA_DIR: ${file} is not a directory`]);
+    expect(faultsOf({ PORTICO_DATA_DIR: below })).toEqual([`PORTICO_DATA_DIR: ${below} is not a directory`]);
+    expect(faultsOf({ PORTICO_DATA_DIR: directory })).toEqual([]);
+    expect(faultsOf({ PORTICO_DATA_DIR: path.join(directory, 'new', 'data') })).toEqual([]);
+  });
+
   it('name every fault, a line each', () => {
     const faults = faultsOf({
       PORTICO_PORT: 'x',

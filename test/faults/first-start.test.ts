@@ -117,5 +117,5 @@ test('starts below a directory of mode 0700', async () => {
   const server = await startServer(dataDir, { PORTICO_DEMO: 'off' });
   expect((await fetch(`${server.url}/readyz`)).status).toBeLessThan(504);
   expect(await readFirstRun(dataDir)).not.toHaveProperty('token');
-  expect(server.output().stdout).toContain('portico token create');
+  expect(server.output().stdout).toContain('npm run portico -- token create');
 });

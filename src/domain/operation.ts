@@ -4,6 +4,7 @@ import type { Actor, Grant } from './identity/actor.ts';
 import type { OrganizationRef } from './organizations/organization.entity.ts';
 import type { Permission, Requirement } from './permissions.ts';
 import type { Repository } from './ports/git.ts';
+import type { GitServeRequest } from './ports/git-transfer.ts';
 import type { Log } from './ports/log.ts';
 import type { ProjectRef } from './projects/project.entity.ts';
 import type { Services } from './services.ts';
@@ -30,6 +31,8 @@ export interface Call {
   request_id: string;
   /** Address of the client, for the audit log; null for jobs. */
   address: string | null;
+  /** The two ends of a git client's request. */
+  pack?: Pick<GitServeRequest, 'protocol' | 'input' | 'output'>;
   /** Files that came beside the input (a multipart body). */
   uploads?: AsyncIterable<IncomingFile>;
   /** What the operation tells its protocol beside the output. */
@@ -43,6 +46,7 @@ interface Shared<Also extends Permission> {
   conditions: Conditions;
   signal: AbortSignal;
   uploads?: AsyncIterable<IncomingFile>;
+  pack?: Call['pack'];
   log: Log;
   /** Asks for a further permission this input needs; it must be declared in `also`. */
   require(permission: Also): void;

@@ -30,6 +30,7 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     conditions,
     signal,
     ...(call.uploads && { uploads: call.uploads }),
+    ...(call.pack && { pack: call.pack }),
     actor,
     log: call.services.log,
     organization: place.organization,

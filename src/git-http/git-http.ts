@@ -11,6 +11,7 @@ import { DomainError, type ErrorCode } from '../domain/errors.ts';
 import type { Actor } from '../domain/identity/actor.ts';
 import { authenticateToken } from '../domain/identity/authenticate.ts';
 import { tokenOf } from '../domain/identity/authorization-header.ts';
+import type { Call } from '../domain/operation.ts';
 import type { GitServeRequest } from '../domain/ports/git-transfer.ts';
 import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
@@ -32,16 +33,9 @@ function serviceOf(name: unknown): Service {
   throw new DomainError('forbidden', 'Only the smart HTTP protocol is served here; use git 1.6.6 or later');
 }
 
-/** Asks for the right to use a service, as any other operation is asked for. @returns the repository's id. */
-async function authorise(
-  services: Services,
-  { service, advertise }: { service: Service; advertise: boolean },
-  request: Request,
-  response: Response,
-  signal: AbortSignal,
-) {
-  const { organization, project } = request.params;
-  const call = {
+/** What every operation behind a git request is called with. */
+async function callOf(services: Services, request: Request, response: Response, signal: AbortSignal): Promise<Call> {
+  return {
     services,
     actor: await actorOf(services, request),
     conditions: {},
@@ -50,9 +44,6 @@ async function authorise(
     address: request.ip ?? null,
     facts: {},
   };
-  const operation = service === 'git-upload-pack' ? fetchRepository : advertise ? preparePush : pushRepository;
-  const { repository } = await run(operation, call, { organization, project });
-  return repository;
 }
 
 /** Ends the work behind a request: when the client goes away, or when its body turns out to be broken. */
@@ -95,20 +86,29 @@ function handler(services: Services, serviceName: (request: Request) => unknown,
     const service = serviceOf(serviceName(request));
     const stopper = stopperOf(response);
     const { signal } = stopper;
-    const repository = await authorise(services, { service, advertise }, request, response, signal);
-    if (!advertise && request.headers['content-type'] !== `application/x-${service}-request`) {
-      throw new DomainError('unsupported_media', `Content-Type: must be application/x-${service}-request`);
+    const call = await callOf(services, request, response, signal);
+    const { organization, project } = request.params;
+    const place = { organization, project };
+    const type = { ...noCache, 'Content-Type': `application/x-${service}-${advertise ? 'advertisement' : 'result'}` };
+    const open = (): NonNullable<Call['pack']> => {
+      if (!advertise && request.headers['content-type'] !== `application/x-${service}-request`) {
+        throw new DomainError('unsupported_media', `Content-Type: must be application/x-${service}-request`);
+      }
+      const input = advertise ? request : inputOf(request, stopper);
+      response.set(type);
+      return { protocol: protocolOf(request), input, output: response };
+    };
+    if (service === 'git-receive-pack' && !advertise) {
+      await run(preparePush, call, place);
+      await run(pushRepository, { ...call, pack: open() }, place);
+    } else {
+      const { repository } = await run(
+        advertise && service === 'git-receive-pack' ? preparePush : fetchRepository,
+        call,
+        place,
+      );
+      await services.git.serve(repository, { service, advertise, signal, ...open() });
     }
-    const input = advertise ? request : inputOf(request, stopper);
-    response.set({ ...noCache, 'Content-Type': `application/x-${service}-${advertise ? 'advertisement' : 'result'}` });
-    await services.git.serve(repository, {
-      service,
-      advertise,
-      protocol: protocolOf(request),
-      input,
-      output: response,
-      signal,
-    });
     response.end();
   };
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
+import { decidePush } from './push-rules.ts';
 
 const access = z.object({ repository: z.uuid() });
 
@@ -25,15 +27,40 @@ export const preparePush = projectOperation({
   execute: async ({ project }) => ({ repository: project.uuid }),
 });
 
-/** A git client's push. */
+const movedRef = z.object({ ref: z.string(), old: z.string().nullable(), new: z.string().nullable() });
+
+/** A git client's push, decided on when its objects have come in and before any ref moves. */
 export const pushRepository = projectOperation({
   name: 'studio.pushRepository',
   kind: 'command',
   effect: 'external',
   permission: 'edit_studio',
+  also: {
+    delete_studio: 'when it deletes entries, media or branches',
+    manage_studio: 'when it brings files outside collections and media, or rewrites a branch',
+  },
   summary: 'Push with a git client',
   input: z.object({}),
-  output: access,
-  audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
-  execute: async ({ project }) => ({ repository: project.uuid }),
+  output: z.object({ refs: z.array(movedRef) }),
+  audit: (_input, output, { project }) => ({
+    type: 'repository',
+    id: [project, ...(output?.refs.map(({ ref, new: to }) => `${ref}=${to ?? 'deleted'}`) ?? [])].join(' '),
+  }),
+  async execute(context) {
+    const { services, project, pack, signal } = context;
+    if (!pack) throw new DomainError('invalid_request', 'A push is made with a git client');
+    let refs: z.output<typeof movedRef>[] = [];
+    await services.git.serve(project.uuid, {
+      ...pack,
+      service: 'git-receive-pack',
+      advertise: false,
+      signal,
+      async authorizePush(commands, pushed) {
+        const verdict = await decidePush(context, commands, pushed);
+        if (verdict.allow) refs = commands.map(({ ref, old, new: to }) => ({ ref, old, new: to }));
+        return verdict;
+      },
+    });
+    return { refs };
+  },
 });

@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Permission } from '../../src/domain/permissions.ts';
+import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+
+const run = promisify(execFile);
+let app: TestApp;
+let home: string;
+let count = 0;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await seed(app, {
+    'content/posts/a.md': '---\ntitle: A\n---\n\nText\n',
+    'content/posts/b.md': '---\ntitle: B\n---\n\nText\n',
+    'public/pic.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+    'package.json': '{}',
+  });
+  home = mkdtempSync(path.join(tmpdir(), 'portico-push-'));
+});
+afterAll(async () => {
+  await app?.stop();
+  if (home) rmSync(home, { recursive: true, force: true });
+});
+
+const env = () => ({
+  PATH: process.env.PATH,
+  HOME: home,
+  LC_ALL: 'C',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_AUTHOR_NAME: 'Client',
+  GIT_AUTHOR_EMAIL: 'client@example.org',
+  GIT_COMMITTER_NAME: 'Client',
+  GIT_COMMITTER_EMAIL: 'client@example.org',
+});
+
+async function git(cwd: string, ...args: string[]) {
+  return run('git', args, { cwd, env: env() }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code: code as number, stdout: stdout as string, stderr: stderr as string }),
+  );
+}
+
+/** A clone for somebody with these permissions, beside browse and edit. */
+async function cloneFor(...more: Permission[]): Promise<string> {
+  const token = await app.makeToken(['browse_studio', 'edit_studio', ...more]);
+  const directory = path.join(home, `clone-${count++}`);
+  const { code, stderr } = await git(
+    home,
+    'clone',
+    '-q',
+    `${app.url.replace('//', `//x:${token}@`)}/git/acme/site.git`,
+    directory,
+  );
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  return directory;
+}
+
+async function commit(directory: string, files: Record<string, string | null>): Promise<void> {
+  for (const [file, content] of Object.entries(files)) {
+    if (content === null) await git(directory, 'rm', '-q', file);
+    else {
+      mkdirSync(path.dirname(path.join(directory, file)), { recursive: true });
+      writeFileSync(path.join(directory, file), content);
+    }
+  }
+  await git(directory, 'add', '-A');
+  await git(directory, 'commit', '-q', '-m', 'Change');
+}
+
+const push = (directory: string, ...args: string[]) =>
+  git(directory, 'push', ...(args.length > 0 ? args : ['origin', 'HEAD']));
+const post = (title: string) => `---\ntitle: ${title}\n---\n\nText\n`;
+
+describe('edit_studio alone', () => {
+  it('brings entries and media', async () => {
+    const directory = await cloneFor();
+    await commit(directory, { 'content/posts/new.md': post('New'), 'public/new.svg': '<svg/>' });
+    expect((await push(directory)).code).toBe(0);
+    expect((await app.ask('GET', `${studio}/collections/posts/new`)).status).toBe(200);
+  });
+
+  it.each([
+    [
+      'a file outside collections and media',
+      { 'src/code.js': 'x' },
+      /src\/code\.js is outside collections and media.*manage_studio/,
+    ],
+    ['a changed config', { 'package.json': '{"x":1}' }, /package\.json is outside/],
+    ['attributes inside a collection', { 'content/posts/.gitattributes': '* filter=x' }, /\.gitattributes is outside/],
+    ['a deleted entry', { 'content/posts/b.md': null }, /content\/posts\/b\.md is deleted.*delete_studio/],
+    ['deleted media', { 'public/pic.svg': null }, /public\/pic\.svg is deleted.*delete_studio/],
+  ])('is not enough for %s, and the client is told why', async (_what, files, reason) => {
+    const directory = await cloneFor();
+    await commit(directory, files as Record<string, string | null>);
+    const { code, stderr } = await push(directory);
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/^remote: /m);
+    expect(stderr.replace(/\s*\nremote: */g, ' ')).toMatch(reason);
+  });
+
+  it('is not enough for a link, or for code that a later commit of the same push takes back', async () => {
+    const linked = await cloneFor();
+    mkdirSync(path.join(linked, 'content/posts'), { recursive: true });
+    symlinkSync('/etc/passwd', path.join(linked, 'content/posts/link.md'));
+    await commit(linked, {});
+    expect((await push(linked)).code).not.toBe(0);
+    const hidden = await cloneFor();
+    await commit(hidden, { 'src/evil.js': 'x' });
+    await commit(hidden, { 'src/evil.js': null });
+    expect((await push(hidden)).stderr).toMatch(/src\/evil\.js is outside/);
+  });
+
+  it('neither rewrites nor deletes a branch', async () => {
+    const directory = await cloneFor();
+    await push(directory, 'origin', 'HEAD:doomed');
+    expect((await push(directory, 'origin', ':doomed')).stderr).toMatch(
+      /deleting doomed needs the permission delete_studio/,
+    );
+    await git(directory, 'commit', '-q', '--amend', '-m', 'Rewritten');
+    expect((await push(directory, '--force', 'origin', 'HEAD:main')).stderr).toMatch(
+      /rewriting main needs the permission manage_studio/,
+    );
+  });
+});
+
+describe('with the further permission', () => {
+  it('entries and branches are deleted, code comes in, a branch is rewritten', async () => {
+    const deleter = await cloneFor('delete_studio');
+    await commit(deleter, { 'content/posts/b.md': null });
+    expect((await push(deleter)).code).toBe(0);
+    await push(deleter, 'origin', 'HEAD:side');
+    expect((await push(deleter, 'origin', ':side')).code).toBe(0);
+    const manager = await cloneFor('manage_studio');
+    await commit(manager, { 'src/code.js': 'x' });
+    expect((await push(manager)).code).toBe(0);
+    await push(manager, 'origin', 'HEAD:mine');
+    await git(manager, 'commit', '-q', '--amend', '-m', 'Again');
+    expect((await push(manager, '--force', 'origin', 'HEAD:mine')).code).toBe(0);
+  });
+
+  it('leaves one audit row that names what moved', async () => {
+    const rows = (await app.ask('GET', `${acme}/audit?action=studio.pushRepository`)).body;
+    expect(rows[0]).toMatchObject({ outcome: 'ok', subject_type: 'repository' });
+    expect(rows[0].subject_id).toMatch(/^site refs\/heads\/mine=[0-9a-f]{40}$/);
+  });
+});
+
+describe('protected branches', () => {
+  it('are neither rewritten nor deleted by anybody, and with require_pull not moved', async () => {
+    const all = ['delete_studio', 'manage_studio'] as const;
+    const directory = await cloneFor(...all);
+    await push(directory, 'origin', 'HEAD:release/1');
+    const patch = (body: object) => app.ask('PATCH', `${studio}/repository`, { body });
+    expect((await patch({ protected_branches: ['release/*', 'main'] })).status).toBe(200);
+    expect((await push(directory, 'origin', ':release/1')).stderr).toMatch(
+      /release\/1 is protected and cannot be deleted/,
+    );
+    await commit(directory, { 'content/posts/c.md': post('C') });
+    expect((await push(directory, 'origin', 'HEAD:release/1')).code).toBe(0);
+    await git(directory, 'commit', '-q', '--amend', '-m', 'Rewritten');
+    expect((await push(directory, '--force', 'origin', 'HEAD:release/1')).stderr).toMatch(
+      /release\/1 is protected and cannot be rewritten/,
+    );
+    await patch({ require_pull: true });
+    await commit(directory, { 'content/posts/d.md': post('D') });
+    expect((await push(directory, 'origin', 'HEAD:main')).stderr).toMatch(
+      /main is protected; it moves by merging pull requests/,
+    );
+  });
+});

@@ -10,7 +10,7 @@ const deletedProjectDays = 30;
 const endedTokenDays = 90;
 
 /** Removes what has been kept long enough: deleted projects with their repositories, ended tokens, old audit rows, used keys. */
-export async function runUpkeep(services: Services, auditDays: number): Promise<void> {
+export async function runRetention(services: Services, auditDays: number): Promise<void> {
   const now = services.clock.now().getTime();
   const before = (days: number) => new Date(now - days * day);
   const em = services.orm.em.fork();
@@ -28,21 +28,49 @@ export async function runUpkeep(services: Services, auditDays: number): Promise<
   });
 }
 
-/** Begins the nightly upkeep; of several processes on one database, one does it. @returns how to end it. */
+/** Maintains every repository that is due, one after another, until told to stop. */
+export async function maintainRepositories(services: Services, signal: AbortSignal): Promise<void> {
+  const projects = await services.orm.em.fork().findAll(Project, { where: { deleted_at: null }, fields: ['uuid'] });
+  for (const { uuid } of projects) {
+    const level = signal.aborted ? null : await services.git.maintenanceDue(uuid);
+    if (level === null) continue;
+    try {
+      await services.git.maintain(uuid, level, signal);
+    } catch (err) {
+      // Another process is at it, or the repository is broken: neither may keep the others waiting.
+      if (!signal.aborted) services.log.warn({ err, repository: uuid, level }, 'repository not maintained');
+    }
+  }
+}
+
+/** Begins the upkeep: retention every night, repositories every ten minutes; of several processes one does each. @returns how to end it. */
 export function scheduleUpkeep(services: Services, auditDays: number): () => Promise<void> {
-  const task = cron.schedule(
-    '17 3 * * *',
-    async () => {
-      const lock = "select pg_try_advisory_xact_lock(hashtext('portico_upkeep')) as mine";
-      await services.orm.em.fork().transactional(async (em) => {
-        const [{ mine }] = (await em.execute(lock)) as [{ mine: boolean }];
-        if (mine) await runUpkeep(services, auditDays);
-      });
-    },
-    { timezone: 'UTC', name: 'upkeep' },
-  );
-  task.on('execution:failed', ({ execution }) => services.log.error({ err: execution?.error }, 'upkeep failed'));
+  const ended = new AbortController();
+  const once = (lock: string, work: () => Promise<void>) => async () => {
+    await services.orm.em.fork().transactional(async (em) => {
+      const sql = `select pg_try_advisory_xact_lock(hashtext('${lock}')) as mine`;
+      const [{ mine }] = (await em.execute(sql)) as [{ mine: boolean }];
+      if (mine) await work();
+    });
+  };
+  const options = { timezone: 'UTC', noOverlap: true } as const;
+  const tasks = [
+    cron.schedule(
+      '17 3 * * *',
+      once('portico_retention', () => runRetention(services, auditDays)),
+      options,
+    ),
+    cron.schedule(
+      '*/10 * * * *',
+      once('portico_maintenance', () => maintainRepositories(services, ended.signal)),
+      options,
+    ),
+  ];
+  for (const task of tasks) {
+    task.on('execution:failed', ({ execution }) => services.log.error({ err: execution?.error }, 'upkeep failed'));
+  }
   return async () => {
-    await task.destroy();
+    ended.abort();
+    for (const task of tasks) await task.destroy();
   };
 }

@@ -78,8 +78,11 @@ function translation(
   if (rules.locales === null) return {};
   const found = splitLocale(stem, rules.locales);
   if (found) return { locale: found[0], translation_key: fold(found[1], rules.index_names) ?? found[1] };
-  const { default: fallback } = rules.locales;
-  return fallback === null ? { translation_key: slug } : { locale: fallback, translation_key: slug };
+  const { default: fallback, default_unmarked } = rules.locales;
+  // Where the default language is marked too, a file without a mark is in none.
+  return fallback === null || !default_unmarked
+    ? { translation_key: slug }
+    : { locale: fallback, translation_key: slug };
 }
 
 /**

@@ -16,7 +16,8 @@ test('while PostgreSQL cannot be started every door says 503 and readiness names
   const server = await startServer(dataDir);
   const rest = restClient(server.url, token);
   const headers = { Authorization: `Bearer ${token}` };
-  expect((await sent(`${server.url}/readyz`)).status).toBe(200);
+  const isReady = async () => expect((await sent(`${server.url}/readyz`)).status).toBe(200);
+  await vi.waitFor(isReady, { timeout: 30_000, interval: 50 });
 
   // Without its files PostgreSQL cannot come back before the test lets it.
   const cluster = path.join(dataDir, 'postgres/data');

@@ -42,7 +42,7 @@ export async function backupRepository(
   const bundle = some ? `repository-${randomUUID()}.bundle` : null;
   const path = join(resolve(target), bundle ?? '');
   try {
-    const refs = bundle === null ? 0 : await writeBundle(processes, repository.gitDir, path, signal);
+    const refs = bundle === null ? 0 : await writeWholeBundle(processes, repository, path, signal);
     const record: BackupRecord = {
       version: 1,
       object_format: await repository.objectFormat(),
@@ -60,7 +60,27 @@ export async function backupRepository(
   }
 }
 
-/** @returns how many refs are in it */
+const bundleTries = 5;
+
+/**
+ * Writes a bundle that lacks no ref. git leaves out a ref whose commit was stored after it looked through the objects, as it may be while
+ * writers go on; then it is asked again.
+ * @returns how many refs are in it
+ */
+async function writeWholeBundle(processes: GitProcesses, repository: GitRepository, path: string, signal: AbortSignal) {
+  for (let tries = 1; ; tries += 1) {
+    const before = await repository.refsBelow('refs');
+    const held = new Set(await writeBundle(processes, repository.gitDir, path, signal));
+    const now = new Set((await repository.refsBelow('refs')).map((ref) => ref.name));
+    const lost = before.filter(({ name }) => now.has(name) && !held.has(name));
+    if (lost.length === 0) return held.size;
+    if (tries === bundleTries)
+      throw new DomainError('repository_unavailable', 'The backup could not be made: refs keep moving');
+    await rm(path, { force: true });
+  }
+}
+
+/** @returns the names of the refs in it */
 async function writeBundle(processes: GitProcesses, gitDir: string, path: string, signal: AbortSignal) {
   const options = { gitDir, timeout: wall, lowPriority: true, signal };
   const { code, stderr } = await processes.runNow(['bundle', 'create', '--quiet', path, '--all'], options);
@@ -72,7 +92,7 @@ async function writeBundle(processes: GitProcesses, gitDir: string, path: string
   return heads
     .toString('latin1')
     .split('\n')
-    .filter((line) => line.includes(' refs/')).length;
+    .flatMap((line) => / (refs\/.+)$/.exec(line)?.[1] ?? []);
 }
 
 /**

@@ -78,6 +78,10 @@ describe('createFile', () => {
 });
 
 describe('readSimpleYaml', () => {
+  it.each(['a: -\n', 'a:\n  - -\n', 'a: - b\n'])('leaves %j to the full parser', (source) => {
+    expect(readSimpleYaml(source)).toBeUndefined();
+  });
+
   it('reads exactly what the full parser reads, or nothing', () => {
     const line = fc.oneof(
       fc.tuple(

@@ -80,7 +80,7 @@ const outside = /[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]|\r(?!\n
 const word = /^(?:null|true|false)$/i;
 const number = /^[-+]?(?:\.inf|\.nan|0x[0-9a-f]+|0o[0-7]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:e[-+]?[0-9]+)?)$/i;
 const simpleNumber = /^-?(?:0|[1-9]\d{0,14})$|^-?\d{1,9}\.\d{1,6}$/;
-const startsPlain = /^[^-?:,[\]{}#&*!|>'"%@`~]|^-(?! )/;
+const startsPlain = /^[^-?:,[\]{}#&*!|>'"%@`~]|^-(?=[^ ])/;
 
 function readScalar(text: string): { value: unknown } | undefined {
   if (text.startsWith('"')) return /^"[^"\\]*"$/.test(text) ? { value: text.slice(1, -1) } : undefined;

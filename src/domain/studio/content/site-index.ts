@@ -142,17 +142,33 @@ export function advanceSite(
   for (const [schema, changes] of touched) {
     const index = collections.get(schema.collection);
     if (!index) return null;
-    const samePaths = [...changes].every(([path, file]) => file && index.entries.some((entry) => entry.path === path));
-    collections.set(schema.collection, samePaths ? replaceOids(index, changes) : reindex(index, changes));
+    collections.set(schema.collection, replaceOids(index, changes) ?? reindex(index, changes));
   }
   return makeSite(site.discovery, site.schemaKey, files, collections);
 }
 
-function replaceOids(index: CollectionIndex, changes: Map<string, TreeFile | null>): CollectionIndex {
-  const entries = index.entries.map((entry) => {
-    const file = changes.get(entry.path);
-    return file ? { ...entry, oid: file.oid } : entry;
-  });
+/** Where a path is among entries in order of their paths; -1 when it is not there. */
+function positionOf(entries: readonly IndexedEntry[], path: string): number {
+  let [low, high] = [0, entries.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = entries[middle]?.path ?? '';
+    if (found === path) return middle;
+    if (found < path) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
+}
+
+/** The index with new contents in their places; null when files came or went. */
+function replaceOids(index: CollectionIndex, changes: Map<string, TreeFile | null>): CollectionIndex | null {
+  const entries = [...index.entries];
+  for (const [path, file] of changes) {
+    const at = positionOf(entries, path);
+    const entry = entries[at];
+    if (!file || !entry) return null;
+    entries[at] = { ...entry, oid: file.oid };
+  }
   return { ...index, entries };
 }
 

@@ -111,9 +111,12 @@ export class PendingObjects implements ObjectSource {
       const at = files.findIndex((file) => (isTree ? file.path.startsWith(below) : file.path === path));
       if (at === -1) return null;
       if (isTree) {
-        let end = at;
-        while (files[end]?.path.startsWith(below)) end += 1;
-        files = [...files.slice(0, at), ...(await this.listing(entry.oid, below)), ...files.slice(end)];
+        const inside = await this.listing(entry.oid, below);
+        const isBelow = (position: number) => files[position]?.path.startsWith(below) === true;
+        // A directory whose files changed in place is as long as it was.
+        let end = at + inside.length;
+        if (!isBelow(end - 1) || isBelow(end)) for (end = at; isBelow(end); ) end += 1;
+        files = [...files.slice(0, at), ...inside, ...files.slice(end)];
       } else {
         files = files.with(at, { path, mode: entry.mode, oid: entry.oid });
       }

@@ -31,6 +31,7 @@ export function requestLog(
           status: response.statusCode,
           duration_ms: Math.round(milliseconds * 100) / 100,
           request_id: id,
+          ...response.locals.operation,
           ...(!response.writableFinished && { aborted: true }),
         },
         'request',

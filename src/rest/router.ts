@@ -113,7 +113,9 @@ function handlerFor(row: Row, services: Services): RequestHandler {
       ...(uploads && { uploads }),
       facts: {},
     };
-    const { organization: _o, project: _p, ...named } = input;
+    const { organization, project: _p, ...named } = input;
+    // For the request's line in the log, which tells who did what as well.
+    response.locals.operation = { operation: row.operation.name, actor: actor?.id ?? null, organization };
     const ignored = ignoredFields(row.operation.input, named);
     if (ignored) response.set('X-Ignored-Fields', ignored);
     response.set({ 'Cache-Control': 'private, no-cache', Vary: 'Authorization, Cookie' });

@@ -46,6 +46,21 @@ describe('nothing is dropped without a word', () => {
   });
 });
 
+describe('the log', () => {
+  it('says who ran which operation in the line of the request', async () => {
+    await app.ask('GET', posts, { headers: { 'X-Request-Id': 'find-me' } });
+    const line = app.log
+      .map((text) => JSON.parse(text))
+      .find((entry) => entry.msg === 'request' && entry.request_id === 'find-me');
+    expect(line).toMatchObject({
+      operation: 'studio.listEntries',
+      actor: expect.stringMatching(/^token:\d+$/),
+      organization: 'acme',
+      status: 200,
+    });
+  });
+});
+
 describe('versions', () => {
   it('every read has an ETag, and 304 for those who hold it', async () => {
     const paths = [acme, `${acme}/projects`, `${acme}/tokens`, `${studio}/branches`, `${studio}/repository`, posts];

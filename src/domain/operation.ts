@@ -31,8 +31,8 @@ export interface Call {
   request_id: string;
   /** Address of the client, for the audit log; null for jobs. */
   address: string | null;
-  /** The two ends of a git client's request. */
-  pack?: Pick<GitServeRequest, 'protocol' | 'input' | 'output'>;
+  /** Opens the two ends of a git client's request, once it is known to be allowed. */
+  pack?: () => Pick<GitServeRequest, 'protocol' | 'input' | 'output'>;
   /** Files that came beside the input (a multipart body). */
   uploads?: AsyncIterable<IncomingFile>;
   /** What the operation tells its protocol beside the output. */
@@ -95,7 +95,7 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   output: Out;
   /** Reads the caller's grant from the database, not the cache: for commands that hand out power. */
   fresh?: boolean;
-  /** GraphQL lists and REST paging: the output is a `pageOf` shape. */
+  /** What it takes away cannot be brought back by the same means: GraphQL keeps no idempotency key for it. */
   destructive?: boolean;
 }
 

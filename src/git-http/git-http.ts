@@ -90,7 +90,7 @@ function handler(services: Services, serviceName: (request: Request) => unknown,
     const { organization, project } = request.params;
     const place = { organization, project };
     const type = { ...noCache, 'Content-Type': `application/x-${service}-${advertise ? 'advertisement' : 'result'}` };
-    const open = (): NonNullable<Call['pack']> => {
+    const open: NonNullable<Call['pack']> = () => {
       if (!advertise && request.headers['content-type'] !== `application/x-${service}-request`) {
         throw new DomainError('unsupported_media', `Content-Type: must be application/x-${service}-request`);
       }
@@ -99,8 +99,7 @@ function handler(services: Services, serviceName: (request: Request) => unknown,
       return { protocol: protocolOf(request), input, output: response };
     };
     if (service === 'git-receive-pack' && !advertise) {
-      await run(preparePush, call, place);
-      await run(pushRepository, { ...call, pack: open() }, place);
+      await run(pushRepository, { ...call, pack: open }, place);
     } else {
       const { repository } = await run(
         advertise && service === 'git-receive-pack' ? preparePush : fetchRepository,

@@ -51,7 +51,7 @@ export const pushRepository = projectOperation({
     if (!pack) throw new DomainError('invalid_request', 'A push is made with a git client');
     let refs: z.output<typeof movedRef>[] = [];
     await services.git.serve(project.uuid, {
-      ...pack,
+      ...pack(),
       service: 'git-receive-pack',
       advertise: false,
       signal,

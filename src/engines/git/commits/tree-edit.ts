@@ -8,7 +8,6 @@ import { isLink, modes, Tree } from '../objects/tree-codec.ts';
 
 /** Largest blob the service writes, bytes. */
 const largestBlob = 100 * 1024 * 1024;
-const deepestPath = 64;
 const writableModes = new Set<string>([modes.file, modes.executable, modes.symlink]);
 
 /** The changes below one directory: a name is a file that changes, a directory with changes below it, or (file ↔ directory) both. */
@@ -40,8 +39,6 @@ function place(top: Branch, change: Change): void {
   const problem = pathProblem(change.path);
   if (problem !== null) throw new DomainError('invalid_path', `path: ${problem}`);
   const segments = change.path.split('/');
-  if (segments.length > deepestPath)
-    throw new DomainError('invalid_path', `path: must be at most ${deepestPath} segments deep`);
   if (change.mode !== undefined && !writableModes.has(change.mode))
     throw new Error(`mode ${change.mode} cannot be written`);
   if (Buffer.isBuffer(change.content) && change.content.length > largestBlob)

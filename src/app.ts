@@ -19,6 +19,7 @@ import type { Log } from './domain/ports/log.ts';
 import type { Services, Settings } from './domain/services.ts';
 import { ContentIndex } from './domain/studio/content/content-index.ts';
 import { importJob } from './domain/studio/import-job.ts';
+import { BranchesMoved } from './domain/studio/repository/branches-moved.ts';
 import { asUnavailable } from './domain/unavailable.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
 import { createGitStore } from './engines/git/store.ts';
@@ -109,11 +110,13 @@ export async function openCore({
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
   });
+  const moves = new BranchesMoved([]);
   const git = createGitStore({
     dataDir: config.PORTICO_DATA_DIR,
     log,
     committer: { name: 'Portico', email: `portico@${settings.public_host}` },
     now: () => clock.now(),
+    onMoved: (repository, branches) => moves.note(services, repository, branches),
     resolveUpstream: (url) => http.check(url, {}),
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
   });
@@ -129,6 +132,7 @@ export async function openCore({
     log,
     settings: Object.assign(settings, { media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024 }),
     content: new ContentIndex(),
+    moves,
     jobs: queue,
     grants: new GrantCache(),
   };
@@ -139,6 +143,7 @@ export async function openCore({
     kms,
     rotateKey: () => kms.rotate(),
     async close() {
+      await moves.settled();
       await git.close();
       await http.close();
       secrets.close();

@@ -8,6 +8,7 @@ import type { JobQueue } from './ports/jobs.ts';
 import type { Log } from './ports/log.ts';
 import type { Metrics } from './ports/metrics.ts';
 import type { ContentIndex } from './studio/content/content-index.ts';
+import type { BranchesMoved } from './studio/repository/branches-moved.ts';
 
 /** Settings that use-cases themselves depend on. */
 export interface Settings {
@@ -24,6 +25,7 @@ export interface Services {
   orm: MikroORM;
   git: GitStore;
   content: ContentIndex;
+  moves: BranchesMoved;
   http: GuardedHttp;
   secrets: Secrets;
   jobs: JobQueue;

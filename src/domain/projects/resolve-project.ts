@@ -4,7 +4,7 @@ import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import type { Services } from '../services.ts';
 import { machineNamePattern } from '../shapes.ts';
 import { Project, type ProjectRef } from './project.entity.ts';
-import { studioSettings } from './studio-settings.ts';
+import { projectRef } from './project-ref.ts';
 
 /**
  * Finds a project of an organisation by its machine name, from the grant cache when it is there.
@@ -25,13 +25,6 @@ export async function resolveProject(
       { disableIdentityMap: true },
     );
     if (!row) throw missing();
-    return {
-      id: row.id,
-      uuid: row.uuid,
-      organization_id: row.organization_id,
-      machine_name: row.machine_name,
-      name: row.name,
-      settings: studioSettings(row.settings),
-    };
+    return projectRef(row);
   });
 }

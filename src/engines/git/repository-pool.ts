@@ -13,6 +13,8 @@ export interface GitStoreOptions extends UpstreamOptions {
   now: () => Date;
   /** How long the plan of one writer may take while others wait, milliseconds; default 120,000, as long as a merge may take. */
   planTime?: number;
+  /** Told of branches (short names) this process moved, once that is durable. Must not throw. */
+  onMoved?: (repository: string, branches: readonly string[]) => void;
 }
 
 /** Repository objects kept at once; those above it that sleep are dropped. */
@@ -49,7 +51,7 @@ export class RepositoryPool {
       this.#open.set(id, known);
       return known;
     }
-    const { log, committer, now, planTime = wallTime.merge } = this.#options;
+    const { log, committer, now, planTime = wallTime.merge, onMoved = () => {} } = this.#options;
     const repository = new GitRepository(id, this.path(id), {
       processes: this.processes,
       caches: this.#caches,
@@ -57,6 +59,7 @@ export class RepositoryPool {
       committer: typeof committer === 'function' ? committer : () => committer,
       now,
       planTime,
+      onMoved,
     });
     this.#open.set(id, repository);
     this.#dropSleepers();

@@ -28,6 +28,8 @@ export interface RepositoryContext {
   now: () => Date;
   /** How long a writer's plan may take, milliseconds. */
   planTime: number;
+  /** Told of branches (short names) that were moved. */
+  onMoved: (repository: string, branches: readonly string[]) => void;
 }
 
 /** What can be asked of a repository without changing it (merges store objects, but move no ref). */

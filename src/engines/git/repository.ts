@@ -28,7 +28,7 @@ export class GitRepository extends RepositoryReads implements Repository {
 
   constructor(id: string, gitDir: string, context: RepositoryContext) {
     super(id, gitDir, context);
-    this.updater = new RefUpdater(context.processes, gitDir, context.log);
+    this.updater = new RefUpdater(context.processes, gitDir, context.log, (refs) => this.moved(refs));
     this.#queues = new BranchQueues((branch, writers) => this.#round(branch, writers));
   }
 
@@ -123,6 +123,12 @@ export class GitRepository extends RepositoryReads implements Repository {
   async refsBelow(prefix: string): Promise<Ref[]> {
     await this.source();
     return this.refs.list(prefix);
+  }
+
+  /** Tells the store of the branches among refs that have moved. */
+  moved(refs: readonly string[]): void {
+    const branches = refs.filter((ref) => ref.startsWith('refs/heads/')).map((ref) => ref.slice('refs/heads/'.length));
+    if (branches.length > 0) this.context.onMoved(this.id, branches);
   }
 
   /** Keeps the writers of this process off some branches until the answer is called. */

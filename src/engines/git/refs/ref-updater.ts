@@ -34,15 +34,23 @@ export class RefUpdater implements Holder {
   readonly #processes: GitProcesses;
   readonly #gitDir: string;
   readonly #log: Log;
+  readonly #onMoved: (refs: readonly string[]) => void;
   #child: GitChild | null = null;
   #open = 0;
   #last: Promise<unknown> = Promise.resolve();
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(processes: GitProcesses, gitDir: string, log: Log) {
+  /** @param onMoved told of every ref that was moved, once that is durable */
+  constructor(
+    processes: GitProcesses,
+    gitDir: string,
+    log: Log,
+    onMoved: (refs: readonly string[]) => void = () => {},
+  ) {
     this.#processes = processes;
     this.#gitDir = gitDir;
     this.#log = log;
+    this.#onMoved = onMoved;
   }
 
   /** True when no process is running. */
@@ -65,6 +73,7 @@ export class RefUpdater implements Holder {
     this.#last = turn.catch(() => {});
     await turn;
     await syncDirectories(updates.flatMap(({ ref }) => this.#directoriesOf(ref)));
+    this.#onMoved(updates.filter((update) => !('holds' in update)).map(({ ref }) => ref));
   }
 
   get resting(): boolean {

@@ -22,10 +22,12 @@ export async function servePush(push: Push): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([request.signal, over.signal]);
   let release = () => {};
+  let concerned: string[] = [];
   const hook = await hooks.open(async (call) => {
     try {
       const { verdict, branches } = await decide(push, call, signal);
       if (!verdict.allow) return { allow: false, message: printable(verdict.message) };
+      concerned = branches;
       const held = await repository.holdBranches(branches, AbortSignal.any([signal, AbortSignal.timeout(patience)]));
       if (!signal.aborted) release = held;
       // The push ended in the same moment: nobody would release them.
@@ -42,6 +44,7 @@ export async function servePush(push: Push): Promise<void> {
     hook.close();
     over.abort(new Error('the push is over'));
     release();
+    repository.moved(concerned.map((branch) => `refs/heads/${branch}`));
   }
 }
 

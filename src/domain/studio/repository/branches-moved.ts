@@ -1,0 +1,55 @@
+import { Project, type ProjectRef } from '../../projects/project.entity.ts';
+import { projectRef } from '../../projects/project-ref.ts';
+import type { Services } from '../../services.ts';
+
+/** Does something about branches that have moved: `branches` are short names; one that is gone has been deleted. */
+export type BranchFollower = (services: Services, project: ProjectRef, branches: readonly string[]) => Promise<void>;
+
+/**
+ * Runs what follows when branches have moved, whoever moved them: an operation, a git client or the upstream. In the background, one run at
+ * a time for a repository; moves that happen meanwhile are followed together by the next one. What fails is logged and holds nobody up: a
+ * follower must be able to find out for itself what it has missed.
+ */
+export class BranchesMoved {
+  readonly #followers: readonly BranchFollower[];
+  readonly #waiting = new Map<string, Set<string>>();
+  readonly #running = new Map<string, Promise<void>>();
+
+  constructor(followers: readonly BranchFollower[]) {
+    this.#followers = followers;
+  }
+
+  /** @param repository its id, which is the project's uuid */
+  note(services: Services, repository: string, branches: readonly string[]): void {
+    const waiting = this.#waiting.get(repository) ?? new Set();
+    for (const branch of branches) waiting.add(branch);
+    this.#waiting.set(repository, waiting);
+    if (this.#running.has(repository)) return;
+    const run = this.#run(services, repository).finally(() => this.#running.delete(repository));
+    this.#running.set(repository, run);
+  }
+
+  /** Resolves when everything noted so far has been followed. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running.values());
+  }
+
+  async #run(services: Services, repository: string): Promise<void> {
+    for (let waiting = this.#take(repository); waiting; waiting = this.#take(repository)) {
+      try {
+        const row = await services.orm.em.fork().findOne(Project, { uuid: repository });
+        // A repository is made, and may be filled, before its project's row is committed.
+        if (!row) continue;
+        for (const follow of this.#followers) await follow(services, projectRef(row), [...waiting]);
+      } catch (err) {
+        services.log.warn({ err, repository }, 'what follows a moved branch was not done');
+      }
+    }
+  }
+
+  #take(repository: string): Set<string> | undefined {
+    const waiting = this.#waiting.get(repository);
+    this.#waiting.delete(repository);
+    return waiting;
+  }
+}

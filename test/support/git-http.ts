@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { onTestFinished } from 'vitest';
@@ -11,6 +12,18 @@ type Guard = (request: IncomingMessage, response: ServerResponse) => boolean;
 interface HttpOptions {
   authorizePush?: NonNullable<GitServeRequest['authorizePush']>;
   guard?: Guard;
+  /** Spoken through TLS. */
+  tls?: { key: Buffer; cert: Buffer };
+}
+
+/** A guard that wants a sign-in by HTTP Basic. */
+export function signIn(pair: string): Guard {
+  const wanted = `Basic ${Buffer.from(pair).toString('base64')}`;
+  return (request, response) => {
+    if (request.headers.authorization === wanted) return false;
+    response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
+    return true;
+  };
 }
 
 /**
@@ -22,14 +35,15 @@ export async function gitOverHttp(
   options: HttpOptions = {},
 ): Promise<{ port: number; url(id: string): string; refusals: string[] }> {
   const refusals: string[] = [];
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
     if (options.guard?.(request, response)) return;
     answer(store, request, response, options).catch((error: { code?: string }) => {
       refusals.push(error.code ?? String(error));
       if (response.headersSent) response.destroy();
       else response.writeHead(error.code === 'rate_limited' ? 429 : 500).end();
     });
-  });
+  };
+  const server = options.tls ? createTlsServer(options.tls, listener) : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();

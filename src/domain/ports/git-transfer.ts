@@ -7,14 +7,6 @@ export interface ImportProgress {
   total_objects: number;
 }
 
-export interface ImportSource {
-  /** https URL (guarded), or an absolute path of a local repository (command line only). */
-  url: string;
-  kind: 'https' | 'path';
-  onProgress?: (progress: ImportProgress) => void;
-  signal?: AbortSignal;
-}
-
 /** How the service signs in at an upstream. Never part of an address, an argument, a stored configuration or a log. */
 export type UpstreamAuth =
   | { kind: 'none' }
@@ -23,6 +15,16 @@ export type UpstreamAuth =
   | { kind: 'basic'; username: string; password: string }
   /** OpenSSH or PEM, without a passphrase. */
   | { kind: 'ssh_key'; private_key: string };
+
+export interface ImportSource {
+  /** `https://…` or `ssh://account@host[:port]/path` (guarded), or an absolute path of a local repository (command line only). */
+  url: string;
+  kind: 'https' | 'ssh' | 'path';
+  /** An `ssh_key` for ssh; anything else for https. Default: none. */
+  auth?: UpstreamAuth;
+  onProgress?: (progress: ImportProgress) => void;
+  signal?: AbortSignal;
+}
 
 /** A repository on another host: `https://…`, or `ssh://account@host[:port]/path` with an `ssh_key`. */
 export interface Upstream {

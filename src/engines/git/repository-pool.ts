@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
 import { ObjectCaches } from './objects/object-source.ts';
 import { GitRepository } from './repository.ts';
-import type { UpstreamOptions } from './transfer/import-source.ts';
+import type { UpstreamOptions } from './transfer/reach/reach.ts';
 
 export interface GitStoreOptions extends UpstreamOptions {
   /** Repositories lie in `<dataDir>/git/<id>.git`. */

@@ -1,10 +1,10 @@
-import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ImportProgress } from '../../../src/domain/ports/git-transfer.ts';
-import { gitOverHttp } from '../../support/git-http.ts';
+import type { ImportProgress, UpstreamAuth } from '../../../src/domain/ports/git-transfer.ts';
+import { gitOverHttp, signIn } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
 
 /** A repository with branches `trunk` (default), `other` and `deep/er`, and two tags. */
@@ -203,6 +203,38 @@ describe('import over http', () => {
     ]) {
       await expect(store.importFrom('site', { url, kind: 'https' })).rejects.toMatchObject({ code: 'invalid_request' });
     }
+  });
+
+  it.each<[UpstreamAuth, string]>([
+    [{ kind: 'token', token: 'right' }, 'x-access-token:right'],
+    [{ kind: 'basic', username: 'ada', password: 'right' }, 'ada:right'],
+  ])('signs in with $kind, and is told when that is not accepted', async (auth, pair) => {
+    const { store: there } = testStore();
+    await there.importFrom('origin', { url: source(), kind: 'path' });
+    const url = (await gitOverHttp(there, { guard: signIn(pair) })).url('origin');
+    const { store, path } = testStore({ allowHttp: true, resolveUpstream });
+    for (const wrong of [undefined, { kind: 'token' as const, token: 'wrong' }]) {
+      const attempt = store.importFrom('site', { url, kind: 'https', ...(wrong && { auth: wrong }) });
+      await expect(attempt).rejects.toMatchObject({
+        code: 'upstream_unavailable',
+        details: { reason: 'auth_failed' },
+      });
+    }
+    expect(await store.importFrom('site', { url, kind: 'https', auth })).toMatchObject({ branches: 3 });
+    expect(readFileSync(join(path('site'), 'config'), 'utf8')).not.toMatch(/right|http:/);
+    fsck(path('site'));
+  });
+
+  it('takes no key for https and nothing else for ssh', async () => {
+    const { store } = testStore({ resolveUpstream });
+    const key: UpstreamAuth = { kind: 'ssh_key', private_key: 'x' };
+    for (const from of [
+      { url: 'https://a.test/x', kind: 'https' as const, auth: key },
+      { url: 'ssh://git@a.test/x', kind: 'ssh' as const },
+      { url: 'ssh://git@a.test/x', kind: 'https' as const },
+      { url: 'https://a.test/x', kind: 'ssh' as const, auth: key },
+    ])
+      await expect(store.importFrom('site', from)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
   it('follows no redirect', async () => {

@@ -106,6 +106,20 @@ describe('an upstream over ssh', () => {
     fsck(repository);
   });
 
+  it('is imported from with the key it is given', async () => {
+    const { at, key, url, knownHosts, first } = await sshHost();
+    const { store, path } = testStore({ resolveUpstream: loopback, sshKnownHosts: knownHosts });
+    const from = { url, kind: 'ssh' as const };
+    const stranger = { kind: 'ssh_key' as const, private_key: newKey(at('stranger')) };
+    await expect(store.importFrom('site', { ...from, auth: stranger })).rejects.toMatchObject({
+      details: { reason: 'auth_failed' },
+    });
+    const auth = { kind: 'ssh_key' as const, private_key: key };
+    expect(await store.importFrom('site', { ...from, auth })).toEqual({ default_branch: 'main', branches: 1 });
+    expect(await store.open('site').head('main')).toBe(first);
+    fsck(path('site'));
+  });
+
   it('lets no other key in, and none is offered a host that is not known', async () => {
     const { at, key, url, knownHosts, port } = await sshHost();
     const { store } = testStore({ resolveUpstream: loopback, sshKnownHosts: knownHosts });

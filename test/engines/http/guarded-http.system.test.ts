@@ -1,34 +1,25 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signedBy } from '../../support/test-roots.ts';
 import { client, failure } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-ca-'));
 const file = (name: string) => join(folder, name);
-const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
 let port = 0;
 let close = (): void => {};
 
 beforeAll(async () => {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-  openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', '2', '-subj', '/CN=Test roots');
-  openssl('req', ...key, '-keyout', 'site.key', '-out', 'site.csr', '-subj', '/CN=site.test');
-  writeFileSync(file('names'), 'subjectAltName=DNS:site.test\n');
-  const signer = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names', '-days', '2'];
-  openssl('x509', '-req', '-in', 'site.csr', ...signer, '-out', 'site.pem');
-  const server = createServer(
-    { key: readFileSync(file('site.key')), cert: readFileSync(file('site.pem')) },
-    (request, response) => {
-      response.end(
-        JSON.stringify([request.headers.host, (request.socket as TLSSocket & { servername?: string }).servername]),
-      );
-    },
-  );
+  const { key, cert } = signedBy(folder, 'site.test');
+  const server = createServer({ key, cert }, (request, response) => {
+    response.end(
+      JSON.stringify([request.headers.host, (request.socket as TLSSocket & { servername?: string }).servername]),
+    );
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   port = (server.address() as AddressInfo).port;
   close = () => {

@@ -1,4 +1,3 @@
-import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
 import type { Oid, Ref } from '../../../domain/ports/git-records.ts';
@@ -12,7 +11,8 @@ import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck-policy.ts';
 import { checkTrees } from './import-checks.ts';
 import { ProgressReader } from './import-progress.ts';
-import { type Reach, reach, type UpstreamOptions } from './import-source.ts';
+import { type Reach, type UpstreamOptions, withReach } from './reach/reach.ts';
+import { failureOf, isDamage, upstreamError } from './upstream-failure.ts';
 
 /** Where fetched refs wait until all is checked; clients never see them. */
 const aside = 'refs/portico/import';
@@ -32,27 +32,23 @@ interface Remote {
 }
 
 /** Fetches all branches and tags of a source aside, checks them, and makes them the repository's in one transaction. */
-export async function importRepository(job: Import): Promise<{ default_branch: string; branches: number }> {
+export function importRepository(job: Import): Promise<{ default_branch: string; branches: number }> {
+  return withReach(job.source, job.upstream, (way) => importBy(job, way));
+}
+
+async function importBy(job: Import, way: Reach): Promise<{ default_branch: string; branches: number }> {
   const { processes, repository, source } = job;
-  const { gitDir } = repository;
   const progress = new ProgressReader(source.onProgress ?? (() => {}));
-  // Beside the repository: there may be none yet.
-  const settings = `${gitDir}.import`;
-  try {
-    const way = await reach(source, job.upstream, settings);
-    const remote = await askRemote(job, way);
-    await prepare(repository, remote);
-    await fetchAside(job, way, progress);
-    progress.phase('checking');
-    const fetched = await repository.refs.list(aside);
-    const branches = fetched.filter(({ name }) => name.startsWith(`${aside}/heads/`));
-    await checkTrees(processes, gitDir, await treesOf(repository, branches), source.signal);
-    source.signal?.throwIfAborted();
-    progress.phase('finishing');
-    return { default_branch: await publish(job, fetched, remote.head), branches: branches.length };
-  } finally {
-    await unlink(settings).catch(() => {});
-  }
+  const remote = await askRemote(job, way);
+  await prepare(repository, remote);
+  await fetchAside(job, way, progress);
+  progress.phase('checking');
+  const fetched = await repository.refs.list(aside);
+  const branches = fetched.filter(({ name }) => name.startsWith(`${aside}/heads/`));
+  await checkTrees(processes, repository.gitDir, await treesOf(repository, branches), source.signal);
+  source.signal?.throwIfAborted();
+  progress.phase('finishing');
+  return { default_branch: await publish(job, fetched, remote.head), branches: branches.length };
 }
 
 function spawnOptions({ source: { signal } }: Import, way: Reach): SpawnOptions {
@@ -118,15 +114,10 @@ async function fetchAside(job: Import, way: Reach, progress: ProgressReader): Pr
 /** git's words go to the log; the caller gets ours. */
 function failed({ source, log }: Import, stderr: string): DomainError {
   log.warn({ stderr }, 'a repository could not be imported');
-  if (/^(error|fatal): (object [0-9a-f]+: |fsck error)/m.test(stderr)) {
-    return new DomainError('validation_failed', 'The source contains damaged or unsafe objects');
-  }
+  if (isDamage(stderr)) return new DomainError('validation_failed', 'The source contains damaged or unsafe objects');
   if (source.kind === 'path')
     return new DomainError('invalid_request', 'url: there is no readable git repository at this path');
-  return new DomainError(
-    'upstream_unavailable',
-    'The source could not be read: it is not there, needs a sign-in, or is out of order',
-  );
+  return upstreamError(failureOf(stderr));
 }
 
 async function treesOf(repository: GitRepository, branches: readonly Ref[]): Promise<Oid[]> {

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
 import type { Oid, Ref } from '../../../domain/ports/git-records.ts';
-import type { Upstream, UpstreamFailure, UpstreamPush, UpstreamRefs } from '../../../domain/ports/git-transfer.ts';
+import type { Upstream, UpstreamPush, UpstreamRefs } from '../../../domain/ports/git-transfer.ts';
 import { checkRefName } from '../../../domain/studio/ref-name.ts';
 import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';
 import { type GitOutput, type GitProcesses, type Log, wallTime } from '../git-process.ts';
 import { isOid } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck-policy.ts';
-import type { Reach, UpstreamOptions } from './import-source.ts';
-import { withUpstream } from './upstream-reach.ts';
+import { kindFor, type Reach, type UpstreamOptions, withReach } from './reach/reach.ts';
+import { failureOf, isDamage, upstreamError } from './upstream-failure.ts';
 
 export interface UpstreamContext {
   processes: GitProcesses;
@@ -97,7 +97,8 @@ export async function pushUpstream(
     return { outcome: 'ok' };
   }
   if (flag === '!') return rejection(summary, output.stderr);
-  return { outcome: classify(context, output.stderr) };
+  context.log.warn({ stderr: output.stderr }, 'an upstream could not be pushed to');
+  return { outcome: failureOf(output.stderr) };
 }
 
 /** `<flag>TAB<from>:<to>TAB<summary> (<reason>)` */
@@ -125,7 +126,8 @@ async function spoken(
   args: (way: Reach) => string[],
   gitDir?: string,
 ): Promise<Spoken> {
-  return withUpstream(upstream, options, async (way) => {
+  const source = { ...upstream, kind: kindFor(upstream.auth) };
+  return withReach(source, options, async (way) => {
     const config = [...way.config, ...incomingObjects('fetch')];
     try {
       const place = gitDir === undefined ? {} : { gitDir };
@@ -141,29 +143,7 @@ async function spoken(
 async function speak(context: UpstreamContext, ...rest: [Upstream, number, (way: Reach) => string[], string?]) {
   const output = await spoken(context, ...rest);
   if (!('failure' in output) && output.code === 0) return output;
-  const reason =
-    'failure' in output ? output.failure : damaged(output.stderr) ? 'damaged' : classify(context, output.stderr);
-  throw new DomainError('upstream_unavailable', sentences[reason], { details: { reason } });
-}
-
-const sentences: Record<UpstreamFailure | 'damaged', string> = {
-  auth_failed: 'The upstream did not accept the sign-in',
-  unreachable: 'The upstream could not be reached, or has no such repository',
-  timeout: 'The upstream took too long',
-  damaged: 'The upstream contains damaged or unsafe objects',
-};
-
-function damaged(stderr: string): boolean {
-  return /^(error|fatal): (object [0-9a-f]+: |fsck error)/m.test(stderr);
-}
-
-/** From git's English words (LC_ALL=C); they go to the log and no further. */
-function classify({ log }: UpstreamContext, stderr: string): UpstreamFailure {
-  log.warn({ stderr }, 'an upstream could not be used');
-  if (
-    /Authentication failed|could not read (Username|Password)|returned error: 40[13]\b|Permission denied/.test(stderr)
-  )
-    return 'auth_failed';
-  if (/timed out|Operation too slow|Timeout was reached/i.test(stderr)) return 'timeout';
-  return 'unreachable';
+  if ('failure' in output) throw upstreamError(output.failure);
+  context.log.warn({ stderr: output.stderr }, 'an upstream could not be used');
+  throw upstreamError(isDamage(output.stderr) ? 'damaged' : failureOf(output.stderr));
 }

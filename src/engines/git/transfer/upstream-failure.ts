@@ -1,0 +1,29 @@
+import { DomainError } from '../../../domain/errors.ts';
+import type { UpstreamFailure } from '../../../domain/ports/git-transfer.ts';
+
+const sentences: Record<UpstreamFailure | 'damaged', string> = {
+  auth_failed: 'The upstream did not accept the sign-in, or needs one',
+  unreachable: 'The upstream could not be reached, or has no such repository',
+  timeout: 'The upstream took too long',
+  damaged: 'The upstream contains damaged or unsafe objects',
+};
+
+/** The error for what stopped a fetch, `details.reason` names it. */
+export function upstreamError(reason: UpstreamFailure | 'damaged'): DomainError {
+  return new DomainError('upstream_unavailable', sentences[reason], { details: { reason } });
+}
+
+/** Whether git refused what the other side sent. */
+export function isDamage(stderr: string): boolean {
+  return /^(error|fatal): (object [0-9a-f]+: |fsck error)/m.test(stderr);
+}
+
+/** From git's English words (LC_ALL=C); they go to the log and no further. */
+export function failureOf(stderr: string): UpstreamFailure {
+  if (
+    /Authentication failed|could not read (Username|Password)|returned error: 40[13]\b|Permission denied/.test(stderr)
+  )
+    return 'auth_failed';
+  if (/timed out|Operation too slow|Timeout was reached/i.test(stderr)) return 'timeout';
+  return 'unreachable';
+}

@@ -42,6 +42,11 @@ export interface Repository {
   createBranch(name: string, oid: Oid): Promise<void>;
   /** Fails with `not_found`, with `branch_moved` when the branch holds something else, and with `protected` for the default branch. */
   deleteBranch(name: string, expected: Oid): Promise<void>;
+  /**
+   * Moves a branch (short name) to any stored commit, in line with its writers; fails with `branch_moved` when it does not hold `from`. The
+   * branch may lose commits: only one whose commits are all on the upstream or rescued may be moved by this.
+   */
+  resetBranch(name: string, move: { from: Oid; to: Oid }): Promise<void>;
   /** Moves all or none; fails with `branch_moved` when one does not hold its `from`. */
   updateRefs(updates: readonly InternalRefUpdate[]): Promise<void>;
   /** Keeps a commit under `refs/portico/rescue/<branch>/<oid>`, whatever becomes of the branch; twice is once. Returns the ref's name. */

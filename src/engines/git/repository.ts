@@ -98,6 +98,17 @@ export class GitRepository extends RepositoryReads implements Repository {
     }
   }
 
+  async resetBranch(name: string, { from, to }: { from: Oid; to: Oid }): Promise<void> {
+    const ref = `refs/heads/${checkRefName('branch', name)}`;
+    const release = await this.holdBranches([name]);
+    try {
+      await this.commit(to);
+      await this.moveRefs([{ ref, to, from }]);
+    } finally {
+      release();
+    }
+  }
+
   async updateRefs(updates: readonly InternalRefUpdate[]): Promise<void> {
     const stranger = updates.find(({ name }) => !internalRef.test(name));
     if (stranger !== undefined) throw new Error(`${stranger.name} is not a ref the service keeps for itself`);

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fsck, git, save, testStore, writerOne } from '../../support/git-store.ts';
@@ -307,52 +306,6 @@ function killReaders(gitDir: string): void {
     if (line.includes(' cat-file ')) process.kill(Number(line.split(' ')[0]), 'SIGKILL');
   }
 }
-
-describe('branches', () => {
-  it('are created once and where they fit', async () => {
-    const { repository } = await fresh();
-    const { commit, snapshot } = await save(repository, { a: '1' });
-    const sha = commit?.sha ?? '';
-    await repository.createBranch('x', sha);
-    await expect(repository.createBranch('x', sha)).rejects.toMatchObject({ code: 'already_exists' });
-    await expect(repository.createBranch('x/y', sha)).rejects.toMatchObject({ code: 'name_collision' });
-    for (const name of ['-h', 'a..b', 'a b', 'a\nb', '../x']) {
-      await expect(repository.createBranch(name, sha)).rejects.toMatchObject({ code: 'invalid_name' });
-    }
-    for (const name of ['../../HEAD', '../heads/x', 'x\0', 'y'.repeat(300), ''])
-      expect(await repository.head(name)).toBeNull();
-    await expect(repository.createBranch('z', '2'.repeat(40))).rejects.toMatchObject({ code: 'not_found' });
-    await expect(repository.createBranch('z', snapshot.tree ?? '')).rejects.toMatchObject({ code: 'not_found' });
-    await repository.setDefaultBranch('x');
-    expect(await repository.defaultBranch()).toBe('x');
-  });
-
-  it('outlive a lock that a dead process left long ago', async () => {
-    const { repository, gitDir } = await fresh();
-    await save(repository, { a: '1' });
-    const lock = join(gitDir, 'refs/heads/main.lock');
-    writeFileSync(lock, '');
-    const longAgo = Date.now() / 1000 - 7200;
-    utimesSync(lock, longAgo, longAgo);
-    expect((await save(repository, { a: '2' })).commit).not.toBeNull();
-  });
-
-  it('show which commits are reachable', async () => {
-    const { repository, gitDir } = await fresh();
-    const first = await save(repository, { a: '1' });
-    await save(repository, { a: '2' });
-    const { snapshot } = first;
-    const stray = git(gitDir, ['commit-tree', snapshot.tree ?? '', '-m', 'stray']);
-    expect(await repository.isReachable(first.commit?.sha ?? '')).toBe(true);
-    expect(await repository.isReachable(stray)).toBe(false);
-    git(gitDir, ['update-ref', 'refs/portico/rescue/x', stray]);
-    expect(await repository.isReachable(stray)).toBe(false);
-    git(gitDir, ['update-ref', 'refs/pull/1/head', stray]);
-    expect(await repository.isReachable(stray)).toBe(true);
-    expect(await repository.isReachable(snapshot.tree ?? '')).toBe(false);
-    expect(await repository.isReachable('--all')).toBe(false);
-  });
-});
 
 describe('history', () => {
   it('is filtered, counted and paged', async () => {

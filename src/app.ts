@@ -1,6 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import express from 'express';
 import { limitBodyTime } from './body-timer.ts';
@@ -119,6 +120,9 @@ export async function openCore({
     onMoved: (repository, branches) => moves.note(services, repository, branches),
     resolveUpstream: (url) => http.check(url, {}),
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
+    ...(config.PORTICO_SSH_KNOWN_HOSTS !== undefined && {
+      sshKnownHosts: path.resolve(config.PORTICO_SSH_KNOWN_HOSTS),
+    }),
   });
   const queue = createQueue({ url: databaseUrl, log });
   const secrets = createSecrets({ kms, em: orm.em, clock });

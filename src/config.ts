@@ -64,6 +64,11 @@ const setting = z.object({
   PORTICO_TRUSTED_PROXIES: cidrs.default([]).describe('Ranges of proxies whose X-Forwarded-For counts'),
   PORTICO_ALLOWED_CIDRS: cidrs.default([]).describe('Private ranges that outgoing requests may reach'),
   PORTICO_CA_FILE: z.string().min(1).optional().describe('Extra root certificates for outgoing requests'),
+  PORTICO_SSH_KNOWN_HOSTS: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Keys of the ssh hosts that may be connected to, as OpenSSH keeps them; without it ssh is refused'),
   PORTICO_RATE_LIMIT: z
     .union([z.literal('off'), z.coerce.number().int().min(1)], 'must be off, or a number of at least 1')
     .default('off')

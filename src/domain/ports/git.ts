@@ -10,7 +10,7 @@ import type {
   TreeDiff,
   TreeMerge,
 } from './git-records.ts';
-import type { GitServeRequest, ImportSource, Upstream, UpstreamPush, UpstreamRefs } from './git-transfer.ts';
+import type { GitServeRequest, ImportSource, PushMove, Upstream, UpstreamPush, UpstreamRefs } from './git-transfer.ts';
 import type { CommitRequest, Committed, InternalRefUpdate } from './git-writes.ts';
 
 /** One project's repository. Cheap to hold; processes behind it are pooled and closed when idle. */
@@ -104,6 +104,8 @@ export interface GitStore {
   open(id: string): Repository;
   exists(id: string): Promise<boolean>;
   remove(id: string): Promise<void>;
+  /** What lies in the store: ids of repositories, and names of directories that are none, left by processes that died. */
+  list(): Promise<{ ids: string[]; remains: string[] }>;
   /**
    * Fetches all branches and tags of a source into an empty repository: fetched aside, checked, then all refs moved in one transaction. Resumable: a
    * repeat after a crash starts over on what is there. HEAD becomes the source's default branch.
@@ -123,13 +125,8 @@ export interface GitStore {
   lsRemote(upstream: Upstream, signal?: AbortSignal): Promise<UpstreamRefs>;
   /** Brings `refs/remotes/upstream/*` in step with the upstream's branches, checking every object; no other ref moves. */
   fetchUpstream(id: string, upstream: Upstream, signal?: AbortSignal): Promise<Ref[]>;
-  /** Pushes one commit to one branch (short name) of an upstream, never with force. Fails only for an address that may not be used. */
-  pushUpstream(
-    id: string,
-    upstream: Upstream,
-    push: { oid: Oid; branch: string },
-    signal?: AbortSignal,
-  ): Promise<UpstreamPush>;
+  /** Pushes one commit to one branch of an upstream, never with force. Fails only for an address that may not be used. */
+  pushUpstream(id: string, upstream: Upstream, push: PushMove, signal?: AbortSignal): Promise<UpstreamPush>;
   /** What a repository is due for; cheap enough to ask after every write. */
   maintenanceDue(id: string): Promise<MaintenanceLevel | null>;
   /**
@@ -139,8 +136,11 @@ export interface GitStore {
   maintain(id: string, level: MaintenanceLevel, signal?: AbortSignal): Promise<void>;
   /** Checks all objects and connections. */
   fsck(id: string, signal?: AbortSignal): Promise<FsckReport>;
-  /** Writes all refs and their histories into a directory, while writers go on. Unreachable objects are not part of it. */
-  backup(id: string, directory: string, signal?: AbortSignal): Promise<{ bytes: number; refs: number }>;
+  /**
+   * Writes all refs and their histories into a directory, while writers go on. Unreachable objects are not part of it.
+   * Answers what each ref holds there.
+   */
+  backup(id: string, directory: string, signal?: AbortSignal): Promise<{ bytes: number; refs: Ref[] }>;
   /** Makes a repository out of a backup. Fails with `already_exists`, and with `invalid_request` for what is no sound backup. */
   restore(id: string, directory: string, signal?: AbortSignal): Promise<Repository>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
@@ -7,6 +7,7 @@ import type { Oid, Ref } from '../../domain/ports/git-records.ts';
 import type {
   GitServeRequest,
   ImportSource,
+  PushMove,
   Upstream,
   UpstreamPush,
   UpstreamRefs,
@@ -80,6 +81,15 @@ class FileGitStore implements GitStore {
     await removeLayout(this.#pool.path(id));
   }
 
+  async list(): Promise<{ ids: string[]; remains: string[] }> {
+    const names = (await readdir(this.#pool.directory).catch(() => [])).filter((name) => !name.startsWith('.'));
+    const isRepository = (name: string) => name.endsWith('.git');
+    return {
+      ids: names.filter(isRepository).map((name) => name.slice(0, -'.git'.length)),
+      remains: names.filter((name) => !isRepository(name)),
+    };
+  }
+
   async importFrom(id: string, source: ImportSource): Promise<{ default_branch: string; branches: number }> {
     await mkdir(this.#pool.home, { recursive: true });
     const { log } = this.#options;
@@ -111,12 +121,7 @@ class FileGitStore implements GitStore {
     return repository.upstream.run(() => fetchUpstream(this.#upstreamContext(signal), repository, upstream), signal);
   }
 
-  pushUpstream(
-    id: string,
-    upstream: Upstream,
-    push: { oid: Oid; branch: string },
-    signal = never(),
-  ): Promise<UpstreamPush> {
+  pushUpstream(id: string, upstream: Upstream, push: PushMove, signal = never()): Promise<UpstreamPush> {
     const repository = this.#pool.get(id);
     return repository.upstream.run(
       () => pushUpstream(this.#upstreamContext(signal), repository, upstream, push),
@@ -142,7 +147,7 @@ class FileGitStore implements GitStore {
     return this.#upkeep.run(() => fsck(this.#pool.processes, this.#pool.path(id), signal), signal);
   }
 
-  backup(id: string, directory: string, signal = never()): Promise<{ bytes: number; refs: number }> {
+  backup(id: string, directory: string, signal = never()): Promise<{ bytes: number; refs: Ref[] }> {
     return backupRepository(this.#pool.processes, this.#pool.get(id), directory, signal);
   }
 

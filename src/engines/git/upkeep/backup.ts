@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
+import type { Ref } from '../../../domain/ports/git-records.ts';
 import { refNameProblem } from '../../../domain/studio/ref-name.ts';
 import { replaceFile } from '../durable-files.ts';
 import type { GitProcesses } from '../git-process.ts';
@@ -36,18 +37,18 @@ export async function backupRepository(
   repository: GitRepository,
   target: string,
   signal: AbortSignal,
-): Promise<{ bytes: number; refs: number }> {
+): Promise<{ bytes: number; refs: Ref[] }> {
   await mkdir(target, { recursive: true });
   const some = (await repository.refsBelow('refs')).length > 0;
   const bundle = some ? `repository-${randomUUID()}.bundle` : null;
   const path = join(resolve(target), bundle ?? '');
   try {
-    const refs = bundle === null ? 0 : await writeWholeBundle(processes, repository, path, signal);
+    const refs = bundle === null ? [] : await writeWholeBundle(processes, repository, path, signal);
     const record: BackupRecord = {
       version: 1,
       object_format: await repository.objectFormat(),
       default_branch: await repository.defaultBranch(),
-      refs,
+      refs: refs.length,
       bundle,
     };
     await replaceFile(join(target, recordName), `${JSON.stringify(record, null, 2)}\n`);
@@ -65,23 +66,29 @@ const bundleTries = 5;
 /**
  * Writes a bundle that lacks no ref. git leaves out a ref whose commit was stored after it looked through the objects, as it may be while
  * writers go on; then it is asked again.
- * @returns how many refs are in it
+ * @returns the refs in it
  */
-async function writeWholeBundle(processes: GitProcesses, repository: GitRepository, path: string, signal: AbortSignal) {
+async function writeWholeBundle(
+  processes: GitProcesses,
+  repository: GitRepository,
+  path: string,
+  signal: AbortSignal,
+): Promise<Ref[]> {
   for (let tries = 1; ; tries += 1) {
     const before = await repository.refsBelow('refs');
-    const held = new Set(await writeBundle(processes, repository.gitDir, path, signal));
+    const refs = await writeBundle(processes, repository.gitDir, path, signal);
+    const held = new Set(refs.map((ref) => ref.name));
     const now = new Set((await repository.refsBelow('refs')).map((ref) => ref.name));
     const lost = before.filter(({ name }) => now.has(name) && !held.has(name));
-    if (lost.length === 0) return held.size;
+    if (lost.length === 0) return refs;
     if (tries === bundleTries)
       throw new DomainError('repository_unavailable', 'The backup could not be made: refs keep moving');
     await rm(path, { force: true });
   }
 }
 
-/** @returns the names of the refs in it */
-async function writeBundle(processes: GitProcesses, gitDir: string, path: string, signal: AbortSignal) {
+/** @returns the refs in it */
+async function writeBundle(processes: GitProcesses, gitDir: string, path: string, signal: AbortSignal): Promise<Ref[]> {
   const options = { gitDir, timeout: wall, lowPriority: true, signal };
   const { code, stderr } = await processes.runNow(['bundle', 'create', '--quiet', path, '--all'], options);
   if (code !== 0)
@@ -90,9 +97,12 @@ async function writeBundle(processes: GitProcesses, gitDir: string, path: string
   await handle.sync().finally(() => handle.close());
   const heads = await processes.output(['bundle', 'list-heads', path], options);
   return heads
-    .toString('latin1')
+    .toString('utf8')
     .split('\n')
-    .flatMap((line) => / (refs\/.+)$/.exec(line)?.[1] ?? []);
+    .flatMap((line) => {
+      const [, oid, name] = /^([0-9a-f]+) (refs\/.+)$/.exec(line) ?? [];
+      return oid && name ? [{ name, oid }] : [];
+    });
 }
 
 /**

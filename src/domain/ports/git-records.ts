@@ -57,6 +57,8 @@ export interface Snapshot {
   /** All files below a directory, in git's order; served from a cache by tree oid. */
   files(path?: string): Promise<readonly TreeFile[]>;
   blob(oid: Oid): Promise<Buffer>;
+  /** Streams blobs in the order asked, without holding them all; those of commits that are not stored yet too. */
+  blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
 }
 
 /** A blob that is in the store already. */

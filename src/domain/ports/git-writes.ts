@@ -8,6 +8,15 @@ export interface Change {
   mode?: Mode;
 }
 
+/** A tree while a commit is planned. */
+export interface StagedTree extends Snapshot {
+  /**
+   * The tree with changes laid over it, as a commit of them would have it. Nothing is stored: a plan still has to name all its changes.
+   * Fails as the commit would.
+   */
+  with(changes: readonly Change[]): Promise<StagedTree>;
+}
+
 /** What one writer wants of the head it is shown. Nothing changed and no further parents: no commit is made. */
 export interface CommitPlan<T> {
   changes: Change[];
@@ -39,7 +48,7 @@ export interface CommitRequest<T> {
    * Called with the branch as it will be the parent of this commit; called again when another process moved the branch meanwhile.
    * What it throws is thrown to this writer alone. After 120 s the signal aborts and the writer gets `git_timeout`: others wait.
    */
-  plan(head: Snapshot, signal: AbortSignal): Promise<CommitPlan<T>>;
+  plan(head: StagedTree, signal: AbortSignal): Promise<CommitPlan<T>>;
 }
 
 export interface Committed<T> {

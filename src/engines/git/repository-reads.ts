@@ -1,4 +1,3 @@
-import { DomainError } from '../../domain/errors.ts';
 import type {
   Commit,
   LogQuery,
@@ -73,11 +72,7 @@ export class RepositoryReads {
   }
 
   async *blobs(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; content: Buffer }> {
-    for await (const { oid, object } of this.reader.stream(oids)) {
-      if (object === null || object.type !== 'blob') throw new DomainError('not_found', `No such blob: ${oid}`);
-      if (object.content === null) throw new DomainError('too_large', `The blob ${oid} is larger than 100 MiB`);
-      yield { oid, content: object.content };
-    }
+    yield* (await this.source()).blobs(oids);
   }
 
   async sizes(oids: readonly Oid[]): Promise<(number | null)[]> {

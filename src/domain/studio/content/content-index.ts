@@ -154,7 +154,7 @@ export class ContentIndex {
       return result as EntryFacts[];
     }
     let next = 0;
-    for await (const { content } of git.blobs(missing.map((at) => entries[at]?.oid ?? '')))
+    for await (const { content } of snapshot.blobs(missing.map((at) => entries[at]?.oid ?? '')))
       keep(missing[next++] ?? 0, content);
     return result as EntryFacts[];
   }

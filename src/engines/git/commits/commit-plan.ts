@@ -6,11 +6,11 @@ import { isAncestor } from '../history/merge.ts';
 import { rawLength } from '../objects/object-id.ts';
 import type { StoredObjects } from '../objects/object-source.ts';
 import type { PendingObjects } from '../objects/pending-objects.ts';
-import { TreeSnapshot } from '../objects/snapshot.ts';
 import { Tree } from '../objects/tree-codec.ts';
 import type { RefFiles } from '../refs/ref-files.ts';
 import type { RefUpdater } from '../refs/ref-updater.ts';
 import { inTime } from '../time-limit.ts';
+import { StagedTree } from './staged-tree.ts';
 import { applyChanges } from './tree-edit.ts';
 
 /** A writer waiting for its commit. */
@@ -53,7 +53,7 @@ export async function planOne(
   writer: Writer,
 ): Promise<Planned> {
   const { request } = writer;
-  const head = new TreeSnapshot(pending, tip.commit, tip.tree);
+  const head = new StagedTree(pending, tip.commit, tip.tree);
   const plan = await inTime(context.planTime, (signal) => request.plan(head, signal));
   const expected = await checkExpected(context, tip, request.branch, plan.expect ?? {});
   const { result } = plan;

@@ -14,6 +14,8 @@ export interface ObjectSource {
   readonly format: ObjectFormat;
   tree(oid: Oid): Promise<Tree>;
   blob(oid: Oid): Promise<Buffer>;
+  /** In the order asked. Fails with `not_found` at the first that is not there. */
+  blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
   commit(oid: Oid): Promise<Commit>;
   /** All files below a tree, their paths led by `prefix` ('' or ending in a slash). */
   listing(oid: Oid, prefix: string, budget?: ListingBudget): Promise<readonly TreeFile[]>;
@@ -79,6 +81,14 @@ export class StoredObjects implements ObjectSource {
 
   blob(oid: Oid): Promise<Buffer> {
     return this.#content(oid, 'blob');
+  }
+
+  async *blobs(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; content: Buffer }> {
+    for await (const { oid, object } of this.#reader.stream(oids)) {
+      if (object === null || object.type !== 'blob') throw new DomainError('not_found', `No such blob: ${oid}`);
+      if (object.content === null) throw new DomainError('too_large', `The blob ${oid} is larger than 100 MiB`);
+      yield { oid, content: object.content };
+    }
   }
 
   async commit(oid: Oid): Promise<Commit> {

@@ -64,7 +64,7 @@ export class PendingObjects implements ObjectSource {
   /** @param from the tree it was made of, when its listing can be made of that one's */
   addTree(tree: Tree, from?: Derivation): Oid {
     const oid = this.#add('tree', tree.raw);
-    if (from) this.#derived.set(oid, from);
+    if (from && !this.#comesOf(from.base, oid)) this.#derived.set(oid, from);
     this.#trees.set(oid, tree);
     return oid;
   }
@@ -88,6 +88,19 @@ export class PendingObjects implements ObjectSource {
     return this.#objects.get(oid)?.content ?? this.#base.blob(oid);
   }
 
+  async *blobs(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; content: Buffer }> {
+    const below = this.#base.blobs(oids.filter((oid) => !this.#objects.has(oid)))[Symbol.asyncIterator]();
+    try {
+      for (const oid of oids) {
+        const known = this.#objects.get(oid);
+        if (known) yield { oid, content: known.content };
+        else yield (await below.next()).value;
+      }
+    } finally {
+      await below.return?.();
+    }
+  }
+
   async listing(oid: Oid, prefix: string, budget = newBudget()): Promise<readonly TreeFile[]> {
     if (!this.#trees.has(oid)) return this.#base.listing(oid, prefix, budget);
     const key = `${oid}:${prefix}`;
@@ -98,6 +111,13 @@ export class PendingObjects implements ObjectSource {
     const files = derived ?? (await listTree(this, oid, prefix, budget));
     this.listings.set(key, files);
     return files;
+  }
+
+  /** Whether a tree was made of another one here: an edit that takes an earlier one back leads to where it began. */
+  #comesOf(oid: Oid, origin: Oid): boolean {
+    for (let at: Oid | undefined = oid; at !== undefined; at = this.#derived.get(at)?.base)
+      if (at === origin) return true;
+    return false;
   }
 
   /** The listing of an edited tree made of the one before; null when files came or went, which is rarer and listed anew. */

@@ -48,4 +48,8 @@ export class TreeSnapshot implements Snapshot {
   blob(oid: Oid): Promise<Buffer> {
     return this.#source.blob(oid);
   }
+
+  blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }> {
+    return this.#source.blobs(oids);
+  }
 }

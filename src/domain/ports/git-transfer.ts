@@ -42,6 +42,9 @@ export interface UpstreamRefs {
   branches: Ref[];
 }
 
+/** What one branch (short name) of an upstream becomes: a commit, or nothing while it still holds `expected`. */
+export type PushMove = { branch: string } & ({ oid: Oid } | { oid: null; expected: Oid });
+
 export type UpstreamPush =
   | { outcome: 'ok' }
   /** The branch there has commits that were not pushed, or moved at that moment: fetch, merge, push again. */

@@ -123,7 +123,10 @@ export interface GitStore {
    * `upstream_unavailable` and `details.reason` (an `UpstreamFailure`, or `damaged`) otherwise.
    */
   lsRemote(upstream: Upstream, signal?: AbortSignal): Promise<UpstreamRefs>;
-  /** Brings `refs/remotes/upstream/*` in step with the upstream's branches, checking every object; no other ref moves. */
+  /**
+   * Brings `refs/remotes/upstream/*` in step with the upstream's branches, all or none; no other visible ref moves. Every object is checked
+   * before. Fails with `too_large`, too, when the upstream holds more than a repository may.
+   */
   fetchUpstream(id: string, upstream: Upstream, signal?: AbortSignal): Promise<Ref[]>;
   /** Pushes one commit to one branch of an upstream, never with force. Fails only for an address that may not be used. */
   pushUpstream(id: string, upstream: Upstream, push: PushMove, signal?: AbortSignal): Promise<UpstreamPush>;

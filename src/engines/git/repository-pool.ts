@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
+import type { IncomingLimits } from './incoming/limits.ts';
 import { ObjectCaches } from './objects/object-source.ts';
 import { GitRepository } from './repository.ts';
 import type { UpstreamOptions } from './transfer/reach/reach.ts';
@@ -13,6 +14,8 @@ export interface GitStoreOptions extends UpstreamOptions {
   now: () => Date;
   /** How long the plan of one writer may take while others wait, milliseconds; default 120,000, as long as a merge may take. */
   planTime?: number;
+  /** What imports, fetches and pushes may bring; what is not given is as `defaultLimits` has it. */
+  limits?: Partial<IncomingLimits>;
   /** Told of branches (short names) this process moved, once that is durable. Must not throw. */
   onMoved?: (repository: string, branches: readonly string[]) => void;
 }

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 import type { FsckReport, GitStore, MaintenanceLevel, Repository } from '../../domain/ports/git.ts';
-import type { Oid, Ref } from '../../domain/ports/git-records.ts';
+import type { Ref } from '../../domain/ports/git-records.ts';
 import type {
   GitServeRequest,
   ImportSource,
@@ -12,6 +12,7 @@ import type {
   UpstreamPush,
   UpstreamRefs,
 } from '../../domain/ports/git-transfer.ts';
+import { defaultLimits, type IncomingLimits } from './incoming/limits.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
 import { type GitStoreOptions, RepositoryPool } from './repository-pool.ts';
 import { Slots } from './slots.ts';
@@ -19,7 +20,8 @@ import { importRepository } from './transfer/import.ts';
 import { servePush } from './transfer/push.ts';
 import { PushHooks } from './transfer/push-hook.ts';
 import { serveGit } from './transfer/serve.ts';
-import { fetchUpstream, lsRemote, pushUpstream, type UpstreamContext } from './transfer/upstream.ts';
+import { lsRemote, pushUpstream, type UpstreamContext } from './transfer/upstream.ts';
+import { fetchUpstream } from './transfer/upstream-fetch.ts';
 import { backupRepository, restoreRepository } from './upkeep/backup.ts';
 import { fsck } from './upkeep/fsck.ts';
 import { maintain, maintenanceDue } from './upkeep/maintenance.ts';
@@ -45,9 +47,11 @@ class FileGitStore implements GitStore {
   readonly #imports = new Slots(2);
   readonly #upkeep = new Slots(1);
   readonly #closing = new AbortController();
+  readonly #limits: IncomingLimits;
 
   constructor(options: GitStoreOptions) {
     this.#options = options;
+    this.#limits = { ...defaultLimits, ...options.limits };
     this.#pool = new RepositoryPool(options);
     this.#hooks = new PushHooks(join(this.#pool.directory, '.hooks'));
   }
@@ -98,6 +102,7 @@ class FileGitStore implements GitStore {
       repository: this.#pool.get(id),
       log,
       upstream: this.#options,
+      limits: this.#limits,
       source,
     };
     return this.#imports.run(() => importRepository(job), source.signal);
@@ -167,7 +172,8 @@ class FileGitStore implements GitStore {
   }
 
   #upstreamContext(signal: AbortSignal): UpstreamContext {
-    return { processes: this.#pool.processes, options: this.#options, log: this.#options.log, signal };
+    const { log } = this.#options;
+    return { processes: this.#pool.processes, options: this.#options, limits: this.#limits, log, signal };
   }
 
   #exchange(id: string, request: GitServeRequest): Promise<void> {
@@ -181,6 +187,7 @@ class FileGitStore implements GitStore {
       repository: this.#pool.get(id),
       hooks: this.#hooks,
       log,
+      limits: this.#limits,
       request: { ...request, authorizePush, signal },
     });
   }

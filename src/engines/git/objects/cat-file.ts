@@ -1,5 +1,5 @@
 import type { Oid } from '../../../domain/ports/git-records.ts';
-import type { GitChild } from '../git-child.ts';
+import type { GitChild, SpawnOptions } from '../git-child.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { isOid, type ObjectType } from './object-id.ts';
 
@@ -48,8 +48,8 @@ export class CatFile {
   #gone = false;
   readonly started = Date.now();
 
-  constructor(processes: GitProcesses, gitDir: string) {
-    this.#child = processes.spawn(['cat-file', '--batch-command', '--buffer'], { gitDir });
+  constructor(processes: GitProcesses, gitDir: string, options: Pick<SpawnOptions, 'env' | 'signal'> = {}) {
+    this.#child = processes.spawn(['cat-file', '--batch-command', '--buffer'], { gitDir, ...options });
     this.#child.streams.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#watchdog = setTimeout(() => this.#onSilence(), silence);
     this.#watchdog.unref();

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Oid, Ref } from '../../../domain/ports/git-records.ts';
+import type { Ref } from '../../../domain/ports/git-records.ts';
 import type { ImportSource } from '../../../domain/ports/git-transfer.ts';
 import { syncDirectories } from '../durable-files.ts';
 import type { SpawnOptions } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
+import { checkIncoming } from '../incoming/check-incoming.ts';
+import type { IncomingLimits, Tip } from '../incoming/limits.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from '../layout.ts';
 import { formatOf, isOid, type ObjectFormat } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck-policy.ts';
-import { checkTrees } from './import-checks.ts';
 import { ProgressReader } from './import-progress.ts';
 import { type Reach, type UpstreamOptions, withReach } from './reach/reach.ts';
 import { failureOf, isDamage, upstreamError } from './upstream-failure.ts';
@@ -22,6 +23,7 @@ interface Import {
   repository: GitRepository;
   log: Log;
   upstream: UpstreamOptions;
+  limits: IncomingLimits;
   source: ImportSource;
 }
 
@@ -37,18 +39,20 @@ export function importRepository(job: Import): Promise<{ default_branch: string;
 }
 
 async function importBy(job: Import, way: Reach): Promise<{ default_branch: string; branches: number }> {
-  const { processes, repository, source } = job;
+  const { processes, repository, source, limits } = job;
+  const { gitDir } = repository;
+  const signal = source.signal ?? new AbortController().signal;
   const progress = new ProgressReader(source.onProgress ?? (() => {}));
   const remote = await askRemote(job, way);
   await prepare(repository, remote);
   await fetchAside(job, way, progress);
   progress.phase('checking');
   const fetched = await repository.refs.list(aside);
-  const branches = fetched.filter(({ name }) => name.startsWith(`${aside}/heads/`));
-  await checkTrees(processes, repository.gitDir, await treesOf(repository, branches), source.signal);
-  source.signal?.throwIfAborted();
+  await checkIncoming({ processes, gitDir, env: {}, signal }, fetched.map(tipOf), { scope: 'held' }, limits);
+  signal.throwIfAborted();
   progress.phase('finishing');
-  return { default_branch: await publish(job, fetched, remote.head), branches: branches.length };
+  const branches = fetched.filter(({ name }) => name.startsWith(`${aside}/heads/`)).length;
+  return { default_branch: await publish(job, fetched, remote.head), branches };
 }
 
 function spawnOptions({ source: { signal } }: Import, way: Reach): SpawnOptions {
@@ -120,8 +124,8 @@ function failed({ source, log }: Import, stderr: string): DomainError {
   return upstreamError(failureOf(stderr));
 }
 
-async function treesOf(repository: GitRepository, branches: readonly Ref[]): Promise<Oid[]> {
-  return Promise.all(branches.map(async ({ oid }) => (await repository.commit(oid)).tree_sha));
+function tipOf({ name, oid }: Ref): Tip {
+  return { name: name.slice(`${aside}/heads/`.length), oid };
 }
 
 /** All refs appear together. HEAD is set first: until there is a branch it says only which will be the first. */

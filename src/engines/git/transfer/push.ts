@@ -1,5 +1,8 @@
-import type { GitServeRequest, PushVerdict } from '../../../domain/ports/git-transfer.ts';
+import { DomainError } from '../../../domain/errors.ts';
+import type { GitServeRequest, PushCommand, PushVerdict } from '../../../domain/ports/git-transfer.ts';
 import type { GitProcesses, Log } from '../git-process.ts';
+import { checkIncoming } from '../incoming/check-incoming.ts';
+import type { IncomingLimits, Tip } from '../incoming/limits.ts';
 import type { GitRepository } from '../repository.ts';
 import type { HookCall, PushHooks } from './push-hook.ts';
 import { parseCommands, Quarantine, quarantineEnvironment } from './pushed-objects.ts';
@@ -13,6 +16,7 @@ interface Push {
   repository: GitRepository;
   hooks: PushHooks;
   log: Log;
+  limits: IncomingLimits;
   request: GitServeRequest & Required<Pick<GitServeRequest, 'authorizePush'>>;
 }
 
@@ -34,6 +38,8 @@ export async function servePush(push: Push): Promise<void> {
       else held();
       return verdict;
     } catch (err) {
+      if (err instanceof DomainError && err.code === 'too_large')
+        return { allow: false, message: printable(err.message) };
       log.warn({ err }, 'a push could not be checked');
       return { allow: false, message: 'this push could not be checked; try again' };
     }
@@ -49,18 +55,26 @@ export async function servePush(push: Push): Promise<void> {
 }
 
 async function decide(
-  { processes, repository, request }: Push,
+  { processes, repository, limits, request }: Push,
   call: HookCall,
   signal: AbortSignal,
 ): Promise<{ verdict: PushVerdict; branches: string[] }> {
   const { gitDir } = repository;
-  const pushed = new Quarantine(processes, gitDir, await quarantineEnvironment(gitDir, call.quarantine), signal);
+  const place = { processes, gitDir, env: await quarantineEnvironment(gitDir, call.quarantine), signal };
+  const pushed = new Quarantine(place);
+  const lines = parseCommands(call.lines);
+  // First of all: what is looked at afterwards has an end then.
+  await checkIncoming(place, lines.flatMap(tipOf), { scope: 'new' }, limits);
   const commands = await Promise.all(
-    parseCommands(call.lines).map(async (command) => ({ ...command, forced: await pushed.isForced(command) })),
+    lines.map(async (command) => ({ ...command, forced: await pushed.isForced(command) })),
   );
   const verdict = await request.authorizePush(commands, pushed);
   const heads = commands.map(({ ref }) => ref).filter((ref) => ref.startsWith('refs/heads/'));
   return { verdict, branches: heads.map((ref) => ref.slice('refs/heads/'.length)) };
+}
+
+function tipOf({ ref, new: oid }: Pick<PushCommand, 'ref' | 'new'>): Tip[] {
+  return oid === null ? [] : [{ name: ref.replace(/^refs\/(heads|tags)\//, ''), oid }];
 }
 
 /** The client's terminal shows what we say. */

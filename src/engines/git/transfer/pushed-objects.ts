@@ -3,8 +3,10 @@ import { dirname, join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
 import type { Oid } from '../../../domain/ports/git-records.ts';
 import type { PushCommand, PushedChange, PushedObjects } from '../../../domain/ports/git-transfer.ts';
-import { type GitProcesses, wallTime } from '../git-process.ts';
+import { wallTime } from '../git-process.ts';
+import { gitStream } from '../git-stream.ts';
 import { emptyTree } from '../history/diff.ts';
+import type { ObjectPlace } from '../incoming/large-blobs.ts';
 import { records } from '../nul-records.ts';
 import { isOid } from '../objects/object-id.ts';
 
@@ -35,27 +37,18 @@ export function parseCommands(lines: string): Omit<PushCommand, 'forced'>[] {
 
 /** Reads the objects of one push. */
 export class Quarantine implements PushedObjects {
-  readonly #processes: GitProcesses;
-  readonly #gitDir: string;
-  readonly #env: Record<string, string>;
-  readonly #signal: AbortSignal;
+  readonly #place: ObjectPlace;
 
-  constructor(processes: GitProcesses, gitDir: string, env: Record<string, string>, signal: AbortSignal) {
-    this.#processes = processes;
-    this.#gitDir = gitDir;
-    this.#env = env;
-    this.#signal = signal;
+  constructor(place: ObjectPlace) {
+    this.#place = place;
   }
 
   /** Whether a command takes something away that was published: git itself wants `--force` for that. */
   async isForced({ ref, old, new: new_ }: Omit<PushCommand, 'forced'>): Promise<boolean> {
     if (old === null || new_ === null || old === new_) return false;
     if (!ref.startsWith('refs/heads/')) return true;
-    const { code, stderr } = await this.#processes.run(['merge-base', '--is-ancestor', old, new_], {
-      gitDir: this.#gitDir,
-      env: this.#env,
-      signal: this.#signal,
-    });
+    const { processes, ...options } = this.#place;
+    const { code, stderr } = await processes.run(['merge-base', '--is-ancestor', old, new_], options);
     if (code === 0 || code === 1) return code === 1;
     throw new DomainError('repository_unavailable', 'The push could not be read', { cause: new Error(stderr) });
   }
@@ -72,25 +65,16 @@ export class Quarantine implements PushedObjects {
   }
 
   async *#read(args: string[], oids: Oid[]): AsyncGenerator<PushedChange> {
-    const options = { gitDir: this.#gitDir, env: this.#env, signal: this.#signal, timeout: wallTime.merge };
-    const child = this.#processes.spawn([...args, ...oids], options);
-    child.streams.stdin.end();
-    try {
-      let fields: string[] | null = null;
-      for await (const some of records(child.streams.stdout)) {
-        for (const record of some) {
-          if (fields !== null) {
-            yield describe(fields, record);
-            fields = null;
-          } else if (/^\n*:/.test(record)) fields = record.trimStart().split(' ');
-        }
+    const { processes, ...rest } = this.#place;
+    const options = { ...rest, timeout: wallTime.merge, what: 'The push' };
+    let fields: string[] | null = null;
+    for await (const some of records(gitStream(processes, [...args, ...oids], options))) {
+      for (const record of some) {
+        if (fields !== null) {
+          yield describe(fields, record);
+          fields = null;
+        } else if (/^\n*:/.test(record)) fields = record.trimStart().split(' ');
       }
-      const { code, ended, stderr } = await child.exited;
-      if (ended !== null) throw ended;
-      if (code !== 0)
-        throw new DomainError('repository_unavailable', 'The push could not be read', { cause: new Error(stderr) });
-    } finally {
-      child.kill(null);
     }
   }
 }

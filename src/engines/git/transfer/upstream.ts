@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Oid, Ref } from '../../../domain/ports/git-records.ts';
-import type { Upstream, UpstreamPush, UpstreamRefs } from '../../../domain/ports/git-transfer.ts';
+import type { Oid } from '../../../domain/ports/git-records.ts';
+import type { PushMove, Upstream, UpstreamPush, UpstreamRefs } from '../../../domain/ports/git-transfer.ts';
 import { checkRefName } from '../../../domain/studio/ref-name.ts';
-import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';
 import { type GitOutput, type GitProcesses, type Log, wallTime } from '../git-process.ts';
+import type { IncomingLimits } from '../incoming/limits.ts';
 import { isOid } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck-policy.ts';
@@ -14,6 +13,7 @@ import { failureOf, isDamage, upstreamError } from './upstream-failure.ts';
 export interface UpstreamContext {
   processes: GitProcesses;
   options: UpstreamOptions;
+  limits: IncomingLimits;
   log: Log;
   signal: AbortSignal;
 }
@@ -22,7 +22,7 @@ export interface UpstreamContext {
 const longestMessage = 1_000;
 
 /** Where fetched branches stand; clients never see them. */
-const tracking = 'refs/remotes/upstream';
+export const tracking = 'refs/remotes/upstream';
 
 /** The branches of an upstream (`ls-remote --symref`: `ref: <target>TABHEAD`, then `<oid>TAB<ref>`). */
 export async function lsRemote(context: UpstreamContext, upstream: Upstream): Promise<UpstreamRefs> {
@@ -42,63 +42,51 @@ export async function lsRemote(context: UpstreamContext, upstream: Upstream): Pr
   return { default_branch: /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(text)?.[1] ?? null, branches };
 }
 
-/** @returns the upstream's branches as they are tracked now, `refs/remotes/upstream/<branch>` */
-export async function fetchUpstream(
-  context: UpstreamContext,
-  repository: GitRepository,
-  upstream: Upstream,
-): Promise<Ref[]> {
-  const { gitDir } = repository;
-  const options = ['--quiet', '--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
-  await speak(
-    context,
-    upstream,
-    wallTime.fetch,
-    ({ url }) => [
-      'fetch',
-      ...options,
-      '--no-recurse-submodules',
-      '--end-of-options',
-      url,
-      `+refs/heads/*:${tracking}/*`,
-    ],
-    gitDir,
-  );
-  await syncDirectories([gitDir, join(gitDir, 'refs'), join(gitDir, 'refs/remotes')]);
-  // There is none when the upstream is empty.
-  await syncDirectoryTree(join(gitDir, tracking)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
-  return repository.refsBelow(tracking);
-}
-
-/** One commit to one branch, as the upstream answers it (git-push, "--porcelain"). */
+/**
+ * One commit to one branch, or none: the branch is deleted while it holds what is expected. As the upstream answers it (git-push,
+ * "--porcelain").
+ */
 export async function pushUpstream(
   context: UpstreamContext,
   repository: GitRepository,
   upstream: Upstream,
-  { oid, branch }: { oid: Oid; branch: string },
+  { branch, ...move }: PushMove,
 ): Promise<UpstreamPush> {
   const ref = `refs/heads/${checkRefName('branch', branch)}`;
-  await repository.commit(oid);
+  if (move.oid !== null) await repository.commit(move.oid);
+  // Not by force: the lease makes the upstream compare before it deletes.
+  const lease = move.oid === null ? [`--force-with-lease=${ref}:${move.expected}`] : [];
   const { gitDir } = repository;
   const output = await spoken(
     context,
     upstream,
     wallTime.fetch,
-    ({ url }) => ['push', '--porcelain', '--no-recurse-submodules', '--end-of-options', url, `${oid}:${ref}`],
+    ({ url }) => [
+      'push',
+      '--porcelain',
+      '--no-recurse-submodules',
+      ...lease,
+      '--end-of-options',
+      url,
+      `${move.oid ?? ''}:${ref}`,
+    ],
     gitDir,
   );
   if ('failure' in output) return { outcome: output.failure };
   const [flag = '', , summary = ''] = statusLine(output.stdout.toString('utf8'), ref);
-  if (output.code === 0 && ' *='.includes(flag)) {
+  if (output.code === 0 && ' *=-'.includes(flag)) {
     // git tells only named remotes apart; what is known of this one is known now.
-    await repository.moveRefs([{ ref: `${tracking}/${branch}`, to: oid }]);
+    await track(repository, branch, move.oid);
     return { outcome: 'ok' };
   }
   if (flag === '!') return rejection(summary, output.stderr);
   context.log.warn({ stderr: output.stderr }, 'an upstream could not be pushed to');
   return { outcome: failureOf(output.stderr) };
+}
+
+async function track(repository: GitRepository, branch: string, to: Oid | null): Promise<void> {
+  if (to === null && (await repository.upstreamHead(branch)) === null) return;
+  await repository.moveRefs([{ ref: `${tracking}/${branch}`, to }]);
 }
 
 /** `<flag>TAB<from>:<to>TAB<summary> (<reason>)` */
@@ -140,7 +128,7 @@ async function spoken(
 }
 
 /** Like `spoken`, but everything else than success is an error. */
-async function speak(context: UpstreamContext, ...rest: [Upstream, number, (way: Reach) => string[], string?]) {
+export async function speak(context: UpstreamContext, ...rest: [Upstream, number, (way: Reach) => string[], string?]) {
   const output = await spoken(context, ...rest);
   if (!('failure' in output) && output.code === 0) return output;
   if ('failure' in output) throw upstreamError(output.failure);

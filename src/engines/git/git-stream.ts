@@ -1,0 +1,28 @@
+import { DomainError } from '../../domain/errors.ts';
+import type { SpawnOptions } from './git-child.ts';
+import type { GitProcesses } from './git-process.ts';
+
+/**
+ * What a command prints, as it comes. A consumer that leaves early ends the process, so output without end costs nothing beyond what is
+ * taken of it.
+ *
+ * @param options `input` for stdin; `what` could not be read when git fails
+ * @throws DomainError `repository_unavailable` after the last piece when git ended with an error, `git_timeout`
+ */
+export async function* gitStream(
+  processes: GitProcesses,
+  args: readonly string[],
+  { input = '', what, ...options }: SpawnOptions & { input?: string; what: string },
+): AsyncGenerator<Buffer> {
+  const child = processes.spawn(args, options);
+  child.streams.stdin.end(input);
+  try {
+    yield* child.streams.stdout;
+    const { code, ended, stderr } = await child.exited;
+    if (ended !== null) throw ended;
+    if (code !== 0)
+      throw new DomainError('repository_unavailable', `${what} could not be read`, { cause: new Error(stderr) });
+  } finally {
+    child.kill(null);
+  }
+}

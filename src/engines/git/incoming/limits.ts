@@ -1,0 +1,31 @@
+import { DomainError } from '../../../domain/errors.ts';
+
+/** What a repository may hold to be taken in: files of one tree, names in one path, bytes of one file. */
+export interface IncomingLimits {
+  files: number;
+  depth: number;
+  blobBytes: number;
+}
+
+export const defaultLimits: IncomingLimits = { files: 200_000, depth: 64, blobBytes: 100 * 1024 * 1024 };
+
+/** A branch or tag with the object it is to hold. */
+export interface Tip {
+  /** As people say it: `main`. */
+  name: string;
+  oid: string;
+}
+
+export const tooManyFiles = ({ name }: Tip, { files }: IncomingLimits) =>
+  new DomainError('too_large', `${name} holds more than ${files} files`);
+
+export const tooDeep = ({ name }: Tip, { depth }: IncomingLimits) =>
+  new DomainError('too_large', `${name} has a path of more than ${depth} names`);
+
+export const tooLarge = (path: string, { blobBytes }: IncomingLimits) =>
+  new DomainError('too_large', `${path} is larger than ${sizeText(blobBytes)}`);
+
+function sizeText(bytes: number): string {
+  const mebibytes = bytes / 1024 / 1024;
+  return Number.isInteger(mebibytes) ? `${mebibytes} MiB` : `${bytes} bytes`;
+}

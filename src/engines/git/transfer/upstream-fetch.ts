@@ -1,0 +1,78 @@
+import { DomainError } from '../../../domain/errors.ts';
+import type { Ref } from '../../../domain/ports/git-records.ts';
+import type { Upstream } from '../../../domain/ports/git-transfer.ts';
+import { wallTime } from '../git-process.ts';
+import { checkIncoming } from '../incoming/check-incoming.ts';
+import type { Tip } from '../incoming/limits.ts';
+import type { RefUpdate } from '../refs/ref-updater.ts';
+import type { GitRepository } from '../repository.ts';
+import { speak, tracking, type UpstreamContext } from './upstream.ts';
+
+/** What the upstream has, before it is looked at; stands still between fetches, so that only what is new costs anything. */
+const aside = 'refs/portico/upstream';
+/** How often the tracked branches are read again when another process moves them meanwhile. */
+const attempts = 3;
+
+/** @returns the upstream's branches as they are tracked now, `refs/remotes/upstream/<branch>` */
+export async function fetchUpstream(
+  context: UpstreamContext,
+  repository: GitRepository,
+  upstream: Upstream,
+): Promise<Ref[]> {
+  const quiet = ['--quiet', '--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+  const fetch = ['fetch', ...quiet, '--no-recurse-submodules', '--end-of-options'];
+  const args = ({ url }: { url: string }) => [...fetch, url, `+refs/heads/*:${aside}/*`];
+  await speak(context, upstream, wallTime.fetch, args, repository.gitDir);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await accept(context, repository);
+      return await repository.refsBelow(tracking);
+    } catch (error) {
+      const raced = error instanceof DomainError && error.code === 'branch_moved';
+      if (!raced || attempt === attempts) throw error;
+    }
+  }
+}
+
+/** What one branch is on the upstream and as it is tracked; null: it is not there. */
+interface Difference {
+  branch: string;
+  fetched: string | null;
+  tracked: string | null;
+}
+
+async function differences(repository: GitRepository): Promise<Difference[]> {
+  const read = async (prefix: string) =>
+    new Map((await repository.refsBelow(prefix)).map(({ name, oid }) => [name.slice(prefix.length + 1), oid]));
+  const [fetched, tracked] = [await read(aside), await read(tracking)];
+  return [...new Set([...fetched.keys(), ...tracked.keys()])]
+    .map((branch) => ({ branch, fetched: fetched.get(branch) ?? null, tracked: tracked.get(branch) ?? null }))
+    .filter((found) => found.fetched !== found.tracked);
+}
+
+async function accept(context: UpstreamContext, repository: GitRepository): Promise<void> {
+  const { processes, limits, signal } = context;
+  const found = await differences(repository);
+  const place = { processes, gitDir: repository.gitDir, env: {}, signal };
+  const tips = found.flatMap(({ branch, fetched }): Tip[] => (fetched ? [{ name: branch, oid: fetched }] : []));
+  try {
+    await checkIncoming(place, tips, { scope: 'new', except: `${aside}/*` }, limits);
+  } catch (error) {
+    // Nothing is to keep alive what is not taken in.
+    await move(
+      repository,
+      found.map(({ branch, fetched, tracked }) => ({ ref: `${aside}/${branch}`, to: tracked, from: fetched })),
+    );
+    throw error;
+  }
+  await move(
+    repository,
+    found.map(({ branch, fetched, tracked }) => ({ ref: `${tracking}/${branch}`, to: fetched, from: tracked })),
+  );
+}
+
+/** Deletions first: a branch may stand where a directory was, and in one transaction git does not see that. */
+async function move(repository: GitRepository, updates: RefUpdate[]): Promise<void> {
+  await repository.moveRefs(updates.filter(({ to }) => to === null));
+  await repository.moveRefs(updates.filter(({ to }) => to !== null));
+}

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import type { IncomingLimits } from '../../../src/engines/git/incoming/limits.ts';
+import { client } from '../../support/git-client.ts';
+import { commitFiles, setRef } from '../../support/git-history.ts';
+import { gitOverHttp } from '../../support/git-http.ts';
+import { fsck, git, temporaryDirectory, testStore } from '../../support/git-store.ts';
+
+const limits: IncomingLimits = { files: 4, depth: 3, blobBytes: 10 };
+
+/** A bare repository with one commit on main, made by stock git. */
+function elsewhere() {
+  const path = temporaryDirectory();
+  git(path, ['init', '-q', '--bare', '--initial-branch=main', '.']);
+  const first = setRef(path, 'refs/heads/main', commitFiles(path, null, { a: '1' }));
+  const put = (files: Parameters<typeof commitFiles>[2], ref = 'refs/heads/main') =>
+    setRef(path, ref, commitFiles(path, first, files));
+  return { path, first, put };
+}
+
+const within: [string, Record<string, string>][] = [
+  ['as many files as there may be', { b: '2', c: '3', 'd/e': '4' }],
+  ['as many names in a path as there may be', { 'b/c/d': '2' }],
+  ['a file as large as it may be', { b: '0123456789' }],
+];
+const beyond: [string, Record<string, string>, string][] = [
+  ['one file more', { b: '2', c: '3', 'd/e': '4', 'd/f': '5' }, 'main holds more than 4 files'],
+  ['one name more in a path', { 'b/c/d/e': '2' }, 'main has a path of more than 3 names'],
+  ['one byte more in a file', { 'b/big file': '0123456789a' }, 'b/big file is larger than 10 bytes'],
+];
+
+describe('a push', () => {
+  async function pushable() {
+    const made = testStore({ limits });
+    const there = elsewhere();
+    await made.store.importFrom('site', { url: there.path, kind: 'path' });
+    const seen: string[] = [];
+    const { url } = await gitOverHttp(made.store, {
+      authorizePush: async (commands) => {
+        seen.push(...commands.map(({ ref }) => ref));
+        return { allow: true };
+      },
+    });
+    const push = (...refs: string[]) => client(there.path, 'push', '-q', url('site'), ...refs);
+    return { ...made, ...there, push, seen, repository: made.store.open('site'), gitDir: made.path('site') };
+  }
+
+  it.each(within)('brings %s', async (_, files) => {
+    const { put, push, repository, gitDir, seen } = await pushable();
+    const pushed = put(files);
+    await push('main');
+    expect(await repository.head('main')).toBe(pushed);
+    expect(seen).toEqual(['refs/heads/main']);
+    fsck(gitDir);
+  });
+
+  it.each(beyond)('with %s is refused before anybody is asked, and its client told why', async (_, files, reason) => {
+    const { put, push, repository, gitDir, first, seen } = await pushable();
+    const pushed = put(files);
+    await expect(push('main')).rejects.toThrow(`remote: ${reason}`);
+    expect(await repository.head('main')).toBe(first);
+    expect(seen).toEqual([]);
+    expect(() => git(gitDir, ['cat-file', '-e', pushed])).toThrow();
+  });
+
+  it('is held against the limits by what it takes back again, by its tags, and by each of its branches', async () => {
+    const { path, put, push, first, repository } = await pushable();
+    const large = put({ b: 'large, and gone' }, 'refs/heads/large');
+    setRef(path, 'refs/heads/main', commitFiles(path, large, { b: null, c: '3' }));
+    await expect(push('main')).rejects.toThrow('remote: b is larger than 10 bytes');
+    const blob = git(path, ['hash-object', '-w', '--stdin'], 'large, and named by a tag alone');
+    git(path, ['tag', '-a', '-m', 'a blob', 'blob', blob]);
+    await expect(push('blob')).rejects.toThrow(`remote: ${blob} is larger than 10 bytes`);
+    put({ 'b/c/d/e': '2' }, 'refs/tags/deep');
+    await expect(push('deep')).rejects.toThrow('remote: deep has a path of more than 3 names');
+    put({ b: '2' }, 'refs/heads/fine');
+    await expect(push('fine', 'deep')).rejects.toThrow('remote: deep has a path of more than 3 names');
+    expect(await repository.refsBelow('refs')).toEqual([{ name: 'refs/heads/main', oid: first }]);
+    await push('fine');
+    await push(':fine');
+    expect(await repository.head('fine')).toBeNull();
+  });
+
+  it('of a tree that unfolds without end is refused without unfolding it', async () => {
+    const { path, push, first } = await pushable();
+    const blob = git(path, ['hash-object', '-w', '--stdin'], 'x');
+    let tree = git(path, ['mktree'], `100644 blob ${blob}\ta\n`);
+    const doubled = () => git(path, ['mktree'], ['a', 'b'].map((name) => `040000 tree ${tree}\t${name}\n`).join(''));
+    for (let level = 0; level < 30; level += 1) tree = doubled();
+    setRef(path, 'refs/heads/main', git(path, ['commit-tree', tree, '-p', first, '-m', 'bomb']));
+    await expect(push('main')).rejects.toThrow('remote: main has a path of more than 3 names');
+  });
+});
+
+describe('an import', () => {
+  it.each(within)('brings %s', async (_, files) => {
+    const { path, put } = elsewhere();
+    const head = put(files);
+    const { store } = testStore({ limits });
+    await store.importFrom('site', { url: path, kind: 'path' });
+    expect(await store.open('site').head('main')).toBe(head);
+  });
+
+  it.each(beyond)('of %s is refused', async (_, files, message) => {
+    const { path, put } = elsewhere();
+    put(files);
+    const { store } = testStore({ limits });
+    await expect(store.importFrom('site', { url: path, kind: 'path' })).rejects.toMatchObject({
+      code: 'too_large',
+      message,
+    });
+    expect(await store.open('site').branches()).toEqual([]);
+  });
+
+  it('looks at what is there today, not at what was there once', async () => {
+    const { path, put } = elsewhere();
+    const large = put({ b: 'large, and gone' });
+    const head = setRef(path, 'refs/heads/main', commitFiles(path, large, { b: null }));
+    const { store } = testStore({ limits });
+    await store.importFrom('site', { url: path, kind: 'path' });
+    expect(await store.open('site').head('main')).toBe(head);
+  });
+});
+
+describe('a fetch from the upstream', () => {
+  async function following() {
+    const there = testStore();
+    const { path, first, put } = elsewhere();
+    await there.store.importFrom('site', { url: path, kind: 'path' });
+    const { url } = await gitOverHttp(there.store);
+    const here = testStore({ limits, allowHttp: true, resolveUpstream: async () => ({ addresses: ['127.0.0.1'] }) });
+    const ours = await here.store.create('mirror', 'main');
+    const fetch = () => here.store.fetchUpstream('mirror', { url: url('site'), auth: { kind: 'none' } });
+    await fetch();
+    const gitDir = here.path('mirror');
+    const upstream = {
+      dir: there.path('site'),
+      move: (oid: string) => setRef(there.path('site'), 'refs/heads/main', oid),
+    };
+    const copy = (oid: string) => {
+      git(upstream.dir, ['fetch', '-q', path, oid]);
+      return upstream.move(oid);
+    };
+    return { ours, fetch, gitDir, first, put, copy };
+  }
+
+  it.each(within)('brings %s', async (_, files) => {
+    const { ours, fetch, gitDir, put, copy } = await following();
+    const head = copy(put(files));
+    expect(await fetch()).toEqual([{ name: 'refs/remotes/upstream/main', oid: head }]);
+    expect(await ours.upstreamHead('main')).toBe(head);
+    fsck(gitDir);
+  });
+
+  it.each(beyond)('of %s fails, and what is known of the upstream stays', async (_, files, message) => {
+    const { ours, fetch, gitDir, first, put, copy } = await following();
+    copy(put(files));
+    for (const _again of [1, 2]) {
+      await expect(fetch()).rejects.toMatchObject({ code: 'too_large', message });
+      expect(await ours.upstreamHead('main')).toBe(first);
+    }
+    expect(git(gitDir, ['for-each-ref', '--format=%(objectname)'])).toBe(`${first}\n${first}`);
+    // Mended upstream: all is well again.
+    expect(await copy(put({ b: '2' }))).toBe((await fetch())[0]?.oid);
+  });
+});

@@ -1,130 +1,127 @@
-import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import type { GitStore } from '../src/domain/ports/git.ts';
-import { createGitStore } from '../src/engines/git/store.ts';
-import { createLog } from '../src/log.ts';
-import type { Benchmark } from './benchmark.ts';
+import { type Bench, type Benchmark, type Case, check, timedCase } from './benchmark.ts';
 import { type Client, createClient } from './support/client.ts';
-import { pathOf, slugOf } from './support/content.ts';
+import { pathOf, type Site, slugOf } from './support/content.ts';
+import { author, copyOf, type Engine, openEngine } from './support/engine.ts';
 import { makeFixture } from './support/fixture.ts';
-import { type CommitFile, isomorphicCommitter, runGit, spawningCommitter } from './support/rivals.ts';
+import { type Repository, siteRepository } from './support/repositories.ts';
+import { type CommitFile, isomorphicCommitter, spawningCommitter } from './support/rivals.ts';
 import { startServer } from './support/server.ts';
-import { median, seeded, spread, spreadColumns, timed } from './support/statistics.ts';
-import { concurrentWriters, type Writing } from './support/writers.ts';
+import { quantile, seeded, timed } from './support/statistics.ts';
+import { countCommits, oidAt } from './support/stock-git.ts';
+import { concurrentWriters } from './support/writers.ts';
 
-const posts = 10_000;
-const rounds = 60;
 const warmUp = 5;
-const crowd = { writers: 16, each: 25 };
+const writers = 16;
 
-function engineCommitter(store: GitStore, id: string): CommitFile {
-  const repository = store.open(id);
-  return async (file, content, message) => {
-    await repository.write({
-      branch: 'main',
-      author: { name: 'Bench', email: 'bench@localhost' },
-      plan: async () => ({ changes: [{ path: file, content }], message, result: null }),
-    });
+const engineCommitter =
+  ({ repository }: Engine): CommitFile =>
+  async (file, content, message) => {
+    const plan = async () => ({ changes: [{ path: file, content }], message, result: null });
+    await repository.write({ branch: 'main', author, plan });
   };
-}
 
 /** Saves the title of an entry as an editor does. */
 const httpCommitter =
   (client: Client, studio: string): CommitFile =>
   async (file, _content, message) => {
-    const slug = path.basename(file, '.md');
-    await client.send(`${studio}/collections/posts/${slug}`, {
-      method: 'PUT',
-      body: { frontmatter: { title: `${slug}: ${message}` }, message },
-    });
+    const slug = file.slice('src/content/posts/'.length, -'.md'.length);
+    const body = { frontmatter: { title: `${slug}: ${message}` }, message };
+    await client.send(`${studio}/collections/posts/${slug}`, { method: 'PUT', body });
   };
 
-const countCommits = async (gitDir: string) => Number(await runGit(gitDir, ['rev-list', '--count', 'refs/heads/main']));
-
-/** Has many writers commit at once and checks that every commit is there. */
-async function writeTogether(gitDir: string, committer: CommitFile): Promise<Writing> {
-  const before = await countCommits(gitDir);
-  const writing = await concurrentWriters(crowd.writers, crowd.each, (writer, turn) =>
-    committer(pathOf(writer * 100 + turn), Buffer.from(`writer ${writer}, turn ${turn}\n`), `${writer}.${turn}`),
-  );
-  const made = (await countCommits(gitDir)) - before;
-  if (made !== crowd.writers * crowd.each)
-    throw new Error(`${made} of ${crowd.writers * crowd.each} commits are there`);
-  return writing;
+/** Lets the ways of committing take turns at the same changes. @returns milliseconds of each way */
+async function takeTurns(ways: readonly CommitFile[], site: Site, rounds: number): Promise<number[][]> {
+  const random = seeded(3);
+  const samples: number[][] = ways.map(() => []);
+  for (let round = -warmUp; round < rounds; round += 1) {
+    const number = Math.floor(random() * site.posts);
+    const content = Buffer.from(`---\ntitle: ${slugOf(number, site)}\n---\n\nround ${round} ${'words '.repeat(300)}\n`);
+    for (const [at, committer] of ways.entries()) {
+      const milliseconds = await timed(() => committer(pathOf(number, site), content, `Round ${round}`));
+      if (round >= 0) samples[at]?.push(milliseconds);
+    }
+  }
+  return samples;
 }
 
-/** Committing one entry into a large repository, beside what others do for the same, and many writers at once. */
+/** Commits of single files, four ways side by side; those that write the same content have to end in the same tree. */
+async function single(
+  bench: Bench,
+  { site, source, label }: { site: Site; source: Repository; label: string },
+  [engine, http]: readonly [Engine, CommitFile],
+  atMost: number,
+): Promise<Case[]> {
+  const root = await bench.directory();
+  const isomorphic = await copyOf(source, path.join(root, 'isomorphic'));
+  const spawning = await copyOf(source, path.join(root, 'spawning'));
+  const ways = [engineCommitter(engine), http, isomorphicCommitter(isomorphic), spawningCommitter(spawning)];
+  const rounds = bench.scaled(60, 5);
+  const [ours = [], overHttp = [], byIsomorphic = [], byGit = []] = await takeTurns(ways, site, rounds);
+  const trees = await Promise.all([engine.gitDir, isomorphic, spawning].map((gitDir) => oidAt(gitDir, 'main^{tree}')));
+  check(new Set(trees).size === 1 && (await countCommits(engine.gitDir)) > rounds, 'The ways end in different trees');
+  const beside = { 'isomorphic-git, unsynced': byIsomorphic, 'a git process per step': byGit };
+  return [
+    timedCase(`${label}, git engine`, ours, { beside, atMost }),
+    timedCase(`${label}, PUT over HTTP`, overHttp, { atMost: 30 }),
+  ];
+}
+
+/** Many writers at once on one branch; every commit has to be there. */
+async function together(
+  label: string,
+  gitDir: string,
+  site: Site,
+  committer: CommitFile,
+  each: number,
+): Promise<Case[]> {
+  const before = await countCommits(gitDir);
+  const { waits, perSecond, unfairness } = await concurrentWriters(writers, each, (writer, turn) =>
+    committer(pathOf(writer * each + turn, site), Buffer.from(`writer ${writer}, turn ${turn}\n`), `${writer}.${turn}`),
+  );
+  const made = (await countCommits(gitDir)) - before;
+  check(made === writers * each, `${made} of ${writers * each} commits are there`);
+  const name = `${writers} writers × ${each} on one branch, ${label}`;
+  const runs = waits.flat().length;
+  return [
+    { name, unit: 'commits/s', value: perSecond, runs, atLeast: 100 },
+    { name: `${name}: p99 of the waits`, unit: 'ms', value: quantile(waits.flat(), 0.99), runs, atMost: 1_000 },
+    { name: `${name}: longest wait by the writer's own median`, unit: '×', value: unfairness, runs, atMost: 10 },
+  ];
+}
+
+/** Committing one file into a large repository, beside what others do for the same, and many writers at once. */
 export const commit: Benchmark = {
   name: 'commit',
-  summary: 'One entry committed among 10,000, beside isomorphic-git and git processes, and 16 writers at once.',
-  async run({ defer, directory, say }) {
-    const root = await directory();
-    const { dataDir, environment, token, studio, repository, gitDir } = await makeFixture(root, posts);
-    const copy = async (name: string) => {
-      const copied = path.join(root, name, 'git', `${repository}.git`);
-      await cp(gitDir, copied, { recursive: true });
-      return copied;
+  summary: 'One file into 10,000 and into 100,000, beside isomorphic-git and git processes; 16 writers at once.',
+  async run(bench) {
+    const sites = {
+      flat: { posts: bench.scaled(10_000, 1_000), directories: 0 },
+      sharded: { posts: bench.scaled(100_000), directories: 100 },
     };
-    const engineDir = await copy('engine');
-    const store = createGitStore({
-      dataDir: path.join(root, 'engine'),
-      log: createLog({ level: 'silent', redactHeaders: [] }),
-      committer: { name: 'Portico', email: 'portico@localhost' },
-      now: () => new Date(),
-      resolveUpstream: () => Promise.reject(new Error('nothing is fetched here')),
-    });
-    defer(() => store.close());
-    await store.check();
-    const server = await startServer({ dataDir, environment });
-    defer(server.stop);
-    const client = createClient(server.url, token);
-    defer(client.close);
-    const engine = engineCommitter(store, repository);
-    const http = httpCommitter(client, studio);
-    const ways: readonly [string, CommitFile][] = [
-      ['Portico, git engine only', engine],
-      ['Portico, PUT over HTTP', http],
-      ['isomorphic-git', isomorphicCommitter(await copy('isomorphic'))],
-      ['a git process per step', spawningCommitter(await copy('spawning'))],
-    ];
-    say('four repositories are made');
-    const samples = new Map(ways.map(([name]) => [name, [] as number[]]));
-    const random = seeded(3);
-    for (let round = -warmUp; round < rounds; round += 1) {
-      const number = 2_000 + Math.floor(random() * (posts - 2_000));
-      const content = Buffer.from(`---\ntitle: ${slugOf(number)}\n---\n\nround ${round} ${'words '.repeat(300)}\n`);
-      for (const [name, committer] of ways) {
-        const milliseconds = await timed(() => committer(pathOf(number), content, `Round ${round}`));
-        if (round >= 0) samples.get(name)?.push(milliseconds);
-      }
-    }
-    say('single commits are measured');
-    const together = { engine: await writeTogether(engineDir, engine), http: await writeTogether(gitDir, http) };
-    const { writers, each } = crowd;
-    const row = (name: string, { waits, perSecond }: Writing) => [
-      `${name}, ${writers} writers: ${Math.round(perSecond)} commits/s`,
-      waits.flat().length,
-      ...spread(waits.flat()),
-    ];
-    const of = (name: string) => median(samples.get(name) ?? []);
+    const sources = { flat: await siteRepository(sites.flat), sharded: await siteRepository(sites.sharded) };
+    const { projects, ...fixture } = await makeFixture(await bench.directory(), sources);
+    const server = await startServer(fixture);
+    bench.defer(server.stop);
+    const client = createClient(server.url, fixture.token);
+    bench.defer(client.close);
+    const flat = { label: `into ${sites.flat.posts} in one directory`, site: sites.flat, source: sources.flat };
+    const sharded = { label: `into ${sites.sharded.posts} in 100`, site: sites.sharded, source: sources.sharded };
+    bench.say('the repositories are made');
+    const engine = await openEngine(bench, sources.flat);
+    const http = httpCommitter(client, projects.flat.studio);
+    const cases = await single(bench, flat, [engine, http], 15);
+    const shardedHttp = httpCommitter(client, projects.sharded.studio);
+    cases.push(...(await single(bench, sharded, [await openEngine(bench, sources.sharded), shardedHttp], 8)));
+    bench.say('single commits are measured');
+    const each = bench.scaled(50);
+    cases.push(...(await together('git engine', engine.gitDir, sites.flat, engineCommitter(engine), each)));
+    cases.push(...(await together('over HTTP', projects.flat.gitDir, sites.flat, http, each)));
     return {
-      columns: ['one entry among 10,000', 'commits', ...spreadColumns.map((name) => `${name} ms`)],
-      rows: [
-        ...[...samples].map(([name, found]) => [name, found.length, ...spread(found)]),
-        row('git engine only', together.engine),
-        row('over HTTP', together.http),
-      ],
-      goals: [
-        { name: 'git engine, median', value: of('Portico, git engine only'), unit: 'ms', atMost: 20 },
-        { name: 'over HTTP, median', value: of('Portico, PUT over HTTP'), unit: 'ms', atMost: 20 },
-        ...Object.entries(together).map(([name, { unfairness }]) => ({
-          ...{ name: `longest wait of a writer by its own median, worst of ${writers} (${name})`, value: unfairness },
-          ...{ unit: '×', atMost: 10 },
-        })),
-      ],
+      cases,
       notes: [
-        'The four take turns on copies of one repository. Portico and the git processes sync every object and ref to disk; isomorphic-git does not.',
-        `${writers} writers on one branch, ${each} commits each, every one waiting for its answer: all ${writers * each} commits are in the history both times.`,
+        'The four take turns on copies of one repository and end in the same tree. Portico and the git processes sync every object and ref to disk; isomorphic-git does not.',
+        'Writers wait for the answer to a commit before the next; all commits are in the history.',
       ],
     };
   },

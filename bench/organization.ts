@@ -3,13 +3,11 @@ import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readPostgresRecord } from '../src/db/postgres.ts';
-import type { Benchmark } from './benchmark.ts';
+import { type Benchmark, type Case, check } from './benchmark.ts';
 import { type LoadResult, load } from './support/load.ts';
 import { startServer } from './support/server.ts';
 import { median } from './support/statistics.ts';
 
-const pairs = 6;
-const seconds = 3;
 const connections = 16;
 
 /** The bare handler in a process of its own. @returns its address and how to end it. */
@@ -27,7 +25,9 @@ async function startHandler(databaseUrl: string): Promise<{ url: string; stop():
 export const organization: Benchmark = {
   name: 'organization',
   summary: 'Requests per second of a token-checked GET of an organisation, beside a bare Express handler with pg.',
-  async run({ defer, directory, say }) {
+  async run({ defer, directory, say, scaled }) {
+    const pairs = scaled(6);
+    const seconds = scaled(3);
     const dataDir = path.join(await directory(), 'data');
     await mkdir(dataDir, { mode: 0o700 });
     const server = await startServer({ dataDir });
@@ -43,7 +43,7 @@ export const organization: Benchmark = {
     const answers = await Promise.all(
       Object.values(sides).map(async (url) => (await fetch(`${url}/api/v2/organizations/demo`, { headers })).json()),
     );
-    if (JSON.stringify(answers[0]) !== JSON.stringify(answers[1])) throw new Error('The two sides answer differently');
+    check(JSON.stringify(answers[0]) === JSON.stringify(answers[1]), 'The two sides answer differently');
     const measure = (url: string, duration: number) =>
       load({ url: `${url}/api/v2/organizations/demo`, connections, duration, headers });
     for (const url of Object.values(sides)) await measure(url, 2);
@@ -54,18 +54,17 @@ export const organization: Benchmark = {
       say(`pair ${pair + 1} of ${pairs}`);
     }
     const ratios = found.portico.map(({ perSecond }, at) => (100 * perSecond) / (found.handler[at]?.perSecond ?? 1));
-    const row = (name: string, results: LoadResult[]) => [
-      name,
-      median(results.map(({ perSecond }) => perSecond)),
-      Math.min(...results.map(({ perSecond }) => perSecond)),
-      Math.max(...results.map(({ perSecond }) => perSecond)),
-      median(results.map(({ p50 }) => p50)),
-      median(results.map(({ p99 }) => p99)),
-    ];
+    const row = (name: string, unit: string, of: (result: LoadResult) => number): Case => ({
+      ...{ name, unit, value: median(found.portico.map(of)), runs: pairs },
+      peers: [{ name: 'bare Express and pg', value: median(found.handler.map(of)) }],
+    });
     return {
-      columns: ['server', 'median requests/s', 'least', 'most', 'p50 ms', 'p99 ms'],
-      rows: [row('Portico', found.portico), row('bare Express and pg', found.handler)],
-      goals: [{ name: 'share of the handler, median of pairs', value: median(ratios), unit: '%', atLeast: 100 }],
+      cases: [
+        { name: 'share of the handler, median of pairs', unit: '%', value: median(ratios), runs: pairs, atLeast: 100 },
+        row('GET of an organisation', 'requests/s', ({ perSecond }) => perSecond),
+        row('p50', 'ms', ({ p50 }) => p50),
+        row('p99', 'ms', ({ p99 }) => p99),
+      ],
       notes: [
         `${pairs} pairs of ${seconds} s each, taking turns, ${connections} connections, from a third process; both use the same database.`,
         `Ratios of the pairs: ${ratios.map((ratio) => `${Math.round(ratio)} %`).join(', ')}.`,

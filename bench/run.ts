@@ -2,17 +2,25 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Bench, type Benchmark, isReached, type Report } from './benchmark.ts';
+import { blob } from './blob.ts';
+import { clone } from './clone.ts';
 import { commit } from './commit.ts';
 import { entries } from './entries.ts';
+import { fields } from './fields.ts';
+import { memory } from './memory.ts';
+import { merge } from './merge.ts';
 import { organization } from './organization.ts';
+import { search } from './search.ts';
 import { start } from './start.ts';
 import { describeMachine } from './support/machine.ts';
 import { markdownOf } from './support/markdown.ts';
+import { repositoriesDirectory } from './support/repositories.ts';
 
-const benchmarks: readonly Benchmark[] = [start, organization, entries, commit];
+const studio: readonly Benchmark[] = [commit, entries, search, blob, merge, fields, clone, memory];
+const benchmarks: readonly Benchmark[] = [start, organization, ...studio];
 
 /** One benchmark; a machine that needs longer is not of the class the figures are for. */
-const timeLimit = 180_000;
+const timeLimit = 600_000;
 
 /** Calls what was deferred, last first; safe to call twice. */
 function ending() {
@@ -27,7 +35,7 @@ function ending() {
   };
 }
 
-async function runOne({ name, run }: Benchmark): Promise<Report> {
+async function runOne({ name, run }: Benchmark, options: ReadonlySet<string>): Promise<Report> {
   const { defer, end } = ending();
   const stop = new AbortController();
   const interrupt = () => stop.abort(new Error('interrupted'));
@@ -37,6 +45,8 @@ async function runOne({ name, run }: Benchmark): Promise<Report> {
   const timer = setTimeout(() => stop.abort(new Error(`took longer than ${timeLimit / 1000} s`)), timeLimit);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
   const bench: Bench = {
+    large: options.has('--large'),
+    scaled: (count, least = 1) => (options.has('--small') ? Math.max(least, Math.ceil(count / 20)) : count),
     defer,
     async directory() {
       const made = await mkdtemp(path.join(tmpdir(), 'portico-bench-'));
@@ -58,29 +68,55 @@ async function runOne({ name, run }: Benchmark): Promise<Report> {
   }
 }
 
+/** One table out of several, each case under its benchmark's name. */
+const joined = (reports: readonly (readonly [string, Report])[]): Report => ({
+  cases: reports.flatMap(([name, { cases }]) => cases.map((found) => ({ ...found, name: `${name}: ${found.name}` }))),
+  notes: reports.flatMap(([name, { notes }]) => notes.map((note) => `${name}: ${note}`)),
+});
+
+const usage = `npm run bench -- <name> … [--small] [--large] [--json]
+
+${benchmarks.map(({ name, summary }) => `${name.padEnd(14)}${summary}\n`).join('')}
+${'studio'.padEnd(14)}${studio.map(({ name }) => name).join(', ')}, in one table.
+${'all'.padEnd(14)}All of them, one after the other.
+${'clean'.padEnd(14)}Removes the generated repositories, which are kept in ${repositoriesDirectory}.
+
+--small         A twentieth of everything: shows that all works, and no figure means anything.
+--large         Also a collection of 100,000 entries over HTTP.
+--json          Each report once more as a line of JSON.
+`;
+
 async function main(words: readonly string[]): Promise<number> {
   const names = words.filter((word) => !word.startsWith('--'));
-  const wanted = names.includes('all') ? benchmarks : benchmarks.filter(({ name }) => names.includes(name));
-  const unknown = names.filter((name) => name !== 'all' && !benchmarks.some((known) => known.name === name));
+  const options = new Set(words.filter((word) => word.startsWith('--')));
+  if (names.includes('clean')) {
+    await rm(repositoriesDirectory, { recursive: true, force: true });
+    return 0;
+  }
+  const known = new Set([...benchmarks.map(({ name }) => name), 'studio', 'all']);
+  const unknown = names.filter((name) => !known.has(name));
   if (unknown.length > 0) process.stderr.write(`There is no benchmark ${unknown.join(', ')}.\n\n`);
-  if (unknown.length > 0 || wanted.length === 0) {
-    process.stdout.write('npm run bench -- <name> … [--json]\n\n');
-    for (const { name, summary } of benchmarks) process.stdout.write(`${name.padEnd(14)}${summary}\n`);
-    process.stdout.write(`${'all'.padEnd(14)}All of them, one after the other.\n`);
+  if (unknown.length > 0 || names.length === 0) {
+    process.stdout.write(usage);
     return unknown.length > 0 ? 1 : 0;
   }
-  const machine = await describeMachine();
-  let reached = true;
-  for (const benchmark of wanted) {
-    const report = await runOne(benchmark);
-    const { name } = benchmark;
+  const machine = `${await describeMachine()}${options.has('--small') ? '; **small: the figures mean nothing**' : ''}`;
+  const print = (name: string, report: Report) => {
     process.stdout.write(markdownOf(name, machine, report));
-    if (words.includes('--json')) {
-      const goals = report.goals.map((goal) => ({ ...goal, reached: isReached(goal) }));
-      process.stdout.write(`${JSON.stringify({ benchmark: name, machine, ...report, goals })}\n`);
+    if (options.has('--json')) {
+      const cases = report.cases.map((found) => ({ ...found, reached: isReached(found) }));
+      process.stdout.write(`${JSON.stringify({ benchmark: name, machine, ...report, cases })}\n`);
     }
-    reached &&= report.goals.every(isReached);
+    return report.cases.every(isReached);
+  };
+  let reached = true;
+  const together: [string, Report][] = [];
+  const apart = benchmarks.filter(({ name }) => names.includes('all') || names.includes(name));
+  for (const benchmark of apart) reached = print(benchmark.name, await runOne(benchmark, options)) && reached;
+  for (const benchmark of names.includes('studio') ? studio : []) {
+    together.push([benchmark.name, await runOne(benchmark, options)]);
   }
+  if (together.length > 0) reached = print('studio', joined(together)) && reached;
   return reached ? 0 : 2;
 }
 

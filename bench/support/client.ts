@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { Readable } from 'node:stream';
 
 export interface Answer {
   status: number;
@@ -6,6 +8,8 @@ export interface Answer {
   body: Buffer;
   /** From the first byte sent to the last byte received. */
   milliseconds: number;
+  /** What the server's log calls the request. */
+  id: string;
 }
 
 interface Options {
@@ -13,6 +17,8 @@ interface Options {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent as it is, chunk by chunk. */
+  stream?: Iterable<Buffer>;
   /** Default: any 2xx. */
   expect?: number;
 }
@@ -26,15 +32,16 @@ export interface Client {
 export function createClient(url: string, token: string): Client {
   const agent = new Agent({ keepAlive: true });
   return {
-    send: (path, { method = 'GET', headers = {}, body, expect } = {}) =>
+    send: (path, { method = 'GET', headers = {}, body, stream, expect } = {}) =>
       new Promise((resolve, reject) => {
         const text = body === undefined ? '' : JSON.stringify(body);
         const type =
           body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+        const id = randomUUID();
         const began = performance.now();
         const sent = request(`${url}${path}`, {
           ...{ agent, method },
-          headers: { authorization: `Bearer ${token}`, ...type, ...headers },
+          headers: { authorization: `Bearer ${token}`, 'x-request-id': id, ...type, ...headers },
         });
         sent.once('error', reject);
         sent.once('response', (response) => {
@@ -44,12 +51,13 @@ export function createClient(url: string, token: string): Client {
           response.once('end', () => {
             const milliseconds = performance.now() - began;
             const { statusCode: status = 0, headers: received } = response;
-            const answer = { status, headers: received, body: Buffer.concat(chunks), milliseconds };
+            const answer = { status, headers: received, body: Buffer.concat(chunks), milliseconds, id };
             if (expect === undefined ? status >= 200 && status < 300 : status === expect) resolve(answer);
             else reject(new Error(`${method} ${path}: ${status} ${answer.body.toString('utf8', 0, 500)}`));
           });
         });
-        sent.end(text);
+        if (stream === undefined) sent.end(text);
+        else Readable.from(stream).pipe(sent);
       }),
     close: () => agent.destroy(),
   };

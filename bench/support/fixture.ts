@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { openCore } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
@@ -11,26 +12,42 @@ import { permissionNames } from '../../src/domain/permissions.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { run } from '../../src/domain/run.ts';
 import { createLog } from '../../src/log.ts';
-import { type ContentFile, siteFiles } from './content.ts';
+import type { Repository } from './repositories.ts';
 
-/** A data directory with one project, ready for a server to be started on it. */
-export interface Fixture {
+/** One project, and where a server has it. */
+export interface Project {
+  /** Path of its studio below the server's address. */
+  studio: string;
+  /** Path of its repository for git clients. */
+  gitPath: string;
+  /** Name of the repository, and where it lies. */
+  repository: string;
+  gitDir: string;
+}
+
+/** A data directory ready for a server to be started on it. */
+export interface Fixture<Name extends string> {
   dataDir: string;
   /** Environment a server on it needs. */
   environment: Record<string, string>;
   token: string;
-  /** Path of the project's studio below the server's address. */
-  studio: string;
-  /** Name of the repository, and where it lies. */
-  repository: string;
-  gitDir: string;
-  files: readonly ContentFile[];
+  projects: Record<Name, Project>;
 }
 
-const names = { organization: 'bench', project: 'site' };
+const organization = 'bench';
 
-/** Makes a data directory with a project of so many posts, its content one commit as an import leaves it: packed. */
-export async function makeFixture(root: string, posts: number): Promise<Fixture> {
+/** Gives an empty repository the content of another. */
+async function fill(gitDir: string, { gitDir: source }: Repository): Promise<void> {
+  for (const part of ['objects', 'packed-refs']) {
+    await cp(path.join(source, part), path.join(gitDir, part), { recursive: true });
+  }
+}
+
+/** Makes a data directory with a project for each repository, by name; the database is as new as the service's own. */
+export async function makeFixture<Name extends string>(
+  root: string,
+  repositories: Record<Name, Repository>,
+): Promise<Fixture<Name>> {
   const dataDir = path.join(root, 'data');
   const environment = { PORTICO_DEMO: 'off' };
   const { config } = readConfig({ PORTICO_DATA_DIR: dataDir, ...environment });
@@ -47,26 +64,19 @@ export async function makeFixture(root: string, posts: number): Promise<Fixture>
       return run(operation, { ...request, signal: new AbortController().signal }, input);
     };
     await services.git.check();
-    await call(createOrganization, { name: 'Bench', machine_name: names.organization });
-    const { uuid = '' } = await call(createProject, {
-      organization: names.organization,
-      name: 'Site',
-      machine_name: names.project,
-    });
-    const draft = { organization: names.organization, name: 'Bench', permissions: permissionNames };
+    await call(createOrganization, { name: 'Bench', machine_name: organization });
+    const draft = { organization, name: 'Bench', permissions: permissionNames };
     const { token = '' } = await call(createToken, { ...draft, expires_in: 'never' });
-    const files = siteFiles(posts);
-    const git = services.git.open(uuid);
-    await git.write({
-      branch: await git.defaultBranch(),
-      author: { name: 'Bench', email: 'bench@localhost' },
-      plan: async () => ({ changes: files, message: 'Begin', result: null }),
-    });
-    const studio = `/api/v2/organizations/${names.organization}/projects/${names.project}/studio`;
-    return {
-      ...{ dataDir, environment, token, studio, files },
-      ...{ repository: uuid, gitDir: path.join(dataDir, 'git', `${uuid}.git`) },
+    const make = async ([name, source]: [string, Repository]): Promise<[string, Project]> => {
+      const { uuid = '' } = await call(createProject, { organization, name, machine_name: name });
+      const gitDir = path.join(dataDir, 'git', `${uuid}.git`);
+      await fill(gitDir, source);
+      const studio = `/api/v2/organizations/${organization}/projects/${name}/studio`;
+      return [name, { studio, gitPath: `/git/${organization}/${name}.git`, repository: uuid, gitDir }];
     };
+    const projects: [string, Project][] = [];
+    for (const each of Object.entries<Repository>(repositories)) projects.push(await make(each));
+    return { dataDir, environment, token, projects: Object.fromEntries(projects) as Record<Name, Project> };
   } finally {
     await core.close();
     await database.stop();

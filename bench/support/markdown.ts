@@ -1,4 +1,4 @@
-import { type Goal, isReached, type Report } from '../benchmark.ts';
+import { type Case, isReached, type Report, timesAsGood } from '../benchmark.ts';
 
 /** A number with three significant digits, never in exponents. */
 export function plain(value: number): string {
@@ -9,26 +9,37 @@ export function plain(value: number): string {
 
 const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
 
-function table(columns: readonly string[], rows: Report['rows']): string {
-  const cells = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? plain(cell) : cell)));
-  const widths = columns.map((column, at) => Math.max(column.length, ...cells.map((row) => row[at]?.length ?? 0)));
-  const isNumber = columns.map((_, at) => rows.some((row) => typeof row[at] === 'number'));
+/** Columns whose cells are numbers with a unit stand to the right. */
+const columns = ['case', 'Portico', 'p95', 'runs', 'limit', '', 'beside it', 'times as good'];
+const rightward = columns.map((name) => ['Portico', 'p95', 'runs', 'limit'].includes(name));
+
+function cellsOf(found: Case): string[] {
+  const { name, value, unit, p95, runs, peers = [], atMost, atLeast } = found;
+  const limit = atMost !== undefined ? `≤ ${plain(atMost)}` : atLeast !== undefined ? `≥ ${plain(atLeast)}` : '';
+  return [
+    name,
+    `${plain(value)} ${unit}`,
+    p95 === undefined ? '' : plain(p95),
+    runs === undefined ? '' : String(runs),
+    limit && `${limit} ${unit}`,
+    limit && (isReached(found) ? 'ok' : '**over**'),
+    peers.map((peer) => `${peer.name} ${plain(peer.value)}`).join('; '),
+    peers.map((peer) => plain(timesAsGood(found, peer))).join('; '),
+  ];
+}
+
+function table(cases: readonly Case[]): string {
+  const cells = cases.map(cellsOf);
+  const widths = columns.map((column, at) => Math.max(column.length, 3, ...cells.map((row) => row[at]?.length ?? 0)));
   const pad = (text: string, at: number) =>
-    isNumber[at] ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0);
-  const rule = widths.map((width, at) => (isNumber[at] ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)));
+    rightward[at] ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0);
+  const rule = widths.map((width, at) => (rightward[at] ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)));
   return line(columns.map(pad)) + line(rule) + cells.map((row) => line(row.map(pad))).join('');
 }
 
-function goalRow(goal: Goal): string[] {
-  const { name, value, unit, atMost, atLeast } = goal;
-  const limit = atMost === undefined ? `≥ ${plain(atLeast ?? 0)} ${unit}` : `≤ ${plain(atMost)} ${unit}`;
-  return [name, `${plain(value)} ${unit}`, limit, isReached(goal) ? 'yes' : '**no**'];
-}
-
 /** A report as Markdown, ending in an empty line. */
-export function markdownOf(name: string, machine: string, { columns, rows, goals, notes }: Report): string {
-  const parts = [`## ${name}\n`, `${machine}\n`, table(columns, rows)];
-  if (goals.length > 0) parts.push(table(['Must reach', 'Measured', 'Limit', 'Reached'], goals.map(goalRow)));
+export function markdownOf(name: string, machine: string, { cases, notes }: Report): string {
+  const parts = [`## ${name}\n`, `${machine}\n`, table(cases)];
   if (notes.length > 0) parts.push(notes.map((note) => `- ${note}\n`).join(''));
   return `${parts.join('\n')}\n`;
 }

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import git from 'isomorphic-git';
+import { author } from './engine.ts';
+import { gitLine } from './stock-git.ts';
 
-const author = { name: 'Bench', email: 'bench@localhost' };
 const now = () => Math.floor(Date.now() / 1000);
 
 /** Replaces one file of a branch by a commit. */
@@ -23,6 +23,21 @@ export async function readAllIsomorphic(gitdir: string): Promise<number> {
   };
   await readBelow(await git.resolveRef({ fs, gitdir, ref: 'refs/heads/main' }));
   return count;
+}
+
+/** Reads blobs with isomorphic-git, one cache kept for all. */
+export function isomorphicReader(gitdir: string): (oid: string) => Promise<Uint8Array> {
+  const cache = {};
+  return async (oid) => (await git.readBlob({ fs, gitdir, oid, cache })).blob;
+}
+
+/** Merges branches with isomorphic-git; where both sides changed lines, ours are taken, which costs it less than a merge of fields would. */
+export function isomorphicMerger(gitdir: string): (ours: string, theirs: string) => Promise<void> {
+  const cache = {};
+  const mergeDriver: git.MergeDriverCallback = ({ contents }) => ({ cleanMerge: true, mergedText: contents[1] ?? '' });
+  return async (ours, theirs) => {
+    await git.merge({ fs, gitdir, ours, theirs, author, fastForward: false, mergeDriver, cache });
+  };
 }
 
 /** Commits with isomorphic-git by its plumbing: no index and no working tree, one cache kept for all commits. */
@@ -50,54 +65,20 @@ export function isomorphicCommitter(gitdir: string): CommitFile {
   };
 }
 
-/** Runs stock git without any configuration of the machine. @returns stdout without the last newline. */
-export function runGit(
-  gitDir: string,
-  args: readonly string[],
-  options: { input?: Buffer; index?: string } = {},
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const child = spawn('git', ['-c', 'core.fsync=all', `--git-dir=${gitDir}`, ...args], {
-      env: {
-        PATH: process.env.PATH,
-        HOME: gitDir,
-        GIT_CONFIG_NOSYSTEM: '1',
-        GIT_AUTHOR_NAME: author.name,
-        GIT_AUTHOR_EMAIL: author.email,
-        GIT_COMMITTER_NAME: author.name,
-        GIT_COMMITTER_EMAIL: author.email,
-        ...(options.index !== undefined && { GIT_INDEX_FILE: options.index }),
-      },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-    child.once('error', reject);
-    child.once('close', (code) => {
-      if (code === 0) resolve(Buffer.concat(out));
-      else reject(new Error(`git ${args[0]} ended with ${code}: ${Buffer.concat(err)}`));
-    });
-    // A command that takes no input may be gone before its input is closed.
-    child.stdin.on('error', () => {});
-    child.stdin.end(options.input);
-  });
-}
-
 /** Commits with a git process for each step, as services built on the command line do; durable as ours is. */
-export function spawningCommitter(gitDir: string): CommitFile {
+export function spawningCommitter(gitDir: string, branch = 'main'): CommitFile {
   const index = path.join(gitDir, 'bench-index');
+  const ref = `refs/heads/${branch}`;
   return async (file, content, message) => {
-    const line = async (args: readonly string[], options = {}) =>
-      (await runGit(gitDir, args, { index, ...options })).toString('latin1').trim();
-    const parent = await line(['rev-parse', 'refs/heads/main']);
-    const blob = await line(['hash-object', '-w', '--stdin'], { input: content });
+    const line = (args: readonly string[], input?: Buffer) =>
+      gitLine(gitDir, args, { index, ...(input !== undefined && { input }) });
+    const parent = await line(['rev-parse', ref]);
+    const blob = await line(['hash-object', '-w', '--stdin'], content);
     await line(['read-tree', parent]);
     await line(['update-index', '--cacheinfo', `100644,${blob},${file}`]);
     const tree = await line(['write-tree']);
     const commit = await line(['commit-tree', '-p', parent, '-m', message, tree]);
-    await line(['update-ref', 'refs/heads/main', commit, parent]);
+    await line(['update-ref', ref, commit, parent]);
     await rm(index);
   };
 }

@@ -31,10 +31,14 @@ export interface RunningServer {
   sinceNode: number;
   /** Resident memory, MiB, as the process says itself. */
   memory(): Promise<number>;
+  /** The most memory that was resident since the start, MiB, as Linux keeps it (`VmHWM`). */
+  peakMemory(): Promise<number>;
+  /** Milliseconds the server itself took for requests, by request id, from its log. */
+  durations(): Promise<Map<string, number>>;
   stop(): Promise<void>;
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', reject);
@@ -69,6 +73,17 @@ async function untilReady(url: string, child: ChildProcess, logFile: string): Pr
     if (line) return line;
   }
   throw new Error(`The server did not become ready:\n${await readFile(logFile, 'utf8')}`);
+}
+
+async function durationsIn(logFile: string): Promise<Map<string, number>> {
+  const lines = (await readFile(logFile, 'utf8')).split('\n').filter((line) => line.includes('"duration_ms"'));
+  const requests = lines.map((line) => JSON.parse(line) as { request_id: string; duration_ms: number });
+  return new Map(requests.map(({ request_id, duration_ms }) => [request_id, duration_ms]));
+}
+
+async function peakOf(child: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
 async function endProcess(child: ChildProcess, dataDir: string): Promise<void> {
@@ -118,6 +133,8 @@ export async function startServer({
         const text = await (await fetch(`${url}/metrics`)).text();
         return Number(/^portico_process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / 2 ** 20;
       },
+      peakMemory: () => peakOf(child),
+      durations: () => durationsIn(logFile),
       stop,
     };
   } catch (error) {

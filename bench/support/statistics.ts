@@ -12,15 +12,6 @@ export function median(samples: readonly number[]): number {
   return ((sorted[half - 1] ?? Number.NaN) + (sorted[half] ?? Number.NaN)) / 2;
 }
 
-/** Median, 95th percentile, least and most, as cells of a row. */
-export const spread = (samples: readonly number[]): number[] => [
-  median(samples),
-  quantile(samples, 0.95),
-  Math.min(...samples),
-  Math.max(...samples),
-];
-export const spreadColumns = ['median', 'p95', 'min', 'max'];
-
 /** Runs something and gives its milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();

@@ -22,6 +22,7 @@ import { ContentIndex } from './domain/studio/content/content-index.ts';
 import { importJob } from './domain/studio/import-job.ts';
 import { BranchesMoved } from './domain/studio/repository/branches-moved.ts';
 import { asUnavailable } from './domain/unavailable.ts';
+import { createArchiveStore } from './engines/archive/archive-store.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
 import { createGitStore } from './engines/git/store.ts';
 import { createGuardedHttp } from './engines/http/guarded-http.ts';
@@ -56,6 +57,8 @@ interface CoreOptions {
   /** Kept as the same object, because the public URL is known only once the port is taken. */
   settings: Pick<Settings, 'public_url' | 'public_host'>;
   clock?: Clock;
+  /** Of the program, for what it writes into backups; only commands make them. */
+  version?: string;
 }
 
 /** A start that cannot go on, in words for the person who started it. */
@@ -99,6 +102,7 @@ export async function openCore({
   log,
   settings,
   clock = systemClock,
+  version = 'unknown',
 }: CoreOptions): Promise<Core> {
   await mkdir(config.PORTICO_DATA_DIR, { recursive: true, mode: 0o700 });
   const orm = openOrm(databaseUrl, config.PORTICO_DATABASE_POOL);
@@ -129,6 +133,7 @@ export async function openCore({
   const services: Services = {
     orm,
     git,
+    archives: createArchiveStore({ product_version: version }),
     http,
     secrets,
     clock,

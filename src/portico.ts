@@ -10,6 +10,7 @@ import { createLog } from './log.ts';
 
 /** Root of the package, seen from `dist/src`. */
 const packageRoot = path.resolve(import.meta.dirname, '../..');
+const { version } = JSON.parse(readFileSync(path.join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 const screen = new Screen(process.stdout, process.stderr);
@@ -46,6 +47,7 @@ async function openCommandCore(): Promise<CommandCore> {
     config,
     databaseUrl: database.url,
     log,
+    version,
     settings: { public_url, public_host: new URL(public_url).hostname },
   });
   closing.push(() => core.close());
@@ -69,7 +71,7 @@ let code: number = await runCli(process.argv.slice(2), {
     return opened;
   },
   settings: () => describeConfig(settings()),
-  version: (JSON.parse(readFileSync(path.join(packageRoot, 'package.json'), 'utf8')) as { version: string }).version,
+  version,
   screen,
   signal: stopping.signal,
 });

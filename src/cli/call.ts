@@ -15,12 +15,21 @@ export function call<S extends Scope, In extends z.ZodObject, Out extends z.ZodT
   services: Services,
   operation: Operation<S, In, Out, Also>,
   input: Record<string, unknown>,
-  signal: AbortSignal = new AbortController().signal,
+  { signal = new AbortController().signal, onPhase }: { signal?: AbortSignal; onPhase?: (phase: string) => void } = {},
 ): Promise<z.input<Out>> {
   const actor = systemActor('cli', permissionNames, services.settings.public_host, true);
   return run(
     operation,
-    { services, actor, conditions: {}, signal, request_id: randomUUID(), address: null, facts: {} },
+    {
+      services,
+      actor,
+      conditions: {},
+      signal,
+      request_id: randomUUID(),
+      address: null,
+      facts: {},
+      ...(onPhase && { onPhase }),
+    },
     input,
   );
 }

@@ -1,10 +1,13 @@
 import { parseArgs } from 'node:util';
 import { type Command, type Surroundings, UsageError, type Values } from './command.ts';
+import { backupCommand } from './commands/backup.ts';
+import { checkCommand } from './commands/check.ts';
 import { configCommand } from './commands/config.ts';
 import { importCommand } from './commands/import.ts';
 import { keysRotate } from './commands/keys-rotate.ts';
 import { keysStatus } from './commands/keys-status.ts';
 import { organizationCreate } from './commands/organization.ts';
+import { restoreCommand } from './commands/restore.ts';
 import { tokenCreate } from './commands/token-create.ts';
 import { tokenList } from './commands/token-list.ts';
 import { tokenRevoke } from './commands/token-revoke.ts';
@@ -12,6 +15,9 @@ import { helpOf, overview, usageLine } from './help.ts';
 
 const commands: readonly Command[] = [
   importCommand,
+  backupCommand,
+  restoreCommand,
+  checkCommand,
   organizationCreate,
   tokenCreate,
   tokenList,

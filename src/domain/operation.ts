@@ -35,6 +35,8 @@ export interface Call {
   pack?: () => Pick<GitServeRequest, 'protocol' | 'input' | 'output'>;
   /** Files that came beside the input (a multipart body). */
   uploads?: AsyncIterable<IncomingFile>;
+  /** Told what a long operation is at, in words for a person who waits. */
+  onPhase?: (phase: string) => void;
   /** What the operation tells its protocol beside the output. */
   facts: { etag?: string; replayed?: boolean };
 }
@@ -47,6 +49,7 @@ interface Shared<Also extends Permission> {
   signal: AbortSignal;
   uploads?: AsyncIterable<IncomingFile>;
   pack?: Call['pack'];
+  onPhase(phase: string): void;
   log: Log;
   /** Asks for a further permission this input needs; it must be declared in `also`. */
   require(permission: Also): void;

@@ -31,6 +31,7 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     signal,
     ...(call.uploads && { uploads: call.uploads }),
     ...(call.pack && { pack: call.pack }),
+    onPhase: (phase: string) => call.onPhase?.(phase),
     actor,
     log: call.services.log,
     organization: place.organization,

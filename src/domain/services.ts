@@ -1,6 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { GrantCache } from './identity/grant-cache.ts';
 import type { Secrets } from './keys/secrets.ts';
+import type { ArchiveStore } from './ports/archive.ts';
 import type { Clock } from './ports/clock.ts';
 import type { GitStore } from './ports/git.ts';
 import type { GuardedHttp } from './ports/http.ts';
@@ -24,6 +25,7 @@ export interface Settings {
 export interface Services {
   orm: MikroORM;
   git: GitStore;
+  archives: ArchiveStore;
   content: ContentIndex;
   moves: BranchesMoved;
   http: GuardedHttp;

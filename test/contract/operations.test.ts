@@ -28,6 +28,11 @@ async function exportedOperations(): Promise<AnyOperation[]> {
 
 /** Operations without a URL of their own, each with why. */
 const withoutRoute: Record<string, string> = {
+  'backups.backupProject': 'command line only: it writes a directory of the server',
+  'backups.checkProject': 'command line only: for those who run the server',
+  'backups.findRemains': 'command line only: for those who run the server',
+  'backups.readBackup': 'command line only: it reads a directory of the server',
+  'backups.restoreBackup': 'command line only: it reads a directory of the server',
   'identity.getMe': 'GraphQL only: what the dashboard asks of itself',
   'studio.getBranch': 'GraphQL only: one branch of a graph; REST has the list',
   'studio.getCollection': 'GraphQL only: one collection of a graph; REST has the list',

@@ -3,11 +3,12 @@ import { createOrganization, getOrganization } from '../../domain/organizations/
 import type { ImportProgress } from '../../domain/ports/git-transfer.ts';
 import { createProject, getProject } from '../../domain/projects/projects.operations.ts';
 import type { Services } from '../../domain/services.ts';
-import { machineName } from '../../domain/shapes.ts';
 import { importRepository } from '../../domain/studio/repository/import-repository.ts';
 import { getRepository } from '../../domain/studio/repository/repository.operations.ts';
 import { call, callOrNull } from '../call.ts';
-import { type Command, optional, Problem, required, UsageError, type Values } from '../command.ts';
+import { type Command, optional, Problem, required } from '../command.ts';
+import { machineNameOf, type ProjectName, shownName } from '../project-name.ts';
+import { plural } from '../quantities.ts';
 import type { Screen } from '../screen.ts';
 import { sourceOf } from './source.ts';
 
@@ -19,23 +20,10 @@ const phases: Record<ImportProgress['phase'], string> = {
   finishing: 'Finishing',
 };
 
-const plural = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
-
-function placeName(values: Values, name: string): string {
-  const parsed = machineName.safeParse(required(values, name));
-  if (!parsed.success) throw new UsageError(`--${name} ${parsed.error.issues[0]?.message}`);
-  return parsed.data;
-}
-
-interface Place {
-  organization: string;
-  project: string;
-}
-
 /** Finds the project, or makes it and its organisation; refuses one that has content or gets it at this moment. */
-async function emptyProject(services: Services, place: Place, name: string | undefined, screen: Screen) {
+async function emptyProject(services: Services, place: ProjectName, name: string | undefined, screen: Screen) {
   const { organization, project: machine_name } = place;
-  const shown = `${organization}/${machine_name}`;
+  const shown = shownName(place);
   if (!(await callOrNull(services, getOrganization, { organization }))) {
     const made = await call(services, createOrganization, { name: organization, machine_name: organization }).catch(
       (error: unknown) => {
@@ -60,7 +48,7 @@ async function emptyProject(services: Services, place: Place, name: string | und
   return made;
 }
 
-async function printSummary(services: Services, place: Place, uuid: string, screen: Screen): Promise<void> {
+async function printSummary(services: Services, place: ProjectName, uuid: string, screen: Screen): Promise<void> {
   const git = services.git.open(uuid);
   const branch = await git.defaultBranch();
   const { collections } = await services.content.site(git, await git.snapshot(await git.head(branch)));
@@ -84,7 +72,8 @@ export const importCommand: Command = {
   options: { organization: { type: 'string' }, project: { type: 'string' }, name: { type: 'string' } },
   words: [1, 1],
   async run([source = ''], values, { open, screen, signal }) {
-    const place = { organization: placeName(values, 'organization'), project: placeName(values, 'project') };
+    const nameOf = (option: string) => machineNameOf(option, required(values, option));
+    const place = { organization: nameOf('organization'), project: nameOf('project') };
     const from = await sourceOf(source, process.cwd());
     const { services } = await open();
     signal.throwIfAborted();

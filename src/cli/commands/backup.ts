@@ -1,0 +1,67 @@
+import path from 'node:path';
+import { backupProject } from '../../domain/backups/backup-project.operations.ts';
+import { call } from '../call.ts';
+import { type Command, Problem, type Surroundings, UsageError } from '../command.ts';
+import { everyProject, type ProjectName, projectName, shownName } from '../project-name.ts';
+import { bytesText, countsText } from '../quantities.ts';
+
+type Tools = Pick<Surroundings, 'screen' | 'signal'>;
+
+/** `portico backup` */
+export const backupCommand: Command = {
+  name: 'backup',
+  summary: 'Write a backup of a project, or of all',
+  synopsis: '(<organization>/<project> | --all) <directory>',
+  notes: [
+    ['<directory>', 'made by the command; it is there when the backup is whole'],
+    ['--all', 'every project, each into <directory>/<organization>/<project>'],
+  ],
+  options: { all: { type: 'boolean' } },
+  words: [1, 2],
+  async run(words, { all }, { open, ...tools }) {
+    const [name, directory] = all ? [undefined, words[0]] : words;
+    if (all && words.length > 1) throw new UsageError(`Unexpected ${words[1]}; --all needs a directory alone`);
+    if (directory === undefined) throw new UsageError('<directory> is missing');
+    const target = path.resolve(directory);
+    const one = name === undefined ? null : projectName(name);
+    const { services } = await open();
+    const write = (project: ProjectName, place: string) => writeBackup(services, project, place, tools);
+    if (one) return write(one, target);
+    const failed = await writeEach(await everyProject(services), target, write, tools);
+    if (failed > 0) throw new Problem(`${failed} of the projects could not be backed up`);
+  },
+};
+
+async function writeBackup(
+  services: Parameters<typeof call>[0],
+  project: ProjectName,
+  directory: string,
+  { screen, signal }: Tools,
+): Promise<void> {
+  const shown = shownName(project);
+  const onPhase = (phase: string) => screen.progress(`${shown}: ${phase}`);
+  const { bytes, counts } = await call(services, backupProject, { ...project, directory }, { signal, onPhase });
+  screen.print(`Backed up ${shown} to ${directory}: ${countsText(counts)}, ${bytesText(bytes)}`);
+}
+
+/** One after another; what fails is told, and keeps none of the others from it. @returns how many failed. */
+async function writeEach(
+  projects: readonly ProjectName[],
+  target: string,
+  write: (project: ProjectName, place: string) => Promise<void>,
+  { screen, signal }: Tools,
+): Promise<number> {
+  let failed = 0;
+  for (const project of projects) {
+    signal.throwIfAborted();
+    try {
+      await write(project, path.join(target, project.organization, project.project));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      failed += 1;
+      screen.note(`portico: ${shownName(project)}: ${(error as Error).message}`);
+    }
+  }
+  if (projects.length === 0) screen.print('There are no projects');
+  return failed;
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { type ProjectContext, projectOperation } from '../operation.ts';
+import { Pull, pullRef } from '../studio/pulls/pull.entity.ts';
+import { findings, type Problem } from './check.schema.ts';
+
+const anotherCopy =
+  'restore a backup under another name; or clone the project elsewhere, where git has the objects, and push from there';
+
+const withoutRepository = (uuid: string): Problem => ({
+  code: 'repository_missing',
+  message: `its repository git/${uuid}.git is not there`,
+  advice: 'delete this project and restore a backup',
+});
+
+/** Looks whether all a project consists of is there and whole. Changes nothing. */
+export const checkProject = projectOperation({
+  name: 'backups.checkProject',
+  kind: 'query',
+  permission: 'instance_admin',
+  summary: 'Check the integrity of a project: its repository, and that rows and refs agree',
+  input: z.object({}),
+  output: findings,
+  async execute(context) {
+    const { services, project, signal, onPhase } = context;
+    if (!(await services.git.exists(project.uuid))) return { problems: [withoutRepository(project.uuid)] };
+    onPhase('Checking objects');
+    const { problems } = await services.git.fsck(project.uuid, signal);
+    const damages = problems.map((message): Problem => ({ code: 'repository_damaged', message, advice: anotherCopy }));
+    onPhase('Checking pull requests');
+    return { problems: [...damages, ...(await checkPulls(context))] };
+  },
+});
+
+async function checkPulls({ em, git, project }: ProjectContext): Promise<Problem[]> {
+  const rows = await em.find(
+    Pull,
+    { project_id: project.id },
+    { orderBy: { number: 'asc' }, disableIdentityMap: true },
+  );
+  const refs = new Set((await git.refsBelow('refs/pull')).map(({ name }) => name));
+  const lost = rows.filter(({ state, number }) => state === 'open' && !refs.has(pullRef(number)));
+  const named = rows.filter(({ state }) => state !== 'open').flatMap((row) => commitsOf(row));
+  const sizes = await git.sizes(named.map(({ oid }) => oid));
+  const missing = named.filter((_, at) => sizes[at] === null);
+  return [
+    ...lost.map(({ number }) => ({
+      code: 'pull_ref_missing' as const,
+      message: `pull request ${number} is open and ${pullRef(number)} is not there`,
+      advice: 'close the pull request and open it again',
+    })),
+    ...missing.map(({ number, oid }) => ({
+      code: 'commit_missing' as const,
+      message: `pull request ${number} names commit ${oid}, which is not there`,
+      advice: 'restore a backup under another name',
+    })),
+  ];
+}
+
+/** The commits a closed or merged pull request is shown by; of an open one the branches count. */
+function commitsOf({ number, head_sha, base_sha, merge_commit_sha }: Pull): { number: number; oid: string }[] {
+  return [head_sha, base_sha, merge_commit_sha].flatMap((oid) => (oid ? [{ number, oid }] : []));
+}

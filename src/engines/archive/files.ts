@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** Makes a directory and all below it survive a loss of power: contents first, then names. */
+export async function syncAll(root: string): Promise<void> {
+  const entries = await readdir(root, { withFileTypes: true, recursive: true });
+  const placeOf = (entry: (typeof entries)[number]) => path.join(entry.parentPath, entry.name);
+  const files = entries.filter((entry) => entry.isFile()).map(placeOf);
+  const directories = entries.filter((entry) => entry.isDirectory()).map(placeOf);
+  for (const place of [...files, ...directories, root]) await syncOne(place);
+}
+
+/** fsync of one file or directory. */
+export async function syncOne(place: string): Promise<void> {
+  const handle = await open(place, 'r');
+  await handle.sync().finally(() => handle.close());
+}
+
+/** Paths of all files below a directory, relative, with slashes, sorted. */
+export async function filesBelow(root: string): Promise<string[]> {
+  const entries = await readdir(root, { withFileTypes: true, recursive: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
+    .sort();
+}
+
+/** Size in bytes and SHA-256, hexadecimal, of a file. */
+export async function measure(place: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(place, { signal })) hash.update(chunk as Buffer);
+  return { bytes: (await stat(place)).size, sha256: hash.digest('hex') };
+}
+
+/** The lines of a text file, without holding it all. */
+export async function* linesOf(place: string): AsyncGenerator<string> {
+  const handle = await open(place, 'r');
+  try {
+    yield* createInterface({ input: handle.createReadStream({ encoding: 'utf8', autoClose: false }) });
+  } finally {
+    await handle.close();
+  }
+}

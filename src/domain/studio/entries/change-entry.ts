@@ -7,7 +7,7 @@ import { parseFile } from '../frontmatter/parse-file.ts';
 import type { entryChange } from './entries.schema.ts';
 import { isDateField } from './entry-format.ts';
 
-type EntryChange = z.output<typeof entryChange>;
+type EntryChange = Pick<z.output<typeof entryChange>, 'frontmatter' | 'body' | 'raw' | 'mode' | 'unset'>;
 
 /** The bytes a save wants: the stored file with the change laid over it, or the whole raw text. */
 export function newBytes(index: CollectionIndex, place: IndexedEntry, bytes: Buffer, change: EntryChange): Buffer {

@@ -16,14 +16,17 @@ import { maxEntryBytes } from './saved-entry.ts';
 import { checkVersion, seenOid } from './write-entry.ts';
 
 type Context = Pick<ProjectContext, 'git' | 'conditions'>;
-type EntryChange = z.output<typeof entryChange>;
+type EntryChange = Omit<z.output<typeof entryChange>, 'branch' | 'message' | 'author' | 'slug'>;
 
 /** An entry that is about to be written. */
 interface Target {
-  head: Snapshot;
+  tree: Snapshot;
   index: CollectionIndex;
   place: IndexedEntry;
+  /** The file as the write finds it. */
   stored: TreeEntry;
+  /** The version of it that the writer can have seen. */
+  published: TreeEntry;
   change: EntryChange;
 }
 
@@ -38,19 +41,19 @@ export async function bytesToSave(
   context: Context,
   target: Target,
 ): Promise<{ before: Buffer; bytes: Buffer; merged: boolean }> {
-  const { head, index, place, stored, change } = target;
+  const { tree, index, place, stored, published, change } = target;
   const { if_match } = context.conditions;
-  const before = await head.blob(stored.oid);
-  const seen = seenOid(stored, if_match, change.sha);
+  const before = await tree.blob(stored.oid);
+  const seen = seenOid(published, if_match, change.sha);
   if (seen === null) {
     const [first] = change.resolutions ?? [];
     if (first) refuseResolution(first.path, 'the file is not in conflict');
     return { before, bytes: newBytes(index, place, before, change), merged: false };
   }
-  const base = await storedVersion(context, head, seen);
+  const base = await storedVersion(context, tree, seen);
   if (change.on_conflict === 'merge') return { before, bytes: mergeSave(target, base, before), merged: true };
   try {
-    checkVersion(stored, if_match, change.sha);
+    checkVersion(published, if_match, change.sha);
   } catch (error) {
     throw base ? withConflicts(error, target, base, before) : error;
   }
@@ -58,10 +61,10 @@ export async function bytesToSave(
 }
 
 /** A version of the file that the store still has; null when it is gone, or was never a file of this size. */
-async function storedVersion({ git }: Context, head: Snapshot, oid: Oid): Promise<Buffer | null> {
+async function storedVersion({ git }: Context, tree: Snapshot, oid: Oid): Promise<Buffer | null> {
   const [size] = isOid(oid) ? await git.sizes([oid]) : [];
   if (size == null || size > maxEntryBytes) return null;
-  return head.blob(oid).catch((error: unknown) => {
+  return tree.blob(oid).catch((error: unknown) => {
     if (error instanceof DomainError) return null;
     throw error;
   });

@@ -50,23 +50,30 @@ const mentions = (fields: readonly SchemaField[], collection: string): boolean =
       mentions(field.variants ?? [], collection),
   );
 
+/** An entry by all the texts that name it, whether it is still there or not. */
+interface Named {
+  collection: string;
+  ids: ReadonlySet<string>;
+}
+
+export function namedIn(site: SiteIndex, { collection, slug }: { collection: string; slug: string }): Named {
+  const index = site.collections.get(collection);
+  const entry = index?.entries[index.positions.get(slug) ?? -1];
+  return { collection, ids: new Set(index && entry ? referenceIds(index.schema, entry) : []) };
+}
+
 /** Entries whose schema-declared relations point to one entry; only collections that can point there are read. */
 export async function referencesTo(
   { services, git }: Pick<ProjectContext, 'services' | 'git'>,
-  snapshot: Snapshot,
-  site: SiteIndex,
-  target: { collection: string; slug: string },
+  { tree, site }: { tree: Snapshot; site: SiteIndex },
+  target: Named,
 ): Promise<Reference[]> {
   const found: Reference[] = [];
-  const index = site.collections.get(target.collection);
-  const named = index?.entries[index.positions.get(target.slug) ?? -1];
-  if (!index || !named) return found;
-  const wanted = { collection: target.collection, ids: new Set(referenceIds(index.schema, named)) };
   for (const { schema, entries } of site.collections.values()) {
-    if (!mentions(schema.fields, target.collection)) continue;
-    const facts = await services.content.facts(git, snapshot, entries);
+    if (target.ids.size === 0 || !mentions(schema.fields, target.collection)) continue;
+    const facts = await services.content.facts(git, tree, entries);
     for (const [at, entry] of entries.entries()) {
-      for (const pointer of pointersTo(schema.fields, facts[at]?.frontmatter, wanted, '')) {
+      for (const pointer of pointersTo(schema.fields, facts[at]?.frontmatter, target, '')) {
         found.push({ collection: schema.collection, slug: entry.slug, path: entry.path, ...pointer });
       }
     }

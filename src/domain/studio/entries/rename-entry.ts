@@ -2,13 +2,14 @@ import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { Change } from '../../ports/git-writes.ts';
-import type { CollectionIndex, IndexedEntry, SiteIndex } from '../content/site-index.ts';
+import type { WorkingTree } from '../changes/working-tree.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { parsePointer } from '../frontmatter/values.ts';
 import { referenceIds } from '../schema/reference-ids.ts';
 import { pathForSlug } from '../slug.ts';
-import { referencesTo } from './references.ts';
+import { namedIn, referencesTo } from './references.ts';
 import { checkFree } from './write-entry.ts';
 
 /** A rename as file changes: the entry's own file or bundle, and the entries that point to it. */
@@ -19,9 +20,21 @@ export interface Rename {
   references: string[];
 }
 
-async function moveFile(head: Snapshot, index: CollectionIndex, place: IndexedEntry, slug: string, bytes: Buffer) {
+/** Where an entry goes, and the field of the input that says so. */
+interface Goal {
+  slug: string;
+  field: string;
+}
+
+async function moveFile(
+  tree: Snapshot,
+  index: CollectionIndex,
+  place: IndexedEntry,
+  { slug, field }: Goal,
+  bytes: Buffer,
+) {
   const target = pathForSlug(index.schema, slug, { format: place.path.slice(place.path.lastIndexOf('.') + 1) });
-  await checkFree(head, target, 'slug');
+  await checkFree(tree, target, field);
   return {
     path: target,
     changes: [
@@ -33,18 +46,18 @@ async function moveFile(head: Snapshot, index: CollectionIndex, place: IndexedEn
 
 /** An entry that is the index of a directory moves with everything in it. */
 async function moveBundle(
-  head: Snapshot,
-  { from, to }: { from: string; to: string },
+  tree: Snapshot,
+  { from, to, field }: { from: string; to: string; field: string },
   place: IndexedEntry,
   bytes: Buffer,
 ) {
-  await checkFree(head, to, 'slug');
+  await checkFree(tree, to, field);
   const changes: Change[] = [];
-  for (const file of await head.files(from)) {
+  for (const file of await tree.files(from)) {
     const path = `${from}/${file.path}`;
     if (file.mode === '160000')
-      throw new DomainError('not_editable', `slug: ${path} is a submodule and cannot be moved`);
-    const content = path === place.path ? bytes : await head.blob(file.oid);
+      throw new DomainError('not_editable', `${field}: ${path} is a submodule and cannot be moved`);
+    const content = path === place.path ? bytes : await tree.blob(file.oid);
     changes.push({ path, content: null }, { path: `${to}/${file.path}`, content, mode: file.mode });
   }
   return { path: `${to}${place.path.slice(from.length)}`, changes };
@@ -68,32 +81,33 @@ function pointAt(value: unknown, names: readonly string[], slug: string): unknow
  */
 export async function renameEntry(
   context: Pick<ProjectContext, 'services' | 'git'>,
-  head: Snapshot,
-  site: SiteIndex,
+  { tree, site }: Pick<WorkingTree, 'tree' | 'site'>,
   index: CollectionIndex,
   place: IndexedEntry,
-  slug: string,
+  goal: Goal,
   bytes: Buffer,
 ): Promise<Rename> {
-  const root = index.schema.path;
+  const { slug, field } = goal;
+  const { collection, path: root } = index.schema;
   const directory = place.path.slice(0, Math.max(place.path.lastIndexOf('/'), 0));
-  const own = [root, place.slug].filter(Boolean).join('/');
+  const from = [root, place.slug].filter(Boolean).join('/');
+  const to = [root, slug].filter(Boolean).join('/');
   const moved =
-    directory === own
-      ? await moveBundle(head, { from: own, to: [root, slug].filter(Boolean).join('/') }, place, bytes)
-      : await moveFile(head, index, place, slug, bytes);
-  const references = await referencesTo(context, head, site, { collection: index.schema.collection, slug: place.slug });
+    directory === from
+      ? await moveBundle(tree, { from, to, field }, place, bytes)
+      : await moveFile(tree, index, place, goal, bytes);
+  const references = await referencesTo(context, { tree, site }, namedIn(site, { collection, slug: place.slug }));
   // A relation is written in one of several forms; it keeps its form.
   const before = referenceIds(index.schema, place);
   const after = referenceIds(index.schema, { slug, path: moved.path });
   const byPath = Map.groupBy(references, (reference) => reference.path);
   for (const [path, pointers] of byPath) {
     if (path === place.path) continue;
-    const { entry } = await head.lookup(path);
-    const content = await head.blob(entry?.oid ?? '');
+    const { entry } = await tree.lookup(path);
+    const content = await tree.blob(entry?.oid ?? '');
     let frontmatter: unknown = parseFile(content, path).frontmatter ?? {};
-    for (const { field, id } of pointers)
-      frontmatter = pointAt(frontmatter, parsePointer(field) ?? [], after[before.indexOf(id)] ?? slug);
+    for (const { field: pointer, id } of pointers)
+      frontmatter = pointAt(frontmatter, parsePointer(pointer) ?? [], after[before.indexOf(id)] ?? slug);
     const edited = editFile(content, path, { frontmatter: frontmatter as Record<string, unknown> });
     moved.changes.push({ path, content: edited.bytes });
   }

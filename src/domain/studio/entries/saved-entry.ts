@@ -22,6 +22,9 @@ export interface Saved {
   references?: string[];
 }
 
+/** A save that has not been checked yet. */
+export type PlannedSave = Omit<Saved, 'warnings'>;
+
 /** @throws DomainError `too_large` */
 export function checkSize(bytes: Buffer): Buffer {
   if (bytes.length > maxEntryBytes)

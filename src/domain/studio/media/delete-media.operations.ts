@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
+import { commitStep } from '../changes/working-tree.ts';
 import { writeInput } from '../entries/entries.schema.ts';
-import { authorOf, checkVersion, messageOf } from '../entries/write-entry.ts';
-import { checkStoredPath } from '../path-rules.ts';
-import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
+import { authorOf } from '../entries/write-entry.ts';
+import { directBranch } from '../repository/branch-rules.ts';
 import { commit } from '../repository/repository.schema.ts';
-import { mediaReferences } from './media-references.ts';
-import { mediaRootOf } from './media-roots.ts';
+import { planDeleteMedia } from './plan-delete-media.ts';
 
 const deletedMedia = z.object({ deleted: z.literal(true), path: z.string(), commit }).meta({ id: 'DeletedMedia' });
 
@@ -27,42 +26,13 @@ export const deleteMedia = projectOperation({
   }),
   output: deletedMedia,
   audit: ({ media }) => ({ type: 'media', id: media }),
-  async execute(context, { media, sha, force, ...input }) {
-    const { git, services, conditions } = context;
-    const path = checkStoredPath('path', media);
+  async execute(context, { media: path, ...input }) {
     const author = authorOf(context, input.author);
-    checkPrecondition(context.project, conditions, sha);
     const branch = await directBranch(context, input.branch);
-    const written = await git.write({
-      branch,
-      author,
-      async plan(head) {
-        const site = await services.content.site(git, head);
-        const { entry, blocked } = await head.lookup(path);
-        if (blocked) throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule`);
-        if (!entry || entry.mode === '40000' || entry.mode === '160000') {
-          throw new DomainError('not_found', `path: ${path} is not a file`);
-        }
-        if (!mediaRootOf(site, path)) context.require('manage_studio');
-        if (site.discovery.schemas.some((schema) => schema.matches(path))) {
-          throw new DomainError('not_editable', `path: ${path} is an entry; delete it as one`);
-        }
-        checkVersion(entry, conditions.if_match, sha);
-        const references = force ? [] : await mediaReferences(context, site, path);
-        if (references.length > 0) {
-          throw new DomainError(
-            'in_use',
-            `${path} is named by ${references.length} entries; change them first, or use force`,
-            {
-              details: { references: references.slice(0, 100) },
-            },
-          );
-        }
-        const message = messageOf(input.message, `Delete ${path}`);
-        return { changes: [{ path, content: null }], message, result: null };
-      },
-    });
-    if (!written.commit) throw new DomainError('not_found', `path: ${path} is not a file`);
-    return { deleted: true as const, path, commit: written.commit };
+    const { commit } = await commitStep(context, { branch, author, message: input.message }, (working) =>
+      planDeleteMedia(context, working, { ...input, path }),
+    );
+    if (!commit) throw new DomainError('not_found', `path: ${path} is not a file`);
+    return { deleted: true as const, path, commit };
   },
 });

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { ProjectContext } from '../../operation.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { mediaRootOf, publicPath } from './media-roots.ts';
 
@@ -29,26 +29,30 @@ function formsOf(file: string, url: string | undefined, entry: string): string[]
   return [...new Set(forms.flatMap((form) => [form, encodeURI(form), decodeURI(form)]))];
 }
 
-/** Entries that name a media file; reads every entry once. */
+/** Entries that name media files, in the order of the files; reads every entry once. */
 export async function mediaReferences(
-  { git }: Pick<ProjectContext, 'git'>,
-  site: SiteIndex,
-  file: string,
-): Promise<MediaReference[]> {
-  const url = publicPath(mediaRootOf(site, file), file);
-  const name = file.slice(file.lastIndexOf('/') + 1);
+  { tree, site }: { tree: Snapshot; site: SiteIndex },
+  files: readonly string[],
+): Promise<MediaReference[][]> {
+  const wanted = files.map((file) => {
+    const name = file.slice(file.lastIndexOf('/') + 1);
+    return { file, url: publicPath(mediaRootOf(site, file), file), name, encoded: encodeURIComponent(name) };
+  });
   const entries = [...site.collections].flatMap(([collection, index]) =>
     index.entries.map((entry) => ({ collection, ...entry })),
   );
-  const found: MediaReference[] = [];
+  const found = files.map((): MediaReference[] => []);
   let next = 0;
-  for await (const { content } of git.blobs(entries.map((entry) => entry.oid))) {
+  for await (const { content } of tree.blobs(entries.map((entry) => entry.oid))) {
     const entry = entries[next++];
-    // Most entries name neither form of the file's name, and need no further look.
-    if (!entry || !(content.includes(name) || content.includes(encodeURIComponent(name)))) continue;
-    const text = content.toString('utf8');
-    if (formsOf(file, url, entry.path).some((form) => mentions(text, form))) {
-      found.push({ collection: entry.collection, slug: entry.slug, path: entry.path });
+    if (!entry) continue;
+    for (const [at, { file, url, name, encoded }] of wanted.entries()) {
+      // Most entries name neither form of the file's name, and need no further look.
+      if (!content.includes(name) && !content.includes(encoded)) continue;
+      const text = content.toString('utf8');
+      if (formsOf(file, url, entry.path).some((form) => mentions(text, form))) {
+        found[at]?.push({ collection: entry.collection, slug: entry.slug, path: entry.path });
+      }
     }
   }
   return found;

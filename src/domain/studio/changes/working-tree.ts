@@ -1,0 +1,101 @@
+import DataLoader from 'dataloader';
+import type { ProjectContext } from '../../operation.ts';
+import type { TreeEntry } from '../../ports/git-records.ts';
+import type { Change, CommitPlan, Committed, StagedTree } from '../../ports/git-writes.ts';
+import { advanceSite, type SiteIndex } from '../content/site-index.ts';
+import { messageOf } from '../entries/write-entry.ts';
+import { type MediaReference, mediaReferences } from '../media/media-references.ts';
+import type { Warning } from '../schema/schema.schema.ts';
+
+/** What the plan of a step needs to know of the call. */
+export type PlanContext = Pick<
+  ProjectContext<'manage_studio'>,
+  'git' | 'services' | 'project' | 'conditions' | 'require'
+>;
+
+/** A branch while a commit of one or more steps is planned. */
+export interface WorkingTree {
+  /** What the branch holds: the only versions a caller can have seen. */
+  head: StagedTree;
+  /** The head with the steps so far laid over it. */
+  tree: StagedTree;
+  /** The entries of `tree`; its schemas are the head's, by which all steps are judged. */
+  site: SiteIndex;
+  /** Paths the steps so far have changed. */
+  changed: ReadonlySet<string>;
+  /** Entries of `tree` that name a media file; of files asked for together every entry is read once. */
+  mediaReferences(file: string): Promise<MediaReference[]>;
+}
+
+/** One operation on entries or media as changes of files. */
+export interface Step<T> {
+  changes: Change[];
+  /** What it does, as the subject of a commit message. */
+  summary: string;
+  result: T;
+  /**
+   * Holds what the step did against the state that all steps of its commit leave behind. A step that is alone is given the state it began
+   * with, since it knows itself what it changes.
+   * @throws DomainError when that state must not be
+   */
+  check(after: WorkingTree): Promise<Warning[]>;
+}
+
+export async function workingTree(
+  { git, services }: Pick<PlanContext, 'git' | 'services'>,
+  head: StagedTree,
+): Promise<WorkingTree> {
+  const site = await services.content.site(git, head);
+  return { head, changed: new Set(), ...contentOf(head, site) };
+}
+
+function contentOf(tree: StagedTree, site: SiteIndex): Pick<WorkingTree, 'tree' | 'site' | 'mediaReferences'> {
+  const references = new DataLoader((files: readonly string[]) => mediaReferences({ tree, site }, files));
+  return { tree, site, mediaReferences: (file) => references.load(file) };
+}
+
+/** The working tree after a step. */
+export async function advance(
+  { git, services }: Pick<PlanContext, 'git' | 'services'>,
+  working: WorkingTree,
+  changes: readonly Change[],
+): Promise<WorkingTree> {
+  if (changes.length === 0) return working;
+  const tree = await working.tree.with(changes);
+  const advanced = working.head.tree && advanceSite(working.site, await tree.files(), () => false);
+  // What was empty has no schemas to judge by: those its first entries found are looked for.
+  const site = advanced || (await services.content.site(git, tree));
+  const changed = new Set([...working.changed, ...changes.map(({ path }) => path)]);
+  return { head: working.head, changed, ...contentOf(tree, site) };
+}
+
+/** The version of a file that a caller can have seen: where a step before has changed it, the head's. */
+export async function publishedVersion(working: WorkingTree, path: string, current: TreeEntry): Promise<TreeEntry> {
+  if (!working.changed.has(path)) return current;
+  return (await working.head.lookup(path)).entry ?? current;
+}
+
+/** Where and as whom a commit is made. */
+interface CommitTo {
+  branch: string;
+  author: { name: string; email: string };
+  message: string | undefined;
+}
+
+/** Commits one step alone. */
+export function commitStep<T>(
+  context: PlanContext,
+  { branch, author, message }: CommitTo,
+  planStep: (working: WorkingTree) => Promise<Step<T>>,
+): Promise<Committed<T & { warnings: Warning[] }>> {
+  return context.git.write({
+    branch,
+    author,
+    async plan(head): Promise<CommitPlan<T & { warnings: Warning[] }>> {
+      const working = await workingTree(context, head);
+      const { changes, summary, result, check } = await planStep(working);
+      const warnings = await check(working);
+      return { changes, message: messageOf(message, summary), result: { ...result, warnings } };
+    },
+  });
+}

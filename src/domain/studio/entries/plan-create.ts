@@ -1,0 +1,84 @@
+import type { z } from 'zod';
+import { DomainError, fieldError } from '../../errors.ts';
+import type { PlanContext, Step, WorkingTree } from '../changes/working-tree.ts';
+import type { CollectionIndex } from '../content/site-index.ts';
+import { createFile } from '../frontmatter/create-file.ts';
+import type { Frontmatter } from '../frontmatter/types.ts';
+import { checkPath } from '../path-rules.ts';
+import { collectionNamePattern } from '../schema/schema.schema.ts';
+import { type PathOptions, pathForSlug } from '../slug.ts';
+import { checkFile } from './check-file.ts';
+import type { entryDraft } from './entries.schema.ts';
+import { defaultsOf, formatOf, isDateField } from './entry-format.ts';
+import { checkSize, type PlannedSave } from './saved-entry.ts';
+import { checkContentPath, checkFree } from './write-entry.ts';
+
+type NewEntry = Omit<z.output<typeof entryDraft>, 'branch' | 'message' | 'author'> & { collection: string };
+
+/** Where the collection keeps an entry of this slug; a refusal names the field the caller gave. */
+function placeFor(index: CollectionIndex, slug: string, options: PathOptions): string {
+  try {
+    return pathForSlug(index.schema, slug, options);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    const field = options.path !== undefined ? 'path' : options.locale !== undefined ? 'locale' : 'slug';
+    throw fieldError(error.code, field, error.message);
+  }
+}
+
+/** The collection a new entry goes to. An empty repository has none: the first entry founds it. */
+export async function collectionFor(
+  { services }: Pick<PlanContext, 'services'>,
+  { head, site }: Pick<WorkingTree, 'head' | 'site'>,
+  collection: string,
+  slug: string,
+): Promise<CollectionIndex> {
+  const isFirst = head.tree === null && !site.collections.has(collection) && collectionNamePattern.test(collection);
+  return (isFirst ? await services.content.firstSite(collection, slug) : site).collection(collection);
+}
+
+/** The bytes of a new entry. @throws DomainError where its format cannot hold what was given, `too_large` */
+export function newEntryBytes(
+  { schema }: CollectionIndex,
+  path: string,
+  { format, frontmatter, body }: Pick<NewEntry, 'format' | 'frontmatter' | 'body'>,
+): Buffer {
+  return checkSize(
+    createFile({
+      ...formatOf(schema, path, format),
+      frontmatter,
+      body,
+      fieldOrder: schema.fields.map((field) => field.name),
+      isDate: isDateField(schema),
+    }),
+  );
+}
+
+/**
+ * Plans a new entry.
+ * @throws DomainError `not_found` for its collection, `already_exists`, `name_collision`, `invalid_name`, and what `newEntryBytes` throws
+ */
+export async function planCreate(
+  context: PlanContext,
+  working: WorkingTree,
+  { collection, ...draft }: NewEntry,
+): Promise<Step<PlannedSave>> {
+  const slug = checkPath('slug', draft.slug);
+  const index = await collectionFor(context, working, collection, slug);
+  if (index.positions.has(slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
+  const path = placeFor(index, slug, {
+    ...(draft.format !== undefined && { format: draft.format }),
+    ...(draft.path !== undefined && { path: checkPath('path', draft.path) }),
+    ...(draft.locale !== undefined && { locale: draft.locale }),
+  });
+  checkContentPath(checkPath('slug', path));
+  await checkFree(working.tree, path, draft.path === undefined ? 'slug' : 'path');
+  const frontmatter: Frontmatter = { ...(draft.apply_defaults && defaultsOf(index.schema)), ...draft.frontmatter };
+  const bytes = newEntryBytes(index, path, { ...draft, frontmatter });
+  return {
+    changes: [{ path, content: bytes }],
+    summary: `Create ${collection}/${slug}`,
+    result: { index, schemaKey: working.site.schemaKey, place: { slug, path, oid: '' }, bytes },
+    check: (after) => checkFile(after, index, path, bytes, null),
+  };
+}

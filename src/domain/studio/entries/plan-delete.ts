@@ -1,0 +1,49 @@
+import { DomainError } from '../../errors.ts';
+import { type PlanContext, publishedVersion, type Step, type WorkingTree } from '../changes/working-tree.ts';
+import { entryIn } from '../content/site-index.ts';
+import { checkStoredPath } from '../path-rules.ts';
+import { checkPrecondition } from '../repository/branch-rules.ts';
+import { namedIn, referencesTo } from './references.ts';
+import { checkVersion } from './write-entry.ts';
+
+interface EntryDeletion {
+  collection: string;
+  /** Slug of the entry. */
+  entry: string;
+  sha?: string | undefined;
+  force?: boolean | undefined;
+}
+
+/**
+ * Plans the deletion of an entry.
+ * @throws DomainError `not_found`, `precondition_failed`, `sha_mismatch`; its check `in_use` where entries that are left require it
+ */
+export async function planDelete(
+  context: PlanContext,
+  working: WorkingTree,
+  { collection, entry, sha, force }: EntryDeletion,
+): Promise<Step<{ path: string }>> {
+  checkStoredPath('slug', entry);
+  const { path } = entryIn(working.site.collection(collection), entry);
+  if (!working.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
+  const { entry: stored } = await working.tree.lookup(path);
+  if (stored) checkVersion(await publishedVersion(working, path, stored), context.conditions.if_match, sha);
+  const target = namedIn(working.site, { collection, slug: entry });
+  return {
+    changes: [{ path, content: null }],
+    summary: `Delete ${collection}/${entry}`,
+    result: { path },
+    async check(after) {
+      const isThereAgain = after.changed.has(path) && after.site.collections.get(collection)?.positions.has(entry);
+      if (force || isThereAgain) return [];
+      const references = await referencesTo(context, after, target);
+      const required = references.filter((reference) => reference.required && reference.path !== path);
+      if (required.length === 0) return [];
+      throw new DomainError(
+        'in_use',
+        `${collection}/${entry} is required by ${required.length} entries; change them first, or use force`,
+        { details: { references: required.slice(0, 100) } },
+      );
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import type { z } from 'zod';
+import { DomainError, fieldError } from '../../errors.ts';
+import { type PlanContext, publishedVersion, type Step, type WorkingTree } from '../changes/working-tree.ts';
+import { entryIn } from '../content/site-index.ts';
+import { checkPath, checkStoredPath } from '../path-rules.ts';
+import { checkPrecondition } from '../repository/branch-rules.ts';
+import { checkFile } from './check-file.ts';
+import type { entryChange } from './entries.schema.ts';
+import { bytesToSave } from './merge-save.ts';
+import { renameEntry } from './rename-entry.ts';
+import { checkSize, type PlannedSave } from './saved-entry.ts';
+
+/** A new slug, and the field of the input it came in. */
+export interface RenameTo {
+  slug: string;
+  field: string;
+}
+
+export type EntryEdit = Omit<z.output<typeof entryChange>, 'branch' | 'message' | 'author' | 'slug'> & {
+  collection: string;
+  /** Slug of the entry. */
+  entry: string;
+  to?: RenameTo | undefined;
+};
+
+/**
+ * Plans a save of an entry, a rename, or both.
+ * @throws DomainError `not_found`, `not_editable`, `already_exists` for the new slug, and what `bytesToSave` throws
+ */
+export async function planUpdate(
+  context: PlanContext,
+  working: WorkingTree,
+  { collection, entry, to, ...change }: EntryEdit,
+): Promise<Step<PlannedSave>> {
+  checkStoredPath('slug', entry);
+  const slug = to === undefined || to.slug === entry ? null : checkPath(to.field, to.slug);
+  const index = working.site.collection(collection);
+  const place = entryIn(index, entry);
+  if (!working.changed.has(place.path)) checkPrecondition(context.project, context.conditions, change.sha);
+  const { entry: stored, blocked } = await working.tree.lookup(place.path);
+  if (blocked || !stored)
+    throw new DomainError('not_editable', `${place.path} cannot be written: it is behind a symlink`);
+  const published = await publishedVersion(working, place.path, stored);
+  const target = { tree: working.tree, index, place, stored, published, change };
+  const { before, merged, ...made } = await bytesToSave(context, target);
+  const bytes = checkSize(made.bytes);
+  const isEdited = !bytes.equals(before);
+  const saved = { index, schemaKey: working.site.schemaKey, place, bytes, merged };
+  const checkIn = (path: string) => (after: WorkingTree) =>
+    isEdited ? checkFile(after, index, path, bytes, before) : Promise.resolve([]);
+  if (slug === null || to === undefined) {
+    return {
+      changes: isEdited ? [{ path: place.path, content: bytes }] : [],
+      summary: `Update ${collection}/${entry}`,
+      result: saved,
+      check: checkIn(place.path),
+    };
+  }
+  if (index.positions.has(slug)) throw fieldError('already_exists', to.field, `${collection} has an entry ${slug}`);
+  const renamed = await renameEntry(context, working, index, place, { slug, field: to.field }, bytes);
+  const { path, changes, references } = renamed;
+  return {
+    changes,
+    summary: `Rename ${collection}/${entry} to ${slug}`,
+    result: { ...saved, place: { ...place, slug, path }, renamedFrom: entry, references },
+    check: checkIn(path),
+  };
+}

@@ -1,0 +1,53 @@
+import { DomainError } from '../../errors.ts';
+import { type PlanContext, publishedVersion, type Step, type WorkingTree } from '../changes/working-tree.ts';
+import { schemaAt } from '../content/entry-at.ts';
+import { checkVersion } from '../entries/write-entry.ts';
+import { checkStoredPath } from '../path-rules.ts';
+import { checkPrecondition } from '../repository/branch-rules.ts';
+import { mediaRootOf } from './media-roots.ts';
+
+interface MediaDeletion {
+  path: string;
+  sha?: string | undefined;
+  force?: boolean | undefined;
+}
+
+/**
+ * Plans the deletion of a file.
+ * @throws DomainError `not_found`, `not_editable` for an entry or what lies behind a link, `forbidden` outside the media roots,
+ * `precondition_failed`, `sha_mismatch`; its check `in_use` where entries that are left name it
+ */
+export async function planDeleteMedia(
+  context: PlanContext,
+  working: WorkingTree,
+  { path, sha, force }: MediaDeletion,
+): Promise<Step<{ path: string }>> {
+  checkStoredPath('path', path);
+  if (!working.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
+  const { entry, blocked } = await working.tree.lookup(path);
+  if (blocked) throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule`);
+  if (!entry || entry.mode === '40000' || entry.mode === '160000') {
+    throw new DomainError('not_found', `path: ${path} is not a file`);
+  }
+  if (!mediaRootOf(working.site, path)) context.require('manage_studio');
+  if (schemaAt(working.site, path)) {
+    throw new DomainError('not_editable', `path: ${path} is an entry; delete it as one`);
+  }
+  checkVersion(await publishedVersion(working, path, entry), context.conditions.if_match, sha);
+  return {
+    changes: [{ path, content: null }],
+    summary: `Delete ${path}`,
+    result: { path },
+    async check(after) {
+      const isThereAgain = after.changed.has(path) && (await after.tree.lookup(path)).entry !== null;
+      if (force || isThereAgain) return [];
+      const references = await after.mediaReferences(path);
+      if (references.length === 0) return [];
+      throw new DomainError(
+        'in_use',
+        `${path} is named by ${references.length} entries; change them first, or use force`,
+        { details: { references: references.slice(0, 100) } },
+      );
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { DomainError, fieldError } from '../../errors.ts';
+import type { StoredBlob } from '../../ports/git-records.ts';
+import { type PlanContext, publishedVersion, type Step, type WorkingTree } from '../changes/working-tree.ts';
+import { schemaAt } from '../content/entry-at.ts';
+import { checkFree, checkVersion } from '../entries/write-entry.ts';
+import { numbered } from './media-name.ts';
+import { mediaRootOf } from './media-roots.ts';
+import type { Upload } from './store-upload.ts';
+
+const maxRenames = 1000;
+
+interface UploadOptions {
+  overwrite?: boolean | undefined;
+  rename?: boolean | undefined;
+  sha?: string | undefined;
+}
+
+/** A file where it goes. */
+export interface PlacedUpload {
+  path: string;
+  blob: StoredBlob;
+  /** The same bytes are not there yet. */
+  isNew: boolean;
+}
+
+/** Where an upload goes; null when the same bytes are there already. */
+async function target(
+  working: WorkingTree,
+  { path, blob }: Upload,
+  { overwrite, rename, sha }: UploadOptions,
+  taken: ReadonlySet<string>,
+): Promise<string | null> {
+  for (let at = 0; at <= (rename ? maxRenames : 0); at++) {
+    const candidate = numbered(path, at);
+    if (taken.has(candidate)) continue;
+    const { entry, blocked } = await working.tree.lookup(candidate);
+    if (blocked)
+      throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule and is never written through`);
+    if (!entry) {
+      await checkFree(working.tree, candidate, 'path');
+      return candidate;
+    }
+    if (entry.mode === '40000') throw fieldError('already_exists', 'path', `${candidate} is a directory`);
+    if (entry.oid === blob.oid) return null;
+    if (overwrite && at === 0) {
+      checkVersion(await publishedVersion(working, candidate, entry), undefined, sha);
+      return candidate;
+    }
+  }
+  throw fieldError('already_exists', 'path', `${path} exists; overwrite or rename`);
+}
+
+function checkPlace(context: PlanContext, { site }: WorkingTree, path: string): void {
+  if (!mediaRootOf(site, path)) context.require('manage_studio');
+  if (schemaAt(site, path)) {
+    throw new DomainError('not_editable', `path: ${path} would be an entry of a collection; create it as one`);
+  }
+}
+
+/**
+ * Plans uploads that have been stored.
+ * @throws DomainError `already_exists`, `name_collision`, `not_editable`, `sha_mismatch`, `forbidden` outside the media roots
+ */
+export async function planUpload(
+  context: PlanContext,
+  working: WorkingTree,
+  uploads: readonly Upload[],
+  options: UploadOptions,
+): Promise<Step<{ placed: PlacedUpload[] }>> {
+  const placed: PlacedUpload[] = [];
+  for (const upload of uploads) {
+    checkPlace(context, working, upload.path);
+    const path = await target(working, upload, options, new Set(placed.map((file) => file.path)));
+    placed.push({ path: path ?? upload.path, blob: upload.blob, isNew: path !== null });
+  }
+  return {
+    changes: placed.filter((file) => file.isNew).map(({ path, blob }) => ({ path, content: blob })),
+    summary: `Upload ${placed.map((file) => file.path).join(', ')}`.slice(0, 500),
+    result: { placed },
+    check: async () => [],
+  };
+}

@@ -8,6 +8,7 @@ import { limitBodyTime } from './body-timer.ts';
 import { limitCallers } from './caller-limits.ts';
 import { answerClientError } from './client-error.ts';
 import type { Config } from './config.ts';
+import { createContentCache } from './db/content-cache/content-cache.ts';
 import { type Listener, listen } from './db/listener.ts';
 import { isCurrent, migrate, openOrm } from './db/orm.ts';
 import { DomainError } from './domain/errors.ts';
@@ -21,6 +22,8 @@ import type { Services, Settings } from './domain/services.ts';
 import { ContentIndex } from './domain/studio/content/content-index.ts';
 import { importJob } from './domain/studio/import-job.ts';
 import { BranchesMoved } from './domain/studio/repository/branches-moved.ts';
+import { syncJob } from './domain/studio/upstream/sync-job.ts';
+import { UpstreamSync } from './domain/studio/upstream/upstream-sync.ts';
 import { asUnavailable } from './domain/unavailable.ts';
 import { createArchiveStore } from './engines/archive/archive-store.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
@@ -31,6 +34,7 @@ import { createMetrics, type PrometheusMetrics } from './engines/metrics/prometh
 import { createGitHttp } from './git-http/git-http.ts';
 import { importJobFor } from './jobs/import.job.ts';
 import { createQueue, type RunningQueue } from './jobs/queue.ts';
+import { syncJobFor } from './jobs/sync.job.ts';
 import { scheduleUpkeep } from './jobs/upkeep.ts';
 import { refuse } from './refuse.ts';
 import { requestLog } from './request-log.ts';
@@ -140,8 +144,9 @@ export async function openCore({
     metrics,
     log,
     settings: Object.assign(settings, { media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024 }),
-    content: new ContentIndex(),
+    content: new ContentIndex({ cache: createContentCache(orm, log), log }),
     moves,
+    upstreams: new UpstreamSync(),
     jobs: queue,
     grants: new GrantCache(),
   };
@@ -152,6 +157,8 @@ export async function openCore({
     kms,
     rotateKey: () => kms.rotate(),
     async close() {
+      await services.content.close();
+      await services.upstreams.close();
       await moves.settled();
       await git.close();
       await http.close();
@@ -284,7 +291,10 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
     channels: { [grantChannel]: (payload) => services.grants.evict(Number(payload)) },
     onState: (listening) => services.grants.setListening(listening),
   });
-  void queue.start({ kinds: [importJob], jobs: isWorker ? [importJobFor(services)] : [] });
+  void queue.start({
+    kinds: [importJob, syncJob],
+    jobs: isWorker ? [importJobFor(services), syncJobFor(services)] : [],
+  });
   const endUpkeep = isWorker ? scheduleUpkeep(services, config.PORTICO_AUDIT_DAYS) : async () => {};
   return {
     services,

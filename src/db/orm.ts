@@ -8,13 +8,14 @@ import { Organization } from '../domain/organizations/organization.entity.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import { Setting } from '../domain/setting.entity.ts';
 import { Pull } from '../domain/studio/pulls/pull.entity.ts';
+import { Upstream, UpstreamBranch } from '../domain/studio/upstream/upstream.entity.ts';
 import { migrations } from './migrations/index.ts';
 
 /** Opens the object mapper on a database; `pool` is the most connections it takes. */
 export function openOrm(url: string, pool: number): MikroORM {
   return new MikroORM({
     clientUrl: url,
-    entities: [Organization, Project, Token, AuditRow, DataKey, IdempotencyKey, Setting, Pull],
+    entities: [Organization, Project, Token, AuditRow, DataKey, IdempotencyKey, Setting, Pull, Upstream, UpstreamBranch],
     extensions: [Migrator],
     migrations: {
       migrationsList: migrations,

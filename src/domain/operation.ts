@@ -22,6 +22,12 @@ export interface IncomingFile {
   content: AsyncIterable<Uint8Array>;
 }
 
+/** A body whose sender proves who it is by a signature over its bytes; null when it has none. */
+export interface SignedBody {
+  body: Uint8Array;
+  signature: string | null;
+}
+
 /** What a protocol brings to `run()`: who calls, under which conditions, and how to stop. */
 export interface Call {
   services: Services;
@@ -35,6 +41,8 @@ export interface Call {
   pack?: () => Pick<GitServeRequest, 'protocol' | 'input' | 'output'>;
   /** Files that came beside the input (a multipart body). */
   uploads?: AsyncIterable<IncomingFile>;
+  /** The body as it came, and what it was signed with. */
+  signed?: SignedBody;
   /** Told what a long operation is at, in words for a person who waits. */
   onPhase?: (phase: string) => void;
   /** What the operation tells its protocol beside the output. */
@@ -48,6 +56,7 @@ interface Shared<Also extends Permission> {
   conditions: Conditions;
   signal: AbortSignal;
   uploads?: AsyncIterable<IncomingFile>;
+  signed?: SignedBody;
   pack?: Call['pack'];
   onPhase(phase: string): void;
   log: Log;
@@ -100,6 +109,8 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   fresh?: boolean;
   /** What it takes away cannot be brought back by the same means: GraphQL keeps no idempotency key for it. */
   destructive?: boolean;
+  /** Works with what is here: a mirror does not look at its upstream first, nor push afterwards. */
+  local?: boolean;
 }
 
 type Kind<In extends z.ZodObject, Out extends z.ZodType> =

@@ -12,6 +12,7 @@ import type { Permission } from './permissions.ts';
 import { authorise, type Fork, forkOnce, locate, type Place, requirePermission } from './place.ts';
 import type { ProjectRef } from './projects/project.entity.ts';
 import type { Services } from './services.ts';
+import { onMirror } from './studio/upstream/on-mirror.ts';
 import { asUnavailable } from './unavailable.ts';
 
 /** What a project has chosen decides how its content is read. */
@@ -30,6 +31,7 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     conditions,
     signal,
     ...(call.uploads && { uploads: call.uploads }),
+    ...(call.signed && { signed: call.signed }),
     ...(call.pack && { pack: call.pack }),
     onPhase: (phase: string) => call.onPhase?.(phase),
     actor,
@@ -59,7 +61,8 @@ async function perform(
   input: unknown,
 ) {
   const act = async (within: Fork) => {
-    const result = await operation.execute(makeContext(operation, call, within, actor, place) as never, input as never);
+    const context = makeContext(operation, call, within, actor, place);
+    const result = await onMirror(operation, context, () => operation.execute(context as never, input as never));
     const output = z.encode(operation.output as z.ZodType, result);
     const entry = auditEntry(operation, call, actor, place, input, 'ok', result);
     // What lies outside the database is done and durable: its row may come later, but the answer is what happened.

@@ -10,6 +10,7 @@ import type { Log } from './ports/log.ts';
 import type { Metrics } from './ports/metrics.ts';
 import type { ContentIndex } from './studio/content/content-index.ts';
 import type { BranchesMoved } from './studio/repository/branches-moved.ts';
+import type { UpstreamSync } from './studio/upstream/upstream-sync.ts';
 
 /** Settings that use-cases themselves depend on. */
 export interface Settings {
@@ -28,6 +29,7 @@ export interface Services {
   archives: ArchiveStore;
   content: ContentIndex;
   moves: BranchesMoved;
+  upstreams: UpstreamSync;
   http: GuardedHttp;
   secrets: Secrets;
   jobs: JobQueue;

@@ -15,6 +15,7 @@ import { EntryWritesResolver } from './resolvers/entry-writes.resolver.ts';
 import { MeResolver } from './resolvers/me.resolver.ts';
 import { MediaResolver } from './resolvers/media.resolver.ts';
 import { MergesResolver } from './resolvers/merges.resolver.ts';
+import { MirrorsResolver } from './resolvers/mirrors.resolver.ts';
 import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
 import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
 import { PullEdgesResolver, PullsResolver } from './resolvers/pulls.resolver.ts';
@@ -41,6 +42,7 @@ const resolvers = [
   BranchEdgesResolver,
   CompareResolver,
   MergesResolver,
+  MirrorsResolver,
   PullsResolver,
   PullEdgesResolver,
 ] as const;

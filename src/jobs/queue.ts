@@ -52,6 +52,7 @@ export function createQueue({ url, log }: { url: string; log: Log }): RunningQue
     for (const kind of kinds) {
       await boss.createQueue(kind.name, {
         notify: true,
+        ...(kind.policy && { policy: kind.policy }),
         retryLimit: kind.retries,
         retryDelay: 1,
         retryBackoff: true,

@@ -4,6 +4,8 @@ import { IdempotencyKey } from '../domain/idempotency.entity.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import type { Services } from '../domain/services.ts';
+import { syncJob } from '../domain/studio/upstream/sync-job.ts';
+import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 
 const day = 24 * 3600_000;
 const deletedProjectDays = 30;
@@ -43,7 +45,23 @@ export async function maintainRepositories(services: Services, signal: AbortSign
   }
 }
 
-/** Begins the upkeep: retention every night, repositories every ten minutes; of several processes one does each. @returns how to end it. */
+/** Sends a job for every mirror that holds what its upstream lacks: a process may have died before it could push. */
+export async function pushMirrors(services: Services): Promise<void> {
+  const mirrors = await services.orm.em.fork().execute<{ id: number; uuid: string }[]>(
+    `select id, uuid from project join upstream on project_id = id
+     where deleted_at is null and push = 'on_commit'`,
+  );
+  for (const { id, uuid } of mirrors) {
+    try {
+      if (await hasUnpushed(services, uuid, id))
+        await services.jobs.send(syncJob, { project_id: id }, { singletonKey: String(id) });
+    } catch (err) {
+      services.log.warn({ err, repository: uuid }, 'a mirror could not be looked at');
+    }
+  }
+}
+
+/** Begins the upkeep: retention every night, repositories every ten minutes, mirrors every minute; of several processes one does each. @returns how to end it. */
 export function scheduleUpkeep(services: Services, auditDays: number): () => Promise<void> {
   const ended = new AbortController();
   const once = (lock: string, work: () => Promise<void>) => async () => {
@@ -63,6 +81,11 @@ export function scheduleUpkeep(services: Services, auditDays: number): () => Pro
     cron.schedule(
       '*/10 * * * *',
       once('portico_maintenance', () => maintainRepositories(services, ended.signal)),
+      options,
+    ),
+    cron.schedule(
+      '* * * * *',
+      once('portico_mirrors', () => pushMirrors(services)),
       options,
     ),
   ];

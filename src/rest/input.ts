@@ -3,7 +3,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import { DomainError, fieldError } from '../domain/errors.ts';
 import type { Call } from '../domain/operation.ts';
 import { coerce, parseQuery, twice } from './query.ts';
-import { defaultBodyLimit, type Row } from './table.ts';
+import { defaultBodyLimit, mebibyte, type Row } from './table.ts';
 import { readMultipart } from './upload.ts';
 
 const jsonTypes = ['application/json', 'application/*+json'];
@@ -11,12 +11,31 @@ const jsonTypes = ['application/json', 'application/*+json'];
 const hasBody = (request: Request) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 
+type Parts = Pick<Call, 'uploads' | 'signed'>;
+
+const parsed = (parse: RequestHandler, request: Request, response: Response) =>
+  new Promise<void>((resolve, reject) => {
+    parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
+  });
+
+/** A body that only its signature vouches for: it is kept as it came. */
+function signedReader(header: string): (request: Request, response: Response) => Promise<Parts> {
+  const parse: RequestHandler = express.raw({ limit: mebibyte, type: () => true });
+  return async (request, response) => {
+    await parsed(parse, request, response);
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    request.body = undefined;
+    return { signed: { body, signature: request.get(header) ?? null } };
+  };
+}
+
 /**
  * Reads the JSON body of a row's requests into `request.body`; of a multipart body the fields.
- * @returns the files of a multipart body, as they come in.
+ * @returns the files of a multipart body, as they come in; the bytes of a signed one.
  * @throws DomainError for another type, or what Express's parser throws
  */
-export function bodyReader(row: Row): (request: Request, response: Response) => Promise<Call['uploads']> {
+export function bodyReader(row: Row): (request: Request, response: Response) => Promise<Parts> {
+  if (row.signedBy !== undefined) return signedReader(row.signedBy);
   const parse: RequestHandler = express.json({
     limit: row.bodyLimit ?? defaultBodyLimit,
     strict: false,
@@ -30,15 +49,14 @@ export function bodyReader(row: Row): (request: Request, response: Response) => 
     if (row.multipart && request.is('multipart/form-data')) {
       const { fields, files } = await readMultipart(request);
       request.body = coerce(row.operation.input, fields);
-      return files;
+      return { uploads: files };
     }
     // A body is JSON or refused: guessing at another type would read it wrongly.
     if (hasBody(request) && !request.is(jsonTypes)) {
       throw new DomainError('unsupported_media', 'body: must be JSON, with Content-Type: application/json');
     }
-    return new Promise((resolve, reject) => {
-      parse(request, response, (error?: unknown) => (error === undefined ? resolve(undefined) : reject(error)));
-    });
+    await parsed(parse, request, response);
+    return {};
   };
 }
 

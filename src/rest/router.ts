@@ -101,7 +101,7 @@ function handlerFor(row: Row, services: Services): RequestHandler {
     const actor = await authenticateHeader(services, request.headers.authorization);
     // A stranger is turned away before a byte of the body is read.
     if (!actor && row.operation.permission !== 'public') throw new DomainError('unauthenticated', 'Unauthenticated');
-    const uploads = await readBody(request, response);
+    const { uploads, signed } = await readBody(request, response);
     const input = inputOf(row, request);
     const call: Call = {
       services,
@@ -111,6 +111,7 @@ function handlerFor(row: Row, services: Services): RequestHandler {
       request_id: requestIdOf(response),
       address: request.ip ?? null,
       ...(uploads && { uploads }),
+      ...(signed && { signed }),
       facts: {},
     };
     const { organization, project: _p, ...named } = input;

@@ -39,6 +39,9 @@ import { listCommits } from '../domain/studio/repository/commits.operations.ts';
 import { deleteBranch } from '../domain/studio/repository/delete-branch.operations.ts';
 import { getFile, getFiletree } from '../domain/studio/repository/files.operations.ts';
 import { getRepository, startImport, updateRepository } from '../domain/studio/repository/repository.operations.ts';
+import { noticePush } from '../domain/studio/upstream/push-notice.operations.ts';
+import { removeRemote, setRemote } from '../domain/studio/upstream/remote.operations.ts';
+import { syncRepository } from '../domain/studio/upstream/sync.operations.ts';
 import { rawFile } from './raw-file.ts';
 import { del, get, mebibyte, patch, post, put, type Row } from './table.ts';
 
@@ -104,4 +107,8 @@ export const routes: readonly Row[] = [
   get(`${studio}/repository`, getRepository, 200),
   patch(`${studio}/repository`, updateRepository, 200),
   post(`${studio}/repository/import`, startImport, 202),
+  put(`${studio}/repository/remote`, setRemote, 200),
+  del(`${studio}/repository/remote`, removeRemote, 204),
+  post(`${studio}/repository/sync`, syncRepository, 200),
+  post(`${studio}/repository/hook`, noticePush, 202, { signedBy: 'X-Hub-Signature-256' }),
 ];

@@ -9,6 +9,8 @@ export interface JobKind<Payload extends z.ZodType = z.ZodType> {
   retries: number;
   /** Seconds after which a run counts as lost. */
   expireSeconds: number;
+  /** `stately`: of each `singletonKey` at most one waits, one is to be tried again and one runs. */
+  policy?: 'stately';
 }
 
 /** The queue of background work. A job put in with `em` exists exactly when that transaction commits. */

@@ -40,4 +40,6 @@ export interface ProjectRef {
   machine_name: string;
   name: string;
   settings: StudioSettings;
+  /** It mirrors a repository elsewhere. */
+  is_mirror: boolean;
 }

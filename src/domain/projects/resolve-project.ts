@@ -3,8 +3,8 @@ import { DomainError } from '../errors.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import type { Services } from '../services.ts';
 import { machineNamePattern } from '../shapes.ts';
-import { Project, type ProjectRef } from './project.entity.ts';
-import { projectRef } from './project-ref.ts';
+import type { ProjectRef } from './project.entity.ts';
+import { loadProject } from './project-ref.ts';
 
 /**
  * Finds a project of an organisation by its machine name, from the grant cache when it is there.
@@ -19,12 +19,8 @@ export async function resolveProject(
   const missing = () => new DomainError('not_found', 'Project not found');
   if (typeof name !== 'string' || !machineNamePattern.test(name)) throw missing();
   return services.grants.project(organization.id, name, async () => {
-    const row = await em().findOne(
-      Project,
-      { organization_id: organization.id, machine_name: name, deleted_at: null },
-      { disableIdentityMap: true },
-    );
-    if (!row) throw missing();
-    return projectRef(row);
+    const found = await loadProject(em(), { organization_id: organization.id, machine_name: name });
+    if (!found) throw missing();
+    return found;
   });
 }

@@ -8,6 +8,8 @@ export interface StudioSettings {
   require_preconditions: boolean;
   /** Directory of the site; '' is the repository's root, null lets it be found. */
   content_root: string | null;
+  /** Of a mirror: how old, in seconds, what is known of the upstream may be when content is read or written. */
+  fresh_for: { read: number; write: number };
 }
 
 const defaults: StudioSettings = {
@@ -15,6 +17,7 @@ const defaults: StudioSettings = {
   require_pull: false,
   require_preconditions: false,
   content_root: null,
+  fresh_for: { read: 30, write: 2 },
 };
 
 /** The settings of a project's row; what was never set has its default. */

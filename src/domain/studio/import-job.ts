@@ -5,7 +5,12 @@ import type { ImportState } from '../projects/project.entity.ts';
 /** Fetching an upstream into a project's empty repository, in the background. */
 export const importJob = {
   name: 'repository-import',
-  payload: z.object({ project_id: z.int(), url: z.string() }),
+  payload: z.object({
+    project_id: z.int(),
+    url: z.string(),
+    /** Sealed credentials; absent for none. */
+    credentials: z.string().nullable().optional(),
+  }),
   retries: 2,
   expireSeconds: 20 * 60,
 } satisfies JobKind;

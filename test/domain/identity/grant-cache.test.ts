@@ -101,6 +101,7 @@ describe('the cache of grants', () => {
       machine_name: 'a',
       name: 'A',
       settings: studioSettings(null),
+      is_mirror: false,
     });
     expect((await cache.project(1, 'a', project(10, 1))).id).toBe(10);
     expect((await cache.project(2, 'a', project(20, 2))).id).toBe(20);

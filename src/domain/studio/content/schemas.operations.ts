@@ -63,11 +63,13 @@ export const refreshSchemas = projectOperation({
   kind: 'command',
   effect: 'external',
   permission: 'manage_studio',
+  local: true,
   summary: 'Refresh cached schemas',
   input: z.object({ ...branchInput }),
   output: refreshed,
   audit: ({ branch }) => ({ type: 'schema', id: branch ?? null }),
-  async execute({ git, services }, input) {
+  async execute({ git, services, project, signal }, input) {
+    if (project.is_mirror) await services.upstreams.fetch(services, project, signal);
     const snapshot = await snapshotOf(git, input);
     const before = await services.content.site(git, snapshot);
     const after = await services.content.refresh(git, snapshot);

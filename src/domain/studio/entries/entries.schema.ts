@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { conflict, resolution } from '../merge/merge.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { studioSchema, studioWarning } from '../schema/schema.schema.ts';
+import { sync } from '../upstream/upstream.schema.ts';
 
 const frontmatterError = z
   .object({ code: z.string(), message: z.string(), line: z.int32(), column: z.int32() })
@@ -51,11 +52,12 @@ export const savedEntry = z
     renamed_from: z.string().optional(),
     conflicts: z.array(conflict).optional().describe('GraphQL: why nothing was saved; REST refuses instead'),
     references: z.array(z.string()).optional().describe('Entries whose relations a rename rewrote, as collection/slug'),
+    sync: sync.optional().describe('Of a mirror: how the branch stands to the upstream now'),
   })
   .meta({ id: 'SavedEntry' });
 
 export const deletedEntry = z
-  .object({ deleted: z.literal(true), path: z.string(), commit })
+  .object({ deleted: z.literal(true), path: z.string(), commit, sync: sync.optional() })
   .meta({ id: 'DeletedEntry' });
 
 export const collection = z

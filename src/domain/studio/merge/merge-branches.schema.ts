@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { commitAuthor } from '../entries/entries.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
+import { sync } from '../upstream/upstream.schema.ts';
 import { conflict, resolution, resolvedFile } from './merge.schema.ts';
 
 export const mergeStrategy = z
@@ -36,5 +37,6 @@ export const mergeResult = z
     mergeable: z.boolean().describe('Nothing is left in conflict'),
     conflicts: z.array(conflict).describe('What is left in conflict; not empty in a dry run only'),
     resolved: z.array(resolvedFile).describe("Files that took more than git's merge of lines"),
+    sync: sync.optional().describe('Of a mirror: how the branch stands to the upstream now'),
   })
   .meta({ id: 'MergeResult' });

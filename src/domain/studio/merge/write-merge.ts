@@ -8,10 +8,13 @@ import type { mergeStrategy } from './merge-branches.schema.ts';
 import { mergeCommits, type ResolvedFile } from './merge-commits.ts';
 
 export interface MergeRequest {
-  /** Short branch names. */
+  /** Short branch name. */
   base: string;
-  head: string;
+  /** Short branch name, or a stored commit that no branch of ours has. */
+  head: string | { oid: Oid };
   strategy: z.output<typeof mergeStrategy>;
+  /** Moves the base to the head where that is possible, whatever the strategy. */
+  fast_forward?: boolean;
   author: { name: string; email: string };
   message: string;
   resolutions: readonly Resolution[];
@@ -45,7 +48,7 @@ export const headOf = async ({ git }: Pick<ProjectContext, 'git'>, field: string
  */
 export async function writeMerge(
   context: Pick<ProjectContext, 'git' | 'services'>,
-  { base, head, strategy, author, message, resolutions, check }: MergeRequest,
+  { base, head, strategy, fast_forward = strategy === 'ff', author, message, resolutions, check }: MergeRequest,
 ): Promise<Merged> {
   const { git } = context;
   const { commit, result } = await git.write<Omit<Merged, 'commit'>>({
@@ -53,14 +56,15 @@ export async function writeMerge(
     author,
     stored_head: true,
     async plan(snapshot): Promise<CommitPlan<Omit<Merged, 'commit'>>> {
-      const incoming = await headOf(context, 'head', head);
+      const incoming = typeof head === 'string' ? await headOf(context, 'head', head) : head.oid;
       const current = snapshot.commit;
       if (current === null) throw new DomainError('not_found', `base: branch ${base} does not exist`);
       const { pinned } = await check({ current, incoming });
       const result = { current, incoming, resolved: [] as ResolvedFile[] };
-      const expect = { [head]: incoming };
+      const expect = typeof head === 'string' ? { [head]: incoming } : {};
       if (await git.isAncestor(incoming, current)) return { changes: [], message, result };
-      if (strategy === 'ff') return { changes: [], message, result, fast_forward_to: incoming, expect };
+      if (fast_forward && (strategy === 'ff' || (await git.isAncestor(current, incoming))))
+        return { changes: [], message, result, fast_forward_to: incoming, expect };
       const { tree, changes, conflicts, resolved } = await mergeCommits(context, { current, incoming }, resolutions, {
         pinned,
       });

@@ -11,16 +11,27 @@ export function openPullsFrom(
 }
 
 /** Keeps what pull requests propose reachable when their head branch goes. */
-export async function keepHeads(
-  { git }: Pick<ProjectContext, 'git'>,
-  pulls: readonly Pull[],
-  head: Oid,
-): Promise<void> {
+async function keepHeads({ git }: Pick<ProjectContext, 'git'>, pulls: readonly Pull[], head: Oid): Promise<void> {
   await git.updateRefs(pulls.map(({ number }) => ({ name: pullRef(number), to: head })));
 }
 
+/**
+ * Deletes a branch that still holds `at`; pull requests it is the head of keep what they propose, and are closed.
+ * @throws DomainError `branch_moved`, `not_found`, `protected`
+ */
+export async function deleteWithPulls(
+  context: Pick<ProjectContext, 'em' | 'git' | 'services' | 'project'>,
+  branch: string,
+  at: Oid,
+): Promise<void> {
+  const pulls = await openPullsFrom(context, branch);
+  await keepHeads(context, pulls, at);
+  await context.git.deleteBranch(branch, at);
+  await closeForLostHead(context, pulls, at);
+}
+
 /** Closes pull requests whose head branch has gone. */
-export async function closeForLostHead(
+async function closeForLostHead(
   { em, git, services }: Pick<ProjectContext, 'em' | 'git' | 'services'>,
   pulls: readonly Pull[],
   head: Oid,

@@ -4,6 +4,7 @@ import { conflict, resolvedFile } from '../merge/merge.schema.ts';
 import { mergeInput } from '../merge/merge-branches.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { pullStates } from './pull.entity.ts';
+import { sync } from '../upstream/upstream.schema.ts';
 
 const end = z.object({ ref: z.string().describe('Branch'), sha: z.string() }).meta({ id: 'PullEnd' });
 
@@ -89,5 +90,6 @@ export const pullMerged = z
     conflicts: z.array(conflict).describe('GraphQL: why it was not merged; REST refuses instead'),
     resolved: z.array(resolvedFile),
     pull,
+    sync: sync.optional().describe('Of a mirror: how the branch stands to the upstream now'),
   })
   .meta({ id: 'MergedPull' });

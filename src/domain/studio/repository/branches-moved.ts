@@ -1,5 +1,5 @@
-import { Project, type ProjectRef } from '../../projects/project.entity.ts';
-import { projectRef } from '../../projects/project-ref.ts';
+import type { ProjectRef } from '../../projects/project.entity.ts';
+import { loadProject } from '../../projects/project-ref.ts';
 import type { Services } from '../../services.ts';
 
 /** Does something about branches that have moved: `branches` are short names; one that is gone has been deleted. */
@@ -37,10 +37,10 @@ export class BranchesMoved {
   async #run(services: Services, repository: string): Promise<void> {
     for (let waiting = this.#take(repository); waiting; waiting = this.#take(repository)) {
       try {
-        const row = await services.orm.em.fork().findOne(Project, { uuid: repository });
+        const project = await loadProject(services.orm.em.fork(), { uuid: repository });
         // A repository is made, and may be filled, before its project's row is committed.
-        if (!row) continue;
-        for (const follow of this.#followers) await follow(services, projectRef(row), [...waiting]);
+        if (!project) continue;
+        for (const follow of this.#followers) await follow(services, project, [...waiting]);
       } catch (err) {
         services.log.warn({ err, repository }, 'what follows a moved branch was not done');
       }

@@ -4,6 +4,7 @@ import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { checkNewRefName, checkRefName } from '../ref-name.ts';
+import { syncOf } from '../upstream/sync-record.ts';
 import { isProtected } from './branch-rules.ts';
 import { commitNamed } from './refs.ts';
 import { branch, branchDraft } from './repository.schema.ts';
@@ -21,7 +22,8 @@ export const listBranches = projectOperation({
     compare: z.boolean().optional().describe('Adds ahead_by and behind_by'),
   }),
   output: pageOf(branch),
-  async execute({ git, project }, { q, compare, ...paging }) {
+  async execute(context, { q, compare, ...paging }) {
+    const { git, project } = context;
     const window = windowOf(paging);
     const main = await git.defaultBranch();
     const wanted = q === undefined ? null : foldText(q);
@@ -30,12 +32,15 @@ export const listBranches = projectOperation({
       .filter((ref) => wanted === null || foldText(ref.name).includes(wanted))
       .sort((a, b) => Number(b.name === main) - Number(a.name === main) || (a.name < b.name ? -1 : 1));
     const base = compare ? await git.head(main) : null;
-    const items = await Promise.all(
-      refs
-        .slice(window.offset, window.offset + window.limit)
-        .map((ref) => branchRecord({ git, project }, ref, main, base)),
+    const page = refs.slice(window.offset, window.offset + window.limit);
+    const items = await Promise.all(page.map((ref) => branchRecord(context, ref, main, base)));
+    const names = page.map(({ name }) => name);
+    const syncs = project.is_mirror ? await syncOf(context, names) : null;
+    return pageFrom(
+      items.map((item, at) => ({ ...item, ...(syncs?.[at] && { sync: syncs[at] }) })),
+      refs.length,
+      window,
     );
-    return pageFrom(items, refs.length, window);
   },
 });
 
@@ -60,11 +65,14 @@ export const getBranch = projectOperation({
     compare: z.boolean().optional().describe('Adds ahead_by and behind_by'),
   }),
   output: branch,
-  async execute({ git, project }, { name, compare }) {
+  async execute(context, { name, compare }) {
+    const { git, project } = context;
     const oid = await git.head(checkRefName('name', name));
     if (!oid) throw new DomainError('not_found', `name: branch ${name} does not exist`);
     const main = await git.defaultBranch();
-    return branchRecord({ git, project }, { name, oid }, main, compare ? await git.head(main) : null);
+    const record = await branchRecord(context, { name, oid }, main, compare ? await git.head(main) : null);
+    const [sync] = (project.is_mirror && (await syncOf(context, [name]))) || [];
+    return { ...record, ...(sync && { sync }) };
   },
 });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { namesOid } from '../entries/write-entry.ts';
-import { closeForLostHead, keepHeads, openPullsFrom } from '../pulls/open-pulls.ts';
+import { deleteWithPulls, openPullsFrom } from '../pulls/open-pulls.ts';
 import { checkRefName } from '../ref-name.ts';
 import { isProtected } from './branch-rules.ts';
 
@@ -39,9 +39,7 @@ export const deleteBranch = projectOperation({
         },
       );
     }
-    await keepHeads(context, pulls, oid);
-    await git.deleteBranch(name, oid);
-    await closeForLostHead(context, pulls, oid);
+    await deleteWithPulls(context, name, oid);
     return null;
   },
 });

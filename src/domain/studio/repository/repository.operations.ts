@@ -4,44 +4,24 @@ import { DomainError } from '../../errors.ts';
 import { grantsChanged } from '../../identity/grants-changed.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { Project } from '../../projects/project.entity.ts';
-import { importUrl } from '../../projects/projects.schema.ts';
-import { studioSettings } from '../../projects/studio-settings.ts';
 import { importJob, queuedImport } from '../import-job.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { checkRefName } from '../ref-name.ts';
+import { checkAuthKind, storeUpstream } from '../upstream/remote.ts';
+import { sealAuth } from '../upstream/upstream-secrets.ts';
 import { claimImport } from './import-repository.ts';
-import { repository, repositoryChange } from './repository.schema.ts';
+import { importRequest, repository, repositoryChange } from './repository.schema.ts';
+import { repositoryRecord } from './repository-record.ts';
 
-async function record({
-  em,
-  git,
-  services,
-  organization,
-  project,
-}: ProjectContext): Promise<z.output<typeof repository>> {
-  const row = await em.findOneOrFail(Project, project.id);
-  const [default_branch, size, object_format] = await Promise.all([
-    git.defaultBranch(),
-    git.diskSize(),
-    git.objectFormat(),
-  ]);
-  const { content_root, ...settings } = studioSettings(row.settings);
-  return {
-    mode: 'hosted' as const,
-    default_branch,
-    size,
-    object_format,
-    clone_url: `${services.settings.public_url}/git/${organization.machine_name}/${project.machine_name}.git`,
-    content_root,
-    settings,
-    import: row.import ? { ...row.import, phase: row.import.phase ?? null } : null,
-  };
+async function record(context: ProjectContext): Promise<z.output<typeof repository>> {
+  return repositoryRecord(context, await context.em.findOneOrFail(Project, context.project.id));
 }
 
 export const getRepository = projectOperation({
   name: 'studio.getRepository',
   kind: 'query',
   permission: 'browse_studio',
+  local: true,
   summary: 'The repository: where to clone it, its size, the progress of an import',
   input: z.object({}),
   output: repository,
@@ -52,12 +32,14 @@ export const startImport = projectOperation({
   name: 'studio.importRepository',
   kind: 'command',
   permission: 'manage_studio',
+  local: true,
   summary: 'Import a git repository into an empty project',
-  input: z.object({ url: importUrl }),
+  input: importRequest,
   output: repository,
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
-  async execute(context, { url }) {
+  async execute(context, { url, auth, mode }) {
     const { em, git, services, project } = context;
+    checkAuthKind(url, auth);
     const row = await em.findOneOrFail(Project, project.id);
     // An import that was killed is still called running; the lock it held tells.
     if (row.import?.state === 'queued' || !(await claimImport(em, project.id))) {
@@ -67,7 +49,9 @@ export const startImport = projectOperation({
       throw new DomainError('already_exists', 'The repository has commits; import into a new project');
     row.import = queuedImport(url);
     await em.flush();
-    await services.jobs.send(importJob, { project_id: project.id, url }, { em });
+    const credentials = await sealAuth(services, project, 'import', 1, auth);
+    await services.jobs.send(importJob, { project_id: project.id, url, credentials }, { em });
+    if (mode === 'remote') await storeUpstream(context, { url, auth, push: 'on_commit', new_hook_secret: false });
     return record(context);
   },
 });

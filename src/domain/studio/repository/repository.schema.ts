@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { compileGlob } from '../schema/glob.ts';
+import { divergence, sync, upstreamAuth, upstreamRecord, upstreamUrl } from '../upstream/upstream.schema.ts';
 
 const person = z.object({ name: z.string(), email: z.string(), date: z.string() }).meta({ id: 'CommitPerson' });
 
@@ -22,6 +23,7 @@ export const branch = z
     commit: z.string().describe('Id of the commit it points to'),
     ahead_by: z.int32().optional().describe('Commits the default branch lacks; with `compare=true`'),
     behind_by: z.int32().optional().describe('Commits of the default branch it lacks; with `compare=true`'),
+    sync: sync.optional().describe('Of a mirror'),
   })
   .meta({ id: 'Branch' });
 
@@ -78,11 +80,20 @@ export const importState = z
   })
   .meta({ id: 'RepositoryImport' });
 
+const freshFor = z
+  .object({
+    read: z.int32().min(0, 'must be at least 0').max(86_400, 'must be at most 86400'),
+    write: z.int32().min(0, 'must be at least 0').max(3_600, 'must be at most 3600'),
+  })
+  .meta({ id: 'FreshFor' })
+  .describe('Of a mirror: seconds for which what was fetched counts as the upstream’s state, for reads and for writes');
+
 const repositorySettings = z
   .object({
     protected_branches: z.array(z.string()).describe('Globs of branches that are neither deleted nor moved by force'),
     require_pull: z.boolean().describe('Protected branches move by merging pull requests only'),
     require_preconditions: z.boolean().describe('Updates and deletions need If-Match or `sha`'),
+    fresh_for: freshFor,
   })
   .meta({ id: 'RepositorySettings' });
 
@@ -92,11 +103,21 @@ const branchPattern = z
   .max(200, 'must be at most 200 characters')
   .refine((text) => compileGlob(text) !== null, 'is not a glob');
 
+export const importRequest = z.object({
+  url: upstreamUrl,
+  auth: upstreamAuth.default({ kind: 'none' }).describe('Kept encrypted, only as long as it is needed'),
+  mode: z
+    .enum(['hosted', 'remote'])
+    .default('hosted')
+    .describe('remote: the repository stays a mirror of the one it is imported from'),
+});
+
 export const repositoryChange = z.object({
   default_branch: z.string().optional(),
   protected_branches: z.array(branchPattern).max(50, 'must be at most 50 patterns').optional(),
   require_pull: z.boolean().optional(),
   require_preconditions: z.boolean().optional(),
+  fresh_for: freshFor.optional(),
   content_root: z
     .string()
     .nullable()
@@ -116,6 +137,9 @@ export const repository = z
       .nullable()
       .describe("Directory of the site, '' for the root; null: found by its configuration"),
     settings: repositorySettings,
+    upstream: upstreamRecord.nullable().describe('The repository this one mirrors'),
+    sync: sync.nullable().describe('Of a mirror: the default branch, with the worst state of any branch'),
+    diverged: z.array(divergence).describe('Branches of a mirror that people must bring together with the upstream'),
     import: importState.nullable(),
   })
   .meta({ id: 'Repository' });

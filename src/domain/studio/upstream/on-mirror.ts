@@ -1,0 +1,37 @@
+import type { AnyOperation } from '../../operation.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { ProjectRef } from '../../projects/project.entity.ts';
+import type { Services } from '../../services.ts';
+import { noteMoves } from './noted-moves.ts';
+import { syncOf } from './sync-record.ts';
+
+interface Context {
+  services: Services;
+  project: ProjectRef | null;
+  git: Repository | undefined;
+}
+
+/**
+ * Executes an operation; on a mirror the upstream is looked at before, and pushed to after a command that moved branches. What the command
+ * answers carries `sync` then: how the branch stands to the upstream.
+ */
+export async function onMirror(
+  operation: AnyOperation,
+  context: Context,
+  execute: () => Promise<unknown>,
+): Promise<unknown> {
+  const { services, project, git } = context;
+  if (!project?.is_mirror || !git || operation.local || !/_studio$/.test(String(operation.permission)))
+    return execute();
+  await services.upstreams.freshen(services, project, operation.kind);
+  // Inside a transaction nobody waits for another host, and no branch moves there.
+  if (operation.kind !== 'command' || operation.effect !== 'external') return execute();
+  const moved = new Set<string>();
+  context.git = noteMoves(git, moved);
+  const result = await execute();
+  if (moved.size === 0) return result;
+  await services.upstreams.publish(services, project, moved);
+  const [sync] = (await syncOf({ git, services, project }, [...moved].slice(0, 1)).catch(() => null)) ?? [];
+  const isRecord = typeof result === 'object' && result !== null && !Array.isArray(result);
+  return sync && isRecord ? { ...result, sync } : result;
+}

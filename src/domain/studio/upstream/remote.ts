@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import type { z } from 'zod';
+import { fieldError } from '../../errors.ts';
+import { grantsChanged } from '../../identity/grants-changed.ts';
+import type { ProjectContext } from '../../operation.ts';
+import type { UpstreamAuth } from '../../ports/git-transfer.ts';
+import { Upstream, UpstreamBranch } from './upstream.entity.ts';
+import type { remoteDraft } from './upstream.schema.ts';
+import { sealAuth, sealHookSecret } from './upstream-secrets.ts';
+
+/** @throws DomainError `invalid_request` when the credentials are not of the address's kind */
+export function checkAuthKind(url: string, auth: UpstreamAuth): void {
+  const isSsh = new URL(url).protocol === 'ssh:';
+  if (isSsh === (auth.kind === 'ssh_key')) return;
+  throw fieldError(
+    'invalid_request',
+    'auth.kind',
+    isSsh ? 'must be ssh_key for an ssh address' : 'ssh_key needs an ssh address',
+  );
+}
+
+type Draft = z.output<typeof remoteDraft>;
+
+/** Writes down where a project's upstream is; what was known of another one is forgotten. */
+export async function storeUpstream(
+  { em, services, project, organization }: Pick<ProjectContext, 'em' | 'services' | 'project' | 'organization'>,
+  { url, auth, push, new_hook_secret }: Draft,
+): Promise<{ hook_secret: string | null }> {
+  const owner = { id: project.id, organization_id: organization.id };
+  const now = services.clock.now();
+  const known = await em.findOne(Upstream, project.id);
+  const version = (known?.version ?? 0) + 1;
+  const hook_secret = !known || new_hook_secret ? randomBytes(32).toString('base64url') : null;
+  if (known && known.url !== url) await em.nativeDelete(UpstreamBranch, { project_id: project.id });
+  const row = known ?? em.create(Upstream, { project_id: project.id, created_at: now } as Upstream);
+  em.assign(row, {
+    url,
+    auth_kind: auth.kind,
+    credentials: await sealAuth(services, owner, 'auth', version, auth),
+    ...(hook_secret !== null && { hook_secret: await sealHookSecret(services, owner, hook_secret) }),
+    version,
+    push,
+    fetch_error: null,
+    ...(known?.url !== url && { fetched_at: null }),
+    updated_at: now,
+  });
+  await em.persist(row).flush();
+  await grantsChanged(em, organization.id);
+  return { hook_secret };
+}

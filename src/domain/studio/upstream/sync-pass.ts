@@ -1,0 +1,146 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../../errors.ts';
+import type { Oid } from '../../ports/git-records.ts';
+import type { Upstream as Remote } from '../../ports/git-transfer.ts';
+import { Project, type ProjectRef } from '../../projects/project.entity.ts';
+import type { Services } from '../../services.ts';
+import type { Resolution } from '../merge/merge.schema.ts';
+import { withLease } from './lease.ts';
+import { type Reconciled, reconcileBranch } from './reconcile-branch.ts';
+import { Upstream, UpstreamBranch } from './upstream.entity.ts';
+import { openUpstream } from './upstream-secrets.ts';
+
+export interface Pass {
+  /** Asks the upstream what it has, before anything else. */
+  fetch: boolean;
+  /** Pushes what is only here; `as_set` when the project does so on every commit. */
+  push: 'never' | 'as_set' | 'always';
+  /** Short names; null: all. */
+  branches: readonly string[] | null;
+  /** Not null: a person asks for it (see `Reconciliation`). */
+  resolutions: readonly Resolution[] | null;
+  author: { name: string; email: string };
+  signal: AbortSignal;
+}
+
+interface Work {
+  services: Services;
+  project: ProjectRef;
+  pass: Pass;
+  remote: Remote;
+  push: boolean;
+}
+
+/** Whether a repository is being filled: its branches appear all at once, and nobody may be ahead of that. */
+const isImporting = ({ import: state }: Project) => state?.state === 'queued' || state?.state === 'running';
+
+/**
+ * Brings branches of a project in step with its upstream, one after the other. How each one stands afterwards is kept on its row.
+ * @throws DomainError `upstream_unavailable` and others for accidents that pass, after all other branches have been tried; `not_found`
+ * without an upstream; `merge_conflict`, `branch_moved`, `validation_failed` for resolutions.
+ */
+export async function syncPass(services: Services, project: ProjectRef, pass: Pass): Promise<void> {
+  const em = services.orm.em.fork();
+  const row = await em.findOne(Upstream, project.id);
+  if (!row) throw new DomainError('not_found', 'This project has no upstream');
+  if (isImporting(await em.findOneOrFail(Project, project.id)))
+    throw new DomainError('busy', 'The repository is being imported');
+  const push = pass.push === 'always' || (pass.push === 'as_set' && row.push === 'on_commit');
+  await withLease(services, project.id, async () => {
+    const work = { services, project, pass, push, remote: await openUpstream(services, project, row) };
+    if (pass.fetch) await fetchBranches(work);
+    await reconcileBranches(work, em);
+  });
+}
+
+async function fetchBranches({ services, project, pass, remote }: Work): Promise<void> {
+  const note = (fetch_error: string | null) =>
+    services.orm.em.fork().nativeUpdate(
+      Upstream,
+      { project_id: project.id },
+      // A failed attempt counts as well: the next one waits as long as after a good one.
+      { fetch_error, ...(fetch_error === null && { fetched_at: services.clock.now() }) },
+    );
+  try {
+    await services.git.fetchUpstream(project.uuid, remote, pass.signal);
+  } catch (error) {
+    if (error instanceof DomainError) await note(error.message);
+    throw error;
+  }
+  await note(null);
+}
+
+const short = (name: string, prefix: string) => name.slice(prefix.length + 1);
+
+async function headsBelow({ services, project }: Work, prefix: string): Promise<Map<string, Oid>> {
+  const refs = await services.git.open(project.uuid).refsBelow(prefix);
+  return new Map(refs.map(({ name, oid }) => [short(name, prefix), oid]));
+}
+
+async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
+  const { project, pass } = work;
+  const here = await headsBelow(work, 'refs/heads');
+  const there = await headsBelow(work, 'refs/remotes/upstream');
+  const stored = await em.find(UpstreamBranch, { project_id: project.id }, { disableIdentityMap: true });
+  const known = new Map(stored.map((branch) => [branch.name, branch]));
+  const names = pass.branches ?? [...new Set([...here.keys(), ...there.keys(), ...known.keys()])].sort();
+  const changed: Changed[] = [];
+  let accident: unknown;
+  for (const name of names) {
+    const before = known.get(name);
+    const inStep = here.get(name) === there.get(name) && here.has(name);
+    if (inStep && before?.synced_sha === here.get(name) && before?.problem == null) continue;
+    pass.signal.throwIfAborted();
+    try {
+      const after = await reconcileOne(work, name, before?.synced_sha ?? null);
+      changed.push({ name, ...after });
+    } catch (error) {
+      if (pass.resolutions && pass.resolutions.length > 0) throw error;
+      accident = error;
+      const message = error instanceof DomainError ? error.message : 'Something went wrong';
+      changed.push({ name, synced: before?.synced_sha ?? null, pushed: false, problem: 'failed', message });
+    }
+  }
+  await keep(work, changed);
+  if (accident !== undefined) throw accident;
+}
+
+function reconcileOne(work: Work, branch: string, synced: Oid | null): Promise<Reconciled> {
+  const { services, project, pass, remote, push } = work;
+  return reconcileBranch({
+    services,
+    project,
+    git: services.git.open(project.uuid),
+    branch,
+    synced,
+    push,
+    author: pass.author,
+    resolutions: pass.resolutions,
+    fetch: () => fetchBranches(work),
+    send: (move) => services.git.pushUpstream(project.uuid, remote, move, pass.signal),
+  });
+}
+
+type Changed = Reconciled & { name: string };
+
+/** Branches that are on neither side any more are forgotten. */
+async function keep({ services, project }: Work, changed: readonly Changed[]): Promise<void> {
+  const em = services.orm.em.fork();
+  const gone = changed.filter(({ synced, problem }) => synced === null && problem === null).map(({ name }) => name);
+  const rows = changed
+    .filter(({ name }) => !gone.includes(name))
+    .map(({ name, synced, pushed, problem, message }) => ({
+      project_id: project.id,
+      name,
+      synced_sha: synced,
+      problem,
+      message,
+      ...(pushed && { pushed_at: services.clock.now() }),
+    }));
+  if (gone.length > 0) await em.nativeDelete(UpstreamBranch, { project_id: project.id, name: { $in: gone } });
+  // Two kinds of rows: an upsert writes the columns of its first row.
+  for (const pushed of [true, false]) {
+    const some = rows.filter((row) => 'pushed_at' in row === pushed);
+    if (some.length > 0) await em.upsertMany(UpstreamBranch, some);
+  }
+}

@@ -1,0 +1,108 @@
+import type { ProjectContext } from '../../operation.ts';
+import type { Services } from '../../services.ts';
+import { mergeCommits } from '../merge/merge-commits.ts';
+import { Upstream, UpstreamBranch } from './upstream.entity.ts';
+import type { Divergence, Sync } from './upstream.schema.ts';
+
+type Context = Pick<ProjectContext, 'git' | 'services' | 'project'>;
+
+const isoOf = (date: Date | null | undefined) => date?.toISOString() ?? null;
+
+const untouched = { upstream_sha: null, ahead_by: 0, behind_by: 0 };
+
+/** Commits on either side; a branch that is missing on one side counts as none. */
+async function distanceOf({ git }: Context, local: string | null, remote: string | null) {
+  if (local === null || remote === null || local === remote) return { ahead_by: 0, behind_by: 0 };
+  return git.aheadBehind(local, remote);
+}
+
+/** How branches (short names) of a mirror stand to the upstream, in their order; null when the project has no upstream. */
+export async function syncOf(context: Context, branches: readonly string[]): Promise<Sync[] | null> {
+  const { git, services, project } = context;
+  const em = services.orm.em.fork();
+  const upstream = await em.findOne(Upstream, project.id);
+  if (!upstream) return null;
+  const rows = await em.find(UpstreamBranch, { project_id: project.id, name: { $in: [...branches] } });
+  const known = new Map(rows.map((row) => [row.name, row]));
+  return Promise.all(
+    branches.map(async (branch) => {
+      const row = known.get(branch);
+      const [local, remote] = [await git.head(branch), await git.upstreamHead(branch)];
+      const message = row?.message ?? upstream.fetch_error;
+      return {
+        ...untouched,
+        ...(await distanceOf(context, local, remote)),
+        state: stateOf(row, local === remote, upstream.fetch_error != null),
+        upstream_sha: remote,
+        last_fetched_at: isoOf(upstream.fetched_at),
+        last_pushed_at: isoOf(row?.pushed_at),
+        ...(message != null && { message }),
+      };
+    }),
+  );
+}
+
+/** A problem stands only while the two sides differ: they may have met since by themselves. */
+function stateOf(row: UpstreamBranch | undefined, isSame: boolean, isUnreachable: boolean): Sync['state'] {
+  if (!isSame && row?.problem === 'diverged') return 'diverged';
+  if (!isSame && row?.problem === 'refused') return 'error';
+  if (!isSame) return 'pending';
+  return isUnreachable ? 'error' : 'in_sync';
+}
+
+/**
+ * Whether branches differ from the upstream's as it was last seen, though nothing is known to be in the way that only people can remove.
+ * @param repository its id, which is the project's uuid
+ */
+export async function hasUnpushed({ git, orm }: Services, repository: string, projectId: number): Promise<boolean> {
+  const heads = async (prefix: string) =>
+    new Map((await git.open(repository).refsBelow(prefix)).map(({ name, oid }) => [name.slice(prefix.length), oid]));
+  const [here, there] = [await heads('refs/heads'), await heads('refs/remotes/upstream')];
+  const differing = [...here.keys(), ...there.keys()].filter((name) => here.get(name) !== there.get(name));
+  if (differing.length === 0) return false;
+  const stuck = await orm.em
+    .fork()
+    .find(UpstreamBranch, { project_id: projectId, problem: { $in: ['diverged', 'refused'] } });
+  const names = new Set(stuck.map(({ name }) => `/${name}`));
+  return differing.some((name) => !names.has(name));
+}
+
+const severity: readonly Sync['state'][] = ['in_sync', 'pending', 'error', 'diverged'];
+
+/** The upstream of a project as a whole: figures of the default branch, and the worst state of any branch. */
+export async function syncOfAll(context: Context): Promise<{ sync: Sync; diverged: Divergence[] } | null> {
+  const { git, services, project } = context;
+  const main = await git.defaultBranch();
+  const [sync] = (await syncOf(context, [main])) ?? [];
+  if (!sync) return null;
+  const troubled = await services.orm.em
+    .fork()
+    .find(UpstreamBranch, { project_id: project.id, problem: { $ne: null } }, { orderBy: { name: 'asc' } });
+  const others =
+    (await syncOf(
+      context,
+      troubled.map(({ name }) => name),
+    )) ?? [];
+  const worst = [sync, ...others].reduce((a, b) => (severity.indexOf(b.state) > severity.indexOf(a.state) ? b : a));
+  const diverged = troubled
+    .filter((_, at) => others[at]?.state === 'diverged')
+    .map((row) => divergenceOf(context, row));
+  return {
+    sync: { ...sync, state: worst.state, ...(worst.message !== undefined && { message: worst.message }) },
+    diverged: (await Promise.all(diverged)).filter((found) => found !== null),
+  };
+}
+
+/** What has to be settled, as it is now: both sides may have moved on since it was found. */
+export async function divergenceOf(
+  context: Context,
+  { name: branch, message }: Pick<UpstreamBranch, 'name' | 'message'>,
+): Promise<Divergence | null> {
+  const { git, services } = context;
+  const [local, remote] = [await git.head(branch), await git.upstreamHead(branch)];
+  if (local === null) return null;
+  const record = { branch, head_sha: remote, base_sha: local, message: message ?? '' };
+  if (remote === null || (await git.mergeBase(local, remote)) === null) return { ...record, conflicts: [] };
+  const { conflicts } = await mergeCommits({ git, services }, { current: local, incoming: remote });
+  return { ...record, conflicts };
+}

@@ -1,0 +1,179 @@
+import { setTimeout } from 'node:timers/promises';
+import { DomainError } from '../../errors.ts';
+import { systemActor } from '../../identity/actor.ts';
+import type { ProjectRef } from '../../projects/project.entity.ts';
+import type { Services } from '../../services.ts';
+import { syncJob } from './sync-job.ts';
+import { type Pass, syncPass } from './sync-pass.ts';
+
+/** How long a request waits for the upstream, and how long what it asked for may go on in the background; milliseconds. */
+const patience = 5_000;
+const passTime = 60_000;
+/** After a failed fetch requests do not wait for the next one for this long, milliseconds. */
+const coolDown = 30_000;
+
+/** A pass, by the service itself where no author is named. */
+type AskedPass = Omit<Pass, 'author'> & Partial<Pick<Pass, 'author'>>;
+
+const tooLong = () =>
+  new DomainError('upstream_unavailable', 'The upstream took too long', { details: { reason: 'timeout' } });
+
+/** What this process knows of one project's upstream. */
+interface Standing {
+  fetchedAt: number;
+  failedAt: number;
+  fetching: { since: number; done: Promise<void> } | null;
+  running: Promise<void>;
+  /** The pass that begins next, and what has been asked of it. */
+  next: { promise: Promise<void>; fetch: boolean; branches: Set<string> | null } | null;
+}
+
+/**
+ * Keeps projects in step with their upstreams. One pass at a time for a project; what is asked meanwhile is done together in the next one.
+ * A request never fails because of the upstream: it is told how things stand, and what is left is done by a job.
+ */
+export class UpstreamSync {
+  readonly #standing = new Map<number, Standing>();
+  readonly #closing = new AbortController();
+
+  /** Before content is used: fetches what is too old, in the background for reads, within the request for writes. */
+  async freshen(services: Services, project: ProjectRef, kind: 'query' | 'command'): Promise<void> {
+    const { fetchedAt, failedAt, fetching } = this.#of(project);
+    const { read, write } = project.settings.fresh_for;
+    const now = services.clock.now().getTime();
+    const isFresh = (at: number) => now - at < (kind === 'query' ? read : write) * 1000;
+    if (isFresh(fetchedAt) || isFresh(failedAt) || (fetching && kind === 'query')) return;
+    const joins = fetching && isFresh(fetching.since);
+    const done = joins ? fetching.done : this.#request(services, project, { fetch: true, branches: null });
+    if (kind === 'command' && now - failedAt >= coolDown) await within(patience, done);
+  }
+
+  /** After an upstream has been named: fetches and pushes, and waits for that for a few seconds. */
+  async begin(services: Services, project: ProjectRef): Promise<void> {
+    await within(patience, this.#request(services, project, { fetch: true, branches: null }));
+  }
+
+  /** After a command: pushes branches it moved, and waits for that for a few seconds. */
+  async publish(services: Services, project: ProjectRef, branches: Iterable<string>): Promise<void> {
+    await within(patience, this.#request(services, project, { fetch: false, branches: new Set(branches) }));
+  }
+
+  /** Fetches and pushes in the background: somebody says that the upstream has moved. */
+  notice(services: Services, project: ProjectRef): void {
+    void this.#request(services, project, { fetch: true, branches: null });
+  }
+
+  /**
+   * Fetches at once, and takes what came.
+   * @throws DomainError `upstream_unavailable`
+   */
+  fetch(services: Services, project: ProjectRef, signal: AbortSignal): Promise<void> {
+    return this.run(services, project, { fetch: true, push: 'never', branches: null, resolutions: null, signal });
+  }
+
+  /**
+   * A pass of one's own.
+   * @throws DomainError as `syncPass`
+   */
+  run(services: Services, project: ProjectRef, pass: AskedPass): Promise<void> {
+    const standing = this.#of(project);
+    const turn = standing.running.then(() => this.#pass(services, project, pass));
+    standing.running = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Resolves when no pass is under way or asked for. */
+  async settled(): Promise<void> {
+    for (;;) {
+      // A fetch that a pass under way has asked for comes after it.
+      const open = [...this.#standing.values()].map(({ running, next }) => next?.promise ?? running);
+      await Promise.all(open);
+      if ([...this.#standing.values()].every(({ next }) => next === null)) return;
+    }
+  }
+
+  /** Ends what is under way; it goes on in the next process. */
+  async close(): Promise<void> {
+    this.#closing.abort(new DomainError('unavailable', 'The server is stopping'));
+    await this.settled();
+  }
+
+  #of({ id }: ProjectRef): Standing {
+    const known = this.#standing.get(id);
+    if (known) return known;
+    const made: Standing = { fetchedAt: 0, failedAt: 0, fetching: null, running: Promise.resolve(), next: null };
+    this.#standing.set(id, made);
+    return made;
+  }
+
+  /** Asks for a pass that begins after now. Never rejects. */
+  #request(
+    services: Services,
+    project: ProjectRef,
+    wanted: { fetch: boolean; branches: ReadonlySet<string> | null },
+  ): Promise<void> {
+    const standing = this.#of(project);
+    if (standing.next) {
+      const { next } = standing;
+      next.fetch ||= wanted.fetch;
+      if (wanted.branches === null) next.branches = null;
+      else for (const branch of wanted.branches) next.branches?.add(branch);
+      return next.promise;
+    }
+    const next = { ...wanted, branches: wanted.branches && new Set(wanted.branches), promise: Promise.resolve() };
+    standing.next = next;
+    next.promise = standing.running.then(async () => {
+      standing.next = null;
+      const branches = next.branches && [...next.branches];
+      await this.#inBackground(services, project, { fetch: next.fetch, branches });
+    });
+    standing.running = next.promise;
+    return next.promise;
+  }
+
+  async #inBackground(
+    services: Services,
+    project: ProjectRef,
+    wanted: Pick<Pass, 'fetch' | 'branches'>,
+  ): Promise<void> {
+    const late = new AbortController();
+    const timer = globalThis.setTimeout(() => late.abort(tooLong()), passTime);
+    try {
+      await this.#pass(services, project, { ...wanted, push: 'as_set', resolutions: null, signal: late.signal });
+    } catch (err) {
+      if (this.#closing.signal.aborted || (err instanceof DomainError && err.code === 'not_found')) return;
+      services.log.warn({ err, project: project.uuid }, 'a project is not in step with its upstream');
+      await services.jobs
+        .send(syncJob, { project_id: project.id }, { singletonKey: String(project.id) })
+        .catch((error: unknown) => services.log.warn({ err: error }, 'no job to bring a project in step'));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #pass(services: Services, project: ProjectRef, asked: AskedPass): Promise<void> {
+    const standing = this.#of(project);
+    const signal = AbortSignal.any([asked.signal, this.#closing.signal]);
+    const since = services.clock.now().getTime();
+    const work = syncPass(services, project, { author: authorOf(services), ...asked, signal });
+    if (!asked.fetch) return work;
+    standing.fetching = { since, done: work.catch(() => {}) };
+    try {
+      await work;
+      Object.assign(standing, { fetchedAt: since, failedAt: 0 });
+    } catch (error) {
+      standing.failedAt = services.clock.now().getTime();
+      throw error;
+    } finally {
+      standing.fetching = null;
+    }
+  }
+}
+
+const authorOf = ({ settings }: Services) => systemActor('upstream', [], settings.public_host).author;
+
+async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const stop = new AbortController();
+  await Promise.race([work, setTimeout(milliseconds, null, { signal: stop.signal, ref: false }).catch(() => {})]);
+  stop.abort();
+}

@@ -5,6 +5,7 @@ import type { Oid, Ref, StoredBlob } from '../../domain/ports/git-records.ts';
 import type { CommitRequest, Committed, InternalRefUpdate } from '../../domain/ports/git-writes.ts';
 import { checkRefName } from '../../domain/studio/ref-name.ts';
 import { BranchQueues } from './commits/branch-queue.ts';
+import { BranchTurns } from './commits/branch-turns.ts';
 import type { Writer } from './commits/commit-plan.ts';
 import { commitRound, refRefused } from './commits/commit-round.ts';
 import { replaceFile } from './durable-files.ts';
@@ -25,10 +26,12 @@ export class GitRepository extends RepositoryReads implements Repository {
   /** Made by this process since maintenance; told apart from those of others only to know when it is due. */
   commits = 0;
   readonly #queues: BranchQueues<Writer>;
+  readonly #turns: BranchTurns;
 
   constructor(id: string, gitDir: string, context: RepositoryContext) {
     super(id, gitDir, context);
     this.updater = new RefUpdater(context.processes, gitDir, context.log, (refs) => this.moved(refs));
+    this.#turns = new BranchTurns(gitDir);
     this.#queues = new BranchQueues((branch, writers) => this.#round(branch, writers));
   }
 
@@ -182,8 +185,8 @@ export class GitRepository extends RepositoryReads implements Repository {
     try {
       const { gitDir, refs, updater } = this;
       const { processes, committer, now, planTime } = this.context;
-      const objects = await this.source();
-      await commitRound({ processes, gitDir, objects, refs, updater, committer, now, planTime }, branch, writers);
+      const place = { processes, gitDir, refs, updater, turns: this.#turns, objects: await this.source() };
+      await commitRound({ ...place, committer, now, planTime }, branch, writers);
     } catch (error) {
       for (const writer of writers) writer.reject(error);
     }

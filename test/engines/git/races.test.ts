@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
+import { BranchTurns } from '../../../src/engines/git/commits/branch-turns.ts';
 import { fsck, git, save, testStore, writerOne } from '../../support/git-store.ts';
 
 async function fresh() {
@@ -116,18 +119,54 @@ describe('writers of one branch', () => {
     fsck(gitDir);
   });
 
-  it('in two processes lose nothing either', async () => {
+  it('in three stores that know nothing of each other lose nothing, and none is refused', async () => {
     const { repository, gitDir, dataDir } = await fresh();
     await save(repository, { a: '1' });
-    const other = testStore({ dataDir }).store.open('site');
+    const others = [1, 2].map(() => testStore({ dataDir }).store.open('site'));
     const shas = await Promise.all(
-      [repository, other].flatMap((side, at) =>
-        Array.from({ length: 20 }, async (_, turn) => (await save(side, { [`${at}/${turn}`]: 'x' })).commit?.sha ?? ''),
+      [repository, ...others].flatMap((side, at) =>
+        Array.from({ length: 16 }, async (_, writer) => {
+          const made: string[] = [];
+          for (let turn = 0; turn < 6; turn += 1)
+            made.push((await save(side, { [`${at}/${writer}`]: `${turn}` })).commit?.sha ?? '');
+          return made;
+        }),
       ),
     );
-    const stored = new Set(history(gitDir));
-    for (const sha of shas) expect(stored).toContain(sha);
+    const stored = history(gitDir);
+    expect(stored).toHaveLength(1 + 3 * 16 * 6);
+    expect(new Set(stored)).toEqual(new Set([...shas.flat(), stored.at(-1)]));
     fsck(gitDir);
+  });
+
+  it('wait for nobody who is gone, and leave nothing behind', async () => {
+    const { store, repository, gitDir } = await fresh();
+    await save(repository, { a: '1' });
+    const turns = join(gitDir, 'portico/turns');
+    expect(existsSync(turns)).toBe(false);
+    const turn = join(turns, createHash('sha256').update('main').digest('hex'));
+    mkdirSync(turns, { recursive: true });
+    // Of a process that was killed with the turn in its hands.
+    writeFileSync(turn, '');
+    expect((await save(repository, { a: '2' })).commit).not.toBeNull();
+    await store.close();
+    expect(readdirSync(turns)).toEqual([]);
+  });
+
+  it('wait for the turn of one who lives', async () => {
+    const { repository, gitDir } = await fresh();
+    await save(repository, { a: '1' });
+    const giveBack = await new BranchTurns(gitDir).take('main', true);
+    let saved = false;
+    const saving = save(repository, { a: '2' }).then(() => {
+      saved = true;
+    });
+    // Longer than a turn without a sign of life is respected.
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    expect(saved).toBe(false);
+    await giveBack?.();
+    await saving;
+    expect(await new BranchTurns(gitDir).take('main', false)).toBeNull();
   });
 });
 

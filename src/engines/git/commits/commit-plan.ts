@@ -10,6 +10,7 @@ import { Tree } from '../objects/tree-codec.ts';
 import type { RefFiles } from '../refs/ref-files.ts';
 import type { RefUpdater } from '../refs/ref-updater.ts';
 import { inTime } from '../time-limit.ts';
+import type { BranchTurns } from './branch-turns.ts';
 import { StagedTree } from './staged-tree.ts';
 import { applyChanges } from './tree-edit.ts';
 
@@ -26,6 +27,7 @@ export interface RoundContext {
   objects: StoredObjects;
   refs: RefFiles;
   updater: RefUpdater;
+  turns: BranchTurns;
   committer: () => { name: string; email: string };
   now: () => Date;
   planTime: number;

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, stat, unlink, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** All in milliseconds. */
+const times = {
+  /** Between two looks at a turn somebody else has; with as much again by chance. */
+  look: 3,
+  /** After a turn of ours, so that whoever looks finds it free. */
+  pause: 12,
+  /** How long a branch that others wanted is taken in turns. */
+  wanted: 2_000,
+  /** A holder shows that it lives this often. */
+  beat: 500,
+  /** One that has not for so long is dead. */
+  dead: 3_000,
+  /** After which a writer goes on without a turn. */
+  patience: 30_000,
+};
+
+/**
+ * Turns of several processes at one branch. Compare-and-swap alone is unfair between them: the one with the shorter rounds wins, and a round
+ * that is lost ten times over has its writers refused. So a process that has lost a round makes a file, and as long as that is there the
+ * others wait for it, too; with one process, or without a race, nothing is made. Turns are a courtesy: a branch is only ever moved by
+ * compare-and-swap, so one that is stolen, left behind or ignored costs a round at most.
+ */
+export class BranchTurns {
+  readonly #directory: string;
+  readonly #wantedUntil = new Map<string, number>();
+  readonly #givenAt = new Map<string, number>();
+
+  constructor(gitDir: string) {
+    this.#directory = join(gitDir, 'portico', 'turns');
+  }
+
+  /**
+   * Waits for the turn at a branch, if anybody takes turns at it.
+   *
+   * @param lost a round has been lost to somebody else
+   * @returns how to give the turn back; null when none was needed
+   */
+  async take(branch: string, lost: boolean): Promise<(() => Promise<void>) | null> {
+    const path = this.#path(branch);
+    if (lost || (await beatOf(path)) !== null) this.#wantedUntil.set(branch, Date.now() + times.wanted);
+    const wantedUntil = this.#wantedUntil.get(branch);
+    if (wantedUntil === undefined) return null;
+    if (wantedUntil < Date.now()) {
+      this.#wantedUntil.delete(branch);
+      this.#givenAt.delete(branch);
+      return null;
+    }
+    await sleep(Math.max(0, (this.#givenAt.get(branch) ?? 0) + times.pause - Date.now()));
+    if (!(await this.#acquire(path))) return null;
+    const beat = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => {}), times.beat);
+    return async () => {
+      clearInterval(beat);
+      await unlink(path).catch(() => {});
+      this.#givenAt.set(branch, Date.now());
+    };
+  }
+
+  /** Branch names may be too long for a file, and one may be the directory of another. */
+  #path(branch: string): string {
+    return join(this.#directory, createHash('sha256').update(branch).digest('hex'));
+  }
+
+  async #acquire(path: string): Promise<boolean> {
+    const patientUntil = Date.now() + times.patience;
+    let seen = { beat: null as number | null, at: 0 };
+    for (;;) {
+      if (await this.#create(path)) return true;
+      // Clocks differ between machines: what counts is how long we have seen it without a beat.
+      const beat = await beatOf(path);
+      if (beat !== seen.beat) seen = { beat, at: Date.now() };
+      else if (beat !== null && Date.now() - seen.at > times.dead) await unlink(path).catch(() => {});
+      if (Date.now() > patientUntil) return false;
+      await sleep(times.look * (1 + Math.random()));
+    }
+  }
+
+  async #create(path: string): Promise<boolean> {
+    try {
+      await (await open(path, 'wx')).close();
+      return true;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') return false;
+      if (code !== 'ENOENT') throw error;
+      await mkdir(this.#directory, { recursive: true });
+      return false;
+    }
+  }
+}
+
+/** When the holder of a turn last showed that it lives; null when nobody has it. */
+async function beatOf(path: string): Promise<number | null> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => null,
+  );
+}

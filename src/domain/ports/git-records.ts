@@ -81,6 +81,14 @@ export interface LogQuery {
   limit: number;
 }
 
+/** A commit on the first-parent line of another. */
+export interface LineCommit {
+  oid: Oid;
+  parents: Oid[];
+  /** Where its tree differs from that of its first parent, or from the empty tree. */
+  paths: string[];
+}
+
 /** One side of a changed or conflicting file. */
 export interface FileSide {
   oid: Oid;

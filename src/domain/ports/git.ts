@@ -1,5 +1,6 @@
 import type {
   Commit,
+  LineCommit,
   LogQuery,
   Mergeability,
   Oid,
@@ -59,6 +60,8 @@ export interface Repository {
   aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }>;
   /** For each path the newest commit reachable from `from` that touched it, found in one walk of the history. */
   lastCommits(from: Oid, paths: readonly string[]): Promise<Map<string, Commit>>;
+  /** The first-parent line of a commit, newest first, down to what `without` reaches (null: to its root). */
+  line(head: Oid, without: Oid | null): AsyncIterable<LineCommit>;
   log(query: LogQuery): Promise<Commit[]>;
   /** Commits that `log` with the same query would give in all, counted up to `limit`. */
   countCommits(query: Omit<LogQuery, 'skip'>): Promise<number>;

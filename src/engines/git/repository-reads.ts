@@ -1,5 +1,6 @@
 import type {
   Commit,
+  LineCommit,
   LogQuery,
   Mergeability,
   Oid,
@@ -10,6 +11,7 @@ import type {
 } from '../../domain/ports/git-records.ts';
 import type { GitProcesses, Log } from './git-process.ts';
 import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
+import { firstParentLine } from './history/first-parent-line.ts';
 import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
 import { isAncestor, mergeability, mergeBase, mergeTrees } from './history/merge.ts';
 import { readFormat } from './layout.ts';
@@ -92,6 +94,10 @@ export class RepositoryReads {
       [...found].map(async ([path, oid]) => [path, await objects.commit(oid)] as const),
     );
     return new Map(commits);
+  }
+
+  line(head: Oid, without: Oid | null): AsyncIterable<LineCommit> {
+    return firstParentLine(this.processes, this.gitDir, head, without);
   }
 
   async log(query: LogQuery): Promise<Commit[]> {

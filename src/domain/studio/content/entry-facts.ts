@@ -1,6 +1,8 @@
+import type { BlobKey } from '../../ports/content-cache.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
+import { dataFormat } from '../frontmatter/split.ts';
 import { summarize } from '../frontmatter/summarize.ts';
-import type { Frontmatter, FrontmatterError } from '../frontmatter/types.ts';
+import type { Frontmatter, FrontmatterError, ParsedFile } from '../frontmatter/types.ts';
 
 /** What lists need of a file's content; the same for every path the content stands at. */
 export interface EntryFacts {
@@ -13,13 +15,46 @@ export interface EntryFacts {
   error?: FrontmatterError;
 }
 
-/** Reads one file for lists. `path` decides whether it is content or data. */
-export function factsOf(content: Buffer, path: string): EntryFacts {
-  const parsed = parseFile(content, path);
+/** A file as far as its content goes. */
+export interface Place {
+  path: string;
+  oid: string;
+}
+
+/**
+ * Counts up when a file would be read otherwise than before: other values, another title, other words. What an older reader stored is then
+ * not found any more.
+ */
+export const readerVersion = 1;
+
+/** Names a blob as the kind of file its path makes it. */
+export function blobKey({ path, oid }: Place): BlobKey {
+  return { oid, format: `${dataFormat(path) ?? 'content'}.${readerVersion}` };
+}
+
+/** What lists show of a file that has been read. */
+export function factsFrom(parsed: ParsedFile, size: number): EntryFacts {
   return {
     frontmatter: parsed.frontmatter,
     ...summarize(parsed, ''),
-    size: content.length,
+    size,
     ...(parsed.error && { error: parsed.error }),
   };
 }
+
+/** Reads one file for lists. `path` decides whether it is content or data. */
+export const factsOf = (content: Buffer, path: string): EntryFacts =>
+  factsFrom(parseFile(content, path), content.length);
+
+/** Bytes that values take in memory, roughly. */
+function weightOf(value: unknown): number {
+  if (typeof value === 'string') return 24 + 2 * value.length;
+  if (value === null || typeof value !== 'object') return 16;
+  let weight = 64;
+  for (const item of Object.values(value)) weight += 16 + weightOf(item);
+  return weight;
+}
+
+/** Bytes that facts take in memory, roughly. */
+export const factsWeight = ({ frontmatter, title }: EntryFacts): number =>
+  400 + 2 * title.length + weightOf(frontmatter);

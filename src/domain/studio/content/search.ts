@@ -1,15 +1,10 @@
+import type { SearchWords } from '../../ports/content-cache.ts';
 import type { ParsedFile } from '../frontmatter/types.ts';
-import { foldText, words } from '../frontmatter/words.ts';
-
-/** What a search asks for: whole words, and the beginning of one more. */
-export interface SearchWords {
-  whole: readonly string[];
-  prefix: string | null;
-}
+import { splitWords, words } from '../frontmatter/words.ts';
 
 /** Reads a query: all words, the last one as a prefix, case and accents folded. */
 export function searchWords(q: string): SearchWords {
-  const all = foldText(q).match(/[\p{L}\p{N}]+/gu) ?? [];
+  const all = splitWords(q);
   return { whole: all.slice(0, -1), prefix: all.at(-1) ?? null };
 }
 
@@ -19,12 +14,15 @@ function* textsOf(value: unknown): Generator<string> {
   else if (value !== null && typeof value === 'object') for (const item of Object.values(value)) yield* textsOf(item);
 }
 
-/** Whether an entry's frontmatter and body hold all the words. */
-export function matchesWords(parsed: ParsedFile, { whole, prefix }: SearchWords): boolean {
-  const text = `${[...textsOf(parsed.frontmatter)].join('\n')}\n${parsed.body}`;
-  const has = new Set(words(text));
-  if (!whole.every((word) => has.has(word))) return false;
-  if (prefix === null) return true;
-  for (const word of has) if (word.startsWith(prefix)) return true;
-  return false;
+/** The words an entry is found by: those of its metadata, then of its body. */
+export function wordsOf({ frontmatter, body }: ParsedFile): string[] {
+  return words(`${[...textsOf(frontmatter)].join('\n')}\n${body}`);
+}
+
+/** Whether words of an entry are all those that are wanted. */
+export function holdsWords(found: readonly string[], { whole, prefix }: SearchWords): boolean {
+  if (prefix !== null && !found.some((word) => word.startsWith(prefix))) return false;
+  if (whole.length === 0) return true;
+  const has = new Set(found);
+  return whole.every((word) => has.has(word));
 }

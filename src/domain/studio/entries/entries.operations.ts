@@ -93,7 +93,7 @@ async function order(
   const facts = readsFiles ? await services.content.collectionFacts(git, snapshot, index) : [];
   const kept: KnownEntry[] = [];
   for (const [at, entry] of index.entries.entries()) {
-    if (!inPlace(entry) || (found && !found.has(entry.oid))) continue;
+    if (!inPlace(entry) || (found && !found.has(entry))) continue;
     const known = { entry, facts: facts[at] ?? unread };
     if ((draft === 'any' || known.facts.draft === (draft === 'only')) && matches(known, conditions)) kept.push(known);
   }
@@ -102,7 +102,7 @@ async function order(
 
 /** Adds what `include` asks for to a page of summaries. */
 async function include(
-  { git }: Pick<ProjectContext, 'git'>,
+  { git, services }: Pick<ProjectContext, 'git' | 'services'>,
   snapshot: Snapshot,
   items: z.output<typeof entrySummary>[],
   index: CollectionIndex,
@@ -116,7 +116,8 @@ async function include(
     }
   }
   if (wanted.includes('updated') && snapshot.commit) {
-    const last = await git.lastCommits(
+    const last = await services.content.lastCommits(
+      git,
       snapshot.commit,
       places.map((place) => place.path),
     );

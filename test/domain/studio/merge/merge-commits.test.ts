@@ -6,6 +6,7 @@ import { mergeCommits } from '../../../../src/domain/studio/merge/merge-commits.
 import { post } from '../../../support/conflict-site.ts';
 import { blobOf, commitFiles, lines, setRef } from '../../../support/git-history.ts';
 import { fsck, git, testStore } from '../../../support/git-store.ts';
+import { noContentCache, silentLog } from '../../../support/no-content-cache.ts';
 
 type Files = Parameters<typeof commitFiles>[2];
 const a = 'content/posts/a.md';
@@ -19,7 +20,8 @@ async function forked(base: Files, current: Files, incoming: Files) {
   const root = commitFiles(gitDir, null, { 'content/posts/other.md': post({ title: 'Other' }), ...base });
   const ours = setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, root, current));
   const theirs = setRef(gitDir, 'refs/heads/topic', commitFiles(gitDir, root, incoming));
-  const context = { git: repository, services: { content: new ContentIndex() } as unknown as Services };
+  const content = new ContentIndex({ cache: noContentCache, log: silentLog });
+  const context = { git: repository, services: { content } as unknown as Services };
   const merge = (resolutions: Resolution[] = [], pinned = true) =>
     mergeCommits(context, { current: ours, incoming: theirs }, resolutions, { pinned });
   return {

@@ -1,0 +1,61 @@
+import type { Oid } from './git-records.ts';
+
+/** A blob as one kind of file: the same bytes say one thing as Markdown and another as JSON. */
+export interface BlobKey {
+  oid: Oid;
+  /** How it is read, and by which version of the reader. */
+  format: string;
+}
+
+/** What was read from a blob. */
+export interface BlobRecord extends BlobKey {
+  /** JSON text. */
+  facts: string;
+  /** Distinct, folded, of letters and digits alone. */
+  words: readonly string[];
+}
+
+/** Object ids by format. */
+export type BlobIds = ReadonlyMap<string, ReadonlySet<Oid>>;
+
+/** What a search asks for: whole words, and the beginning of one more. */
+export interface SearchWords {
+  whole: readonly string[];
+  prefix: string | null;
+}
+
+/** The last commits of paths, as one commit sees them. */
+export interface KnownCommits {
+  /** null: nothing is stored yet. */
+  marker: Oid | null;
+  /** Of the paths asked for, those that are known. */
+  commits: ReadonlyMap<string, Oid>;
+}
+
+/** Paths whose last commit is another one at the new marker; null: not known there. */
+export type CommitChanges = ReadonlyMap<string, Oid | null>;
+
+/**
+ * What was derived from a repository's content, kept where it survives a restart and other processes find it. It is only a cache: nothing
+ * here fails. A read that cannot be answered gives null, and a write that cannot be done gives false.
+ * `repository` is the id of a project's repository; all of it goes when the project does.
+ */
+export interface ContentCache {
+  /** Facts of blobs as JSON text, in the order asked; undefined: not stored. */
+  facts(repository: string, blobs: readonly BlobKey[]): Promise<(string | undefined)[] | null>;
+  /** Every blob that is stored. */
+  stored(repository: string): Promise<BlobIds | null>;
+  /** Stored blobs that hold all the words, and how many blobs are stored in all. */
+  search(repository: string, words: SearchWords): Promise<{ hits: BlobIds; stored: number } | null>;
+  store(repository: string, blobs: readonly BlobRecord[]): Promise<boolean>;
+  /** Makes many blobs that were just stored as quick to search as the others. */
+  settle(): Promise<void>;
+  lastCommits(repository: string, paths: readonly string[]): Promise<KnownCommits | null>;
+  /**
+   * Moves the marker with everything that changes on the way, unless it has left `from` (null: there is none yet, or what there is no longer
+   * counts, and all its paths with it).
+   */
+  moveMarker(repository: string, from: Oid | null, to: Oid, changes: CommitChanges): Promise<boolean>;
+  /** Adds paths that were not known, unless the marker has left `marker`. */
+  addCommits(repository: string, marker: Oid, commits: ReadonlyMap<string, Oid>): Promise<boolean>;
+}

@@ -1,0 +1,126 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BlobRecord, ContentCache } from '../../ports/content-cache.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { Log } from '../../ports/log.ts';
+import { parseFile } from '../frontmatter/parse-file.ts';
+import { blobKey, factsFrom, type Place } from './entry-facts.ts';
+import type { FactStore } from './fact-store.ts';
+import { wordsOf } from './search.ts';
+import type { StoredBlobs } from './stored-blobs.ts';
+
+/** Blobs read and stored at a time; of large ones as many as one statement should carry, in characters. */
+const blobsAtOnce = 200;
+const charactersAtOnce = 4_000_000;
+/** How long a slice of reading keeps the process from everything else, milliseconds. */
+const slice = 8;
+/** Repositories that may wait; of more the newest are left for when they are asked for again. */
+const mostWaiting = 64;
+/** From so many rows on it pays to make them quick to search at once. */
+const manyRows = 100;
+
+/** The files of a repository as it was last seen, and files that were saved since. */
+interface Work {
+  git: Repository;
+  lists: readonly (readonly Place[])[];
+}
+
+/**
+ * Stores the facts and words of blobs in the background: one repository after another, a few blobs at a time, and only while nobody waits for
+ * facts. What waits is names of blobs, never content; what is not stored today is tomorrow.
+ */
+export class Indexer {
+  readonly #parts: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log };
+  readonly #waiting = new Map<string, Work>();
+  #running: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(parts: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log }) {
+    this.#parts = parts;
+  }
+
+  /** Sees to it that these files are stored, instead of those that were wanted of the repository before. */
+  want(git: Repository, lists: readonly (readonly Place[])[]): void {
+    if (this.#closed || (!this.#waiting.has(git.id) && this.#waiting.size >= mostWaiting)) return;
+    this.#waiting.set(git.id, { git, lists });
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  /** Resolves when nothing waits. */
+  async settled(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  /** Ends after the blobs in hand. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#waiting.clear();
+    await this.settled();
+  }
+
+  async #run(): Promise<void> {
+    await nextTurn();
+    for (let next = first(this.#waiting); next; next = first(this.#waiting)) {
+      this.#waiting.delete(next.git.id);
+      try {
+        await this.#store(next);
+      } catch (err) {
+        this.#parts.log.warn({ err, repository: next.git.id }, 'content not indexed');
+      }
+    }
+  }
+
+  async #store({ git, lists }: Work): Promise<void> {
+    const { cache, stored, facts } = this.#parts;
+    const known = await stored.of(git.id);
+    if (!known) return;
+    const missing = new Map<string, Place>();
+    for (const list of lists) {
+      for (const file of list) {
+        const key = blobKey(file);
+        if (!known.has(key)) missing.set(`${key.format}:${key.oid}`, file);
+      }
+    }
+    const files = [...missing.values()];
+    for (let from = 0; from < files.length && !this.#closed; from += blobsAtOnce) {
+      await facts.quiet();
+      for await (const records of recordsOf(git, files.slice(from, from + blobsAtOnce))) {
+        if (!(await cache.store(git.id, records))) return;
+        for (const record of records) known.add(record);
+      }
+    }
+    if (files.length >= manyRows) await cache.settle();
+  }
+}
+
+const first = (waiting: ReadonlyMap<string, Work>): Work | undefined => waiting.values().next().value;
+
+/** Reads blobs, in parts that one statement can carry. */
+async function* recordsOf(git: Repository, files: readonly Place[]): AsyncGenerator<BlobRecord[]> {
+  let records: BlobRecord[] = [];
+  let characters = 0;
+  let next = 0;
+  let began = performance.now();
+  for await (const { content } of git.blobs(files.map(({ oid }) => oid))) {
+    const file = files[next++];
+    if (!file) continue;
+    const parsed = parseFile(content, file.path);
+    const record = {
+      ...blobKey(file),
+      facts: JSON.stringify(factsFrom(parsed, content.length)),
+      words: wordsOf(parsed),
+    };
+    records.push(record);
+    characters += record.facts.length + record.words.reduce((sum, word) => sum + word.length, 0);
+    if (characters >= charactersAtOnce) {
+      yield records;
+      records = [];
+      characters = 0;
+    }
+    if (performance.now() - began < slice) continue;
+    await nextTurn();
+    began = performance.now();
+  }
+  if (records.length > 0) yield records;
+}

@@ -1,0 +1,97 @@
+import { LRUCache } from 'lru-cache';
+import type { CommitChanges, ContentCache } from '../../ports/content-cache.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { Commit, Oid } from '../../ports/git-records.ts';
+import type { Log } from '../../ports/log.ts';
+import { changesBetween, changesUpTo } from './line-changes.ts';
+
+/**
+ * The last commit of each path. The cache holds them as one commit of the default branch sees them, the marker; another commit sees the same
+ * but for what happened on the way to it, and what neither tells is looked for in the history.
+ */
+export class LastCommits {
+  readonly #cache: ContentCache;
+  readonly #log: Log;
+  readonly #known = new LRUCache<string, Oid>({ max: 20_000 });
+  readonly #ways = new LRUCache<string, Promise<CommitChanges | null>>({ max: 32 });
+  readonly #storing = new Map<string, Promise<unknown>>();
+
+  constructor(cache: ContentCache, log: Log) {
+    this.#cache = cache;
+    this.#log = log;
+  }
+
+  /** For each path the newest commit reachable from `head` that touched it. */
+  async of(git: Repository, head: Oid, paths: readonly string[]): Promise<Map<string, Commit>> {
+    const keyOf = (path: string) => `${git.id}:${head}:${path}`;
+    const found = new Map<string, Oid>();
+    for (const path of paths) {
+      const oid = this.#known.get(keyOf(path));
+      if (oid !== undefined) found.set(path, oid);
+    }
+    const missing = () => paths.filter((path) => !found.has(path));
+    if (found.size < paths.length)
+      for (const [path, oid] of await this.#stored(git, head, missing())) found.set(path, oid);
+    const walked = missing().length > 0 ? await git.lastCommits(head, missing()) : new Map<string, Commit>();
+    for (const [path, { sha }] of walked) found.set(path, sha);
+    for (const [path, oid] of found) this.#known.set(keyOf(path), oid);
+    if (walked.size > 0) {
+      const oids = new Map([...walked].map(([path, { sha }]) => [path, sha]));
+      this.#store(git, () => this.#cache.addCommits(git.id, head, oids));
+    }
+    const commits = new Map<Oid, Promise<Commit>>();
+    for (const oid of found.values()) commits.set(oid, commits.get(oid) ?? git.commit(oid));
+    const answers = [...found].map(async ([path, oid]) => [path, await (commits.get(oid) as Promise<Commit>)] as const);
+    return new Map(await Promise.all(answers));
+  }
+
+  /** Resolves when nothing is being stored. */
+  async settled(): Promise<void> {
+    while (this.#storing.size > 0) await Promise.allSettled(this.#storing.values());
+  }
+
+  async #stored(git: Repository, head: Oid, paths: readonly string[]): Promise<ReadonlyMap<string, Oid>> {
+    const stored = await this.#cache.lastCommits(git.id, paths);
+    if (!stored || stored.marker === head) return stored?.commits ?? new Map();
+    const { marker, commits } = stored;
+    const changes = marker === null ? null : await this.#way(git, marker, head);
+    if (marker === null || (await isDefaultHead(git, head))) {
+      this.#store(git, async () =>
+        changes
+          ? this.#cache.moveMarker(git.id, marker, head, changes)
+          : this.#cache.moveMarker(git.id, null, head, await this.#allAt(git, head)),
+      );
+    }
+    if (!changes) return new Map();
+    const answers = paths.map((path) => [path, changes.has(path) ? changes.get(path) : commits.get(path)] as const);
+    return new Map(answers.filter((answer): answer is readonly [string, Oid] => typeof answer[1] === 'string'));
+  }
+
+  #way(git: Repository, from: Oid, to: Oid): Promise<CommitChanges | null> {
+    const key = `${git.id}:${from}:${to}`;
+    // The marker may stand at a commit that is gone since the branch was moved by force.
+    const way = this.#ways.get(key) ?? changesBetween(git, from, to).catch(() => null);
+    this.#ways.set(key, way);
+    return way;
+  }
+
+  async #allAt(git: Repository, head: Oid): Promise<CommitChanges> {
+    const files = await (await git.snapshot(head)).files();
+    return changesUpTo(
+      git,
+      head,
+      files.map((file) => file.path),
+    );
+  }
+
+  /** Does one thing per repository at a time, in the background; what comes meanwhile can be found again. */
+  #store(git: Repository, work: () => Promise<boolean>): void {
+    if (this.#storing.has(git.id)) return;
+    const stored = work()
+      .catch((err: unknown) => this.#log.warn({ err, repository: git.id }, 'last commits not stored'))
+      .finally(() => this.#storing.delete(git.id));
+    this.#storing.set(git.id, stored);
+  }
+}
+
+const isDefaultHead = async (git: Repository, head: Oid) => (await git.head(await git.defaultBranch())) === head;

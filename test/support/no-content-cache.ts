@@ -1,0 +1,16 @@
+import type { ContentCache } from '../../src/domain/ports/content-cache.ts';
+import type { Log } from '../../src/domain/ports/log.ts';
+
+/** Keeps nothing: everything is read from the repository each time. */
+export const noContentCache: ContentCache = {
+  facts: async () => null,
+  stored: async () => null,
+  search: async () => null,
+  store: async () => false,
+  settle: async () => {},
+  lastCommits: async () => null,
+  moveMarker: async () => false,
+  addCommits: async () => false,
+};
+
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };

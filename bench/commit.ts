@@ -1,11 +1,18 @@
 import path from 'node:path';
 import { type Bench, type Benchmark, type Case, check, timedCase } from './benchmark.ts';
-import { type Client, createClient } from './support/client.ts';
+import { createClient } from './support/client.ts';
+import {
+  type CommitFile,
+  engineCommitter,
+  httpCommitter,
+  isomorphicCommitter,
+  leastWrites,
+  spawningCommitter,
+} from './support/committers.ts';
 import { pathOf, type Site, slugOf } from './support/content.ts';
-import { author, copyOf, type Engine, openEngine } from './support/engine.ts';
+import { copyOf, type Engine, openEngine } from './support/engine.ts';
 import { makeFixture } from './support/fixture.ts';
 import { type Repository, siteRepository } from './support/repositories.ts';
-import { type CommitFile, isomorphicCommitter, spawningCommitter } from './support/rivals.ts';
 import { startServer } from './support/server.ts';
 import { quantile, seeded, timed } from './support/statistics.ts';
 import { countCommits, oidAt } from './support/stock-git.ts';
@@ -13,22 +20,6 @@ import { concurrentWriters } from './support/writers.ts';
 
 const warmUp = 5;
 const writers = 16;
-
-const engineCommitter =
-  ({ repository }: Engine): CommitFile =>
-  async (file, content, message) => {
-    const plan = async () => ({ changes: [{ path: file, content }], message, result: null });
-    await repository.write({ branch: 'main', author, plan });
-  };
-
-/** Saves the title of an entry as an editor does. */
-const httpCommitter =
-  (client: Client, studio: string): CommitFile =>
-  async (file, _content, message) => {
-    const slug = file.slice('src/content/posts/'.length, -'.md'.length);
-    const body = { frontmatter: { title: `${slug}: ${message}` }, message };
-    await client.send(`${studio}/collections/posts/${slug}`, { method: 'PUT', body });
-  };
 
 /** Lets the ways of committing take turns at the same changes. @returns milliseconds of each way */
 async function takeTurns(ways: readonly CommitFile[], site: Site, rounds: number): Promise<number[][]> {
@@ -55,15 +46,17 @@ async function single(
   const root = await bench.directory();
   const isomorphic = await copyOf(source, path.join(root, 'isomorphic'));
   const spawning = await copyOf(source, path.join(root, 'spawning'));
-  const ways = [engineCommitter(engine), http, isomorphicCommitter(isomorphic), spawningCommitter(spawning)];
+  const rivals = [isomorphicCommitter(isomorphic), spawningCommitter(spawning), leastWrites(root)];
+  const ways = [engineCommitter(engine), http, ...rivals];
   const rounds = bench.scaled(60, 5);
-  const [ours = [], overHttp = [], byIsomorphic = [], byGit = []] = await takeTurns(ways, site, rounds);
+  const [ours = [], overHttp = [], byIsomorphic = [], byGit = [], least = []] = await takeTurns(ways, site, rounds);
   const trees = await Promise.all([engine.gitDir, isomorphic, spawning].map((gitDir) => oidAt(gitDir, 'main^{tree}')));
   check(new Set(trees).size === 1 && (await countCommits(engine.gitDir)) > rounds, 'The ways end in different trees');
-  const beside = { 'isomorphic-git, unsynced': byIsomorphic, 'a git process per step': byGit };
+  const floor = { 'two files synced': least };
+  const beside = { 'isomorphic-git, unsynced': byIsomorphic, 'a git process per step': byGit, ...floor };
   return [
     timedCase(`${label}, git engine`, ours, { beside, atMost }),
-    timedCase(`${label}, PUT over HTTP`, overHttp, { atMost: 30 }),
+    timedCase(`${label}, PUT over HTTP`, overHttp, { atMost: 30, beside: floor }),
   ];
 }
 
@@ -72,8 +65,7 @@ async function together(
   label: string,
   gitDir: string,
   site: Site,
-  committer: CommitFile,
-  each: number,
+  { committer, alone, each }: { committer: CommitFile; alone: number; each: number },
 ): Promise<Case[]> {
   const before = await countCommits(gitDir);
   const { waits, perSecond, unfairness } = await concurrentWriters(writers, each, (writer, turn) =>
@@ -84,7 +76,14 @@ async function together(
   const name = `${writers} writers × ${each} on one branch, ${label}`;
   const runs = waits.flat().length;
   return [
-    { name, unit: 'commits/s', value: perSecond, runs, atLeast: 100 },
+    {
+      name,
+      unit: 'commits/s',
+      value: perSecond,
+      runs,
+      atLeast: 100,
+      peers: [{ name: 'one writer', value: 1000 / alone }],
+    },
     { name: `${name}: p99 of the waits`, unit: 'ms', value: quantile(waits.flat(), 0.99), runs, atMost: 1_000 },
     { name: `${name}: longest wait by the writer's own median`, unit: '×', value: unfairness, runs, atMost: 10 },
   ];
@@ -111,12 +110,16 @@ export const commit: Benchmark = {
     const engine = await openEngine(bench, sources.flat);
     const http = httpCommitter(client, projects.flat.studio);
     const cases = await single(bench, flat, [engine, http], 15);
+    const [byEngine, byHttp] = cases.map(({ value }) => value);
     const shardedHttp = httpCommitter(client, projects.sharded.studio);
     cases.push(...(await single(bench, sharded, [await openEngine(bench, sources.sharded), shardedHttp], 8)));
     bench.say('single commits are measured');
     const each = bench.scaled(50);
-    cases.push(...(await together('git engine', engine.gitDir, sites.flat, engineCommitter(engine), each)));
-    cases.push(...(await together('over HTTP', projects.flat.gitDir, sites.flat, http, each)));
+    const crowds = [
+      ['git engine', engine.gitDir, { committer: engineCommitter(engine), alone: byEngine ?? 0, each }],
+      ['over HTTP', projects.flat.gitDir, { committer: http, alone: byHttp ?? 0, each }],
+    ] as const;
+    for (const [label, gitDir, how] of crowds) cases.push(...(await together(label, gitDir, sites.flat, how)));
     return {
       cases,
       notes: [

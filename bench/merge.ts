@@ -1,64 +1,19 @@
 import path from 'node:path';
 import { type Benchmark, check, timedCase } from './benchmark.ts';
-import { type Client, createClient } from './support/client.ts';
-import { author, copyOf, type Engine, openEngine } from './support/engine.ts';
+import { createClient } from './support/client.ts';
+import { copyOf, openEngine } from './support/engine.ts';
 import { makeFixture } from './support/fixture.ts';
-import { isomorphicMerger } from './support/rivals.ts';
+import {
+  engineMerge,
+  httpMerge,
+  isomorphicMerge,
+  type Merge,
+  spawningMerge,
+  workTreeMerge,
+} from './support/mergers.ts';
 import { startServer } from './support/server.ts';
 import { mergedFiles, type Sides, sidesRepository } from './support/sides.ts';
-import { timed } from './support/statistics.ts';
-import { blobOid, gitLine, listFiles, oidAt, runGit } from './support/stock-git.ts';
-
-/** Merges `<name>-theirs` into `<name>-ours`. @returns milliseconds */
-type Merge = (name: string) => Promise<number>;
-
-const engineMerge =
-  ({ repository, gitDir }: Engine): Merge =>
-  async (name) => {
-    const theirs = await oidAt(gitDir, `${name}-theirs`);
-    return timed(() =>
-      repository.write({
-        branch: `${name}-ours`,
-        author,
-        stored_head: true,
-        plan: async ({ commit }) => {
-          const { tree, clean } = await repository.mergeTrees(commit ?? '', theirs);
-          check(clean, `${name} is not merged by lines`);
-          return { changes: [], tree, parents: [theirs], message: 'Merge', result: null };
-        },
-      }),
-    );
-  };
-
-const httpMerge =
-  (client: Client, studio: string): Merge =>
-  async (name) => {
-    const body = { head: `${name}-theirs`, base: `${name}-ours` };
-    return (await client.send(`${studio}/merge`, { method: 'POST', body, expect: 201 })).milliseconds;
-  };
-
-/** `git merge-tree`, and where it finds no conflict the commit and the ref, a process each. */
-const spawningMerge =
-  (gitDir: string): Merge =>
-  (name) =>
-    timed(async () => {
-      const [ours, theirs] = [`${name}-ours`, `${name}-theirs`];
-      const answer = await gitLine(gitDir, ['merge-tree', '--write-tree', ours, theirs], { accept: 1 });
-      const [tree = '', ...conflicts] = answer.split('\n');
-      if (conflicts.length > 0) return;
-      const parents = ['-p', ours, '-p', theirs];
-      const commit = await gitLine(gitDir, ['commit-tree', ...parents, '-m', 'Merge', tree]);
-      await gitLine(gitDir, ['update-ref', `refs/heads/${ours}`, commit]);
-    });
-
-/** `git merge` in a working tree, which stands at our side before. */
-function workTreeMerge(gitDir: string, workTree: string): Merge {
-  const run = (...args: string[]) => runGit(gitDir, ['-c', 'core.bare=false', ...args], { workTree, accept: 1 });
-  return async (name) => {
-    await run('checkout', '--quiet', '--force', `${name}-ours`);
-    return timed(() => run('merge', '--quiet', '--no-ff', '--no-edit', `${name}-theirs`));
-  };
-}
+import { blobOid, listFiles, oidAt } from './support/stock-git.ts';
 
 /** Merging branches, whole: from the request to the moved branch. */
 export const merge: Benchmark = {
@@ -69,7 +24,7 @@ export const merge: Benchmark = {
     const count = bench.scaled(500);
     const overlap = bench.scaled(100);
     const ones: Sides[] = Array.from({ length: bench.scaled(30, 4) }, (_, at) => ({
-      ...{ name: `one-${at}`, ours: { from: at, count: 1 }, theirs: { from: 5_00 + at, count: 1 } },
+      ...{ name: `one-${at}`, ours: { from: at, count: 1 }, theirs: { from: 500 + at, count: 1 } },
     }));
     const manies: Sides[] = Array.from({ length: bench.scaled(6, 2) }, (_, at) => ({
       ...{ name: `many-${at}`, ours: { from: 0, count }, theirs: { from: count - overlap, count } },
@@ -87,9 +42,8 @@ export const merge: Benchmark = {
     const client = createClient(server.url, fixture.token);
     bench.defer(client.close);
     const engine = await openEngine(bench, source);
-    const merger = isomorphicMerger(isomorphic ?? '');
     const rivals: readonly Merge[] = [
-      (name) => timed(() => merger(`${name}-ours`, `${name}-theirs`)),
+      isomorphicMerge(isomorphic ?? ''),
       spawningMerge(spawning ?? ''),
       workTreeMerge(tree ?? '', workTree),
     ];

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readPostgresRecord } from '../../src/db/postgres.ts';
+import { durationsIn, type ReadyLine, readyLine } from './server-log.ts';
 
 /** The compiled server, beside the compiled benchmarks. */
 const mainFile = path.resolve(import.meta.dirname, '../../src/main.js');
@@ -49,18 +50,6 @@ export function freePort(): Promise<number> {
   });
 }
 
-interface ReadyLine {
-  time: string;
-  milliseconds: number;
-}
-
-/** The line the server logs at the end of its start, when the demo is there and the address was shown. */
-async function readyLine(logFile: string): Promise<ReadyLine | null> {
-  const lines = (await readFile(logFile, 'utf8')).split('\n');
-  const line = lines.find((text) => text.includes('"msg":"ready"'));
-  return line ? (JSON.parse(line) as ReadyLine) : null;
-}
-
 /** Waits until the server says that it is ready and its readiness probe agrees. */
 async function untilReady(url: string, child: ChildProcess, logFile: string): Promise<ReadyLine> {
   let answers = false;
@@ -73,12 +62,6 @@ async function untilReady(url: string, child: ChildProcess, logFile: string): Pr
     if (line) return line;
   }
   throw new Error(`The server did not become ready:\n${await readFile(logFile, 'utf8')}`);
-}
-
-async function durationsIn(logFile: string): Promise<Map<string, number>> {
-  const lines = (await readFile(logFile, 'utf8')).split('\n').filter((line) => line.includes('"duration_ms"'));
-  const requests = lines.map((line) => JSON.parse(line) as { request_id: string; duration_ms: number });
-  return new Map(requests.map(({ request_id, duration_ms }) => [request_id, duration_ms]));
 }
 
 async function peakOf(child: ChildProcess): Promise<number> {

@@ -8,7 +8,7 @@ const nouns: Record<string, string> = { int: 'integer', record: 'object', array:
 const noun = (type: string) => article(nouns[type] ?? type);
 
 /** How zod begins what it says when a schema has no words of its own. */
-const wordsOfZod = /^(Invalid (input|option)|Too (small|big))\b/;
+const wordsOfZod = /^(Invalid (input|option|discriminator)|Too (small|big))\b/;
 
 /** What is wrong, in words that follow the field's name: the schema's own, where it has some. */
 export function faultOf(issue: Issue): string {
@@ -24,6 +24,8 @@ export function faultOf(issue: Issue): string {
     case 'too_big':
       return `must be at most ${issue.maximum}${unit(issue.origin)}`;
     case 'invalid_union':
+      // One of a kind that its own field names.
+      if ('options' in issue && Array.isArray(issue.options)) return `must be one of ${issue.options.join(', ')}`;
       return 'has none of the allowed shapes';
     default:
       return issue.message;

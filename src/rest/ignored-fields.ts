@@ -4,15 +4,23 @@ import { unwrap } from './query.ts';
 const maxNames = 20;
 const maxBytes = 1024;
 
+/** Of a union whose members are told apart by one field, the member a value is. */
+function chosen(schema: z.core.$ZodType, value: unknown): z.core.$ZodType {
+  const { discriminator, options = [] } = schema._zod.def as { discriminator?: string; options?: z.core.$ZodType[] };
+  if (discriminator === undefined || value === null || typeof value !== 'object') return schema;
+  const kind = (value as Record<string, z.core.util.Primitive>)[discriminator];
+  return options.find((option) => option._zod.propValues?.[discriminator]?.has(kind)) ?? schema;
+}
+
 function* unknownNames(schema: z.core.$ZodType, value: unknown, prefix: string): Generator<string> {
-  const inner = unwrap(schema);
+  const inner = chosen(unwrap(schema), value);
   const def = inner._zod.def as { type: string; shape?: Record<string, z.core.$ZodType>; element?: z.core.$ZodType };
   if (Array.isArray(value)) {
     if (def.element)
       for (const [index, item] of value.entries()) yield* unknownNames(def.element, item, `${prefix}${index}.`);
     return;
   }
-  // Records, unions and free values have no unknown fields.
+  // Records, unions of any shapes and free values have no unknown fields.
   if (def.type !== 'object' || !def.shape || value === null || typeof value !== 'object') return;
   for (const [name, item] of Object.entries(value)) {
     const field = Object.hasOwn(def.shape, name) ? def.shape[name] : undefined;

@@ -15,6 +15,7 @@ import {
   restoreProject,
   updateProject,
 } from '../domain/projects/projects.operations.ts';
+import { commitChanges } from '../domain/studio/changes/commit-changes.operations.ts';
 import { compareBranches } from '../domain/studio/compare/compare.operations.ts';
 import {
   getSchema,
@@ -82,6 +83,7 @@ export const routes: readonly Row[] = [
   get(`${studio}/collections/:collection/*entry`, getEntry, 200),
   put(`${studio}/collections/:collection/*entry`, updateEntry, 200),
   del(`${studio}/collections/:collection/*entry`, deleteEntry, 200),
+  post(`${studio}/changes`, commitChanges, 201, { also: { unchanged: 200 }, bodyLimit: 40 * mebibyte }),
   get(`${studio}/media`, listMedia, 200),
   post(`${studio}/media`, uploadMedia, 201, {
     also: { unchanged: 200 },

@@ -1,36 +1,9 @@
 import pg from 'pg';
-import { afterEach, expect, test, vi } from 'vitest';
-import { createDatabase, type TestDatabase } from '../support/postgres.ts';
+import { expect, test, vi } from 'vitest';
 import { restClient } from '../support/rest-client.ts';
-import { kill, newDataDir, portico, type ServerProcess, settingsFor, startServer } from '../support/server-process.ts';
+import { twoServers } from '../support/two-servers.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
-
-let database: TestDatabase | undefined;
-const servers: ServerProcess[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await kill(server.child);
-  await database?.drop();
-});
-
-/** Two servers on one database and one data directory, and a command that makes tokens there. */
-async function twoServers() {
-  database = await createDatabase();
-  const dataDir = await newDataDir();
-  const more = { DATABASE_URL: database.url };
-  const one = await startServer(dataDir, more);
-  const other = await startServer(dataDir, more);
-  servers.push(one, other);
-  const token = async (preset: string) => {
-    const made = await portico(
-      ['token', 'create', '--organization', 'demo', '--preset', preset],
-      settingsFor(dataDir, more),
-    );
-    return { text: made.stdout.trim(), id: /^Token (\d+)/.exec(made.stderr)?.[1] ?? '' };
-  };
-  return { url: database.url, one, other, owner: await token('admin'), reader: await token('readonly') };
-}
 
 /** Ends the connections on which the servers hear of revocations. @returns how many there were. */
 async function cutListeners(url: string): Promise<number> {

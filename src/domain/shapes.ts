@@ -31,3 +31,14 @@ export const oneLine = (max: number) =>
 
 /** One line of text a person typed as a name. */
 export const displayName = oneLine(200);
+
+/** One fault of one field, as in `details.errors` of a refusal. */
+export const fieldFault = z
+  .object({
+    field: z.string().describe('JSON Pointer (RFC 6901) into the input'),
+    code: z.string(),
+    message: z.string(),
+    line: z.int().optional(),
+    column: z.int().optional(),
+  })
+  .meta({ id: 'FieldError' });

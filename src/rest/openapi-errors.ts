@@ -1,18 +1,9 @@
 import { z } from 'zod';
 import { errorCodes } from '../domain/errors.ts';
+import { fieldFault } from '../domain/shapes.ts';
 import { statusOf } from './errors.ts';
 import type { ResponseObject } from './openapi-types.ts';
 import type { Row } from './table.ts';
-
-const fieldFault = z
-  .object({
-    field: z.string().describe('JSON Pointer (RFC 6901) into the input'),
-    code: z.string(),
-    message: z.string(),
-    line: z.int().optional(),
-    column: z.int().optional(),
-  })
-  .meta({ id: 'FieldError' });
 
 /** The body of every refusal. */
 export const errorShape = z

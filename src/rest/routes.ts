@@ -27,6 +27,7 @@ import { createEntry } from '../domain/studio/entries/create-entry.operations.ts
 import { deleteEntry } from '../domain/studio/entries/delete-entry.operations.ts';
 import { getEntry, listEntries } from '../domain/studio/entries/entries.operations.ts';
 import { updateEntry } from '../domain/studio/entries/update-entry.operations.ts';
+import { validateEntry } from '../domain/studio/entries/validate-entry.operations.ts';
 import { deleteMedia } from '../domain/studio/media/delete-media.operations.ts';
 import { listMedia } from '../domain/studio/media/list-media.operations.ts';
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
@@ -84,6 +85,7 @@ export const routes: readonly Row[] = [
   put(`${studio}/collections/:collection/*entry`, updateEntry, 200),
   del(`${studio}/collections/:collection/*entry`, deleteEntry, 200),
   post(`${studio}/changes`, commitChanges, 201, { also: { unchanged: 200 }, bodyLimit: 40 * mebibyte }),
+  post(`${studio}/validate`, validateEntry, 200),
   get(`${studio}/media`, listMedia, 200),
   post(`${studio}/media`, uploadMedia, 201, {
     also: { unchanged: 200 },

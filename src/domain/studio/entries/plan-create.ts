@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
 import type { PlanContext, Step, WorkingTree } from '../changes/working-tree.ts';
-import type { CollectionIndex } from '../content/site-index.ts';
+import type { CollectionIndex, SiteIndex } from '../content/site-index.ts';
 import { createFile } from '../frontmatter/create-file.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
 import { checkPath } from '../path-rules.ts';
@@ -15,12 +16,17 @@ import { checkContentPath, checkFree } from './write-entry.ts';
 
 type NewEntry = Omit<z.output<typeof entryDraft>, 'branch' | 'message' | 'author'> & { collection: string };
 
-/** Where the collection keeps an entry of this slug; a refusal names the field the caller gave. */
-function placeFor(index: CollectionIndex, slug: string, options: PathOptions): string {
+/**
+ * Where the collection keeps a new entry of this slug.
+ * @throws DomainError `invalid_name`, `invalid_path`, naming the field the caller gave
+ */
+export function pathForNew(index: CollectionIndex, slug: string, options: PathOptions): string {
   try {
-    return pathForSlug(index.schema, slug, options);
+    const path = pathForSlug(index.schema, slug, options);
+    checkContentPath(checkPath('slug', path));
+    return path;
   } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
+    if (!(error instanceof DomainError) || error.details) throw error;
     const field = options.path !== undefined ? 'path' : options.locale !== undefined ? 'locale' : 'slug';
     throw fieldError(error.code, field, error.message);
   }
@@ -29,7 +35,7 @@ function placeFor(index: CollectionIndex, slug: string, options: PathOptions): s
 /** The collection a new entry goes to. An empty repository has none: the first entry founds it. */
 export async function collectionFor(
   { services }: Pick<PlanContext, 'services'>,
-  { head, site }: Pick<WorkingTree, 'head' | 'site'>,
+  { head, site }: { head: Pick<Snapshot, 'tree'>; site: SiteIndex },
   collection: string,
   slug: string,
 ): Promise<CollectionIndex> {
@@ -66,12 +72,11 @@ export async function planCreate(
   const slug = checkPath('slug', draft.slug);
   const index = await collectionFor(context, working, collection, slug);
   if (index.positions.has(slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
-  const path = placeFor(index, slug, {
+  const path = pathForNew(index, slug, {
     ...(draft.format !== undefined && { format: draft.format }),
     ...(draft.path !== undefined && { path: checkPath('path', draft.path) }),
     ...(draft.locale !== undefined && { locale: draft.locale }),
   });
-  checkContentPath(checkPath('slug', path));
   await checkFree(working.tree, path, draft.path === undefined ? 'slug' : 'path');
   const frontmatter: Frontmatter = { ...(draft.apply_defaults && defaultsOf(index.schema)), ...draft.frontmatter };
   const bytes = newEntryBytes(index, path, { ...draft, frontmatter });

@@ -23,37 +23,48 @@ function namesOf(index: CollectionIndex): ReadonlySet<string> {
   return known;
 }
 
-const referencesIn = (site: SiteIndex) => (collection: string, id: string) => {
+/** Whether an entry of a collection exists under a text that names it; where that cannot be known, yes. */
+export const referencesIn = (site: SiteIndex) => (collection: string, id: string) => {
   const target = site.collections.get(collection);
   if (!target || !namesEntries(target.schema)) return true;
   return target.positions.has(id) || namesOf(target).has(id);
 };
 
 /**
- * Holds the frontmatter a write wants against the schema. A fault the request caused refuses it; one that stood there before, or that only
- * an inferred schema sees, is a warning.
- * @throws DomainError `validation_failed` with a fault per field.
+ * Holds the frontmatter a write wants against the schema. A fault the write causes is an error; one that stood there before, or that only an
+ * inferred schema sees, is a warning.
+ * @returns errors with `field` a JSON Pointer into an input that has `frontmatter`
  */
-export async function validateWrite(
+export async function judgeWrite(
   site: SiteIndex,
   { schema }: CollectionIndex,
   path: string,
   wanted: Frontmatter,
   stored: Frontmatter | null,
-): Promise<Warning[]> {
+): Promise<{ errors: FieldError[]; warnings: Warning[] }> {
   const references = referencesIn(site);
   const { errors, warnings } = await validateEntry(schema, wanted, { references });
   const before = errors.length > 0 && stored ? (await validateEntry(schema, stored, { references })).errors : [];
   const known = new Set(before.map(({ field, code }) => `${field} ${code}`));
   const caused = errors.filter(({ field, code }) => !known.has(`${field} ${code}`));
-  const [first] = caused;
-  if (first) {
-    const pointed = caused.map((error) => ({ ...error, field: `/frontmatter${error.field}` }));
-    throw new DomainError('validation_failed', `frontmatter${first.field.replaceAll('/', '.')}: ${first.message}`, {
-      details: { errors: pointed },
-    });
-  }
-  return [...errors, ...warnings].map((error) => asWarning(path, schema.collection, error));
+  const tolerated = [...errors.filter((error) => !caused.includes(error)), ...warnings];
+  return {
+    errors: caused.map((error) => ({ ...error, field: `/frontmatter${error.field}` })),
+    warnings: tolerated.map((error) => asWarning(path, schema.collection, error)),
+  };
+}
+
+/**
+ * The same for a write that is under way.
+ * @throws DomainError `validation_failed` with a fault per field.
+ */
+export async function validateWrite(...of: Parameters<typeof judgeWrite>): Promise<Warning[]> {
+  const { errors, warnings } = await judgeWrite(...of);
+  const [first] = errors;
+  if (!first) return warnings;
+  throw new DomainError('validation_failed', `${first.field.slice(1).replaceAll('/', '.')}: ${first.message}`, {
+    details: { errors },
+  });
 }
 
 /** Entries of a collection that cannot be read or break a declared schema; counted once per tree. */

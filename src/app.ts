@@ -20,6 +20,7 @@ import type { Kms } from './domain/ports/kms.ts';
 import type { Log } from './domain/ports/log.ts';
 import type { Services, Settings } from './domain/services.ts';
 import { ContentIndex } from './domain/studio/content/content-index.ts';
+import { indexMoved } from './domain/studio/content/index-moved.ts';
 import { importJob } from './domain/studio/import-job.ts';
 import { BranchesMoved } from './domain/studio/repository/branches-moved.ts';
 import { syncJob } from './domain/studio/upstream/sync-job.ts';
@@ -119,7 +120,7 @@ export async function openCore({
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
   });
-  const moves = new BranchesMoved([]);
+  const moves = new BranchesMoved([indexMoved]);
   const git = createGitStore({
     dataDir: config.PORTICO_DATA_DIR,
     log,

@@ -16,14 +16,15 @@ import { StoredBlobs } from './stored-blobs.ts';
 function partsOver(cache: ContentCache, log: Log) {
   const facts = new FactStore(cache);
   const stored = new StoredBlobs(cache);
+  const indexer = new Indexer({ cache, stored, facts, log });
   return {
     facts,
     sites: new SiteCache(),
     collections: new WeakMap<readonly IndexedEntry[], Promise<readonly EntryFacts[]>>(),
     orders: new LRUCache<string, Promise<readonly IndexedEntry[]>>({ max: 256 }),
-    fullText: new FullText(cache, stored),
+    fullText: new FullText(cache, stored, indexer),
     lastCommits: new LastCommits(cache, log),
-    indexer: new Indexer({ cache, stored, facts, log }),
+    indexer,
   };
 }
 
@@ -103,11 +104,6 @@ export class ContentIndex {
   /** For each path the newest commit reachable from `head` that touched it. */
   lastCommits(git: Repository, head: Oid, paths: readonly string[]): Promise<Map<string, Commit>> {
     return this.#parts.lastCommits.of(git, head, paths);
-  }
-
-  /** Takes in a file that was just written, so that the next list need not read it. */
-  learn(git: Repository, file: Place, content: Buffer): void {
-    this.#parts.facts.learn(git, file, content);
   }
 
   /** Resolves when nothing is being stored in the background. */

@@ -31,11 +31,6 @@ export class FactStore {
     return found as EntryFacts[];
   }
 
-  /** Keeps what a file says that was just written. */
-  learn(git: Repository, file: Place, content: Buffer): void {
-    this.#known.set(keyOf(git, file), factsOf(content, file.path));
-  }
-
   /** Resolves at a moment when nobody waits for facts. */
   async quiet(): Promise<void> {
     while (this.#loading.size > 0) await Promise.allSettled(this.#loading);

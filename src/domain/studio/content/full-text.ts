@@ -2,6 +2,7 @@ import type { ContentCache, SearchWords } from '../../ports/content-cache.ts';
 import type { Repository } from '../../ports/git.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { blobKey, type Place } from './entry-facts.ts';
+import type { Indexer } from './indexer.ts';
 import { holdsWords, wordsOf } from './search.ts';
 import { BlobSet, type StoredBlobs } from './stored-blobs.ts';
 
@@ -9,29 +10,43 @@ import { BlobSet, type StoredBlobs } from './stored-blobs.ts';
 export class FullText {
   readonly #cache: ContentCache;
   readonly #stored: StoredBlobs;
+  readonly #indexer: Pick<Indexer, 'want'>;
 
-  constructor(cache: ContentCache, stored: StoredBlobs) {
+  constructor(cache: ContentCache, stored: StoredBlobs, indexer: Pick<Indexer, 'want'>) {
     this.#cache = cache;
     this.#stored = stored;
+    this.#indexer = indexer;
   }
 
   /** Those files that hold all the words. */
   async search<P extends Place>(git: Repository, files: readonly P[], wanted: SearchWords): Promise<ReadonlySet<P>> {
     if (wanted.prefix === null) return new Set(files);
+    const { found, unknown } = await this.#ask(git, files, wanted);
+    if (unknown.length === 0) return found;
+    const read = await scan(git, unknown, wanted);
+    this.#indexer.want(git, [unknown]);
+    return new Set([...found, ...read]);
+  }
+
+  /** What the cache finds, and the files it cannot tell of. */
+  async #ask<P extends Place>(git: Repository, files: readonly P[], wanted: SearchWords) {
+    const nothing = { found: new Set<P>(), unknown: files };
     const stored = await this.#stored.of(git.id);
-    // What is stored while the cache searches may or may not be among its hits: what counts is what was there before.
-    const before = { size: stored?.size ?? 0, files: stored ? files.filter((file) => stored.has(blobKey(file))) : [] };
-    const answer = before.files.length > 0 ? await this.#cache.search(git.id, wanted) : null;
-    const isWhole = answer !== null && answer.stored >= before.size;
-    if (answer && !isWhole) this.#stored.forget(git.id);
-    const covered = new Set(isWhole ? before.files : []);
-    const hits = new BlobSet(isWhole ? answer.hits : undefined);
-    const read = await scan(
-      git,
-      files.filter((file) => !covered.has(file)),
-      wanted,
-    );
-    return new Set(files.filter((file) => (covered.has(file) ? hits.has(blobKey(file)) : read.has(file))));
+    // What comes in while the cache searches may or may not be among its hits: what counts is what was there before.
+    const before = stored?.size ?? 0;
+    const known = stored ? files.filter((file) => stored.has(blobKey(file))) : [];
+    const answer = known.length > 0 ? await this.#cache.search(git.id, wanted) : null;
+    if (!answer) return nothing;
+    if (answer.stored < before) {
+      this.#stored.forget(git.id);
+      return nothing;
+    }
+    const hits = new BlobSet(answer.hits);
+    const isKnown = known.length === files.length ? null : new Set(known);
+    return {
+      found: new Set(known.filter((file) => hits.has(blobKey(file)))),
+      unknown: isKnown ? files.filter((file) => !isKnown.has(file)) : [],
+    };
   }
 }
 

@@ -1,18 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BlobRecord, ContentCache } from '../../ports/content-cache.ts';
+import type { ContentCache } from '../../ports/content-cache.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Log } from '../../ports/log.ts';
-import { parseFile } from '../frontmatter/parse-file.ts';
-import { blobKey, factsFrom, type Place } from './entry-facts.ts';
+import { recordsOf } from './blob-records.ts';
+import { blobKey, type Place } from './entry-facts.ts';
 import type { FactStore } from './fact-store.ts';
-import { wordsOf } from './search.ts';
 import type { StoredBlobs } from './stored-blobs.ts';
 
-/** Blobs read and stored at a time; of large ones as many as one statement should carry, in characters. */
+/** Blobs read and stored at a time. */
 const blobsAtOnce = 200;
-const charactersAtOnce = 4_000_000;
-/** How long a slice of reading keeps the process from everything else, milliseconds. */
-const slice = 8;
 /** Repositories that may wait; of more the newest are left for when they are asked for again. */
 const mostWaiting = 64;
 /** From so many rows on it pays to make them quick to search at once. */
@@ -95,32 +91,3 @@ export class Indexer {
 }
 
 const first = (waiting: ReadonlyMap<string, Work>): Work | undefined => waiting.values().next().value;
-
-/** Reads blobs, in parts that one statement can carry. */
-async function* recordsOf(git: Repository, files: readonly Place[]): AsyncGenerator<BlobRecord[]> {
-  let records: BlobRecord[] = [];
-  let characters = 0;
-  let next = 0;
-  let began = performance.now();
-  for await (const { content } of git.blobs(files.map(({ oid }) => oid))) {
-    const file = files[next++];
-    if (!file) continue;
-    const parsed = parseFile(content, file.path);
-    const record = {
-      ...blobKey(file),
-      facts: JSON.stringify(factsFrom(parsed, content.length)),
-      words: wordsOf(parsed),
-    };
-    records.push(record);
-    characters += record.facts.length + record.words.reduce((sum, word) => sum + word.length, 0);
-    if (characters >= charactersAtOnce) {
-      yield records;
-      records = [];
-      characters = 0;
-    }
-    if (performance.now() - began < slice) continue;
-    await nextTurn();
-    began = performance.now();
-  }
-  if (records.length > 0) yield records;
-}

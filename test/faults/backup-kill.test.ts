@@ -25,31 +25,32 @@ async function instance() {
   return { dataDir, settings, url: database.url };
 }
 
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
 test('a restore killed between repository and rows leaves nothing visible; check finds its remains, and a repeat works', async () => {
   const { dataDir, settings, url } = await instance();
   const directory = path.join(temporaryDirectory(), 'backup');
   expect((await portico(['backup', 'acme/site', directory], settings)).code).toBe(0);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  onTestFinished(() => client.end());
+  const client = await connected(url);
+  // Of its own: what a transaction sees of other sessions stands still.
+  const watcher = await connected(url);
+  const inserting = async (more = '') => {
+    const sql = `select 1 from pg_stat_activity where query like 'insert into "project"%' ${more}`;
+    return (await watcher.query(sql)).rowCount;
+  };
   await client.query('begin');
   // Rows can be read and not written: the restore has made its repository, and waits.
   await client.query('lock table project in share mode');
   const running = await startProgram('portico', ['restore', directory, '--project', 'copy'], settings);
-  const waiting =
-    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into \"project\"%'";
-  await vi.waitUntil(async () => (await client.query(waiting)).rowCount === 1, { timeout: 60_000 });
+  await vi.waitUntil(async () => (await inserting("and wait_event_type = 'Lock'")) === 1, { timeout: 60_000 });
   await kill(running.child);
   await client.query('commit');
-  await vi.waitUntil(
-    async () =>
-      (
-        await client.query(
-          'select 1 from pg_stat_activity where query like \'insert into "project"%\' and pid <> pg_backend_pid()',
-        )
-      ).rowCount === 0,
-    { timeout: 10_000 },
-  );
+  await vi.waitUntil(async () => (await inserting()) === 0, { timeout: 10_000 });
   const { rows } = await client.query('select machine_name from project');
   expect(rows).toEqual([{ machine_name: 'site' }]);
 
@@ -75,7 +76,7 @@ test.each([
   // A git that hangs while it writes the bundle.
   const tools = temporaryDirectory();
   const real = process.env.PATH ?? '';
-  const script = `#!/bin/sh\nPATH='${real}'\ncase "$*" in *'bundle create'*) sleep 60;; *) exec git "$@";; esac\n`;
+  const script = `#!/bin/sh\nPATH='${real}'\ncase "$*" in *'bundle create'*) exec sleep 20;; *) exec git "$@";; esac\n`;
   await writeFile(path.join(tools, 'git'), script);
   await chmod(path.join(tools, 'git'), 0o755);
   const running = await startProgram('portico', ['backup', 'acme/site', directory], {

@@ -1,4 +1,4 @@
-import type { EntitySchema } from '@mikro-orm/core';
+import { ConstraintViolationException, type EntitySchema } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../errors.ts';
@@ -79,17 +79,26 @@ function readRow<Row extends z.ZodObject>(
   throw refuse(`${issue?.path.join('.')} ${issue ? faultOf(issue) : 'is not valid'}`, read.error);
 }
 
-/** Writes the rows of a file as those of a project. @returns how many. */
+/**
+ * Writes the rows of a file as those of a project.
+ * @returns how many
+ * @throws DomainError `invalid_request` for rows that cannot be together.
+ */
 export async function insertRows(
   em: EntityManager,
   table: BackedUpTable,
   projectId: number,
   lines: AsyncIterable<string>,
 ): Promise<number> {
+  const refuse = (cause: unknown) => {
+    if (!(cause instanceof ConstraintViolationException)) throw cause;
+    const problem = `${rowsFile(table)}: its rows contradict each other; take another backup`;
+    throw new DomainError('invalid_request', problem, { cause });
+  };
   let waiting: object[] = [];
   let written = 0;
   const flush = async () => {
-    if (waiting.length > 0) await em.insertMany(table.entity, waiting as never);
+    if (waiting.length > 0) await em.insertMany(table.entity, waiting as never).catch(refuse);
     written += waiting.length;
     waiting = [];
   };

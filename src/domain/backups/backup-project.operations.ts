@@ -5,8 +5,8 @@ import type { ArchiveDraft, ArchiveLabel } from '../ports/archive.ts';
 import { Project } from '../projects/project.entity.ts';
 import { rowLine, rowLines, rowsFile } from './backed-up-table.ts';
 import { backup, place } from './backups.schema.ts';
+import { matchPulls } from './match-pulls.ts';
 import { projectRow, projectTables } from './project-tables.ts';
-import { matchPulls } from './pulls-of-refs.ts';
 
 /** Where the git engine's files lie in a backup. */
 export const repositoryFolder = 'repository';
@@ -36,12 +36,12 @@ export const backupProject = projectOperation({
 });
 
 async function fillDraft(context: ProjectContext, draft: ArchiveDraft): Promise<ArchiveLabel> {
-  const { services, em, organization, project, signal, onPhase } = context;
+  const { services, organization, project, signal, onPhase } = context;
   onPhase('Reading rows');
   const { counts, name } = await writeRows(context, draft);
   onPhase('Writing the repository');
   const { refs } = await services.git.backup(project.uuid, await draft.folder(repositoryFolder), signal);
-  await matchPulls(draft, em.fork(), project.id, refs);
+  await matchPulls(context, draft, refs);
   onPhase('Writing checksums');
   return {
     made_at: services.clock.now().toISOString(),

@@ -129,7 +129,7 @@ export async function restoreRepository(
     // A bundle cut short in its header is a sound bundle of fewer refs.
     const found = (await new RefFiles(gitDir).list('refs')).length;
     if (code !== 0 || found !== record.refs)
-      throw new DomainError('invalid_request', 'The backup is damaged', { cause: new Error(stderr) });
+      throw damaged(record.bundle, `does not hold ${record.refs} whole refs`, new Error(stderr));
   } catch (error) {
     await removeLayout(gitDir);
     throw error;
@@ -143,7 +143,10 @@ async function readRecord(source: string): Promise<BackupRecord> {
     const named = record.bundle === null || bundlePattern.test(record.bundle);
     if (known && named && refNameProblem(record.default_branch) === null) return record;
   } catch (cause) {
-    throw new DomainError('invalid_request', 'There is no backup of a repository here', { cause });
+    throw damaged(recordName, 'is not there or not readable', cause);
   }
-  throw new DomainError('invalid_request', 'The backup was made by another version');
+  throw damaged(recordName, 'was not written by this version');
 }
+
+const damaged = (file: string, problem: string, cause?: unknown) =>
+  new DomainError('invalid_request', `${file}: ${problem}; copy the backup again, or take another one`, { cause });

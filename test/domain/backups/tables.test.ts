@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { notBackedUp, projectRow, projectTables } from '../../../src/domain/backups/project-tables.ts';
+import { startTestApp, type TestApp } from '../../support/app.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app?.stop());
+
+const rowsOf = async (sql: string, values: unknown[] = []) =>
+  (await app.services.orm.em.fork().execute(sql, values)) as { name: string }[];
+
+/** Tables with a `project_id`, and those whose rows belong to a project's by foreign keys, over as many tables as it takes. */
+const ofProjects = `
+  with recursive belongs(id) as (
+    select 'project'::regclass::oid
+    union
+    select conrelid from pg_constraint join belongs on confrelid = belongs.id where contype = 'f'
+  )
+  select relname as name from belongs join pg_class on pg_class.oid = belongs.id where relname <> 'project'
+  union
+  select table_name from information_schema.columns where column_name = 'project_id' and table_schema = 'public'
+  order by 1`;
+
+it('every table that belongs to projects is backed up, or is known not to be', async () => {
+  const known = [...projectTables.map(({ name }) => name), ...Object.keys(notBackedUp)].sort();
+  expect((await rowsOf(ofProjects)).map(({ name }) => name)).toEqual(known);
+});
+
+it.each([projectRow, ...projectTables].map((table) => [table.name, table] as const))(
+  'every column of %s is backed up, or is known not to be',
+  async (name, { row, left }) => {
+    const sql = 'select column_name as name from information_schema.columns where table_name = ? order by 1';
+    const columns = (await rowsOf(sql, [name])).map((column) => column.name);
+    expect([...Object.keys(row.shape), ...Object.keys(left)].sort()).toEqual(columns.sort());
+  },
+);

@@ -2,24 +2,24 @@ import 'reflect-metadata';
 import type { GraphQLSchema } from 'graphql';
 import { buildSchemaSync } from 'type-graphql';
 import { AuditResolver } from './resolvers/audit.resolver.ts';
-import { BranchEdgesResolver, BranchesResolver } from './resolvers/branches.resolver.ts';
+import { MeResolver } from './resolvers/me.resolver.ts';
+import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
+import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
+import { BranchEdgesResolver, BranchesResolver } from './resolvers/studio/branches.resolver.ts';
 import {
   CollectionResolver,
   EntryEdgesResolver,
   EntryHistoryResolver,
   EntrySummaryEdgesResolver,
   StudioCollectionsResolver,
-} from './resolvers/collections.resolver.ts';
-import { CompareResolver } from './resolvers/compare.resolver.ts';
-import { EntryWritesResolver } from './resolvers/entry-writes.resolver.ts';
-import { MeResolver } from './resolvers/me.resolver.ts';
-import { MediaResolver } from './resolvers/media.resolver.ts';
-import { MergesResolver } from './resolvers/merges.resolver.ts';
-import { MirrorsResolver } from './resolvers/mirrors.resolver.ts';
-import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
-import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
-import { PullEdgesResolver, PullsResolver } from './resolvers/pulls.resolver.ts';
-import { ProjectStudioResolver, StudioResolver } from './resolvers/studio.resolver.ts';
+} from './resolvers/studio/collections.resolver.ts';
+import { CompareResolver } from './resolvers/studio/compare.resolver.ts';
+import { EntryWritesResolver } from './resolvers/studio/entry-writes.resolver.ts';
+import { MediaResolver } from './resolvers/studio/media.resolver.ts';
+import { MergesResolver } from './resolvers/studio/merges.resolver.ts';
+import { MirrorsResolver } from './resolvers/studio/mirrors.resolver.ts';
+import { PullEdgesResolver, PullsResolver } from './resolvers/studio/pulls.resolver.ts';
+import { ProjectStudioResolver, StudioResolver } from './resolvers/studio/studio.resolver.ts';
 import { TokensResolver } from './resolvers/tokens.resolver.ts';
 
 const resolvers = [

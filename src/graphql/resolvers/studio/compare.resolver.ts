@@ -1,7 +1,7 @@
 import { Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
-import { compareBranches } from '../../domain/studio/compare/compare.operations.ts';
-import type { GraphqlContext } from '../context.ts';
-import { argsOf, outputOf } from '../types/operations.ts';
+import { compareBranches } from '../../../domain/studio/compare/compare.operations.ts';
+import type { GraphqlContext } from '../../context.ts';
+import { argsOf, outputOf } from '../../types/operations.ts';
 import { Studio, type StudioParent } from './studio.types.ts';
 
 const Comparison = outputOf(compareBranches);

@@ -1,11 +1,11 @@
 import { Arg, Args, type ClassType, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
-import { mergePull } from '../../domain/studio/pulls/merge-pull.operations.ts';
-import { getPull, listPullFiles, listPulls } from '../../domain/studio/pulls/pulls.operations.ts';
-import { createPull, updatePull } from '../../domain/studio/pulls/write-pull.operations.ts';
-import type { GraphqlContext, ListArguments } from '../context.ts';
-import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
+import { mergePull } from '../../../domain/studio/pulls/merge-pull.operations.ts';
+import { getPull, listPullFiles, listPulls } from '../../../domain/studio/pulls/pulls.operations.ts';
+import { createPull, updatePull } from '../../../domain/studio/pulls/write-pull.operations.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { type Placed, ProjectArgs } from '../places.ts';
 import { conflictsIn } from './merges.resolver.ts';
-import { type Placed, ProjectArgs } from './places.ts';
 import { Studio, type StudioParent } from './studio.types.ts';
 
 const Pull: ClassType = outputOf(getPull);

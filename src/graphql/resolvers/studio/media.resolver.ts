@@ -1,10 +1,10 @@
 import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
-import { deleteMedia } from '../../domain/studio/media/delete-media.operations.ts';
-import { listMedia } from '../../domain/studio/media/list-media.operations.ts';
-import { uploadMedia } from '../../domain/studio/media/upload-media.operations.ts';
-import type { GraphqlContext, ListArguments } from '../context.ts';
-import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
-import { ProjectArgs } from './places.ts';
+import { deleteMedia } from '../../../domain/studio/media/delete-media.operations.ts';
+import { listMedia } from '../../../domain/studio/media/list-media.operations.ts';
+import { uploadMedia } from '../../../domain/studio/media/upload-media.operations.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
 import { Studio, type StudioParent } from './studio.types.ts';
 
 const MediaConnection = connectionOf(listMedia);

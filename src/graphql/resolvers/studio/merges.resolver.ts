@@ -1,9 +1,9 @@
 import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
-import { DomainError } from '../../domain/errors.ts';
-import { mergeBranches } from '../../domain/studio/merge/merge-branches.operations.ts';
-import type { GraphqlContext } from '../context.ts';
-import { inputOf, outputOf } from '../types/operations.ts';
-import { ProjectArgs } from './places.ts';
+import { DomainError } from '../../../domain/errors.ts';
+import { mergeBranches } from '../../../domain/studio/merge/merge-branches.operations.ts';
+import type { GraphqlContext } from '../../context.ts';
+import { inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
 
 const MergeResult = outputOf(mergeBranches);
 const MergeBranchesInput = inputOf(mergeBranches);

@@ -1,12 +1,12 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql';
-import { createBranch, getBranch, listBranches } from '../../domain/studio/repository/branches.operations.ts';
-import { getCommits, listCommits } from '../../domain/studio/repository/commits.operations.ts';
-import { deleteBranch } from '../../domain/studio/repository/delete-branch.operations.ts';
-import { mapConnection } from '../connection.ts';
-import type { GraphqlContext, ListArguments } from '../context.ts';
-import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
-import { ProjectArgs } from './places.ts';
+import { createBranch, getBranch, listBranches } from '../../../domain/studio/repository/branches.operations.ts';
+import { getCommits, listCommits } from '../../../domain/studio/repository/commits.operations.ts';
+import { deleteBranch } from '../../../domain/studio/repository/delete-branch.operations.ts';
+import { mapConnection } from '../../connection.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
 import { selects, selectsInItems } from './selected-fields.ts';
 import { Branch, type BranchParent, Studio, type StudioParent } from './studio.types.ts';
 

@@ -1,10 +1,10 @@
 import { type ClassType, ObjectType } from 'type-graphql';
-import { getCollection } from '../../domain/studio/content/schemas.operations.ts';
-import { createEntry } from '../../domain/studio/entries/create-entry.operations.ts';
-import { getEntry, listEntries } from '../../domain/studio/entries/entries.operations.ts';
-import { getBranch } from '../../domain/studio/repository/branches.operations.ts';
-import { outputOf } from '../types/operations.ts';
-import type { Placed, ProjectArgs } from './places.ts';
+import { getCollection } from '../../../domain/studio/content/schemas.operations.ts';
+import { createEntry } from '../../../domain/studio/entries/create-entry.operations.ts';
+import { getEntry, listEntries } from '../../../domain/studio/entries/entries.operations.ts';
+import { getBranch } from '../../../domain/studio/repository/branches.operations.ts';
+import { outputOf } from '../../types/operations.ts';
+import type { Placed, ProjectArgs } from '../places.ts';
 
 /** The content part of a project. */
 @ObjectType({ description: 'Content of a project, read from its repository' })

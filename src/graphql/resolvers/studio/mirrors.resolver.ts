@@ -1,9 +1,9 @@
 import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
-import { removeRemote, setRemote } from '../../domain/studio/upstream/remote.operations.ts';
-import { syncRepository } from '../../domain/studio/upstream/sync.operations.ts';
-import type { GraphqlContext } from '../context.ts';
-import { inputOf, outputOf } from '../types/operations.ts';
-import { ProjectArgs } from './places.ts';
+import { removeRemote, setRemote } from '../../../domain/studio/upstream/remote.operations.ts';
+import { syncRepository } from '../../../domain/studio/upstream/sync.operations.ts';
+import type { GraphqlContext } from '../../context.ts';
+import { inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
 
 const RepositoryWithHook = outputOf(setRemote);
 const Sync = outputOf(syncRepository);

@@ -1,12 +1,12 @@
 import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
-import { createEntry } from '../../domain/studio/entries/create-entry.operations.ts';
-import { deleteEntry } from '../../domain/studio/entries/delete-entry.operations.ts';
-import { getEntry } from '../../domain/studio/entries/entries.operations.ts';
-import { updateEntry } from '../../domain/studio/entries/update-entry.operations.ts';
-import type { GraphqlContext } from '../context.ts';
-import { inputOf, outputOf } from '../types/operations.ts';
+import { createEntry } from '../../../domain/studio/entries/create-entry.operations.ts';
+import { deleteEntry } from '../../../domain/studio/entries/delete-entry.operations.ts';
+import { getEntry } from '../../../domain/studio/entries/entries.operations.ts';
+import { updateEntry } from '../../../domain/studio/entries/update-entry.operations.ts';
+import type { GraphqlContext } from '../../context.ts';
+import { inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
 import { conflictsIn } from './merges.resolver.ts';
-import { ProjectArgs } from './places.ts';
 import { Entry, type EntryParent, SavedEntry } from './studio.types.ts';
 
 const DeletedEntry = outputOf(deleteEntry);

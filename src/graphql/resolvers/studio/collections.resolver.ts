@@ -1,13 +1,13 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { Arg, Args, type ClassType, Ctx, FieldResolver, Info, Resolver, Root } from 'type-graphql';
-import { getCollection, getSchema } from '../../domain/studio/content/schemas.operations.ts';
-import { getEntry, listEntries } from '../../domain/studio/entries/entries.operations.ts';
-import { collection as collectionShape } from '../../domain/studio/entries/entries.schema.ts';
-import { listCommits } from '../../domain/studio/repository/commits.operations.ts';
-import { mapConnection } from '../connection.ts';
-import type { GraphqlContext, ListArguments } from '../context.ts';
-import { argsOf, connectionOf, outputOf } from '../types/operations.ts';
-import { lazyRecord } from './lazy-record.ts';
+import { getCollection, getSchema } from '../../../domain/studio/content/schemas.operations.ts';
+import { getEntry, listEntries } from '../../../domain/studio/entries/entries.operations.ts';
+import { collection as collectionShape } from '../../../domain/studio/entries/entries.schema.ts';
+import { listCommits } from '../../../domain/studio/repository/commits.operations.ts';
+import { mapConnection } from '../../connection.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { argsOf, connectionOf, outputOf } from '../../types/operations.ts';
+import { lazyRecord } from '../lazy-record.ts';
 import { selects, selectsInItems } from './selected-fields.ts';
 import {
   Collection,

@@ -1,13 +1,17 @@
 import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
-import { listCollections, listSchemas, refreshSchemas } from '../../domain/studio/content/schemas.operations.ts';
-import { listCommits } from '../../domain/studio/repository/commits.operations.ts';
-import { getFile, getFiletree } from '../../domain/studio/repository/files.operations.ts';
-import { getRepository, startImport, updateRepository } from '../../domain/studio/repository/repository.operations.ts';
-import { mapConnection } from '../connection.ts';
-import type { GraphqlContext, ListArguments } from '../context.ts';
-import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
-import { ProjectArgs } from './places.ts';
-import { Project, type ProjectParent } from './projects.resolver.ts';
+import { listCollections, listSchemas, refreshSchemas } from '../../../domain/studio/content/schemas.operations.ts';
+import { listCommits } from '../../../domain/studio/repository/commits.operations.ts';
+import { getFile, getFiletree } from '../../../domain/studio/repository/files.operations.ts';
+import {
+  getRepository,
+  startImport,
+  updateRepository,
+} from '../../../domain/studio/repository/repository.operations.ts';
+import { mapConnection } from '../../connection.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
+import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { type RefArgs, Studio, type StudioParent } from './studio.types.ts';
 
 const Repository = outputOf(getRepository);

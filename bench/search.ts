@@ -2,6 +2,7 @@ import { type Benchmark, type Case, check, timedCase } from './benchmark.ts';
 import { createClient } from './support/client.ts';
 import { postOf, wordOf } from './support/content.ts';
 import { makeFixture } from './support/fixture.ts';
+import { untilIndexed } from './support/indexed.ts';
 import { listPath, repeat, totalOf } from './support/listing.ts';
 import { siteRepository } from './support/repositories.ts';
 import { startServer } from './support/server.ts';
@@ -75,6 +76,8 @@ export const search: Benchmark = {
     bench.say('the server runs');
     const cases: Case[] = [];
     const first = await timed(() => find(['mulberry']));
+    const indexed = await untilIndexed(fixture.dataDir, site.posts);
+    bench.say('all words are stored');
     for (const [at, [name, kind]] of Object.entries(kinds).entries()) {
       const [warming = [], ...queries] = queriesOf(1 + bench.scaled(30, 5), kind, at);
       await find(warming);
@@ -97,6 +100,7 @@ export const search: Benchmark = {
       bench.say(`${name}: measured`);
     }
     cases.push({ name: 'the very first search of a new repository', unit: 'ms', value: first });
+    cases.push({ name: 'and from then until all words are stored', unit: 'ms', value: indexed });
     const bytes = texts.reduce((sum, text) => sum + text.length, 0) / texts.length;
     return {
       cases,

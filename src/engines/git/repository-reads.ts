@@ -17,7 +17,7 @@ import { isAncestor, mergeability, mergeBase, mergeTrees } from './history/merge
 import { readFormat } from './layout.ts';
 import type { ObjectFormat } from './objects/object-id.ts';
 import { ObjectReader } from './objects/object-reader.ts';
-import { type ObjectCaches, StoredObjects } from './objects/object-source.ts';
+import { lost, type ObjectCaches, StoredObjects } from './objects/object-source.ts';
 import { TreeSnapshot } from './objects/snapshot.ts';
 import { RefFiles } from './refs/ref-files.ts';
 
@@ -62,7 +62,7 @@ export class RepositoryReads {
 
   async snapshot(commit: Oid | null): Promise<Snapshot> {
     const objects = await this.source();
-    return new TreeSnapshot(objects, commit, commit === null ? null : (await objects.commit(commit)).tree_sha);
+    return new TreeSnapshot(objects, commit, commit === null ? null : (await objects.commit(commit, lost)).tree_sha);
   }
 
   async snapshotOfTree(tree: Oid): Promise<Snapshot> {

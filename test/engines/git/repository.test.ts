@@ -277,7 +277,7 @@ describe('reads', () => {
     expect(await repository.sizes([oids[0] ?? '', '0'.repeat(40)])).toEqual([2, null]);
     killReaders(gitDir);
     expect((await snapshot.blob(oids[0] ?? '')).length).toBe(2);
-    await expect(snapshot.blob('1'.repeat(40))).rejects.toMatchObject({ code: 'not_found' });
+    await expect(snapshot.blob('1'.repeat(40))).rejects.toMatchObject({ code: 'repository_unavailable' });
     await expect(snapshot.blob('--batch-all-objects\n')).rejects.toMatchObject({ code: 'not_found' });
   });
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { DomainError } from '../../errors.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { Discovery } from '../schema/collection-schema.ts';
@@ -99,11 +100,26 @@ export class Sites {
     };
     const sampleEntries = async (paths: readonly string[]) => {
       const entries = paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
-      const facts = await this.#facts(git, snapshot, entries);
+      const facts = await readable(entries, (some) => this.#facts(git, snapshot, some));
       return entries.map(({ path }, at) => ({ path, frontmatter: facts[at]?.frontmatter ?? null }));
     };
     const discovery = await discoverSchemas({ paths: regular, read }, { sampleEntries, ...this.#options });
     return buildSite(discovery, keyOf(discovery), files);
+  }
+}
+
+/** Facts of entries in their order; null for one whose object is damaged, which must not take the others with it. */
+async function readable<P>(
+  entries: readonly P[],
+  factsOf: (entries: readonly P[]) => Promise<readonly EntryFacts[]>,
+): Promise<readonly (EntryFacts | null)[]> {
+  try {
+    return await factsOf(entries);
+  } catch (error) {
+    if (!(error instanceof DomainError && error.code === 'repository_unavailable')) throw error;
+    if (entries.length <= 1) return entries.map(() => null);
+    const half = Math.ceil(entries.length / 2);
+    return [...(await readable(entries.slice(0, half), factsOf)), ...(await readable(entries.slice(half), factsOf))];
   }
 }
 

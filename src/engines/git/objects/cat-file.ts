@@ -12,7 +12,18 @@ export interface StoredObject {
 }
 
 /** The process went away with this question open; another one may answer it. */
-export class ProcessGone extends Error {}
+export class ProcessGone extends Error {
+  /** It died of another question, so that nothing is known of this one. */
+  readonly ofAnother: boolean;
+
+  constructor(ofAnother = false) {
+    super();
+    this.ofAnother = ofAnother;
+  }
+}
+
+/** git's own end at an object it cannot read (`die` of usage.c). */
+const dieCode = 128;
 
 interface Question {
   counted: boolean;
@@ -53,7 +64,7 @@ export class CatFile {
     this.#child.streams.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#watchdog = setTimeout(() => this.#onSilence(), silence);
     this.#watchdog.unref();
-    this.#child.exited.then(() => this.#onExit());
+    this.#child.exited.then(({ code, ended }) => this.#onExit(code === dieCode && ended === null));
   }
 
   get open(): number {
@@ -114,10 +125,12 @@ export class CatFile {
     else this.#watchdog.refresh();
   }
 
-  #onExit(): void {
+  /** @param died by itself: git answers in order and gives out all it has, so it died of the first open question. */
+  #onExit(died: boolean): void {
     this.#gone = true;
     clearTimeout(this.#watchdog);
-    for (const question of this.#questions.slice(this.#answered)) question.reject(new ProcessGone());
+    for (const [at, question] of this.#questions.slice(this.#answered).entries())
+      question.reject(new ProcessGone(died && at > 0));
     this.#questions = [];
     this.#answered = 0;
   }

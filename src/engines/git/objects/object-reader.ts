@@ -100,11 +100,13 @@ export class ObjectReader implements Holder {
   }
 
   async #ask(oid: Oid, withContent: boolean): Promise<StoredObject | null> {
-    for (let attempt = 1; ; attempt += 1) {
+    for (let failures = 0; ; ) {
       try {
         return await this.#sharedProcess().ask(oid, withContent);
       } catch (error) {
-        if (!(error instanceof ProcessGone) || attempt === attempts) throw unavailable(error);
+        if (!(error instanceof ProcessGone)) throw error;
+        if (!error.ofAnother) failures += 1;
+        if (failures === attempts) throw unavailable(error);
       }
     }
   }

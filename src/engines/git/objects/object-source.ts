@@ -5,7 +5,7 @@ import type { GitProcesses } from '../git-process.ts';
 import { parseCommit } from './commit-codec.ts';
 import { type ListingBudget, listTree, newBudget, spend } from './file-listing.ts';
 import { listRecursively } from './ls-tree.ts';
-import { type ObjectFormat, type ObjectType, rawLength } from './object-id.ts';
+import { isOid, type ObjectFormat, type ObjectType, rawLength } from './object-id.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { Tree } from './tree-codec.ts';
 
@@ -43,6 +43,12 @@ export class ObjectCaches {
 
 function missing(oid: Oid): DomainError {
   return new DomainError('not_found', `No such object: ${oid}`);
+}
+
+/** Of an object that a ref, commit or tree names: it must be there. */
+export function lost(oid: Oid): DomainError {
+  if (!isOid(oid)) return missing(oid);
+  return new DomainError('repository_unavailable', `The repository is damaged: object ${oid} is missing or unreadable`);
 }
 
 /** The objects one repository has stored. */
@@ -85,17 +91,18 @@ export class StoredObjects implements ObjectSource {
 
   async *blobs(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; content: Buffer }> {
     for await (const { oid, object } of this.#reader.stream(oids)) {
-      if (object === null || object.type !== 'blob') throw new DomainError('not_found', `No such blob: ${oid}`);
+      if (object === null || object.type !== 'blob') throw lost(oid);
       if (object.content === null) throw new DomainError('too_large', `The blob ${oid} is larger than 100 MiB`);
       yield { oid, content: object.content };
     }
   }
 
-  async commit(oid: Oid): Promise<Commit> {
+  /** @param absent what is thrown of one that is not there; for one that a ref names, `lost` */
+  async commit(oid: Oid, absent = missing): Promise<Commit> {
     const key = `${this.#key}:${oid}`;
     const known = this.#caches.commits.get(key);
     if (known !== undefined) return known;
-    const commit = parseCommit(oid, await this.#content(oid, 'commit'));
+    const commit = parseCommit(oid, await this.#content(oid, 'commit', absent));
     this.#caches.commits.set(key, commit);
     return commit;
   }
@@ -141,9 +148,9 @@ export class StoredObjects implements ObjectSource {
     for (const commit of commits) this.#caches.commits.set(`${this.#key}:${commit.sha}`, commit);
   }
 
-  async #content(oid: Oid, type: string): Promise<Buffer> {
+  async #content(oid: Oid, type: string, absent = lost): Promise<Buffer> {
     const object = await this.#reader.read(oid);
-    if (object === null || object.type !== type) throw missing(oid);
+    if (object === null || object.type !== type) throw absent(oid);
     if (object.content === null) throw new DomainError('too_large', 'The object is larger than 100 MiB');
     return object.content;
   }

@@ -1,0 +1,90 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { checkProject } from '../../src/domain/backups/check-project.operations.ts';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { post, postPath, seedPosts } from '../support/conflict-site.ts';
+import { git } from '../support/git-store.ts';
+import { expectRefusal } from '../support/refusal.ts';
+
+let dataDir: string;
+let app: TestApp;
+let project: string;
+let gitDir: string;
+let made = 0;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), 'portico-corrupt-'));
+  app = await startTestApp({ PORTICO_DATA_DIR: dataDir });
+});
+afterAll(async () => {
+  await app?.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** Each test has a repository of its own, which nothing has read yet. */
+beforeEach(async () => {
+  project = `site-${++made}`;
+  await app.run(createProject, { organization: 'acme', name: project, machine_name: project });
+  await seedPosts(app, project);
+  gitDir = path.join(dataDir, 'git', `${(await app.repository(project)).id}.git`);
+});
+
+const ask = (place: string) => app.ask('GET', `${acme}/projects/${project}/studio/${place}`);
+
+/** Overwrites a loose object: its head (nothing of it can be read) or its end (its size is still known). */
+async function corrupt(name: string, where: 'head' | 'end' | 'gone'): Promise<void> {
+  const oid = git(gitDir, ['rev-parse', `main:${name}`]);
+  const file = path.join(gitDir, 'objects', oid.slice(0, 2), oid.slice(2));
+  if (where === 'gone') return rm(file);
+  const whole = await readFile(file);
+  await chmod(file, 0o644);
+  await writeFile(file, where === 'head' ? Buffer.alloc(whole.length, 0xff) : whole.subarray(0, whole.length - 8));
+}
+
+describe.each(['head', 'end', 'gone'] as const)('a blob whose object is damaged (%s)', (where) => {
+  beforeEach(() => corrupt(postPath('b'), where));
+
+  it('503 for what needs it, as often as it is asked, and the rest is served', async () => {
+    for (let times = 0; times < 2; times += 1) {
+      expectRefusal(await ask(`file?path=${postPath('b')}`), 503, 'repository_unavailable', /./);
+      expectRefusal(await ask('collections/posts/b'), 503, 'repository_unavailable', /./);
+      expectRefusal(await ask('collections/posts'), 503, 'repository_unavailable', /./);
+    }
+    expect(await ask(`file?path=${postPath('a')}`)).toMatchObject({ status: 200, body: { encoding: 'utf-8' } });
+    expect(await ask('collections/posts/a')).toMatchObject({ status: 200, body: { frontmatter: { title: 'A' } } });
+    expect((await ask('collections/pages')).body).toHaveLength(1);
+    for (const place of ['branches', 'commits', 'repository', 'filetree', 'pulls', 'schema'])
+      expect([place, (await ask(place)).status]).toEqual([place, 200]);
+  });
+
+  it('keeps nobody else waiting who asks at the same moment', async () => {
+    const places = ['a', 'b', 'c', 'd'].map((slug) => `file?path=${postPath(slug)}`);
+    const answers = await Promise.all([...places, ...places, ...places].map(ask));
+    expect(answers.map(({ status }) => status)).toEqual([200, 503, 200, 200, 200, 503, 200, 200, 200, 503, 200, 200]);
+  });
+
+  it('takes writes that do not need it, and is found by a check', async () => {
+    const url = `${acme}/projects/${project}/studio/collections/posts`;
+    const { status } = await app.ask('PUT', `${url}/a`, { body: { frontmatter: { title: 'Changed' } } });
+    expect(status).toBe(200);
+    expect((await ask('collections/posts/a')).body.frontmatter.title).toBe('Changed');
+    const oid = git(gitDir, ['rev-parse', `main:${postPath('b')}`]);
+    const found = (await app.run(checkProject, { organization: 'acme', project })) as {
+      problems: { message: string }[];
+    };
+    expect(found.problems.map(({ message }) => message).join('\n')).toContain(oid);
+  });
+
+  it('is whole again when the object comes back', async () => {
+    await ask(`file?path=${postPath('b')}`);
+    const oid = git(gitDir, ['rev-parse', `main:${postPath('b')}`]);
+    await rm(path.join(gitDir, 'objects', oid.slice(0, 2), oid.slice(2)), { force: true });
+    const content = post({ title: 'B', description: 'Text', draft: false, tags: ['one'] });
+    expect(git(gitDir, ['hash-object', '-w', '--stdin'], content)).toBe(oid);
+    expect((await ask(`file?path=${postPath('b')}`)).status).toBe(200);
+    expect(await app.run(checkProject, { organization: 'acme', project })).toEqual({ problems: [] });
+  });
+});

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../errors.ts';
 import { faultOf } from '../parse.ts';
+import type { Services } from '../services.ts';
 
 /** Rows read or written at once. */
 const batch = 500;
@@ -19,6 +20,14 @@ export interface BackedUpTable {
   key?: string;
   /** The columns it does not hold, each with why. */
   left: Record<string, string>;
+  /** Columns that every restored row gets a new value for. */
+  anew?(owner: RowOwner, row: Record<string, unknown>): Promise<object>;
+}
+
+/** Whose rows are restored. */
+export interface RowOwner {
+  services: Services;
+  project: { id: number; organization_id: number };
 }
 
 /** Where the rows of a table lie in a backup. */
@@ -87,7 +96,7 @@ function readRow<Row extends z.ZodObject>(
 export async function insertRows(
   em: EntityManager,
   table: BackedUpTable,
-  projectId: number,
+  owner: RowOwner,
   lines: AsyncIterable<string>,
 ): Promise<number> {
   const refuse = (cause: unknown) => {
@@ -103,7 +112,7 @@ export async function insertRows(
     waiting = [];
   };
   for await (const row of readRows(table, lines)) {
-    waiting.push({ ...row, project_id: projectId });
+    waiting.push({ ...row, ...(await table.anew?.(owner, row)), project_id: owner.project.id });
     if (waiting.length === batch) await flush();
   }
   await flush();

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rowLine } from '../../../src/domain/backups/backed-up-table.ts';
 import { notBackedUp, projectRow, projectTables } from '../../../src/domain/backups/project-tables.ts';
+import { studioSettings } from '../../../src/domain/projects/studio-settings.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 
 let app: TestApp;
@@ -36,3 +38,17 @@ it.each([projectRow, ...projectTables].map((table) => [table.name, table] as con
     expect([...Object.keys(row.shape), ...Object.keys(left)].sort()).toEqual(columns.sort());
   },
 );
+
+it('every setting of a project is backed up', () => {
+  const settings = { ...studioSettings(null), fresh_for: { read: 5, write: 6 }, of_a_later_version: true };
+  const row = {
+    name: 'A',
+    machine_name: 'a',
+    region: null,
+    import: null,
+    settings,
+    created_at: new Date(),
+    updated_at: new Date(),
+  };
+  expect(JSON.parse(rowLine(projectRow, row)).settings).toEqual(settings);
+});

@@ -110,6 +110,22 @@ describe('the smallest change', () => {
       'a: [x, z, w]\nb: { c: 1, d: e }\n',
     );
   });
+  it('keeps the comments of a list between brackets with their items', () => {
+    const source = 'a: [\n    x, # one\n    # two\n    y # three\n  ] # four\n';
+    const head = (...lines: string[]) => `a: [\n${lines.map((line) => `    ${line}\n`).join('')}  ] # four\n`;
+    expect(edited(source, () => ({ a: ['x', 'n', 'y'] }))).toBe(head('x, # one', '"n",', '# two', 'y # three'));
+    expect(edited(source, () => ({ a: ['x', 'y', 'z'] }))).toBe(head('x, # one', '# two', 'y, # three', 'z'));
+    expect(edited(source, () => ({ a: ['y', 'x'] }))).toBe(head('# two', 'y, # three', 'x # one'));
+    expect(edited(source, () => ({ a: ['x'] }))).toBe(head('x # one'));
+    expect(edited(source, () => ({ a: ['y'] }))).toBe(head('# two', 'y # three'));
+  });
+  it('leaves a comma behind the last line between brackets as it found it', () => {
+    expect(edited('a: [\n  x,\n  y,\n]\n', () => ({ a: ['x', 'z'] }))).toBe('a: [\n  x,\n  z,\n]\n');
+    expect(edited('a: {\n  x: 1,\n  y: 2,\n}\n', () => ({ a: { x: 1, z: 3 } }))).toBe('a: {\n  x: 1,\n  z: 3,\n}\n');
+  });
+  it('takes the blank lines below a removed key where a block scalar would take them in', () => {
+    expect(edited('a: |+\n  x\n\nb: 1\n\n', without('b'))).toBe('a: |+\n  x\n\n');
+  });
   it('edits a map inside a list and moves the next key behind the dash', () => {
     expect(edited('a:\n  - id: 1\n    t: x # c\n', () => ({ a: [{ t: 'x' }] }))).toBe('a:\n  - t: x # c\n');
   });
@@ -154,6 +170,8 @@ describe('refuses, naming the key, and changes nothing', () => {
       'not_editable',
       /^b\.k: comes through a merge key/,
     ));
+  it('the removal of an anchor that is used', () =>
+    refuses('a: &x 1\nb: *x\n', { b: 1 }, 'not_editable', /^a: .*the alias \*x has no anchor/));
   it('a custom tag on the edited node', () =>
     refuses('a: !env HOME\n', { a: 'x' }, 'not_editable', /^a: carries the tag !env/));
   it('tabs as indentation', () => refuses('a:\n\tb: 1\n', { a: 1 }, 'frontmatter_invalid', /tab/));

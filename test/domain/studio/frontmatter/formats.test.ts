@@ -159,6 +159,18 @@ describe('editing JSON and TOML', () => {
     expect(result.bytes.toString()).toBe(source('a', 'c').toString());
   });
 
+  it('leaves the end of the file alone when the last section goes', () => {
+    const source = '[[m]]\nname = "a"\n\n# b\n[[m]]\nname = "b"\n# the end\n';
+    const result = editFile(Buffer.from(source), 'a.toml', { frontmatter: { m: [{ name: 'a' }] } });
+    expect(result.bytes.toString()).toBe('[[m]]\nname = "a"\n\n# the end\n');
+  });
+
+  it('removes the blank lines that part the sections of a list with them', () => {
+    const source = 'x = 1\n\n[[m]]\nname = "a"\n\n[[m]]\nname = "b"\n\n[n]\ny = 2\n';
+    const result = editFile(Buffer.from(source), 'a.toml', { frontmatter: { x: 1, n: { y: 2 } } });
+    expect(result.bytes.toString()).toBe('x = 1\n\n\n[n]\ny = 2\n');
+  });
+
   it('refuses a name given twice, depth over 64 and a list at the top of JSON', () => {
     expect(parseFile(Buffer.from('{"a": 1,\n "a": 2}'), 'a.json').error).toMatchObject({ line: 2, column: 2 });
     const deep = (levels: number) => Buffer.from(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);

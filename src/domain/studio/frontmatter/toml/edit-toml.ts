@@ -2,7 +2,7 @@ import type { DateRule } from '../date-rule.ts';
 import type { Frontmatter } from '../types.ts';
 import { deepEqual, isRecord, parsePointer } from '../values.ts';
 import { align } from '../yaml/align.ts';
-import { insertIntoFlow, removeFromFlow } from '../yaml/edit-entries.ts';
+import { editFlow, type FlowInsert } from '../yaml/edit-flow.ts';
 import { refuse } from '../yaml/editing.ts';
 import { lineAfter, lineStart } from '../yaml/layout.ts';
 import { applySplices, type Splice } from '../yaml/splice.ts';
@@ -120,7 +120,7 @@ class TomlEdit {
     }
     this.touched.push(pointerOf(path));
     const like = items.find(({ node: member }) => member.kind === 'scalar');
-    const inserts: { after: number; text: string }[] = [];
+    const inserts: FlowInsert[] = [];
     let after = -1;
     kept.forEach((from, to) => {
       const member = [...path, String(to)];
@@ -132,11 +132,10 @@ class TomlEdit {
         const style = like === undefined ? undefined : this.source.slice(like.start, like.end);
         const text =
           source === undefined ? this.value(wanted[to], member, style) : this.source.slice(source.start, source.end);
-        inserts.push({ after, text });
+        inserts.push({ after, text, from: moved[to] });
       }
     });
-    removeFromFlow(this, items, removed);
-    insertIntoFlow(this, node.start, items, removed, inserts);
+    editFlow(this, { open: node.start, entries: items, removed, inserts });
   }
 
   private inlineTable(node: TomlNode, items: TomlItem[], old: Frontmatter, wanted: Frontmatter, path: string[]): void {
@@ -157,8 +156,7 @@ class TomlEdit {
       after,
       text: `${tomlKey(key)} = ${this.value(wanted[key], [...path, key])}`,
     }));
-    removeFromFlow(this, items, removed);
-    insertIntoFlow(this, node.start, items, removed, inserts);
+    editFlow(this, { open: node.start, entries: items, removed, inserts });
   }
 
   /** A list of `[[tables]]`: whole sections are kept, moved, removed and added. */
@@ -191,12 +189,13 @@ class TomlEdit {
     this.touched.push(pointerOf(path));
     const found = this.layout.statements.filter(({ path: own }) => startsWith(own, path));
     if (found.length === 0) refuse(pointerOf(path), 'stands inside a value that cannot be edited in place');
+    let end = -1;
     for (const statement of found) {
-      this.splices.push({
-        start: this.layout.linesStart(statement),
-        end: lineAfter(this.source, statement.end),
-        text: '',
-      });
+      const lines = this.layout.linesStart(statement);
+      // What parts the tables of one list goes with them.
+      const start = end >= 0 && this.source.slice(end, lines).trim() === '' ? end : lines;
+      end = lineAfter(this.source, statement.end);
+      this.splices.push({ start, end, text: '' });
     }
   }
 

@@ -1,6 +1,6 @@
 import { pointerTo } from '../values.ts';
 import { refuse } from '../yaml/editing.ts';
-import { lineStart } from '../yaml/layout.ts';
+import { lineAfter, lineStart } from '../yaml/layout.ts';
 import { scanToml, type TomlStatement } from './scan-toml.ts';
 
 /** Where the statements of a document lie, by path. */
@@ -20,15 +20,17 @@ export class TomlLayout {
     );
   }
 
-  /** The lines of one `[[table]]` with the tables below it. */
+  /** The lines of one `[[table]]` with the tables below it, and the blank lines that part it from the next. */
   section(path: string[]): { start: number; end: number } {
     const first = this.statements.findIndex(({ kind, path: own }) => kind === 'element' && equal(own, path));
     const header = this.statements[first];
     if (header === undefined) return refuse(pointerOf(path), 'is not a table of its own');
-    const next = this.statements
-      .slice(first + 1)
-      .find(({ kind, path: own }) => kind !== 'pair' && !startsWith(own, path));
-    return { start: this.linesStart(header), end: next === undefined ? this.source.length : this.linesStart(next) };
+    const rest = this.statements.slice(first + 1);
+    const next = rest.findIndex(({ kind, path: own }) => kind !== 'pair' && !startsWith(own, path));
+    const last = (next < 0 ? rest : rest.slice(0, next)).at(-1) ?? header;
+    const end = lineAfter(this.source, last.end);
+    const blank = next < 0 ? 0 : (/^(?:[ \t]*\r?\n)*/.exec(this.source.slice(end))?.[0].length ?? 0);
+    return { start: this.linesStart(header), end: end + blank };
   }
 
   /** The statement's line, with the comment lines directly above it. */

@@ -1,7 +1,8 @@
 import { isScalar, type YAMLSeq } from 'yaml';
 import { isRecord, pointerTo } from '../values.ts';
 import { align } from './align.ts';
-import { insertIntoFlow, regionStart, removeFromBlock, removeFromFlow } from './edit-entries.ts';
+import { regionStart, removeFromBlock } from './edit-entries.ts';
+import { editFlow } from './edit-flow.ts';
 import type { Editing, Place } from './editing.ts';
 import { itemText } from './emit.ts';
 import { columnOf, type Entry, entriesOf, isInline, linesEnd, offsetOf } from './layout.ts';
@@ -38,12 +39,11 @@ export function editList(
     return own ?? newItem(edit, node, entries, item, pointerTo(pointer, to));
   });
   const inserts = kept.flatMap((from, to) =>
-    from === undefined ? [{ after: before(kept, to), text: texts[to] ?? '' }] : [],
+    from === undefined ? [{ after: before(kept, to), text: texts[to] ?? '', from: moved[to] }] : [],
   );
   if (removed.length + inserts.length > 0) edit.touched.add(pointerTo(pointer, 0));
   if (node.flow) {
-    removeFromFlow(edit, entries, removed);
-    insertIntoFlow(edit, offsetOf(node), entries, removed, inserts);
+    editFlow(edit, { open: offsetOf(node), entries, removed, inserts });
     return;
   }
   removeFromBlock(edit, entries, removed);

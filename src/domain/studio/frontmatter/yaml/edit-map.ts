@@ -1,6 +1,7 @@
 import { isScalar, type YAMLMap } from 'yaml';
 import { deepEqual, pointerTo } from '../values.ts';
-import { insertIntoFlow, removeFromBlock, removeFromFlow } from './edit-entries.ts';
+import { removeFromBlock } from './edit-entries.ts';
+import { editFlow } from './edit-flow.ts';
 import { type Editing, type Place, refuse } from './editing.ts';
 import { pairText } from './emit.ts';
 import { columnOf, type Entry, entriesOf, linesEnd, offsetOf } from './layout.ts';
@@ -42,16 +43,9 @@ export function editMap(
   for (const at of removed) edit.touched.add(pointerTo(pointer, nameOf(entries[at] as Entry)));
   for (const key of added) edit.touched.add(pointerTo(pointer, key));
   if (node.flow) {
-    const texts = added.map((key) => flowPair(edit, node, key, wanted[key], entries, pointer));
-    const last = entries.findLastIndex((_, at) => !removed.includes(at));
-    removeFromFlow(edit, entries, removed);
-    insertIntoFlow(
-      edit,
-      offsetOf(node),
-      entries,
-      removed,
-      texts.map((text) => ({ after: last, text })),
-    );
+    const after = entries.findLastIndex((_, at) => !removed.includes(at));
+    const inserts = added.map((key) => ({ after, text: flowPair(edit, node, key, wanted[key], entries, pointer) }));
+    editFlow(edit, { open: offsetOf(node), entries, removed, inserts });
   } else {
     removeFromBlock(edit, entries, removed);
     insertPairs(edit, entries, added, wanted, pointer);

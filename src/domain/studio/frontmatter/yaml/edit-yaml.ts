@@ -33,11 +33,13 @@ export function editYamlSource(text: string, wanted: Frontmatter, options: Sourc
   for (;;) {
     const attempt = splice(before, wanted, options, coarse);
     if (attempt.text !== undefined && readsBack(before, attempt.text, wanted)) {
-      return ended ? attempt.text : attempt.text.replace(/\r?\n$/, '');
+      const bare = attempt.text.replace(/\r?\n$/, '');
+      // The line end that was missing stays missing, unless a block scalar counts it in.
+      return !ended && readsBack(before, bare, wanted) ? bare : attempt.text;
     }
     const wider = new Set([...attempt.touched].map((pointer) => (coarse.has(pointer) ? parentOf(pointer) : pointer)));
     if ([...wider].every((pointer) => coarse.has(pointer))) {
-      refuse([...attempt.touched][0] ?? '', 'the change would not read back as wanted');
+      refuse([...attempt.touched][0] ?? '', `the change would not read back as wanted${faultOf(attempt.text)}`);
     }
     coarse = wider;
   }
@@ -74,6 +76,12 @@ function splice({ source, document, value }: Known, wanted: Frontmatter, options
     edit.splices.push({ start: at, end: at, text: mapText(wanted, 0, '', manner) + manner.eol });
   }
   return { text: applySplices(source, edit.splices), touched: edit.touched };
+}
+
+/** What stops an attempt from being read, such as an alias whose anchor is gone. */
+function faultOf(text: string | undefined): string {
+  const reading = text === undefined ? undefined : readYamlDocument(parseYaml(text, true));
+  return reading === undefined || reading.ok ? '' : `: ${reading.message}`;
 }
 
 /** The wanted values, the same numbers beyond JavaScript's, and every top-level pair that was not to change byte for byte. */

@@ -69,6 +69,14 @@ function contentEnd(node: Node | null, source: string): number | undefined {
   return end - (/\r?\n$/.exec(source.slice(Math.max(0, end - 2), end))?.[0].length ?? 0);
 }
 
+/** Whether the last thing a value says is a block scalar that keeps all its line ends (`|+`). */
+export function endsInKeep(node: Node | null, source: string): boolean {
+  if ((isMap(node) || isSeq(node)) && !node.flow) {
+    return endsInKeep(entriesOf(node, source).at(-1)?.node ?? null, source);
+  }
+  return isScalar(node) && /^[|>][1-9]?\+/.test(source.slice(offsetOf(node), offsetOf(node) + 3));
+}
+
 /** A value that has no characters: `key:` with nothing behind it. */
 export function isEmpty(node: Node | null): boolean {
   return node === null || (isScalar(node) && !node.source && node.range?.[0] === node.range?.[1]);

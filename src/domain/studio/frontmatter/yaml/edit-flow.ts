@@ -1,0 +1,113 @@
+import type { Editing } from './editing.ts';
+import { flowLines, type LineSpan } from './flow-lines.ts';
+import { type Entry, lineStart } from './layout.ts';
+
+/** What entries between brackets need to be edited: TOML's are edited by the same functions. */
+type FlowEditing = Pick<Editing, 'source' | 'splices'> & { manner: Pick<Editing['manner'], 'eol'> };
+type Span = Pick<Entry, 'start' | 'end'>;
+
+export interface FlowInsert {
+  /** The kept entry it follows; -1: it comes before all that are kept. */
+  after: number;
+  text: string;
+  /** The entry whose text it is, elsewhere; its comments come along. */
+  from?: number | undefined;
+}
+
+interface FlowChange {
+  /** Offset of the opening bracket. */
+  open: number;
+  entries: readonly Span[];
+  /** Not all of them. */
+  removed: readonly number[];
+  inserts: readonly FlowInsert[];
+}
+
+/** Removes and inserts entries between brackets in the manner of what is there: on lines of their own, or behind a comma and a space. */
+export function editFlow(edit: FlowEditing, change: FlowChange): void {
+  if (change.removed.length + change.inserts.length === 0) return;
+  const lines = flowLines(edit.source, change.open, change.entries);
+  if (lines !== undefined) {
+    editLines(edit, lines, change);
+    return;
+  }
+  removeInline(edit, change);
+  insertInline(edit, change);
+}
+
+/** Each entry goes and comes with its whole lines, comments included; then the commas at the end are put right. */
+function editLines(edit: FlowEditing, lines: readonly LineSpan[], { entries, removed, inserts }: FlowChange): void {
+  const { source, splices, manner } = edit;
+  const kept = [...entries.keys()].filter((at) => !removed.includes(at));
+  const lastKept = kept.at(-1) ?? -1;
+  const endsInComma = lines.at(-1)?.comma !== undefined;
+  const first = entries[0] as Span;
+  const indent = source.slice(lineStart(source, first.start), first.start);
+  for (const at of removed) {
+    const { start, end } = lines[at] as LineSpan;
+    splices.push({ start, end, text: '' });
+  }
+  const lastInsert = inserts.findLastIndex(({ after }) => after === lastKept);
+  inserts.forEach(({ after, text, from }, at) => {
+    const line = lines[after];
+    const place = line === undefined ? (lines[kept[0] ?? 0] as LineSpan).start : line.end;
+    const comma = endsInComma || at !== lastInsert ? ',' : '';
+    const own = from === undefined ? undefined : lines[from];
+    const whole = own === undefined ? `${indent}${text}${comma}${manner.eol}` : own.before + text + comma + own.behind;
+    splices.push({ start: place, end: place, text: whole });
+  });
+  const last = lines[lastKept];
+  if (endsInComma || last === undefined) return;
+  if (lastInsert >= 0 && last.comma === undefined) {
+    const at = (entries[lastKept] as Span).end;
+    splices.push({ start: at, end: at, text: ',' });
+  } else if (lastInsert < 0 && last.comma !== undefined) {
+    splices.push({ start: last.comma, end: last.comma + 1, text: '' });
+  }
+}
+
+/** Removes entries with the comma that parted them. */
+function removeInline(edit: FlowEditing, { entries, removed }: FlowChange): void {
+  const last = entries.findLastIndex((_, at) => !removed.includes(at));
+  for (const at of removed) {
+    const entry = entries[at] as Span;
+    if (at > last) {
+      const before = (entries[at - 1] as Span).end;
+      edit.splices.push({ start: before, end: entry.end, text: '' });
+    } else {
+      edit.splices.push({ start: entry.start, end: cutEnd(edit.source, entry, entries[at + 1] as Span), text: '' });
+    }
+  }
+}
+
+/** Up to the next entry; comments on lines of their own before it are its own and stay. */
+function cutEnd(source: string, entry: Span, next: Span): number {
+  const between = source.slice(entry.end, next.start);
+  const first = /^[^\n#]*?,[ \t]*(?:#[^\n]*)?(?:\n[ \t]*)?/.exec(between)?.[0];
+  return first !== undefined && between.slice(first.length).includes('#') ? entry.end + first.length : next.start;
+}
+
+function insertInline(edit: FlowEditing, { open, entries, removed, inserts }: FlowChange): void {
+  const separator = `,${spacing(edit, open, entries)}`;
+  for (const { after, text } of inserts) {
+    const kept = entries[after];
+    if (kept !== undefined) {
+      edit.splices.push({ start: kept.end, end: kept.end, text: separator + text });
+      continue;
+    }
+    const next = entries.find((_, at) => !removed.includes(at)) ?? (entries[0] as Span);
+    edit.splices.push({ start: next.start, end: next.start, text: text + separator });
+  }
+}
+
+function spacing(edit: FlowEditing, open: number, entries: readonly Span[]): string {
+  const { source } = edit;
+  const first = entries[0] as Span;
+  const start = lineStart(source, first.start);
+  if (source.slice(open, first.start).includes('\n')) {
+    return edit.manner.eol + source.slice(start, first.start);
+  }
+  const between = entries[1] === undefined ? ', ' : source.slice(first.end, entries[1].start);
+  if (/^\s*,[ \t]*$/.test(between)) return between.slice(between.indexOf(',') + 1);
+  return ' ';
+}

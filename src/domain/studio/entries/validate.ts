@@ -3,9 +3,10 @@ import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { CollectionIndex, SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
-import { namesEntries, referenceIds } from '../schema/reference-ids.ts';
+import { namesEntries } from '../schema/reference-ids.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { validateEntry } from '../schema/validate.ts';
+import { entryNamed } from './entry-names.ts';
 
 const asWarning = (path: string, collection: string, { code, field, message }: FieldError): Warning => ({
   code,
@@ -14,20 +15,11 @@ const asWarning = (path: string, collection: string, { code, field, message }: F
   collection,
 });
 
-/** Every text that names an entry of a collection, made once per index. */
-const names = new WeakMap<CollectionIndex, ReadonlySet<string>>();
-
-function namesOf(index: CollectionIndex): ReadonlySet<string> {
-  const known = names.get(index) ?? new Set(index.entries.flatMap((entry) => referenceIds(index.schema, entry)));
-  names.set(index, known);
-  return known;
-}
-
 /** Whether an entry of a collection exists under a text that names it; where that cannot be known, yes. */
 export const referencesIn = (site: SiteIndex) => (collection: string, id: string) => {
   const target = site.collections.get(collection);
   if (!target || !namesEntries(target.schema)) return true;
-  return target.positions.has(id) || namesOf(target).has(id);
+  return entryNamed(target, id) !== undefined;
 };
 
 /**

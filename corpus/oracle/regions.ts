@@ -1,0 +1,136 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isAlias, isMap, isPair, isScalar, type Node, type Pair } from 'yaml';
+import type { Path } from '../checks/change.ts';
+import type { Block } from './block.ts';
+import { readBlock, yamlDocument } from './read-block.ts';
+
+/** A range of a source text. */
+export interface Region {
+  start: number;
+  end: number;
+}
+
+/** What may change when the value at a path does: `value` for a new value in place, `lines` for all that is its own, comments above included. */
+export interface Regions {
+  value: Region;
+  lines: Region;
+}
+
+/** Where the key that holds a path lies; null when the libraries do not tell. */
+export function regionsOf(source: string, format: Block['format'], path: Path): Regions | null {
+  return format === 'toml' ? tomlRegions(source, path) : yamlRegions(source, path);
+}
+
+/** JSON is YAML enough for its places to be found by the same library. */
+function yamlRegions(source: string, path: Path): Regions | null {
+  const document = yamlDocument(source);
+  let here: unknown = document.contents;
+  let found: Pair<Node, Node | null> | undefined;
+  let next: Node | undefined;
+  let previous: number | undefined;
+  let inFlow = false;
+  for (const name of path) {
+    if (isMap(here)) {
+      const items = here.items as Pair<Node, Node | null>[];
+      const at = items.findIndex(({ key }) => isScalar(key) && String(key.value) === name);
+      if (at === -1) return null;
+      found = items[at];
+      next = items[at + 1]?.key;
+      previous = endOf(items[at - 1]);
+      inFlow = here.flow === true;
+      here = found?.value;
+    } else {
+      const item = (here as { items?: unknown[] } | null)?.items?.[Number(name)];
+      here = isPair(item) || isAlias(item) ? undefined : item;
+    }
+  }
+  if (found === undefined) return null;
+  const key = found.key.range ?? [0, 0, 0];
+  const end = Math.max(found.value?.range?.[1] ?? 0, key[1]);
+  if (inFlow) {
+    // Between brackets a pair goes with the comma that parts it from a neighbour.
+    const lines = { start: previous ?? key[0], end: next?.range?.[0] ?? end };
+    return { value: { start: key[1], end }, lines };
+  }
+  const kept = /[|>][1-9]?\+/.test(source.slice(key[0], end)) ? end - 1 : 0;
+  const last = Math.max(source.slice(0, end).trimEnd().length, kept);
+  const mark = /\?[ \t]+$/.exec(source.slice(0, key[0]))?.[0].length ?? 0;
+  const lines = ownLines(source, { start: key[0] - mark, end: Math.max(last, key[1]) });
+  // Blank lines are part of a block scalar that keeps them, and of no other value.
+  const keeps = /[|>][1-9]?\+/.test(source.slice(0, key[0]));
+  const blank = keeps ? (/^\s*\n/.exec(source.slice(lines.end))?.[0].length ?? 0) : 0;
+  return { value: { start: key[1], end }, lines: { ...lines, end: Math.max(lines.end + blank, end) } };
+}
+
+function endOf(pair: Pair<Node, Node | null> | undefined): number | undefined {
+  if (pair === undefined) return undefined;
+  return Math.max(pair.value?.range?.[1] ?? 0, pair.key.range?.[1] ?? 0);
+}
+
+/** Whole lines, with the comments directly above at the same column and those below that stand further in. */
+function ownLines(source: string, { start, end }: Region): Region {
+  const column = start - lineStart(source, start);
+  const commentColumn = (from: number) => /^([ \t]*)#/.exec(source.slice(from, lineEnd(source, from)))?.[1]?.length;
+  let top = lineStart(source, start);
+  while (top > 0 && commentColumn(lineStart(source, top - 1)) === column) top = lineStart(source, top - 1);
+  let bottom = lineEnd(source, end);
+  while (bottom < source.length && (commentColumn(bottom) ?? 0) > column) bottom = lineEnd(source, bottom);
+  return withLineBefore(source, { start: top, end: bottom });
+}
+
+/** Of a text that ends without a line end its last lines go with the line end before them. */
+function withLineBefore(source: string, { start, end }: Region): Region {
+  if (start === 0 || end < source.length || source.endsWith('\n')) return { start, end };
+  return { start: start - (source[start - 2] === '\r' ? 2 : 1), end };
+}
+
+const lineStart = (source: string, at: number) => source.lastIndexOf('\n', at - 1) + 1;
+const lineEnd = (source: string, at: number) => {
+  const end = source.indexOf('\n', at);
+  return end === -1 ? source.length : end + 1;
+};
+
+/** With more lines than this the search below takes too long. */
+const mostLines = 600;
+
+/**
+ * The lines of a top-level key: they begin behind the longest readable head of the document that does not know the key, and end
+ * with the shortest that knows its whole value.
+ */
+function tomlRegions(source: string, [key]: Path): Regions | null {
+  const lines = source.split('\n');
+  if (lines.length > mostLines || typeof key !== 'string') return null;
+  const wanted = readBlock(source, 'toml')[key];
+  let start = 0;
+  for (let offset = 0, at = 0; at <= lines.length; offset += (lines[at]?.length ?? 0) + 1, at++) {
+    const head = readHead(source.slice(0, offset));
+    if (head === null) continue;
+    if (!Object.hasOwn(head, key)) start = offset;
+    else if (isDeepStrictEqual(head[key], wanted)) {
+      const lines = withLineBefore(source, {
+        start: aboveComments(source, start),
+        end: Math.min(offset, source.length),
+      });
+      const isTable = /^[ \t]*\[/.test(source.slice(start));
+      return { value: isTable ? lines : { ...lines, start }, lines };
+    }
+  }
+  return null;
+}
+
+/** Up over the comments and blank lines above an offset. */
+function aboveComments(source: string, from: number): number {
+  let at = from;
+  while (at > 0 && /^[ \t]*(?:#.*)?\r?\n$/.test(source.slice(lineStart(source, at - 1), at))) {
+    at = lineStart(source, at - 1);
+  }
+  return at;
+}
+
+function readHead(source: string): Record<string, unknown> | null {
+  try {
+    return readBlock(source, 'toml');
+  } catch {
+    return null;
+  }
+}

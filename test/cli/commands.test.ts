@@ -21,7 +21,18 @@ test('help, one command’s help and the version need no settings', async () => 
   const wrong = { ...nowhere, PORTICO_PORT: 'none' };
   const help = await portico(['help'], wrong);
   expect(help).toMatchObject({ code: 0, stderr: '' });
-  for (const name of ['import', 'organization create', 'token create', 'token list', 'token revoke', 'config', 'keys'])
+  for (const name of [
+    'import',
+    'backup',
+    'restore',
+    'check',
+    'organization create',
+    'token create',
+    'token list',
+    'token revoke',
+    'config',
+    'keys',
+  ])
     expect(help.stdout).toContain(`\n  ${name}`);
   expect((await portico(['import', '--help'], wrong)).stdout).toMatch(/^Usage: portico import <url\|path> --org/);
   expect((await portico(['--version'], wrong)).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -57,6 +68,13 @@ test.each([
   [['import', '.', '--project', 'a'], /^portico: --organization is required\n/],
   [['import', '.', '--organization', 'A b', '--project', 'a'], /^portico: --organization must be 1 to 63 of a-z/],
   [['token', 'list', '--loud'], /^portico: Unknown option '--loud'\nUsage: portico token list/],
+  [['backup', 'acme/site'], /^portico: <directory> is missing\nUsage: portico backup/],
+  [['backup', '--all'], /^portico: <directory> is missing\n/],
+  [['backup', '--all', 'a', 'b'], /^portico: Unexpected b; --all needs a directory alone\n/],
+  [['backup', 'site', 'there'], /^portico: site is not a project; write <organization>\/<project>\n/],
+  [['restore'], /^portico: <directory> is missing\n/],
+  [['restore', 'there', '--project', 'A b'], /^portico: --project must be 1 to 63 of a-z/],
+  [['check', 'acme/site/more'], /^portico: acme\/site\/more is not a project; write/],
   [['token', 'create', '--organization', 'a'], /^portico: Give either --preset or --permission\n/],
 ] as const)('%j is answered with the usage and exit 2', async (args, message) => {
   const ended = await inProcess(args);

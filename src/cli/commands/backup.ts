@@ -17,7 +17,7 @@ export const backupCommand: Command = {
     ['--all', 'every project, each into <directory>/<organization>/<project>'],
   ],
   options: { all: { type: 'boolean' } },
-  words: [1, 2],
+  words: [0, 2],
   async run(words, { all }, { open, ...tools }) {
     const [name, directory] = all ? [undefined, words[0]] : words;
     if (all && words.length > 1) throw new UsageError(`Unexpected ${words[1]}; --all needs a directory alone`);

@@ -22,6 +22,8 @@ import type { Services, Settings } from './domain/services.ts';
 import { ContentIndex } from './domain/studio/content/content-index.ts';
 import { indexMoved } from './domain/studio/content/index-moved.ts';
 import { importJob } from './domain/studio/import-job.ts';
+import { followHeads } from './domain/studio/pulls/follow-heads.ts';
+import { PullRetests, retestPulls } from './domain/studio/pulls/pull-retests.ts';
 import { BranchesMoved } from './domain/studio/repository/branches-moved.ts';
 import { syncJob } from './domain/studio/upstream/sync-job.ts';
 import { UpstreamSync } from './domain/studio/upstream/upstream-sync.ts';
@@ -120,7 +122,7 @@ export async function openCore({
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
   });
-  const moves = new BranchesMoved([indexMoved]);
+  const moves = new BranchesMoved([indexMoved, followHeads, retestPulls]);
   const git = createGitStore({
     dataDir: config.PORTICO_DATA_DIR,
     log,
@@ -147,6 +149,7 @@ export async function openCore({
     settings: Object.assign(settings, { media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024 }),
     content: new ContentIndex({ cache: createContentCache(orm, log), log }),
     moves,
+    retests: new PullRetests(),
     upstreams: new UpstreamSync(),
     jobs: queue,
     grants: new GrantCache(),
@@ -158,6 +161,7 @@ export async function openCore({
     kms,
     rotateKey: () => kms.rotate(),
     async close() {
+      await services.retests.close();
       await services.content.close();
       await services.upstreams.close();
       await moves.settled();

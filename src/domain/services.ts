@@ -9,6 +9,7 @@ import type { JobQueue } from './ports/jobs.ts';
 import type { Log } from './ports/log.ts';
 import type { Metrics } from './ports/metrics.ts';
 import type { ContentIndex } from './studio/content/content-index.ts';
+import type { PullRetests } from './studio/pulls/pull-retests.ts';
 import type { BranchesMoved } from './studio/repository/branches-moved.ts';
 import type { UpstreamSync } from './studio/upstream/upstream-sync.ts';
 
@@ -29,6 +30,7 @@ export interface Services {
   archives: ArchiveStore;
   content: ContentIndex;
   moves: BranchesMoved;
+  retests: PullRetests;
   upstreams: UpstreamSync;
   http: GuardedHttp;
   secrets: Secrets;

@@ -10,6 +10,7 @@ import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 const day = 24 * 3600_000;
 const deletedProjectDays = 30;
 const endedTokenDays = 90;
+const mergeabilityDays = 30;
 
 /** Removes what has been kept long enough: deleted projects with their repositories, ended tokens, old audit rows, used keys. */
 export async function runRetention(services: Services, auditDays: number): Promise<void> {
@@ -23,6 +24,7 @@ export async function runRetention(services: Services, auditDays: number): Promi
   }
   const old = before(endedTokenDays);
   await em.nativeDelete(Token, { $or: [{ revoked_at: { $lt: old } }, { expires_at: { $lt: old } }] });
+  await em.execute('delete from mergeability where tested_at < ?', [before(mergeabilityDays)]);
   await em.nativeDelete(IdempotencyKey, { created_at: { $lt: before(1) } });
   await em.transactional(async (within) => {
     await within.execute("set local portico.audit_retention = 'on'");

@@ -2,6 +2,7 @@ import { First } from './20261121-first.ts';
 import { Studio } from './20261122-studio.ts';
 import { ContentCache } from './20261123-content-cache.ts';
 import { Upstream } from './20261124-upstream.ts';
+import { Mergeability } from './20261125-mergeability.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -9,4 +10,5 @@ export const migrations = [
   { name: '20261122-studio', class: Studio },
   { name: '20261123-content-cache', class: ContentCache },
   { name: '20261124-upstream', class: Upstream },
+  { name: '20261125-mergeability', class: Mergeability },
 ];

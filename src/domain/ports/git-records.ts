@@ -128,7 +128,12 @@ export interface TreeMerge {
 }
 
 /** What is known of merging one commit into another; null: they have no common ancestor, or one is not there. */
-export type Mergeability = { clean: boolean; conflicts: string[] } | null;
+export type Mergeability = {
+  clean: boolean;
+  conflicts: string[];
+  /** Paths changed on both sides whose lines git merged without conflict. */
+  auto_merged: string[];
+} | null;
 
 export interface ChangedFile {
   path: string;

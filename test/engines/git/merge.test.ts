@@ -179,12 +179,12 @@ describe('mergeability', () => {
         { current: clash, incoming: current },
       ]),
     ).toEqual([
-      { clean: true, conflicts: [] },
-      { clean: false, conflicts: ['a'] },
+      { clean: true, conflicts: [], auto_merged: ['a'] },
+      { clean: false, conflicts: ['a'], auto_merged: [] },
       null,
       null,
-      { clean: true, conflicts: [] },
-      { clean: false, conflicts: ['a'] },
+      { clean: true, conflicts: [], auto_merged: [] },
+      { clean: false, conflicts: ['a'], auto_merged: [] },
     ]);
     expect(count()).toBe(before);
     expect(readdirSync(gitDir).filter((name) => name.startsWith('scratch'))).toEqual([]);

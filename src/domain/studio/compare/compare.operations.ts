@@ -46,7 +46,7 @@ export const compareBranches = projectOperation({
       commits,
       total_files: total,
       files,
-      mergeable: ahead_by === 0 || behind_by === 0 || (await isMergeable(context, base, head)),
+      mergeable: ahead_by === 0 || behind_by === 0 || (await isMergeable(context, { current: base, incoming: head })),
       truncated: commits.length < ahead_by || files.length < total,
     };
   },

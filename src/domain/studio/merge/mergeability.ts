@@ -1,24 +1,81 @@
 import { LRUCache } from 'lru-cache';
-import type { Oid } from '../../ports/git-records.ts';
-import { type MergeContext, mergeCommits } from './merge-commits.ts';
+import type { ProjectContext } from '../../operation.ts';
+import { mergeCommits } from './merge-commits.ts';
+import { keyOf, type Pair, readMergeability, writeMergeability } from './mergeability-rows.ts';
 
-/** Two commits merge as they do for ever, so nothing here is stale; what is dropped is found out again. */
-const known = new LRUCache<string, Promise<boolean>>({ max: 2000 });
+export type MergeabilityContext = Pick<ProjectContext, 'em' | 'git' | 'project' | 'services'>;
 
-/** Whether one commit merges into another without conflict; false without a common ancestor. */
-export function isMergeable(context: MergeContext, current: Oid, incoming: Oid): Promise<boolean> {
-  const key = `${context.git.id}:${current}:${incoming}`;
-  const found = known.get(key);
-  if (found) return found;
-  const tried = attempt(context, current, incoming);
-  known.set(key, tried);
-  tried.catch(() => known.delete(key));
-  return tried;
+/** How much may be tried to answer one question: merges by lines, and of those merges by fields. */
+interface Effort {
+  lines: number;
+  fields: number;
 }
 
-async function attempt(context: MergeContext, current: Oid, incoming: Oid): Promise<boolean> {
-  // git tries without storing anything; only what it cannot do is tried key by key.
-  const [tried] = await context.git.mergeability([{ current, incoming }]);
-  if (!tried) return false;
-  return tried.clean || (await mergeCommits(context, { current, incoming })).conflicts.length === 0;
+/** So that a list of a hundred pull requests nobody has tested is answered soon, too. */
+const perRequest: Effort = { lines: 100, fields: 5 };
+
+/** Two commits merge as they do for ever, so nothing here is stale; what is dropped is in the database. */
+const known = new LRUCache<string, boolean>({ max: 10_000 });
+
+const memoryKey = ({ git, project }: MergeabilityContext, pair: Pair) =>
+  JSON.stringify([git.id, project.settings.content_root, keyOf(pair)]);
+
+/**
+ * Whether commits merge into others without a conflict that people must settle: git's conflicts of lines that the fields do not have are
+ * none. False without a common ancestor. Known pairs cost one query at most; of the others as many are tried as the effort allows, all
+ * merges by lines in one process.
+ * @returns in the order asked; null: not known yet, and too much to find out now
+ */
+export async function mergeabilityOf(
+  context: MergeabilityContext,
+  pairs: readonly Pair[],
+  effort = perRequest,
+): Promise<(boolean | null)[]> {
+  const recall = (pair: Pair) => known.get(memoryKey(context, pair));
+  const asked = new Map(pairs.map((pair) => [keyOf(pair), pair]));
+  const answers = new Map<string, boolean>();
+  const forgotten: Pair[] = [];
+  for (const [key, pair] of asked) {
+    const answer = recall(pair);
+    if (answer === undefined) forgotten.push(pair);
+    else answers.set(key, answer);
+  }
+  for (const [key, mergeable] of await readMergeability(context, forgotten)) answers.set(key, mergeable);
+  const untested = forgotten.filter((pair) => !answers.has(keyOf(pair)));
+  const found = await tryMerges(context, untested, effort);
+  await writeMergeability(context, found);
+  for (const { mergeable, ...pair } of found) answers.set(keyOf(pair), mergeable);
+  for (const pair of forgotten) {
+    const answer = answers.get(keyOf(pair));
+    if (answer !== undefined) known.set(memoryKey(context, pair), answer);
+  }
+  return pairs.map((pair) => answers.get(keyOf(pair)) ?? null);
+}
+
+/** Whether one commit merges into another without conflict, found out if need be. */
+export async function isMergeable(context: MergeabilityContext, pair: Pair): Promise<boolean> {
+  const [answer] = await mergeabilityOf(context, [pair], { lines: 1, fields: 1 });
+  return answer ?? false;
+}
+
+async function tryMerges(
+  context: MergeabilityContext,
+  untested: readonly Pair[],
+  { lines, fields }: Effort,
+): Promise<(Pair & { mergeable: boolean })[]> {
+  const tried = untested.slice(0, lines);
+  const outcomes = await context.git.mergeability(tried);
+  const found: (Pair & { mergeable: boolean })[] = [];
+  let left = fields;
+  for (const [at, pair] of tried.entries()) {
+    const outcome = outcomes[at];
+    // Where git joined the lines of both sides the fields may still contradict each other.
+    const settled = !outcome || (outcome.clean && outcome.auto_merged.length === 0);
+    if (settled) found.push({ ...pair, mergeable: outcome?.clean === true });
+    else if (left > 0) {
+      left -= 1;
+      found.push({ ...pair, mergeable: (await mergeCommits(context, pair)).conflicts.length === 0 });
+    }
+  }
+  return found;
 }

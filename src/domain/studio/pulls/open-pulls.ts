@@ -1,5 +1,6 @@
 import type { ProjectContext } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
+import type { PushCommand } from '../../ports/git-transfer.ts';
 import { Pull, pullRef } from './pull.entity.ts';
 
 /** Open pull requests whose head is a branch. */
@@ -11,8 +12,23 @@ export function openPullsFrom(
 }
 
 /** Keeps what pull requests propose reachable when their head branch goes. */
-async function keepHeads({ git }: Pick<ProjectContext, 'git'>, pulls: readonly Pull[], head: Oid): Promise<void> {
+export async function keepHeads(
+  { git }: Pick<ProjectContext, 'git'>,
+  pulls: readonly Pull[],
+  head: Oid,
+): Promise<void> {
   await git.updateRefs(pulls.map(({ number }) => ({ name: pullRef(number), to: head })));
+}
+
+/** The same for the branches a push is about to delete. */
+export async function keepPushedHeads(
+  context: Pick<ProjectContext, 'em' | 'git' | 'project'>,
+  commands: readonly PushCommand[],
+): Promise<void> {
+  for (const { ref, old, new: to } of commands) {
+    if (to !== null || old === null || !ref.startsWith('refs/heads/')) continue;
+    await keepHeads(context, await openPullsFrom(context, ref.slice('refs/heads/'.length)), old);
+  }
 }
 
 /**
@@ -31,7 +47,7 @@ export async function deleteWithPulls(
 }
 
 /** Closes pull requests whose head branch has gone. */
-async function closeForLostHead(
+export async function closeForLostHead(
   { em, git, services }: Pick<ProjectContext, 'em' | 'git' | 'services'>,
   pulls: readonly Pull[],
   head: Oid,

@@ -2,9 +2,8 @@ import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
-import type { Conflict } from '../merge/merge.schema.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
-import { isMergeable } from '../merge/mergeability.ts';
+import { isMergeable, mergeabilityOf } from '../merge/mergeability.ts';
 import { Pull } from './pull.entity.ts';
 import type { pull as pullShape, pullSummary } from './pulls.schema.ts';
 
@@ -64,10 +63,17 @@ function present(row: Pull, heads: PullHeads, mergeable: boolean | null): z.outp
   };
 }
 
-/** A line of a list. */
-export async function summaryOf(context: Context, row: Pull): Promise<z.output<typeof pullSummary>> {
-  const heads = await headsOf(context, row);
-  return present(row, heads, heads.live ? await isMergeable(context, heads.base, heads.head) : null);
+/** Lines of a list. What nobody has tested yet and is too much to test now is wanted tested soon. */
+export async function summariesOf(context: Context, rows: readonly Pull[]): Promise<z.output<typeof pullSummary>[]> {
+  const { services, project } = context;
+  const lines = await Promise.all(rows.map(async (row) => ({ row, heads: await headsOf(context, row) })));
+  const live = lines.filter(({ heads }) => heads.live);
+  const pairs = live.map(({ heads }) => ({ current: heads.base, incoming: heads.head }));
+  const answers = await mergeabilityOf(context, pairs);
+  const unknown = live.filter((_, at) => answers[at] === null).map(({ row }) => row.head_branch);
+  if (unknown.length > 0) services.retests.want(services, project, unknown);
+  const mergeable = new Map(live.map(({ row }, at) => [row, answers[at] ?? null]));
+  return lines.map(({ row, heads }) => present(row, heads, mergeable.get(row) ?? null));
 }
 
 /** The whole record, with what a merge would meet. */
@@ -77,10 +83,12 @@ export async function detailOf(context: Context, row: Pull): Promise<z.output<ty
   const { head, base, live } = heads;
   const ancestor = await git.mergeBase(base, head);
   const { ahead_by, behind_by } = await git.aheadBehind(head, base);
-  const conflicts = live && ancestor ? (await mergeCommits(context, { current: base, incoming: head })).conflicts : [];
+  const pair = { current: base, incoming: head };
+  const mergeable = live ? await isMergeable(context, pair) : null;
+  const conflicts = mergeable === false && ancestor ? (await mergeCommits(context, pair)).conflicts : [];
   return {
-    ...present(row, heads, live ? ancestor !== null && conflicts.length === 0 : null),
-    mergeable_state: live && ancestor ? stateOf(conflicts, behind_by) : 'unknown',
+    ...present(row, heads, mergeable),
+    mergeable_state: mergeable === null || !ancestor ? 'unknown' : stateOf(mergeable, behind_by),
     conflicts,
     commits_count: ahead_by,
     ...(await git.diffTotals(ancestor ?? base, head)),
@@ -88,7 +96,7 @@ export async function detailOf(context: Context, row: Pull): Promise<z.output<ty
   };
 }
 
-function stateOf(conflicts: readonly Conflict[], behind: number) {
-  if (conflicts.length > 0) return 'dirty';
+function stateOf(mergeable: boolean, behind: number) {
+  if (!mergeable) return 'dirty';
   return behind > 0 ? 'behind' : 'clean';
 }

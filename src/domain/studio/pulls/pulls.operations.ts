@@ -5,7 +5,7 @@ import { fileDiff } from '../compare/compare.schema.ts';
 import { fileDiffs } from '../compare/file-diffs.ts';
 import { viewOf } from '../view.ts';
 import { Pull, pullStates } from './pull.entity.ts';
-import { detailOf, findPull, headsOf, summaryOf, tagOf } from './pull-record.ts';
+import { detailOf, findPull, headsOf, summariesOf, tagOf } from './pull-record.ts';
 import { pull, pullNumber, pullSummary } from './pulls.schema.ts';
 
 export const listPulls = projectOperation({
@@ -41,9 +41,7 @@ export const listPulls = projectOperation({
         limit: window.limit,
       },
     );
-    const items = [];
-    for (const row of rows) items.push(await summaryOf(context, row));
-    return pageFrom(items, total, window);
+    return pageFrom(await summariesOf(context, rows), total, window);
   },
 });
 

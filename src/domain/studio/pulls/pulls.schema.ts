@@ -3,8 +3,8 @@ import { timestamp } from '../../shapes.ts';
 import { conflict, resolvedFile } from '../merge/merge.schema.ts';
 import { mergeInput } from '../merge/merge-branches.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
-import { pullStates } from './pull.entity.ts';
 import { sync } from '../upstream/upstream.schema.ts';
+import { pullStates } from './pull.entity.ts';
 
 const end = z.object({ ref: z.string().describe('Branch'), sha: z.string() }).meta({ id: 'PullEnd' });
 
@@ -18,7 +18,10 @@ const summary = {
   base: end,
   author: z.object({ id: z.string(), name: z.string() }).meta({ id: 'PullAuthor' }),
   merged: z.boolean(),
-  mergeable: z.boolean().nullable().describe('Whether it merges without conflict; null unless it is open'),
+  mergeable: z
+    .boolean()
+    .nullable()
+    .describe('Whether it merges without conflict; null: it is not open, or has not been tested yet'),
   created_at: timestamp,
   updated_at: timestamp,
   merged_at: timestamp.nullable(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
+import { keepPushedHeads } from '../pulls/open-pulls.ts';
 import { decidePush } from './push-rules.ts';
 
 const access = z.object({ repository: z.uuid() });
@@ -57,10 +58,17 @@ export const pushRepository = projectOperation({
       signal,
       async authorizePush(commands, pushed) {
         const verdict = await decidePush(context, commands, pushed);
-        if (verdict.allow) refs = commands.map(({ ref, old, new: to }) => ({ ref, old, new: to }));
+        if (!verdict.allow) return verdict;
+        await keepPushedHeads(context, commands);
+        refs = commands.map(({ ref, old, new: to }) => ({ ref, old, new: to }));
         return verdict;
       },
     });
+    const branches = refs.flatMap(({ ref }) =>
+      ref.startsWith('refs/heads/') ? [ref.slice('refs/heads/'.length)] : [],
+    );
+    // The client has its answer; whether the upstream takes it too is told by the branch.
+    if (project.is_mirror && branches.length > 0) void services.upstreams.publish(services, project, branches);
     return { refs };
   },
 });

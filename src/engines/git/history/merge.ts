@@ -113,7 +113,7 @@ async function tryMerges(
   for (let at = 0; records[at] === '0' || records[at] === '1'; ) {
     const clean = records[at] === '1';
     const { merge, next } = parseMerge(records, at + 1);
-    answers.push({ clean, conflicts: merge.conflicts.map(({ path }) => path) });
+    answers.push({ clean, conflicts: merge.conflicts.map(({ path }) => path), auto_merged: merge.auto_merged });
     at = next;
   }
   return answers;

@@ -1,0 +1,87 @@
+import { setTimeout } from 'node:timers/promises';
+import type { ProjectRef } from '../../projects/project.entity.ts';
+import type { Services } from '../../services.ts';
+import { mergeabilityOf } from '../merge/mergeability.ts';
+import type { BranchFollower } from '../repository/branches-moved.ts';
+import { Pull } from './pull.entity.ts';
+import { headsOf } from './pull-record.ts';
+
+/** Rest after each run, milliseconds, and in times of how long it took: a branch that moves all the time costs a fifth of a core at most. */
+const rest = { least: 500, share: 4 };
+/** Pull requests tested together, by one process. */
+const batch = 50;
+
+/**
+ * Finds out in the background which open pull requests merge, so that whoever asks is answered at once. One run at a time for a project;
+ * what moves meanwhile is tested together in the next one. What fails is logged: the next who asks finds it out for himself.
+ */
+export class PullRetests {
+  /** Projects with the branches whose pull requests are to be tested. */
+  readonly #wanted = new Map<number, Set<string>>();
+  readonly #running = new Map<number, Promise<void>>();
+  readonly #closing = new AbortController();
+
+  /** Wants the open pull requests of some branches (short names) tested soon. */
+  want(services: Services, project: ProjectRef, branches: Iterable<string>): void {
+    if (this.#closing.signal.aborted) return;
+    const wanted = this.#wanted.get(project.id) ?? new Set();
+    for (const branch of branches) wanted.add(branch);
+    this.#wanted.set(project.id, wanted);
+    if (this.#running.has(project.id)) return;
+    const run = this.#run(services, project).finally(() => this.#running.delete(project.id));
+    this.#running.set(project.id, run);
+  }
+
+  /** Begins no more runs and waits for those under way. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#running.values());
+  }
+
+  async #run(services: Services, project: ProjectRef): Promise<void> {
+    const { signal } = this.#closing;
+    for (let branches = this.#take(project.id); branches && !signal.aborted; branches = this.#take(project.id)) {
+      const began = performance.now();
+      try {
+        await retest(services, project, branches, signal);
+      } catch (err) {
+        services.log.warn({ err, project: project.machine_name }, 'open pull requests were not tested');
+      }
+      const time = Math.max(rest.least, rest.share * (performance.now() - began));
+      await setTimeout(time, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  #take(project: number): Set<string> | undefined {
+    const branches = this.#wanted.get(project);
+    this.#wanted.delete(project);
+    return branches;
+  }
+}
+
+/** Tests the open pull requests of branches that have moved, whoever moved them. */
+export const retestPulls: BranchFollower = async (services, project, branches) =>
+  services.retests.want(services, project, branches);
+
+async function retest(
+  services: Services,
+  project: ProjectRef,
+  branches: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const em = services.orm.em.fork();
+  const git = services.git.open(project.uuid);
+  const content = services.content.below(project.settings.content_root);
+  const context = { em, git, project, services: { ...services, content } };
+  const names = [...branches];
+  const rows = await em.find(
+    Pull,
+    { project_id: project.id, state: 'open', $or: [{ head_branch: { $in: names } }, { base_branch: { $in: names } }] },
+    { orderBy: { number: 'desc' } },
+  );
+  for (let at = 0; at < rows.length && !signal.aborted; at += batch) {
+    const heads = await Promise.all(rows.slice(at, at + batch).map((row) => headsOf(context, row)));
+    const pairs = heads.filter(({ live }) => live).map(({ base, head }) => ({ current: base, incoming: head }));
+    await mergeabilityOf(context, pairs, { lines: batch, fields: batch });
+  }
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { runRetention } from '../../src/jobs/upkeep.ts';
+import { acme, startTestApp, type TestApp } from '../support/app.ts';
+import { commitTo, post, postPath, seedPosts } from '../support/conflict-site.ts';
+import { client } from '../support/git-client.ts';
+import { git, temporaryDirectory } from '../support/git-store.ts';
+
+const fields = { title: 'A', description: 'Text', draft: false, tags: ['one'] };
+vi.setConfig({ testTimeout: 30_000 });
+
+let app: TestApp;
+let project: string;
+let studio: string;
+let made = 0;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app?.stop());
+
+beforeEach(async () => {
+  project = `site-${++made}`;
+  studio = `${acme}/projects/${project}/studio`;
+  await app.run(createProject, { organization: 'acme', name: project, machine_name: project });
+  await seedPosts(app, project);
+});
+
+const commit = (name: string, files: Record<string, string | null>) => commitTo(app, name, files, project);
+const branch = (name: string) => app.ask('POST', `${studio}/branches`, { body: { name } });
+const list = async () => (await app.ask('GET', `${studio}/pulls?per_page=100`)).body as { mergeable: boolean | null }[];
+const answers = async () => (await list()).map(({ mergeable }) => mergeable);
+const detail = async (number: number) => (await app.ask('GET', `${studio}/pulls/${number}`)).body;
+const sql = (text: string, values: unknown[] = []) => app.services.orm.em.fork().execute(text, values);
+
+/** A branch with one change to post `a`, and a pull request of it. */
+async function propose(name: string, change: object, body?: string): Promise<number> {
+  await branch(name);
+  await commit(name, { [postPath('a')]: post({ ...fields, ...change }, body) });
+  return (await app.ask('POST', `${studio}/pulls`, { body: { title: name, head: name } })).body.number;
+}
+
+/** A commit on top of main that no branch holds. */
+async function nextMain(files: Record<string, string>): Promise<string> {
+  const name = `aside-${++made}`;
+  await branch(name);
+  return commit(name, files);
+}
+
+/** Moves main as another program would: nobody here is told. */
+async function moveMain(sha: string): Promise<void> {
+  git(app.directory((await app.repository(project)).id), ['update-ref', 'refs/heads/main', sha]);
+}
+
+/** In the background. */
+const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 20 });
+
+const pullHead = async (number: number) =>
+  (await (await app.repository(project)).refsBelow('refs/pull')).find(({ name }) => name === `refs/pull/${number}/head`)
+    ?.oid;
+
+describe('mergeable', () => {
+  it('is true of a conflict of lines that the fields do not have, in the list as in the details', async () => {
+    const number = await propose('topic', { title: 'Theirs' });
+    await commit('main', { [postPath('a')]: post({ ...fields, description: 'Ours' }) });
+    expect(await answers()).toEqual([true]);
+    expect(await detail(number)).toMatchObject({ mergeable: true, mergeable_state: 'behind', conflicts: [] });
+    await commit('main', { [postPath('a')]: post({ ...fields, title: 'Ours' }) });
+    expect(await answers()).toEqual([false]);
+    const conflicts = [expect.objectContaining({ path: postPath('a') })];
+    expect(await detail(number)).toMatchObject({ mergeable: false, mergeable_state: 'dirty', conflicts });
+  });
+
+  it('is what the database knows of the two commits by the rules of today, and nothing it knew by others', async () => {
+    await propose('topic', { title: 'Theirs' });
+    const claim = (main: string, rules: string) =>
+      sql(
+        `insert into mergeability select project_id, ?, incoming_sha, ${rules}, false, tested_at from mergeability
+        join project on project.id = project_id where machine_name = ?`,
+        [main, project],
+      );
+    const [stale, current] = [await nextMain({ 'src/a.css': 'a' }), await nextMain({ 'src/b.css': 'b' })];
+    await claim(stale, "'0:'");
+    await moveMain(stale);
+    expect(await answers()).toEqual([true]);
+    await sql('delete from mergeability where current_sha = ?', [stale]);
+    await claim(current, 'rules');
+    await moveMain(current);
+    // They merge; what says that they do not is the row.
+    expect(await answers()).toEqual([false]);
+  });
+
+  it('is null where too much is to be tried at once, and known soon after', async () => {
+    for (let at = 0; at < 7; at += 1) await propose(`topic-${at}`, { title: `Theirs ${at}` });
+    await moveMain(await nextMain({ [postPath('a')]: post({ ...fields, title: 'Ours' }) }));
+    const first = await answers();
+    expect(first.filter((answer) => answer === false)).toHaveLength(5);
+    expect(first.filter((answer) => answer === null)).toHaveLength(2);
+    await soon(async () => expect(await answers()).toEqual(Array(7).fill(false)));
+  });
+
+  it('is found out again in the background when a branch moves', async () => {
+    await propose('topic', { title: 'Theirs' });
+    const main = await commit('main', { [postPath('a')]: post({ ...fields, title: 'Ours' }) });
+    const known = () => sql('select mergeable from mergeability where current_sha = ?', [main]);
+    await soon(async () => expect(await known()).toEqual([{ mergeable: false }]));
+  });
+
+  it('is forgotten after a month without use, and with its project', async () => {
+    const count = async () =>
+      (
+        (await sql('select 1 from mergeability join project on id = project_id where machine_name = ?', [
+          project,
+        ])) as []
+      ).length;
+    await propose('topic', { title: 'Theirs' });
+    const age = (days: number) => sql("update mergeability set tested_at = now() - ? * interval '1 day'", [days]);
+    await age(29);
+    await runRetention(app.services, 365);
+    expect(await count()).toBe(1);
+    await age(31);
+    await runRetention(app.services, 365);
+    expect(await count()).toBe(0);
+    expect(await answers()).toEqual([true]);
+  });
+});
+
+describe('the head of an open pull request', () => {
+  it('follows its branch, whoever moves it, and outlives it', async () => {
+    const number = await propose('topic', { title: 'Theirs' });
+    const saved = await commit('topic', { [postPath('b')]: null });
+    await soon(async () => expect(await pullHead(number)).toBe(saved));
+    const copy = temporaryDirectory();
+    const remote = `${app.url.replace('://', `://git:${app.token}@`)}/git/acme/${project}.git`;
+    await client(copy, 'clone', '-q', '--branch', 'topic', remote, '.');
+    await client(copy, 'commit', '-q', '--allow-empty', '-m', 'Pushed');
+    await client(copy, 'push', '-q', 'origin', 'topic');
+    const pushed = git(copy, ['rev-parse', 'HEAD']);
+    await soon(async () => expect(await pullHead(number)).toBe(pushed));
+    expect(await detail(number)).toMatchObject({ head: { sha: pushed }, mergeable: true });
+    // As the upstream's branch is followed.
+    await (await app.repository(project)).resetBranch('topic', { from: pushed, to: saved });
+    await soon(async () => expect(await pullHead(number)).toBe(saved));
+    await client(copy, 'push', '-q', 'origin', ':topic');
+    const closed = { state: 'closed', mergeable: null, head: { sha: saved } };
+    await soon(async () => expect(await detail(number)).toMatchObject(closed));
+    expect(await pullHead(number)).toBe(saved);
+  });
+});

@@ -52,6 +52,8 @@ export interface TestApp {
   ask(method: string, path: string, options?: Ask): Promise<Answer>;
   /** The repository of a project of `acme`. */
   repository(project?: string): Promise<Repository>;
+  /** The bare repository of a project's uuid, for stock git. */
+  directory(uuid: string): string;
   stop(): Promise<void>;
 }
 
@@ -117,6 +119,7 @@ export async function startTestApp(environment: Record<string, string> = {}): Pr
         .execute('select uuid from project where machine_name = ?', [project])) as { uuid: string }[];
       return services.git.open(row?.uuid ?? '');
     },
+    directory: (uuid) => path.join(dataDir, 'git', `${uuid}.git`),
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -6,8 +6,9 @@ import type { Repository } from '../../src/domain/ports/git.ts';
 import type { GitServeRequest } from '../../src/domain/ports/git-transfer.ts';
 import { type Answer, startTestApp, type TestApp } from './app.ts';
 import { selfSigned } from './certificate.ts';
+import { post } from './conflict-site.ts';
 import { gitOverHttp } from './git-http.ts';
-import { testStore } from './git-store.ts';
+import { save, testStore } from './git-store.ts';
 
 const tls = selfSigned();
 
@@ -72,3 +73,15 @@ export async function projectOf(app: TestApp, name: string) {
   };
 }
 export type TestProject = Awaited<ReturnType<typeof projectOf>>;
+
+let made = 0;
+
+/** A host with one post on main, and a new project that mirrors it. */
+export async function mirrorOf(app: TestApp, settings: object = {}) {
+  const host = await upstreamHost();
+  await save(host.repository, { 'content/posts/one.md': post({ title: 'One', tags: ['a'] }, 'First\n\nSecond\n') });
+  const project = await projectOf(app, `mirror-${++made}`);
+  const set = await project.ask('PUT', '/repository/remote', { url: host.url, ...settings });
+  if (set.status !== 200) throw new Error(JSON.stringify(set.body));
+  return { host, project, set: set.body };
+}

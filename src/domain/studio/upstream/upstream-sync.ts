@@ -45,17 +45,21 @@ export class UpstreamSync {
     if (isFresh(fetchedAt) || isFresh(failedAt) || (fetching && kind === 'query')) return;
     const joins = fetching && isFresh(fetching.since);
     const done = joins ? fetching.done : this.#request(services, project, { fetch: true, branches: null });
-    if (kind === 'command' && now - failedAt >= coolDown) await within(patience, done);
+    if (kind === 'command') await this.#wait(services, project, done);
   }
 
   /** After an upstream has been named: fetches and pushes, and waits for that for a few seconds. */
   async begin(services: Services, project: ProjectRef): Promise<void> {
-    await within(patience, this.#request(services, project, { fetch: true, branches: null }));
+    await this.#wait(services, project, this.#request(services, project, { fetch: true, branches: null }));
   }
 
   /** After a command: pushes branches it moved, and waits for that for a few seconds. */
   async publish(services: Services, project: ProjectRef, branches: Iterable<string>): Promise<void> {
-    await within(patience, this.#request(services, project, { fetch: false, branches: new Set(branches) }));
+    await this.#wait(
+      services,
+      project,
+      this.#request(services, project, { fetch: false, branches: new Set(branches) }),
+    );
   }
 
   /** Fetches and pushes in the background: somebody says that the upstream has moved. */
@@ -96,6 +100,13 @@ export class UpstreamSync {
   async close(): Promise<void> {
     this.#closing.abort(new DomainError('unavailable', 'The server is stopping'));
     await this.settled();
+  }
+
+  /** Waits for a few seconds, but not for an upstream that has just failed or let others wait. */
+  async #wait({ clock }: Services, project: ProjectRef, work: Promise<void>): Promise<void> {
+    const standing = this.#of(project);
+    if (clock.now().getTime() - standing.failedAt < coolDown) return;
+    if (!(await within(patience, work))) standing.failedAt = clock.now().getTime();
   }
 
   #of({ id }: ProjectRef): Standing {
@@ -156,11 +167,10 @@ export class UpstreamSync {
     const signal = AbortSignal.any([asked.signal, this.#closing.signal]);
     const since = services.clock.now().getTime();
     const work = syncPass(services, project, { author: authorOf(services), ...asked, signal });
-    if (!asked.fetch) return work;
-    standing.fetching = { since, done: work.catch(() => {}) };
+    if (asked.fetch) standing.fetching = { since, done: work.catch(() => {}) };
     try {
       await work;
-      Object.assign(standing, { fetchedAt: since, failedAt: 0 });
+      Object.assign(standing, { ...(asked.fetch && { fetchedAt: since }), failedAt: 0 });
     } catch (error) {
       standing.failedAt = services.clock.now().getTime();
       throw error;
@@ -172,8 +182,11 @@ export class UpstreamSync {
 
 const authorOf = ({ settings }: Services) => systemActor('upstream', [], settings.public_host).author;
 
-async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+/** Whether something ended within a time. */
+async function within(milliseconds: number, work: Promise<void>): Promise<boolean> {
   const stop = new AbortController();
-  await Promise.race([work, setTimeout(milliseconds, null, { signal: stop.signal, ref: false }).catch(() => {})]);
+  const late = setTimeout(milliseconds, false, { signal: stop.signal, ref: false }).catch(() => false);
+  const isDone = await Promise.race([work.then(() => true), late]);
   stop.abort();
+  return isDone;
 }

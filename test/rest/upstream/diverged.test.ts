@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TestApp } from '../../support/app.ts';
+import { post } from '../../support/conflict-site.ts';
+import { commitFiles, setRef } from '../../support/git-history.ts';
+import { fsck, git, save } from '../../support/git-store.ts';
+import { mirrorOf, startMirrorApp } from '../../support/mirror.ts';
+import { expectRefusal } from '../../support/refusal.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startMirrorApp();
+});
+afterAll(() => app?.stop());
+
+const onePath = 'content/posts/one.md';
+const titled = (title: string) => ({ [onePath]: post({ title, tags: ['a'] }, 'First\n\nSecond\n') });
+
+/** Both sides have given the post another title. */
+async function conflicting() {
+  const mirror = await mirrorOf(app);
+  const { commit: theirs } = await save(mirror.host.repository, titled('Theirs'));
+  const saved = await mirror.project.ask('PUT', '/collections/posts/one', { frontmatter: { title: 'Ours' } });
+  return { ...mirror, saved, ours: saved.body.commit.sha as string, theirs: theirs?.sha ?? '' };
+}
+
+describe('a true conflict', () => {
+  it('leaves the commit on its branch, under a rescue ref, and says so', async () => {
+    const { host, project, saved, ours, theirs } = await conflicting();
+    expect(saved).toMatchObject({
+      status: 200,
+      body: { title: 'Ours', sync: { state: 'diverged', ahead_by: 1, behind_by: 1, upstream_sha: theirs } },
+    });
+    expect(await project.git.head('main')).toBe(ours);
+    expect(await host.repository.head('main')).toBe(theirs);
+    expect(await project.git.refsBelow('refs/portico/rescue/main')).toEqual([
+      { name: `refs/portico/rescue/main/${ours}`, oid: ours },
+    ]);
+    const { body } = await project.ask('GET', '/repository');
+    expect(body.sync.state).toBe('diverged');
+    expect(body.diverged).toMatchObject([
+      {
+        branch: 'main',
+        head_sha: theirs,
+        base_sha: ours,
+        conflicts: [{ path: onePath, fields: [{ field: '/title', base: 'One', current: 'Ours', incoming: 'Theirs' }] }],
+      },
+    ]);
+    expect((await project.ask('GET', '/branches')).body[0].sync.state).toBe('diverged');
+  });
+
+  it('is finished by resolutions, while writes go on', async () => {
+    const { host, project } = await conflicting();
+    const more = await project.ask('POST', '/collections/posts', { slug: 'two', frontmatter: { title: 'Two' } });
+    expect(more).toMatchObject({ status: 201, body: { sync: { state: 'diverged', ahead_by: 2 } } });
+    expectRefusal(
+      await project.ask('POST', '/repository/sync', {}),
+      409,
+      'upstream_diverged',
+      /bring the two sides together|in conflict/,
+    );
+    const left = await project.ask('POST', '/repository/sync', { branch: 'main' });
+    expectRefusal(left, 409, 'upstream_diverged', /bring the two sides together|in conflict/);
+    const [conflict] = left.body.details.conflicts;
+    const resolutions = [{ path: onePath, stages: conflict.stages, fields: { '/title': { value: 'Both' } } }];
+    const done = await project.ask('POST', '/repository/sync', { branch: 'main', resolutions });
+    expect(done).toMatchObject({ status: 200, body: { state: 'in_sync', ahead_by: 0, behind_by: 0 } });
+    expect((await project.ask('GET', '/collections/posts/one')).body.title).toBe('Both');
+    expect(await host.repository.head('main')).toBe(await project.git.head('main'));
+    expect((await project.ask('GET', '/repository')).body).toMatchObject({ sync: { state: 'in_sync' }, diverged: [] });
+    fsck(host.directory);
+  });
+
+  it('takes no resolution made for another state', async () => {
+    const { host, project } = await conflicting();
+    const left = await project.ask('POST', '/repository/sync', { branch: 'main' });
+    const { stages } = left.body.details.conflicts[0];
+    await save(host.repository, titled('Theirs again'));
+    const resolutions = [{ path: onePath, stages, take: 'current' }];
+    const late = await project.ask('POST', '/repository/sync', { branch: 'main', resolutions });
+    expectRefusal(late, 409, 'branch_moved', /changed since/);
+    expect(late.body.details.conflicts[0].fields[0].incoming).toBe('Theirs again');
+    const unknown = [
+      { path: onePath, stages: late.body.details.conflicts[0].stages, fields: { '/nope': { take: 'current' } } },
+    ];
+    expectRefusal(
+      await project.ask('POST', '/repository/sync', { branch: 'main', resolutions: unknown }),
+      422,
+      'validation_failed',
+      /nope/,
+    );
+    expect((await project.ask('GET', '/repository')).body.sync.state).toBe('diverged');
+  });
+
+  it('goes away by itself when somebody settles it there', async () => {
+    const { host, project, ours, theirs } = await conflicting();
+    // The person there fetched our commit from here and merged.
+    git(host.directory, ['fetch', '-q', app.directory(project.record.uuid), ours]);
+    const tree = git(host.directory, ['rev-parse', `${ours}^{tree}`]);
+    const merged = git(host.directory, ['commit-tree', tree, '-p', theirs, '-p', ours, '-m', 'Settled']);
+    setRef(host.directory, 'refs/heads/main', merged);
+    expect((await project.ask('POST', '/repository/sync', {})).body.state).toBe('in_sync');
+    expect(await project.git.head('main')).toBe(merged);
+  });
+});
+
+describe('an upstream that rewrites', () => {
+  it('is followed by a branch that is wholly there, whose commits stay rescued', async () => {
+    const { host, project } = await mirrorOf(app);
+    const old = (await project.git.head('main')) ?? '';
+    const rewritten = commitFiles(host.directory, null, titled('Rewritten'));
+    setRef(host.directory, 'refs/heads/main', rewritten);
+    expect((await project.ask('POST', '/repository/sync', {})).body.state).toBe('in_sync');
+    expect(await project.git.head('main')).toBe(rewritten);
+    expect(await project.git.refsBelow('refs/portico/rescue/main')).toMatchObject([{ oid: old }]);
+  });
+
+  it('is not followed back by pushing what it dropped', async () => {
+    const { host, project } = await mirrorOf(app);
+    const first = (await host.repository.head('main')) ?? '';
+    await project.ask('PUT', '/collections/posts/one', { frontmatter: { title: 'Dropped there' } });
+    setRef(host.directory, 'refs/heads/main', first);
+    await project.ask('POST', '/repository/sync', {});
+    expect(await host.repository.head('main')).toBe(first);
+    expect(await project.git.head('main')).toBe(first);
+  });
+
+  it('never resets a branch that has commits of its own', async () => {
+    const { host, project } = await mirrorOf(app, { push: 'manual' });
+    const saved = await project.ask('PUT', '/collections/posts/one', { frontmatter: { tags: ['b'] } });
+    const rewritten = commitFiles(host.directory, null, titled('Rewritten'));
+    setRef(host.directory, 'refs/heads/main', rewritten);
+    const asked = await project.ask('POST', '/repository/sync', {});
+    expectRefusal(asked, 409, 'upstream_diverged', /bring the two sides together|in conflict/);
+    expect(asked.body.details.diverged[0].message).toContain('rewrote');
+    expect(await project.git.head('main')).toBe(saved.body.commit.sha);
+    expect(await project.git.refsBelow('refs/portico/rescue/main')).toMatchObject([{ oid: saved.body.commit.sha }]);
+  });
+
+  it('merges a rewritten history when a person names the branch', async () => {
+    const { host, project } = await mirrorOf(app, { push: 'manual' });
+    const first = (await host.repository.head('main')) ?? '';
+    await save(host.repository, titled('Second'));
+    await project.ask('POST', '/repository/sync', {});
+    await project.ask('PUT', '/collections/posts/one', { frontmatter: { tags: ['b'] } });
+    const other = commitFiles(host.directory, first, { 'content/posts/other.md': post({ title: 'Other' }) });
+    setRef(host.directory, 'refs/heads/main', other);
+    expectRefusal(
+      await project.ask('POST', '/repository/sync', {}),
+      409,
+      'upstream_diverged',
+      /bring the two sides together|in conflict/,
+    );
+    const done = await project.ask('POST', '/repository/sync', { branch: 'main' });
+    expect(done).toMatchObject({ status: 200, body: { state: 'in_sync' } });
+    const { body } = await project.ask('GET', '/collections/posts');
+    expect(body.map(({ slug }: { slug: string }) => slug)).toEqual(['one', 'other']);
+  });
+});
+
+describe('a branch deleted there', () => {
+  it('stays when it has commits of its own, and is pushed again when a person says so', async () => {
+    const { host, project } = await mirrorOf(app, { push: 'manual' });
+    await project.ask('POST', '/branches', { name: 'topic' });
+    await project.ask('POST', '/repository/sync', {});
+    const saved = await project.ask('PUT', '/collections/posts/one?branch=topic', { frontmatter: { tags: ['b'] } });
+    await host.repository.deleteBranch('topic', (await host.repository.head('topic')) ?? '');
+    expectRefusal(
+      await project.ask('POST', '/repository/sync', {}),
+      409,
+      'upstream_diverged',
+      /bring the two sides together|in conflict/,
+    );
+    expect(await project.git.head('topic')).toBe(saved.body.commit.sha);
+    expect((await project.ask('POST', '/repository/sync', { branch: 'topic' })).body.state).toBe('in_sync');
+    expect(await host.repository.head('topic')).toBe(saved.body.commit.sha);
+  });
+
+  it('closes the pull requests it was the head of, which keep what they propose', async () => {
+    const { host, project } = await mirrorOf(app);
+    await project.ask('POST', '/branches', { name: 'topic' });
+    await project.ask('PUT', '/collections/posts/one?branch=topic', { frontmatter: { tags: ['b'] } });
+    const head = (await project.git.head('topic')) ?? '';
+    await project.ask('POST', '/pulls', { title: 'Topic', head: 'topic' });
+    await host.repository.deleteBranch('topic', head);
+    await project.ask('POST', '/repository/sync', {});
+    expect(await project.git.head('topic')).toBeNull();
+    expect((await project.ask('GET', '/pulls/1')).body).toMatchObject({ state: 'closed', head: { sha: head } });
+  });
+});

@@ -1,0 +1,211 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { importJob } from '../../../src/domain/studio/import-job.ts';
+import { importJobFor } from '../../../src/jobs/import.job.ts';
+import type { TestApp } from '../../support/app.ts';
+import { post } from '../../support/conflict-site.ts';
+import { signIn } from '../../support/git-http.ts';
+import { save } from '../../support/git-store.ts';
+import { mirrorOf, projectOf, startMirrorApp, type TestProject, upstreamHost } from '../../support/mirror.ts';
+import { expectRefusal } from '../../support/refusal.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startMirrorApp();
+});
+afterAll(() => app?.stop());
+
+const secret = 'hunter2-never-shown';
+let projects = 0;
+const newProject = () => projectOf(app, `remote-${++projects}`);
+
+describe('the address', () => {
+  it.each([
+    ['http://127.0.0.1/x.git', /url: must be https/],
+    ['ext::sh -c id', /url: must be https/],
+    ['file:///etc', /url: must be https/],
+    ['--upload-pack=id', /url: must be https/],
+    ['https://user@host/x', /url: must not contain a user name/],
+    ['https://user:pass@host/x', /url: must not contain/],
+    ['ssh://git:pass@host/x', /url: must not contain a password/],
+    [`https://host/${'x'.repeat(2000)}`, /url: must be at most 2000/],
+  ])('%s is refused', async (url, message) => {
+    const project = await newProject();
+    expectRefusal(await project.ask('PUT', '/repository/remote', { url }), 400, 'invalid_request', message);
+  });
+
+  it('is not one of this machine’s networks unless allowed', async () => {
+    const project = await newProject();
+    for (const url of ['https://10.1.2.3/x.git', 'https://169.254.169.254/x.git', 'https://[fd00::1]/x.git'])
+      expect((await project.ask('PUT', '/repository/remote', { url })).status).toBe(400);
+    expect((await project.ask('GET', '/repository')).body.mode).toBe('hosted');
+  });
+
+  it('is of the credentials’ kind', async () => {
+    const project = await newProject();
+    const ssh = { url: 'ssh://git@127.0.0.1/x.git', auth: { kind: 'token', token: secret } };
+    expectRefusal(
+      await project.ask('PUT', '/repository/remote', ssh),
+      400,
+      'invalid_request',
+      /auth.kind: must be ssh_key/,
+    );
+    const https = { url: 'https://127.0.0.1/x.git', auth: { kind: 'ssh_key', private_key: secret } };
+    expectRefusal(
+      await project.ask('PUT', '/repository/remote', https),
+      400,
+      'invalid_request',
+      /auth.kind: ssh_key needs/,
+    );
+    for (const auth of [
+      { kind: 'token' },
+      { kind: 'token', token: 'a\nb' },
+      { kind: 'basic', username: 'a:b', password: 'c' },
+      { kind: 'none of these' },
+    ])
+      expect((await project.ask('PUT', '/repository/remote', { url: 'https://127.0.0.1/x', auth })).status).toBe(400);
+  });
+
+  it('is tried before it is kept', async () => {
+    const project = await newProject();
+    const host = await upstreamHost();
+    host.rules.guard = signIn(`x-access-token:${secret}`);
+    const wrong = await project.ask('PUT', '/repository/remote', {
+      url: host.url,
+      auth: { kind: 'token', token: 'no' },
+    });
+    expect(wrong).toMatchObject({
+      status: 503,
+      body: { code: 'upstream_unavailable', details: { reason: 'auth_failed' } },
+    });
+    expect((await project.ask('GET', '/repository')).body.upstream).toBeNull();
+    const right = { url: host.url, auth: { kind: 'token', token: secret } };
+    expect(await project.ask('PUT', '/repository/remote', right)).toMatchObject({
+      status: 200,
+      body: { upstream: { auth_kind: 'token' } },
+    });
+  });
+
+  it('needs manage_studio', async () => {
+    const project = await newProject();
+    const token = await app.makeToken(['browse_studio', 'edit_studio', 'delete_studio']);
+    const ask = (method: string, path: string) =>
+      app.ask(method, `${project.base}${path}`, { token, body: { url: 'https://127.0.0.1/x' } });
+    expect((await ask('PUT', '/repository/remote')).status).toBe(403);
+    expect((await ask('DELETE', '/repository/remote')).status).toBe(403);
+  });
+});
+
+describe('credentials', () => {
+  it('are nowhere to be read', async () => {
+    const host = await upstreamHost();
+    await save(host.repository, { 'content/posts/one.md': post({ title: 'One' }) });
+    host.rules.guard = signIn(`me:${secret}`);
+    const project = await newProject();
+    const auth = { kind: 'basic', username: 'me', password: secret };
+    const set = await project.ask('PUT', '/repository/remote', { url: host.url, auth });
+    expect(set.status).toBe(200);
+    await project.ask('PUT', '/collections/posts/one', { frontmatter: { title: 'Two' } });
+    const em = app.services.orm.em.fork();
+    const stored = JSON.stringify([
+      await em.execute('select * from upstream'),
+      await em.execute('select * from audit'),
+      (await project.ask('GET', '/repository')).body,
+      set.body.upstream,
+      app.log,
+    ]);
+    expect(stored).not.toContain(secret);
+    expect(stored).not.toContain(Buffer.from(`me:${secret}`).toString('base64'));
+    expect(app.log.join('')).not.toContain(set.body.hook_secret);
+  });
+});
+
+describe('push notices', () => {
+  const signature = (key: string, body: string) => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+  const send = (project: TestProject, body: string, headers: Record<string, string>) =>
+    app.ask('POST', `${project.base}/repository/hook`, {
+      token: null,
+      body,
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+    });
+
+  it('fetch at once when they are signed', async () => {
+    const { host, project, set } = await mirrorOf(app);
+    const { commit } = await save(host.repository, { 'content/posts/two.md': post({ title: 'Two' }) });
+    const body = 'payload=%7B%22ref%22%3A1%7D';
+    const answer = await send(project, body, { 'X-Hub-Signature-256': signature(set.hook_secret, body) });
+    expect(answer).toMatchObject({ status: 202, body: { accepted: true } });
+    await app.services.upstreams.settled();
+    expect(await project.git.head('main')).toBe(commit?.sha);
+  });
+
+  it('are refused otherwise, and nothing is fetched', async () => {
+    const { host, project, set } = await mirrorOf(app);
+    host.requests.length = 0;
+    const good = signature(set.hook_secret, '{}');
+    for (const headers of [
+      {},
+      { 'X-Hub-Signature-256': '' },
+      { 'X-Hub-Signature-256': 'sha256=' },
+      { 'X-Hub-Signature-256': good.slice(0, -1) },
+      { 'X-Hub-Signature-256': good.replace(/.$/, (last) => (last === '0' ? '1' : '0')) },
+      { 'X-Hub-Signature-256': signature('other', '{}') },
+      { 'X-Hub-Signature-256': good.replace('sha256', 'sha1') },
+    ] as Record<string, string>[])
+      expect((await send(project, '{}', headers)).status).toBe(401);
+    expect((await send(project, '{ }', { 'X-Hub-Signature-256': good })).status).toBe(401);
+    const hosted = await newProject();
+    expect((await send(hosted, '{}', { 'X-Hub-Signature-256': good })).status).toBe(401);
+    await app.services.upstreams.settled();
+    expect(host.requests).toEqual([]);
+  });
+
+  it('have a body of at most a mebibyte', async () => {
+    const { project, set } = await mirrorOf(app);
+    const body = 'x'.repeat(1024 * 1024);
+    expect((await send(project, body, { 'X-Hub-Signature-256': signature(set.hook_secret, body) })).status).toBe(202);
+    expect((await send(project, `${body}x`, { 'X-Hub-Signature-256': 'sha256=0' })).status).toBe(413);
+  });
+
+  it('keep their secret until another is asked for', async () => {
+    const { host, project, set } = await mirrorOf(app);
+    const again = await project.ask('PUT', '/repository/remote', { url: host.url });
+    expect(again.body.hook_secret).toBeNull();
+    const other = await project.ask('PUT', '/repository/remote', { url: host.url, new_hook_secret: true });
+    expect(other.body.hook_secret).toMatch(/^[\w-]{43}$/);
+    expect((await send(project, '', { 'X-Hub-Signature-256': signature(set.hook_secret, '') })).status).toBe(401);
+    expect((await send(project, '', { 'X-Hub-Signature-256': signature(other.body.hook_secret, '') })).status).toBe(
+      202,
+    );
+  });
+});
+
+describe('an import', () => {
+  it('of a private repository may stay a mirror', async () => {
+    const host = await upstreamHost();
+    const { commit } = await save(host.repository, { 'content/posts/one.md': post({ title: 'One' }) });
+    host.rules.guard = signIn(`x-access-token:${secret}`);
+    const project = await newProject();
+    const sent: { project_id: number }[] = [];
+    const { jobs } = app.services;
+    app.services.jobs = { send: async (_kind, payload) => void sent.push(payload as never) };
+    const body = { url: host.url, auth: { kind: 'token', token: secret }, mode: 'remote' };
+    const asked = await project.ask('POST', '/repository/import', body);
+    app.services.jobs = jobs;
+    expect(asked).toMatchObject({ status: 202, body: { mode: 'remote', import: { state: 'queued', url: host.url } } });
+    expect(JSON.stringify(sent)).not.toContain(secret);
+    // Nobody is ahead of the import: its branches appear all at once.
+    await project.ask('GET', '/collections');
+    await app.services.upstreams.settled();
+    expect(await project.git.branches()).toEqual([]);
+    await importJobFor(app.services).handle(importJob.payload.parse(sent[0]), new AbortController().signal);
+    await app.services.upstreams.settled();
+    const { body: record } = await project.ask('GET', '/repository');
+    expect(record).toMatchObject({
+      import: { state: 'completed' },
+      sync: { state: 'in_sync', upstream_sha: commit?.sha },
+    });
+    const saved = await project.ask('PUT', '/collections/posts/one', { frontmatter: { title: 'Two' } });
+    expect(await host.repository.head('main')).toBe(saved.body.commit.sha);
+  });
+});

@@ -1,4 +1,4 @@
-import type { BlobIds, BlobKey, BlobRecord, ContentCache, SearchWords } from '../../domain/ports/content-cache.ts';
+import type { BlobKey, BlobRecord, ContentCache, SearchWords, StoredBlob } from '../../domain/ports/content-cache.ts';
 import type { Oid } from '../../domain/ports/git-records.ts';
 import type { CacheConnection, Row } from './cache-connection.ts';
 
@@ -13,17 +13,23 @@ function queryOf(repository: string, { whole, prefix }: SearchWords): string {
   return [...terms, ...(prefix === null ? [] : [`'${prefix}':*`])].join(' & ');
 }
 
-/** Object ids of one repository have one length: they are stored one after the other. */
-function oidsOf(bytes: Buffer, length: number): Set<Oid> {
-  const text = bytes.toString('hex');
-  const oids = new Set<Oid>();
-  for (let at = 0; at < text.length; at += 2 * length) oids.add(text.slice(at, at + 2 * length));
-  return oids;
+/** Object ids of one repository have one length: with their rows' numbers they come one after the other. */
+function* blobsIn(rows: readonly Row[]): Generator<StoredBlob> {
+  for (const { format, blobs, length } of rows) {
+    const bytes = blobs as Buffer;
+    const digits = 2 * Number(length);
+    const text = bytes.toString('hex');
+    for (let at = 0; at < text.length; at += digits + 8) {
+      const oid = text.slice(at, at + digits);
+      yield { format: String(format), oid, number: bytes.readInt32BE((at + digits) / 2) };
+    }
+  }
 }
 
-function idsOf(rows: readonly Row[]): BlobIds {
-  const found = rows.filter((row) => row.oids !== null);
-  return new Map(found.map(({ format, oids, length }) => [String(format), oidsOf(oids as Buffer, Number(length))]));
+function numbersIn(bytes: Buffer): Set<number> {
+  const numbers = new Set<number>();
+  for (let at = 0; at < bytes.length; at += 4) numbers.add(bytes.readInt32BE(at));
+  return numbers;
 }
 
 const factsSql = `
@@ -32,19 +38,21 @@ const factsSql = `
   join studio_blob blob on blob.project_uuid = $1 and blob.format = wanted.format and blob.oid = wanted.oid`;
 
 const storedSql = `
-  select format, string_agg(oid, ''::bytea) as oids, max(length(oid)) as length
+  select format, string_agg(oid || int4send(number), ''::bytea) as blobs, max(length(oid)) as length
   from studio_blob where project_uuid = $1 group by format`;
 
-const searchSql = `
-  select total.stored, total.length, hits.format, hits.oids
-  from (select count(*) as stored, max(length(oid)) as length from studio_blob where project_uuid = $1) total
-  left join studio_blob_hits($1, $2::tsquery) hits on true`;
-
 const storeSql = `
-  insert into studio_blob (project_uuid, format, oid, facts, words)
-  select $1, format, oid, facts::json, array_to_tsvector(string_to_array(words, ' '))
-  from unnest($2::text[], $3::bytea[], $4::text[], $5::text[]) as blob (format, oid, facts, words)
-  on conflict do nothing`;
+  with given as (
+    select * from unnest($2::text[], $3::bytea[], $4::text[], $5::text[]) as blob (format, oid, facts, words)
+  ), inserted as (
+    insert into studio_blob (project_uuid, format, oid, facts, words)
+    select $1, format, oid, facts::json, array_to_tsvector(string_to_array(words, ' ')) from given
+    on conflict do nothing returning format, oid, number
+  ), there as (
+    select format, oid, blob.number from studio_blob blob join given using (format, oid) where project_uuid = $1
+  )
+  select format, encode(oid, 'hex') as oid, number from inserted
+  union all select format, encode(oid, 'hex'), number from there`;
 
 /** The table `studio_blob`. */
 export function blobRows(
@@ -61,17 +69,26 @@ export function blobRows(
     },
     async stored(repository) {
       const rows = await connection.ask(storedSql, [repository]);
-      return rows && idsOf(rows);
+      return rows && blobsIn(rows);
     },
     async search(repository, words) {
-      const rows = await connection.ask(searchSql, [repository, queryOf(repository, words)]);
-      return rows && { hits: idsOf(rows), stored: Number(rows[0]?.stored ?? 0) };
+      const rows = await connection.ask('select studio_blob_hits($1, $2::tsquery) as hits', [
+        repository,
+        queryOf(repository, words),
+      ]);
+      return rows && numbersIn((rows[0]?.hits as Buffer | null) ?? Buffer.alloc(0));
     },
     async store(repository, blobs: readonly BlobRecord[]) {
       const facts = blobs.map((blob) => blob.facts);
       const words = blobs.map((blob) => [lexemeOf(repository), ...blob.words].join(' '));
-      const stored = await connection.change((query) => query(storeSql, [repository, ...keys(blobs), facts, words]));
-      return stored !== null;
+      const rows = await connection.change((query) => query(storeSql, [repository, ...keys(blobs), facts, words]));
+      return (
+        rows?.map(({ format, oid, number }) => ({
+          format: String(format),
+          oid: String(oid),
+          number: Number(number),
+        })) ?? null
+      );
     },
     async settle() {
       // New rows wait in a list that every search reads through, until there are enough of them.

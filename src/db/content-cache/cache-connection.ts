@@ -38,8 +38,7 @@ export class CacheConnection {
       const client = await (await this.#pool()).connect();
       const query: Query = async (sql, parameters) => (await client.query(sql, parameters)).rows as Row[];
       try {
-        // A crash of the machine may take it: it is made again.
-        await client.query('begin; set local synchronous_commit = off');
+        await client.query('begin');
         const result = await work(query);
         await client.query('commit');
         client.release();

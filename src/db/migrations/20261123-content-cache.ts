@@ -11,6 +11,7 @@ export class ContentCache extends Migration {
         project_uuid uuid not null references project (uuid) on delete cascade,
         format text not null,
         oid bytea not null,
+        number integer generated always as identity,
         facts json not null,
         words tsvector not null,
         primary key (project_uuid, format, oid)
@@ -20,10 +21,9 @@ export class ContentCache extends Migration {
     this.addSql('create index studio_blob_words on studio_blob using gin (words)');
     // The planner does not know that a scan of the table unpacks the words of every row, and takes it for words that are in most.
     this.addSql(`
-      create function studio_blob_hits(project uuid, query tsquery) returns table (format text, oids bytea)
+      create function studio_blob_hits(project uuid, query tsquery) returns bytea
       language sql stable set enable_seqscan = off as $$
-        select format, string_agg(oid, ''::bytea) from studio_blob
-        where words @@ query and project_uuid = project group by format
+        select string_agg(int4send(number), ''::bytea) from studio_blob where words @@ query and project_uuid = project
       $$`);
     this.addSql(`
       create table studio_marker (

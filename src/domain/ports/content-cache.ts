@@ -15,8 +15,10 @@ export interface BlobRecord extends BlobKey {
   words: readonly string[];
 }
 
-/** Object ids by format. */
-export type BlobIds = ReadonlyMap<string, ReadonlySet<Oid>>;
+/** A blob as the cache holds it; the number is its own among all that are stored. */
+export interface StoredBlob extends BlobKey {
+  number: number;
+}
 
 /** What a search asks for: whole words, and the beginning of one more. */
 export interface SearchWords {
@@ -37,17 +39,18 @@ export type CommitChanges = ReadonlyMap<string, Oid | null>;
 
 /**
  * What was derived from a repository's content, kept where it survives a restart and other processes find it. It is only a cache: nothing
- * here fails. A read that cannot be answered gives null, and a write that cannot be done gives false.
+ * here fails: what cannot be answered or done gives null or false.
  * `repository` is the id of a project's repository; all of it goes when the project does.
  */
 export interface ContentCache {
   /** Facts of blobs as JSON text, in the order asked; undefined: not stored. */
   facts(repository: string, blobs: readonly BlobKey[]): Promise<(string | undefined)[] | null>;
   /** Every blob that is stored. */
-  stored(repository: string): Promise<BlobIds | null>;
-  /** Stored blobs that hold all the words, and how many blobs are stored in all. */
-  search(repository: string, words: SearchWords): Promise<{ hits: BlobIds; stored: number } | null>;
-  store(repository: string, blobs: readonly BlobRecord[]): Promise<boolean>;
+  stored(repository: string): Promise<Iterable<StoredBlob> | null>;
+  /** Numbers of the stored blobs that hold all the words. */
+  search(repository: string, words: SearchWords): Promise<ReadonlySet<number> | null>;
+  /** Stores blobs durably; those that were there before stay as they are. */
+  store(repository: string, blobs: readonly BlobRecord[]): Promise<StoredBlob[] | null>;
   /** Makes many blobs that were just stored as quick to search as the others. */
   settle(): Promise<void>;
   lastCommits(repository: string, paths: readonly string[]): Promise<KnownCommits | null>;

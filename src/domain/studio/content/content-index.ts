@@ -3,6 +3,7 @@ import type { ContentCache, SearchWords } from '../../ports/content-cache.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Commit, Oid, Snapshot } from '../../ports/git-records.ts';
 import type { Log } from '../../ports/log.ts';
+import { CollectionFacts } from './collection-facts.ts';
 import type { EntryFacts, Place } from './entry-facts.ts';
 import { FactStore } from './fact-store.ts';
 import { FullText } from './full-text.ts';
@@ -20,7 +21,7 @@ function partsOver(cache: ContentCache, log: Log) {
   return {
     facts,
     sites: new SiteCache(),
-    collections: new WeakMap<readonly IndexedEntry[], Promise<readonly EntryFacts[]>>(),
+    collections: new CollectionFacts(facts),
     orders: new LRUCache<string, Promise<readonly IndexedEntry[]>>({ max: 256 }),
     fullText: new FullText(cache, stored, indexer),
     lastCommits: new LastCommits(cache, log),
@@ -74,15 +75,9 @@ export class ContentIndex {
     return this.#parts.facts.of(git, snapshot, files);
   }
 
-  /** Facts of all entries of a collection, kept as long as its index is: what lists sort and filter by. */
-  collectionFacts(git: Repository, snapshot: Snapshot, { entries }: CollectionIndex): Promise<readonly EntryFacts[]> {
-    const { collections } = this.#parts;
-    const known = collections.get(entries);
-    if (known) return known;
-    const made = this.facts(git, snapshot, entries);
-    collections.set(entries, made);
-    made.catch(() => collections.delete(entries));
-    return made;
+  /** Facts of all entries of a collection, in their order. */
+  collectionFacts(git: Repository, snapshot: Snapshot, index: CollectionIndex): Promise<readonly EntryFacts[]> {
+    return this.#parts.collections.of(git, snapshot, index);
   }
 
   /** An order of a list, computed once per tree and query. */
@@ -96,9 +91,17 @@ export class ContentIndex {
     return made;
   }
 
-  /** Those entries that hold all the words. */
-  search<P extends Place>(git: Repository, entries: readonly P[], wanted: SearchWords): Promise<ReadonlySet<P>> {
-    return this.#parts.fullText.search(git, entries, wanted);
+  /**
+   * Those entries of a list that hold all the words; only entries `among` which is true for are looked at. A list that stays the same is
+   * searched faster the second time.
+   */
+  search<P extends Place>(
+    git: Repository,
+    entries: readonly P[],
+    wanted: SearchWords,
+    among?: (entry: P) => boolean,
+  ): Promise<ReadonlySet<P>> {
+    return this.#parts.fullText.search(git, entries, wanted, among);
   }
 
   /** For each path the newest commit reachable from `head` that touched it. */

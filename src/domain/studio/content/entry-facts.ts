@@ -27,10 +27,20 @@ export interface Place {
  */
 export const readerVersion = 1;
 
-/** Names a blob as the kind of file its path makes it. */
-export function blobKey({ path, oid }: Place): BlobKey {
-  return { oid, format: `${dataFormat(path) ?? 'content'}.${readerVersion}` };
+const formats = new Map<string, string>();
+
+/** The kind of file a path makes of a blob, told by its extension. */
+function formatOf(path: string): string {
+  const extension = path.slice(Math.max(path.lastIndexOf('.'), path.lastIndexOf('/')) + 1);
+  const known = formats.get(extension);
+  if (known !== undefined) return known;
+  const format = `${dataFormat(extension) ?? 'content'}.${readerVersion}`;
+  if (formats.size < 100) formats.set(extension, format);
+  return format;
 }
+
+/** Names a blob as the kind of file its path makes it. */
+export const blobKey = ({ path, oid }: Place): BlobKey => ({ oid, format: formatOf(path) });
 
 /** What lists show of a file that has been read. */
 export function factsFrom(parsed: ParsedFile, size: number): EntryFacts {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ContentCache } from '../../ports/content-cache.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Log } from '../../ports/log.ts';
@@ -9,12 +9,14 @@ import type { StoredBlobs } from './stored-blobs.ts';
 
 /** Blobs read and stored at a time. */
 const blobsAtOnce = 200;
+/** How long those who ask first go before; what comes meanwhile is done in one. Milliseconds. */
+const courtesy = 100;
 /** Repositories that may wait; of more the newest are left for when they are asked for again. */
 const mostWaiting = 64;
 /** From so many rows on it pays to make them quick to search at once. */
 const manyRows = 100;
 
-/** The files of a repository as it was last seen, and files that were saved since. */
+/** Files of a repository that should be stored. */
 interface Work {
   git: Repository;
   lists: readonly (readonly Place[])[];
@@ -28,7 +30,7 @@ export class Indexer {
   readonly #parts: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log };
   readonly #waiting = new Map<string, Work>();
   #running: Promise<void> | null = null;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   constructor(parts: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log }) {
     this.#parts = parts;
@@ -36,11 +38,9 @@ export class Indexer {
 
   /** Sees to it that these files are stored, instead of those that were wanted of the repository before. */
   want(git: Repository, lists: readonly (readonly Place[])[]): void {
-    if (this.#closed || (!this.#waiting.has(git.id) && this.#waiting.size >= mostWaiting)) return;
+    if (this.#closing.signal.aborted || (!this.#waiting.has(git.id) && this.#waiting.size >= mostWaiting)) return;
     this.#waiting.set(git.id, { git, lists });
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-    });
+    this.#running ??= this.#run();
   }
 
   /** Resolves when nothing waits. */
@@ -50,14 +50,16 @@ export class Indexer {
 
   /** Ends after the blobs in hand. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     this.#waiting.clear();
     await this.settled();
   }
 
   async #run(): Promise<void> {
-    await nextTurn();
-    for (let next = first(this.#waiting); next; next = first(this.#waiting)) {
+    while (this.#waiting.size > 0) {
+      await delay(courtesy, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {});
+      const [next] = this.#waiting.values();
+      if (!next) break;
       this.#waiting.delete(next.git.id);
       try {
         await this.#store(next);
@@ -65,6 +67,7 @@ export class Indexer {
         this.#parts.log.warn({ err, repository: next.git.id }, 'content not indexed');
       }
     }
+    this.#running = null;
   }
 
   async #store({ git, lists }: Work): Promise<void> {
@@ -75,19 +78,18 @@ export class Indexer {
     for (const list of lists) {
       for (const file of list) {
         const key = blobKey(file);
-        if (!known.has(key)) missing.set(`${key.format}:${key.oid}`, file);
+        if (known.get(key) === undefined) missing.set(`${key.format}:${key.oid}`, file);
       }
     }
     const files = [...missing.values()];
-    for (let from = 0; from < files.length && !this.#closed; from += blobsAtOnce) {
+    for (let from = 0; from < files.length && !this.#closing.signal.aborted; from += blobsAtOnce) {
       await facts.quiet();
       for await (const records of recordsOf(git, files.slice(from, from + blobsAtOnce))) {
-        if (!(await cache.store(git.id, records))) return;
-        for (const record of records) known.add(record);
+        const now = await cache.store(git.id, records);
+        if (!now) return;
+        for (const blob of now) known.add(blob);
       }
     }
     if (files.length >= manyRows) await cache.settle();
   }
 }
-
-const first = (waiting: ReadonlyMap<string, Work>): Work | undefined => waiting.values().next().value;

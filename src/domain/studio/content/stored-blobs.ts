@@ -1,55 +1,51 @@
 import { LRUCache } from 'lru-cache';
-import type { BlobIds, BlobKey, ContentCache } from '../../ports/content-cache.ts';
+import type { BlobKey, ContentCache, StoredBlob } from '../../ports/content-cache.ts';
 import type { Oid } from '../../ports/git-records.ts';
 
-/** Which blobs of one repository the cache is known to hold; there may be more by now. */
-export class BlobSet {
-  readonly #byFormat: Map<string, Set<Oid>>;
-  #size = 0;
+/** For so long what is known to be stored is taken to be there; milliseconds. Rows go only with their project, or by an operator's hand. */
+const trusted = 60_000;
 
-  constructor(ids: BlobIds = new Map()) {
-    this.#byFormat = ids as Map<string, Set<Oid>>;
-    for (const oids of ids.values()) this.#size += oids.size;
+/** Which blobs of one repository are known to be stored, and their numbers; there may be more by now. */
+export class BlobNumbers {
+  readonly #byFormat = new Map<string, Map<Oid, number>>();
+
+  get({ oid, format }: BlobKey): number | undefined {
+    return this.#byFormat.get(format)?.get(oid);
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
-  has({ oid, format }: BlobKey): boolean {
-    return this.#byFormat.get(format)?.has(oid) ?? false;
-  }
-
-  add({ oid, format }: BlobKey): void {
-    const oids = this.#byFormat.get(format) ?? new Set();
-    this.#byFormat.set(format, oids);
-    if (!oids.has(oid)) this.#size += 1;
-    oids.add(oid);
+  add({ oid, format, number }: StoredBlob): void {
+    const numbers = this.#byFormat.get(format) ?? new Map();
+    this.#byFormat.set(format, numbers);
+    numbers.set(oid, number);
   }
 }
 
-/** What the cache holds, remembered per repository. Rows go only with their project, so what is there stays there. */
+/** What the cache holds, remembered per repository. */
 export class StoredBlobs {
   readonly #cache: ContentCache;
-  readonly #sets = new LRUCache<string, Promise<BlobSet | null>>({ max: 32 });
+  readonly #known = new LRUCache<string, Promise<BlobNumbers | null>>({ max: 32, ttl: trusted });
 
   constructor(cache: ContentCache) {
     this.#cache = cache;
   }
 
   /** null: the cache cannot say. */
-  of(repository: string): Promise<BlobSet | null> {
-    const known = this.#sets.get(repository);
+  of(repository: string): Promise<BlobNumbers | null> {
+    const known = this.#known.get(repository);
     if (known) return known;
-    const made = this.#cache.stored(repository).then((ids) => {
-      if (ids === null) this.#sets.delete(repository);
-      return ids && new BlobSet(ids);
-    });
-    this.#sets.set(repository, made);
+    const made = this.#load(repository);
+    this.#known.set(repository, made);
     return made;
   }
 
-  forget(repository: string): void {
-    this.#sets.delete(repository);
+  async #load(repository: string): Promise<BlobNumbers | null> {
+    const blobs = await this.#cache.stored(repository);
+    if (!blobs) {
+      this.#known.delete(repository);
+      return null;
+    }
+    const numbers = new BlobNumbers();
+    for (const blob of blobs) numbers.add(blob);
+    return numbers;
   }
 }

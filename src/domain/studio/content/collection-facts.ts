@@ -1,0 +1,47 @@
+import { LRUCache } from 'lru-cache';
+import type { Repository } from '../../ports/git.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
+import type { EntryFacts } from './entry-facts.ts';
+import type { FactStore } from './fact-store.ts';
+import type { CollectionIndex, IndexedEntry } from './site-index.ts';
+
+interface Known {
+  entries: readonly IndexedEntry[];
+  facts: readonly EntryFacts[];
+}
+
+/** The facts of all entries of a collection, kept as long as its index is: what lists sort and filter by. */
+export class CollectionFacts {
+  readonly #store: FactStore;
+  readonly #lists = new WeakMap<readonly IndexedEntry[], Promise<readonly EntryFacts[]>>();
+  readonly #latest = new LRUCache<string, Known>({ max: 16 });
+
+  constructor(store: FactStore) {
+    this.#store = store;
+  }
+
+  of(git: Repository, snapshot: Snapshot, index: CollectionIndex): Promise<readonly EntryFacts[]> {
+    const known = this.#lists.get(index.entries);
+    if (known) return known;
+    const made = this.#make(git, snapshot, index);
+    this.#lists.set(index.entries, made);
+    made.catch(() => this.#lists.delete(index.entries));
+    return made;
+  }
+
+  async #make(
+    git: Repository,
+    snapshot: Snapshot,
+    { schema, entries }: CollectionIndex,
+  ): Promise<readonly EntryFacts[]> {
+    const key = `${git.id}:${schema.collection}`;
+    const latest = this.#latest.get(key);
+    const facts = entries.map((entry, at) => (latest?.entries[at] === entry ? latest.facts[at] : undefined));
+    const missing = facts.flatMap((fact, at) => (fact ? [] : [at]));
+    const places = missing.flatMap((at) => entries[at] ?? []);
+    for (const [at, read] of (await this.#store.of(git, snapshot, places)).entries()) facts[missing[at] ?? 0] = read;
+    const whole = facts as EntryFacts[];
+    this.#latest.set(key, { entries, facts: whole });
+    return whole;
+  }
+}

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { FileChanges } from '../../src/domain/studio/frontmatter/edit-file.ts';
 import type { ParsedFile } from '../../src/domain/studio/frontmatter/types.ts';
 import { findBlock } from '../oracle/block.ts';
 import { isCrlf, judgeEdit } from '../oracle/judge-edit.ts';
@@ -37,10 +38,7 @@ async function checkForm(trial: Trial, form: Form): Promise<void> {
   const { error, frontmatter, body, lossy, format } = engine.parse(bytes, form.path);
   if (frontmatter === null) return judged(trial, form, 'read', { fault: `cannot be read: ${error?.message}` });
   if (format !== 'none') await checkReading(trial, form, frontmatter, lossy.length > 0);
-  const turned = Object.fromEntries(Object.entries(frontmatter).reverse());
-  const saves = [{ frontmatter }, { frontmatter: turned, body }];
-  const same = saves.every((changes) => engine.edit(bytes, form.path, changes).bytes.equals(bytes));
-  await judged(trial, form, 'no_op', { fault: same ? null : 'a save that changes nothing changed bytes' });
+  await judged(trial, form, 'no_op', { fault: noOpFault(trial, form, { frontmatter, body }) });
   const crlf = isCrlf(form.text);
   let stayed = crlf;
   for (const { name, change } of planEdits(frontmatter, seeded(`${seed}:${form.name}:${form.path}`))) {
@@ -69,6 +67,22 @@ async function checkReading(trial: Trial, form: Form, frontmatter: object, lossy
   const own = readBlock(form.text.slice(block.start, block.end), block.format);
   const fault = isDeepStrictEqual(own, frontmatter) ? null : 'the engine and the library read differently';
   await judged(trial, form, 'read', { fault });
+}
+
+/** What is wrong with saves that want what is there already, the keys in whatever order; null when every byte stays. */
+function noOpFault(
+  { engine }: Trial,
+  { text, path }: Form,
+  { frontmatter, body }: Required<FileChanges>,
+): string | null {
+  const bytes = Buffer.from(text);
+  const turned = Object.fromEntries(Object.entries(frontmatter).reverse());
+  for (const changes of [{ frontmatter }, { frontmatter: turned, body }]) {
+    const outcome = attempt(() => engine.edit(bytes, path, changes).bytes);
+    if (!('result' in outcome)) return 'crash' in outcome ? outcome.crash : outcome.refusal;
+    if (!outcome.result.equals(bytes)) return 'a save that changes nothing changed bytes';
+  }
+  return null;
 }
 
 interface Judgement {

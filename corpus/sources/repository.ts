@@ -4,7 +4,7 @@ import type { GitProcesses } from '../../src/engines/git/git-process.ts';
 import { CatFile } from '../../src/engines/git/objects/cat-file.ts';
 import { listRecursively } from '../../src/engines/git/objects/ls-tree.ts';
 import { UsageError } from '../arguments.ts';
-import { type ListedFile, largestFile, nothingSkipped, type Skipped, type Source } from './source.ts';
+import { type ListedFile, largestFile, SkipCounter, type Source } from './source.ts';
 
 /** The directory git keeps a repository in: of a checkout, of a linked worktree, or bare; null: there is no repository. */
 export async function findGitDir(path: string): Promise<string | null> {
@@ -60,32 +60,39 @@ export async function headsOf(place: RepositoryPlace, ref: string | undefined): 
 /** The files of one commit. */
 export async function openCommit(place: RepositoryPlace, branch: string, commit: string): Promise<Source> {
   const { processes, gitDir, name } = place;
-  const skipped = nothingSkipped();
+  const skipped = new SkipCounter();
   const files: ListedFile[] = [];
   for await (const entries of listRecursively(processes, gitDir, commit)) {
     for (const { mode, type, path, oid } of entries) {
-      if (mode === '120000') skipped.symlinks++;
+      if (mode === '120000') skipped.add('symlinks', path);
       else if (type === 'blob') files.push({ path, oid });
-      else if (type === 'commit') skipped.special++;
+      else if (type === 'commit') skipped.add('special', path);
     }
   }
   files.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { name: `${name}@${branch}`, kind: 'git', commit, files, skipped, ...blobReader(place, skipped) };
+  return {
+    name: `${name}@${branch}`,
+    kind: 'git',
+    commit,
+    files,
+    skipped: skipped.counts,
+    ...blobReader(place, skipped),
+  };
 }
 
 /** Reads blobs through one process; a damaged object ends it, and the next blob gets another. */
-function blobReader({ processes, gitDir }: RepositoryPlace, skipped: Skipped): Pick<Source, 'read' | 'close'> {
+function blobReader({ processes, gitDir }: RepositoryPlace, skipped: SkipCounter): Pick<Source, 'read' | 'close'> {
   let reader = new CatFile(processes, gitDir);
   const ask = async (oid: string, withContent: boolean) => {
     if (reader.gone) reader = new CatFile(processes, gitDir);
     return reader.ask(oid, withContent).catch(() => null);
   };
   return {
-    async read({ oid }) {
+    async read({ oid, path }) {
       const found = await ask(oid, false);
       const object = found && found.size <= largestFile ? await ask(oid, true) : null;
       if (object?.content) return object.content;
-      skipped[found && found.size > largestFile ? 'too_large' : 'unreadable']++;
+      skipped.add(found && found.size > largestFile ? 'too_large' : 'unreadable', path);
       return null;
     },
     close: () => reader.close(),

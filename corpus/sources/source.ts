@@ -36,3 +36,15 @@ export interface Source {
 export const largestFile = 5 * 1024 * 1024;
 
 export const nothingSkipped = (): Skipped => ({ symlinks: 0, unreadable: 0, too_large: 0, special: 0 });
+
+/** Counts what is skipped, each path once however often it is asked for. */
+export class SkipCounter {
+  readonly counts = nothingSkipped();
+  readonly #met = new Set<string>();
+
+  add(kind: keyof Skipped, path: string): void {
+    if (this.#met.has(path)) return;
+    this.#met.add(path);
+    this.counts[kind]++;
+  }
+}

@@ -10,8 +10,8 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
 }
 
-/** `12 refs, 3 pull rows` */
-export const countsText = (counts: Record<string, number>) =>
-  Object.entries(counts)
-    .map(([name, count]) => (name === 'refs' ? plural(count, 'ref') : `${plural(count, `${name} row`)}`))
-    .join(', ');
+/** `12 refs, 3 pull rows`: refs, then the tables that have rows. */
+export function countsText({ refs = 0, ...rows }: Record<string, number>): string {
+  const tables = Object.entries(rows).filter(([, count]) => count > 0);
+  return [plural(refs, 'ref'), ...tables.map(([name, count]) => plural(count, `${name} row`))].join(', ');
+}

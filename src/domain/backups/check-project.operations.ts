@@ -3,8 +3,9 @@ import { type ProjectContext, projectOperation } from '../operation.ts';
 import { Pull, pullRef } from '../studio/pulls/pull.entity.ts';
 import { findings, type Problem } from './check.schema.ts';
 
-const anotherCopy =
-  'restore a backup under another name; or clone the project elsewhere, where git has the objects, and push from there';
+/** What fetching again brings back is what a damaged or missing file held; a push would send nothing the refs already name. */
+const bringBack = (uuid: string) =>
+  `restore a backup as a new project; or remove the damaged file and, with a clone that is whole: git --git-dir git/${uuid}.git fetch --refetch <clone>`;
 
 const withoutRepository = (uuid: string): Problem => ({
   code: 'repository_missing',
@@ -26,7 +27,8 @@ export const checkProject = projectOperation({
     if (!(await services.git.exists(project.uuid))) return { problems: [withoutRepository(project.uuid)] };
     onPhase('Checking objects');
     const { problems } = await services.git.fsck(project.uuid, signal);
-    const damages = problems.map((message): Problem => ({ code: 'repository_damaged', message, advice: anotherCopy }));
+    const advice = bringBack(project.uuid);
+    const damages = problems.map((message): Problem => ({ code: 'repository_damaged', message, advice }));
     onPhase('Checking pull requests');
     return { problems: [...damages, ...(await checkPulls(context))] };
   },
@@ -52,7 +54,7 @@ async function checkPulls({ em, git, project }: ProjectContext): Promise<Problem
     ...missing.map(({ number, oid }) => ({
       code: 'commit_missing' as const,
       message: `pull request ${number} names commit ${oid}, which is not there`,
-      advice: 'restore a backup under another name',
+      advice: 'restore a backup as a new project',
     })),
   ];
 }

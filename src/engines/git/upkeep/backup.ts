@@ -92,7 +92,9 @@ async function writeBundle(processes: GitProcesses, gitDir: string, path: string
   const options = { gitDir, timeout: wall, lowPriority: true, signal };
   const { code, stderr } = await processes.runNow(['bundle', 'create', '--quiet', path, '--all'], options);
   if (code !== 0)
-    throw new DomainError('repository_unavailable', 'The backup could not be made', { cause: new Error(stderr) });
+    throw new DomainError('repository_unavailable', 'The backup could not be made: check the repository for damage', {
+      cause: new Error(stderr),
+    });
   const handle = await open(path, 'r');
   await handle.sync().finally(() => handle.close());
   const heads = await processes.output(['bundle', 'list-heads', path], options);

@@ -11,12 +11,14 @@ import { gitOverHttp } from './git-http.ts';
 import { save, testStore } from './git-store.ts';
 
 const tls = selfSigned();
+/** PEM of the root that vouches for the hosts of `upstreamHost`. */
+export const hostRoot = tls.cert;
 
 /** An application that trusts the git hosts of `upstreamHost` on loopback, and the directory its roots are in. */
 export async function startMirrorApp(): Promise<TestApp> {
   const directory = mkdtempSync(join(tmpdir(), 'portico-roots-'));
   const caFile = join(directory, 'ca.pem');
-  writeFileSync(caFile, tls.cert);
+  writeFileSync(caFile, hostRoot);
   const app = await startTestApp({ PORTICO_CA_FILE: caFile, PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
   return {
     ...app,

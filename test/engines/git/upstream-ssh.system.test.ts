@@ -1,88 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
-import { userInfo } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { commitFiles, setRef } from '../../support/git-history.ts';
-import { fsck, git, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { commitFiles } from '../../support/git-history.ts';
+import { fsck, git, testStore } from '../../support/git-store.ts';
+import { newKey, sshHost } from '../../support/ssh-host.ts';
 
 const loopback = async () => ({ addresses: ['127.0.0.1'] });
-
-/** The path of sshd, which wants to be started by it. */
-function sshd(): string {
-  const found = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin']
-    .map((directory) => join(directory, 'sshd'))
-    .find((path) => existsSync(path));
-  if (found === undefined) throw new Error('this test needs sshd (package openssh-server)');
-  return found;
-}
-
-const keygen = 'ssh-keygen';
-
-function newKey(path: string): string {
-  execFileSync(keygen, ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', path]);
-  return readFileSync(path, 'utf8');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-async function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('data', () => resolve(socket.destroy() && true));
-    socket.once('error', () => resolve(false));
-  });
-}
-
-/** A real sshd on loopback that lets one key in and runs git for it, and a repository there. */
-async function sshHost() {
-  const directory = temporaryDirectory();
-  const at = (name: string) => join(directory, name);
-  newKey(at('host'));
-  const key = newKey(at('user'));
-  writeFileSync(at('authorized_keys'), readFileSync(at('user.pub')), { mode: 0o600 });
-  const repository = at('site.git');
-  git(directory, ['init', '-q', '--bare', '--initial-branch=main', repository]);
-  const first = setRef(repository, 'refs/heads/main', commitFiles(repository, null, { a: '1' }));
-  const port = await freePort();
-  writeFileSync(
-    at('config'),
-    [
-      `Port ${port}`,
-      'ListenAddress 127.0.0.1',
-      `HostKey ${at('host')}`,
-      `AuthorizedKeysFile ${at('authorized_keys')}`,
-      'PasswordAuthentication no',
-      'KbdInteractiveAuthentication no',
-      'StrictModes no',
-      'UsePAM no',
-      'PidFile none',
-      '',
-    ].join('\n'),
-  );
-  // sshd started by root wants this directory.
-  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
-  const server = spawn(sshd(), ['-D', '-e', '-f', at('config')], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  server.stderr.on('data', (text) => (said += text));
-  onTestFinished(() => void server.kill());
-  while (!(await answers(port))) {
-    if (server.exitCode !== null) throw new Error(`sshd ended: ${said}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  // Names as OpenSSH writes them for a port that is not 22.
-  const knownHosts = at('known hosts');
-  writeFileSync(knownHosts, `[git.example.test]:${port} ${readFileSync(at('host.pub'), 'utf8')}`);
-  const url = `ssh://${userInfo().username}@git.example.test:${port}${repository}`;
-  return { at, key, url, knownHosts, repository, first, port };
-}
 
 describe('an upstream over ssh', () => {
   it('is fetched from and pushed to with the key it is given', async () => {

@@ -4,11 +4,11 @@ import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 
 /** A process that gives no sign of life for this long has lost its lease; milliseconds. */
-const holdTime = 60_000;
-const renewEvery = 20_000;
-/** How often a lease that another process has is asked for again, and for how long. */
+const holdTime = 10_000;
+const renewEvery = 3_000;
+/** How often a lease that another process has is asked for again, and for how long: longer than a dead one has it. */
 const askEvery = 200;
-const patience = 10_000;
+const patience = 15_000;
 
 /**
  * Makes this the only process that works with a project's upstream while `work` lasts. It keeps two from doing the same twice; that nothing is

@@ -18,9 +18,11 @@ export const setRemote = projectOperation({
   local: true,
   summary: 'Make the repository a mirror of one on another git host',
   input: remoteDraft,
-  output: repository.extend({
-    hook_secret: z.string().nullable().describe('What push notices are signed with; shown only when it is made'),
-  }),
+  output: repository
+    .extend({
+      hook_secret: z.string().nullable().describe('What push notices are signed with; shown only when it is made'),
+    })
+    .meta({ id: 'RepositoryWithHook' }),
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
   async execute(context, draft) {
     const { em, services, organization, project } = context;

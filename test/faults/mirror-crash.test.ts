@@ -1,0 +1,45 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { post } from '../support/conflict-site.ts';
+import { fsck, save } from '../support/git-store.ts';
+import { hostRoot, upstreamHost } from '../support/mirror.ts';
+import { demoStudio, restClient } from '../support/rest-client.ts';
+import { demoDataDir, kill, startServer } from '../support/server-process.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+test('kill -9 between commits and pushes: every acknowledged write reaches the upstream afterwards', async () => {
+  const { dataDir, token } = await demoDataDir();
+  const caFile = path.join(path.dirname(dataDir), 'ca.pem');
+  await writeFile(caFile, hostRoot);
+  const settings = { PORTICO_CA_FILE: caFile, PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' };
+  const server = await startServer(dataDir, settings);
+  const host = await upstreamHost();
+  const rest = restClient(server.url, token);
+  const set = await rest.send('PUT', `${demoStudio}/repository/remote`, { url: host.url });
+  expect(set).toMatchObject({ status: 200, body: { sync: { state: 'in_sync' } } });
+  const acknowledged: string[] = [];
+  const writer = async (at: number) => {
+    for (let number = 0; number < 20; number += 1) {
+      const draft = {
+        slug: `crash-${at}-${number}`,
+        frontmatter: { title: 'Crash', description: 'x', date: '2026-01-01', author: 'hazel-quillfeather' },
+      };
+      const answer = await rest.send('POST', `${demoStudio}/collections/posts`, draft).catch(() => null);
+      if (answer?.status !== 201) return;
+      acknowledged.push(answer.body.commit.sha);
+      if (acknowledged.length === 10) void kill(server.child);
+    }
+  };
+  await Promise.all([0, 1, 2, 3].map(writer));
+  expect(acknowledged.length).toBeGreaterThanOrEqual(10);
+  expect(acknowledged.length).toBeLessThan(80);
+  await save(host.repository, { 'there.md': post({ title: 'Meanwhile' }) });
+  const next = await startServer(dataDir, settings);
+  const sync = await restClient(next.url, token).send('POST', `${demoStudio}/repository/sync`, {});
+  expect(sync).toMatchObject({ status: 200, body: { state: 'in_sync' } });
+  const head = (await host.repository.head('main')) ?? '';
+  for (const sha of acknowledged) expect(await host.repository.isAncestor(sha, head)).toBe(true);
+  fsck(host.directory);
+});

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
@@ -111,8 +112,7 @@ export const getFile = projectOperation({
         `path: the file has ${size} bytes; over ${inlineLimit} only raw=true reads it`,
       );
     const content = await snapshot.blob(entry.oid);
-    const text = content.toString('utf8');
-    const isText = !content.includes(0) && Buffer.from(text, 'utf8').equals(content);
+    const isText = !content.includes(0) && isUtf8(content);
     const lfs = readLfsPointer(content);
     return {
       path,
@@ -120,10 +120,10 @@ export const getFile = projectOperation({
       sha: entry.oid,
       size: content.length,
       encoding: isText && !raw ? ('utf-8' as const) : ('base64' as const),
-      content: isText && !raw ? text : content.toString('base64'),
+      content: content.toString(isText && !raw ? 'utf8' : 'base64'),
       mime: mimeOf(path, isText),
       ...(lfs && { lfs }),
-      ...(entry.mode === '120000' && { symlink_target: text }),
+      ...(entry.mode === '120000' && { symlink_target: content.toString('utf8') }),
     };
   },
 });

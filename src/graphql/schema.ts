@@ -5,20 +5,27 @@ import { AuditResolver } from './resolvers/audit.resolver.ts';
 import { MeResolver } from './resolvers/me.resolver.ts';
 import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
 import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
-import { BranchEdgesResolver, BranchesResolver } from './resolvers/studio/branches.resolver.ts';
-import {
-  CollectionResolver,
-  EntryEdgesResolver,
-  EntryHistoryResolver,
-  EntrySummaryEdgesResolver,
-  StudioCollectionsResolver,
-} from './resolvers/studio/collections.resolver.ts';
+import { BranchEdgesResolver } from './resolvers/studio/branch-edges.resolver.ts';
+import { BranchesResolver } from './resolvers/studio/branches.resolver.ts';
+import { ChangesResolver } from './resolvers/studio/changes.resolver.ts';
+import { CollectionResolver, StudioCollectionsResolver } from './resolvers/studio/collections.resolver.ts';
 import { CompareResolver } from './resolvers/studio/compare.resolver.ts';
+import {
+  EntryEdgesResolver,
+  EntryListsResolver,
+  EntrySummaryEdgesResolver,
+} from './resolvers/studio/entry-edges.resolver.ts';
 import { EntryWritesResolver } from './resolvers/studio/entry-writes.resolver.ts';
 import { MediaResolver } from './resolvers/studio/media.resolver.ts';
 import { MergesResolver } from './resolvers/studio/merges.resolver.ts';
 import { MirrorsResolver } from './resolvers/studio/mirrors.resolver.ts';
-import { PullEdgesResolver, PullsResolver } from './resolvers/studio/pulls.resolver.ts';
+import {
+  PullConflictsResolver,
+  PullEdgesResolver,
+  PullSummaryEdgesResolver,
+} from './resolvers/studio/pull-edges.resolver.ts';
+import { PullsResolver } from './resolvers/studio/pulls.resolver.ts';
+import { SearchResolver } from './resolvers/studio/search.resolver.ts';
 import { ProjectStudioResolver, StudioResolver } from './resolvers/studio/studio.resolver.ts';
 import { TokensResolver } from './resolvers/tokens.resolver.ts';
 
@@ -35,7 +42,7 @@ const resolvers = [
   CollectionResolver,
   EntryEdgesResolver,
   EntrySummaryEdgesResolver,
-  EntryHistoryResolver,
+  EntryListsResolver,
   EntryWritesResolver,
   MediaResolver,
   BranchesResolver,
@@ -45,6 +52,10 @@ const resolvers = [
   MirrorsResolver,
   PullsResolver,
   PullEdgesResolver,
+  PullSummaryEdgesResolver,
+  PullConflictsResolver,
+  SearchResolver,
+  ChangesResolver,
 ] as const;
 
 let built: GraphQLSchema | undefined;

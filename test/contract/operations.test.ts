@@ -21,7 +21,8 @@ async function exportedOperations(): Promise<AnyOperation[]> {
   const found: AnyOperation[] = [];
   for (const file of files.filter((name) => /\.operations?\.ts$/.test(name)).sort()) {
     const exported: object = await import(path.join(domain, file));
-    for (const value of Object.values(exported)) if (value && 'execute' in value && 'scope' in value) found.push(value);
+    for (const value of Object.values(exported))
+      if (typeof value === 'object' && value && 'execute' in value && 'scope' in value) found.push(value);
   }
   return found;
 }
@@ -35,8 +36,16 @@ const withoutRoute: Record<string, string> = {
   'backups.restoreBackup': 'command line only: it reads a directory of the server',
   'identity.getMe': 'GraphQL only: what the dashboard asks of itself',
   'studio.getBranch': 'GraphQL only: one branch of a graph; REST has the list',
+  'studio.getBranches': 'GraphQL only: the branches of many edges in one call',
   'studio.getCollection': 'GraphQL only: one collection of a graph; REST has the list',
   'studio.getCommits': 'GraphQL only: the commits of many edges in one call',
+  'studio.listEntryMedia': 'GraphQL only: the files of many entries in one call',
+  'studio.listPullCommits': 'GraphQL only: an edge of a pull request; REST has compare',
+  'studio.listPullsOfBranches': 'GraphQL only: the pull requests of many branches in one call; REST filters the list',
+  'studio.listReferences': 'GraphQL only: the relations of many entries in one call',
+  'studio.listReferrers': 'GraphQL only: an edge of an entry; REST names referrers when it refuses a deletion',
+  'studio.listTranslations': 'GraphQL only: the translations of many entries in one call',
+  'studio.searchEntries': 'GraphQL only: over all collections; REST searches each by q',
   'studio.fetchRepository': 'git only: the right behind git clone and git fetch',
   'studio.preparePush': 'git only: what git push asks first',
   'studio.pushRepository': 'git only: the right behind git push',

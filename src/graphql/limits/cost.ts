@@ -22,6 +22,9 @@ type AnyField = GraphQLField<unknown, unknown>;
 
 const isList = ({ type }: AnyField) => isListType(isNonNullType(type) ? type.ofType : type);
 
+/** What a field costs by itself: what its resolver says (`@Extensions({ cost })`), where one is dearer than reading a record. */
+const weightOf = ({ extensions }: AnyField) => (typeof extensions.cost === 'number' ? extensions.cost : 1);
+
 /** The page size a field asks for; null when it is no list by pages. What is not a size counts as the largest. */
 function firstOf(node: FieldNode, field: AnyField, variables: Variables): number | null {
   const declared = field.args.find(({ name }) => name === 'first');
@@ -81,10 +84,10 @@ export function costOf(
   }
 
   function ofField(node: FieldNode, parent: GraphQLNamedType | undefined, page: number): number {
-    const own = parent === mutation ? commandCost : 1;
     const field = isObjectType(parent) ? parent.getFields()[node.name.value] : undefined;
     // `__typename`, and the schema's own fields, which validation bounds.
     if (!field) return 1;
+    const own = parent === mutation ? commandCost : weightOf(field);
     const first = firstOf(node, field, variables);
     const items = isList(field) ? (first ?? page) : 1;
     return own + items * ofSet(node.selectionSet, getNamedType(field.type), first ?? 1);

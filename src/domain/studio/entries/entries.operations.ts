@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { searchWords } from '../content/search.ts';
 import { type CollectionIndex, entryIn, type IndexedEntry, type SiteIndex } from '../content/site-index.ts';
 import { checkStoredPath } from '../path-rules.ts';
-import { refInput, snapshotOf } from '../repository/refs.ts';
+import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
 import {
@@ -87,8 +86,7 @@ async function order(
 ): Promise<readonly IndexedEntry[]> {
   const inPlace = placedIn(index, selection);
   const { conditions, keys, draft, q } = selection;
-  const found =
-    q === undefined ? null : await services.content.search(git, index.entries.filter(inPlace), searchWords(q));
+  const found = q === undefined ? null : await services.content.search(git, index.entries, searchWords(q), inPlace);
   const readsFiles = draft !== 'any' || [...conditions, ...keys].some(({ field }) => !isPlaceField(field));
   const facts = readsFiles ? await services.content.collectionFacts(git, snapshot, index) : [];
   const kept: KnownEntry[] = [];
@@ -139,9 +137,7 @@ export const listEntries = projectOperation({
     const { git, services, tag } = context;
     const window = windowOf(input);
     const selection = selectionOf(input);
-    const snapshot = window.version
-      ? await git.snapshot(await pinned(context, window.version))
-      : await snapshotOf(git, input);
+    const snapshot = await pageSnapshot(git, window, input);
     const site = await services.content.site(git, snapshot);
     const index = site.collection(input.collection);
     const version = await versionOf(snapshot, site, index);
@@ -161,12 +157,6 @@ export const listEntries = projectOperation({
     return pageFrom(items, ordered.length, window, snapshot.commit);
   },
 });
-
-/** The commit a cursor was given out at, while it can still be reached. */
-async function pinned({ git }: Pick<ProjectContext, 'git'>, version: string): Promise<string> {
-  if (await git.isReachable(version)) return version;
-  throw fieldError('invalid_request', 'after', 'names a version of the list that is gone; begin again without it');
-}
 
 /** Names what a list is made of: the tree of the collection's directory and the schemas it is read by. */
 async function versionOf(snapshot: Snapshot, site: SiteIndex, { schema }: CollectionIndex): Promise<string> {

@@ -5,13 +5,13 @@ import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { Snapshot, TreeFile } from '../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { foldText } from '../frontmatter/words.ts';
-import { mimeOf } from '../mime.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
 import { viewOf } from '../view.ts';
 import { media, mediaKind } from './media.schema.ts';
 import { mediaFacts } from './media-facts.ts';
-import { mediaRootOf, publicPath } from './media-roots.ts';
+import { mediaRecord } from './media-record.ts';
+import { mediaRootOf } from './media-roots.ts';
 import { type MediaKind, mediaTypeOf } from './media-types.ts';
 
 interface Item {
@@ -97,19 +97,9 @@ export const listMedia = projectOperation({
       items.filter((item) => item.type === 'file'),
     );
     return pageFrom(
-      items.map(({ path: at, name, type: kind, oid }) => {
-        if (kind === 'dir') return { path: at, name, type: kind, sha: oid };
-        const url = publicPath(mediaRootOf(site, at), at);
-        return {
-          path: at,
-          name,
-          type: kind,
-          sha: oid,
-          mime: mediaTypeOf(at)?.mime ?? mimeOf(at, false),
-          ...(url !== undefined && { public_path: url }),
-          ...facts.get(oid),
-        };
-      }),
+      items.map(({ path: at, name, type: kind, oid }) =>
+        kind === 'dir' ? { path: at, name, type: kind, sha: oid } : mediaRecord(site, { path: at, oid }, facts),
+      ),
       all.length,
       window,
     );

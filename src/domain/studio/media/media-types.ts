@@ -78,6 +78,8 @@ const types: Record<string, MediaType> = {
   gz: other('application/gzip', magic('\x1f\x8b')),
 };
 
+export const mediaExtensions: readonly string[] = Object.keys(types);
+
 const extensionOf = (path: string) => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
 
 /** What may be uploaded under a name; null for every other extension. */

@@ -7,8 +7,7 @@ import { authorOf } from '../entries/write-entry.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { mediaUpload, savedMedia } from './media.schema.ts';
 import { mediaFacts } from './media-facts.ts';
-import { mediaRootOf, publicPath } from './media-roots.ts';
-import { mediaTypeOf } from './media-types.ts';
+import { mediaRecord } from './media-record.ts';
 import { planUpload } from './plan-upload.ts';
 import { inlineLimit, storeUpload, type Upload } from './store-upload.ts';
 
@@ -70,20 +69,11 @@ export const uploadMedia = projectOperation({
       snapshot,
       placed.map(({ path, blob }) => ({ path, oid: blob.oid })),
     );
-    const files = placed.map(({ path, blob, isNew }) => {
-      const url = publicPath(mediaRootOf(site, path), path);
-      return {
-        path,
-        name: path.slice(path.lastIndexOf('/') + 1),
-        type: 'file' as const,
-        sha: blob.oid,
-        ...(mediaTypeOf(path) && { mime: mediaTypeOf(path)?.mime }),
-        ...(url !== undefined && { public_path: url }),
-        ...facts.get(blob.oid),
-        commit: isNew ? commit : null,
-        unchanged: !isNew,
-      };
-    });
+    const files = placed.map(({ path, blob: { oid }, isNew }) => ({
+      ...mediaRecord(site, { path, oid }, facts),
+      commit: isNew ? commit : null,
+      unchanged: !isNew,
+    }));
     return { files, unchanged: commit === null };
   },
 });

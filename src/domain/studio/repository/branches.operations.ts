@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { checkNewRefName, checkRefName } from '../ref-name.ts';
 import { syncOf } from '../upstream/sync-record.ts';
@@ -73,6 +73,24 @@ export const getBranch = projectOperation({
     const record = await branchRecord(context, { name, oid }, main, compare ? await git.head(main) : null);
     const [sync] = (project.is_mirror && (await syncOf(context, [name]))) || [];
     return { ...record, ...(sync && { sync }) };
+  },
+});
+
+export const getBranches = projectOperation({
+  name: 'studio.getBranches',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Branches by their names, in the order asked; null for those that are gone',
+  input: z.object({ names: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  output: z.array(branch.nullable()),
+  async execute(context, { names }) {
+    const main = await context.git.defaultBranch();
+    return Promise.all(
+      names.map(async (name) => {
+        const oid = await context.git.head(checkRefName('names', name));
+        return oid === null ? null : branchRecord(context, { name, oid }, main, null);
+      }),
+    );
   },
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
+import type { Window } from '../../paging.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { checkRefName } from '../ref-name.ts';
@@ -65,6 +66,20 @@ export async function snapshotOf(
   input: { branch?: string | undefined; ref?: string | undefined },
 ): Promise<Snapshot> {
   return git.snapshot(await commitOf(git, input));
+}
+
+/**
+ * The tree a page of a list is about: the one its cursor was given out at, while that can be reached, so that pages never overlap.
+ * @throws DomainError `invalid_request` for a cursor of a commit that is gone
+ */
+export async function pageSnapshot(
+  git: Repository,
+  { version }: Pick<Window, 'version'>,
+  input: { branch?: string | undefined; ref?: string | undefined },
+): Promise<Snapshot> {
+  if (version === null) return snapshotOf(git, input);
+  if (await git.isReachable(version)) return git.snapshot(version);
+  throw fieldError('invalid_request', 'after', 'names a version of the list that is gone; begin again without it');
 }
 
 /**

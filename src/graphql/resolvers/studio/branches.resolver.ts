@@ -1,20 +1,16 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql';
 import { createBranch, getBranch, listBranches } from '../../../domain/studio/repository/branches.operations.ts';
-import { getCommits, listCommits } from '../../../domain/studio/repository/commits.operations.ts';
 import { deleteBranch } from '../../../domain/studio/repository/delete-branch.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
-import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { argsOf, connectionOf, inputOf } from '../../types/operations.ts';
 import { ProjectArgs } from '../places.ts';
 import { selects, selectsInItems } from './selected-fields.ts';
-import { Branch, type BranchParent, Studio, type StudioParent } from './studio.types.ts';
+import { Branch, Studio, type StudioParent } from './studio.types.ts';
 
 const BranchConnection = connectionOf(listBranches);
-const CommitConnection = connectionOf(listCommits);
-const Commit = outputOf(listCommits);
 const ListBranchesArgs = argsOf(listBranches, ['compare']);
-const HistoryArgs = argsOf(listCommits, ['branch', 'ref', 'collection', 'slug']);
 const CreateBranchInput = inputOf(createBranch);
 const DeleteBranchInput = inputOf(deleteBranch, { conditional: true });
 
@@ -63,25 +59,5 @@ export class BranchesResolver {
   ) {
     await context.run(deleteBranch, { ...at, ...input });
     return true;
-  }
-}
-
-@Resolver(() => Branch)
-export class BranchEdgesResolver {
-  @FieldResolver(() => Commit, { nullable: true, description: 'The commit it points to' })
-  commit(@Root() { at, commit }: BranchParent, @Ctx() context: GraphqlContext) {
-    const commits = context.loader(`commits ${at.organization}/${at.project}`, (shas) =>
-      context.run(getCommits, { ...at, shas: [...shas] }),
-    );
-    return commits.load(commit);
-  }
-
-  @FieldResolver(() => CommitConnection, { nullable: true, description: listCommits.summary })
-  commits(
-    @Root() { at, name }: BranchParent,
-    @Args(() => HistoryArgs) args: ListArguments,
-    @Ctx() context: GraphqlContext,
-  ) {
-    return context.list(listCommits, { ...at, branch: name, ...args });
   }
 }

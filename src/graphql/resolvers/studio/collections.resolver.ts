@@ -1,35 +1,23 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { Arg, Args, type ClassType, Ctx, FieldResolver, Info, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Info, Resolver, Root } from 'type-graphql';
 import { getCollection, getSchema } from '../../../domain/studio/content/schemas.operations.ts';
 import { getEntry, listEntries } from '../../../domain/studio/entries/entries.operations.ts';
 import { collection as collectionShape } from '../../../domain/studio/entries/entries.schema.ts';
-import { listCommits } from '../../../domain/studio/repository/commits.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, outputOf } from '../../types/operations.ts';
 import { lazyRecord } from '../lazy-record.ts';
 import { selects, selectsInItems } from './selected-fields.ts';
-import {
-  Collection,
-  type CollectionParent,
-  Entry,
-  type EntryParent,
-  EntrySummary,
-  type RefArgs,
-  Studio,
-  type StudioParent,
-} from './studio.types.ts';
+import { Collection, type CollectionParent, Entry, type RefArgs, Studio, type StudioParent } from './studio.types.ts';
 
 const Schema = outputOf(getSchema);
 const EntryConnection = connectionOf(listEntries, 'Entry');
-const CommitConnection = connectionOf(listCommits);
 const CollectionArgs = argsOf(getCollection, ['collection']);
 const EntryArgs = argsOf(getEntry, ['entry', 'raw', 'collection']);
 const ListEntriesArgs = argsOf(listEntries, ['collection', 'branch', 'ref', 'include']);
-const HistoryArgs = argsOf(listCommits, ['branch', 'ref', 'path', 'collection', 'slug']);
 
 /** A collection by its name, read when more of it is asked for. */
-const collectionAt = (context: GraphqlContext, at: CollectionParent['at']) => ({
+export const collectionAt = (context: GraphqlContext, at: CollectionParent['at']) => ({
   ...lazyRecord(collectionShape, () => context.run(getCollection, { ...at })),
   name: at.collection,
   at,
@@ -82,33 +70,5 @@ export class CollectionResolver {
     ];
     const page = await context.list(listEntries, { ...at, ...args, include });
     return mapConnection(page, (record) => ({ ...record, at: { ...at, slug: record.slug } }));
-  }
-}
-
-/** What an entry leads to, whether read alone or in a list; asked once for all entries of a collection. */
-function entryEdges(type: ClassType) {
-  @Resolver(() => type)
-  class EntryEdges {
-    @FieldResolver(() => Collection, { nullable: true, description: 'The collection it is in' })
-    collection(@Root() { at: { slug: _, ...at } }: EntryParent, @Ctx() context: GraphqlContext) {
-      return collectionAt(context, at);
-    }
-
-    @FieldResolver(() => Schema, { nullable: true, description: 'The schema of its collection' })
-    schema(@Root() { at: { slug: _, ...at } }: EntryParent, @Ctx() context: GraphqlContext) {
-      return context.run(getSchema, at);
-    }
-  }
-  return EntryEdges;
-}
-
-export const EntryEdgesResolver = entryEdges(Entry);
-export const EntrySummaryEdgesResolver = entryEdges(EntrySummary);
-
-@Resolver(() => Entry)
-export class EntryHistoryResolver {
-  @FieldResolver(() => CommitConnection, { nullable: true, description: 'Commits that touched it, newest first' })
-  history(@Root() { at }: EntryParent, @Args(() => HistoryArgs) args: ListArguments, @Ctx() context: GraphqlContext) {
-    return context.list(listCommits, { ...at, ...args });
   }
 }

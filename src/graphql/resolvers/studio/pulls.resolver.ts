@@ -1,30 +1,30 @@
-import { Arg, Args, type ClassType, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
 import { mergePull } from '../../../domain/studio/pulls/merge-pull.operations.ts';
-import { getPull, listPullFiles, listPulls } from '../../../domain/studio/pulls/pulls.operations.ts';
+import { getPull, listPulls } from '../../../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../../../domain/studio/pulls/write-pull.operations.ts';
+import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
-import { type Placed, ProjectArgs } from '../places.ts';
+import { ProjectArgs } from '../places.ts';
 import { conflictsIn } from './merges.resolver.ts';
-import { Studio, type StudioParent } from './studio.types.ts';
+import { Pull, Studio, type StudioParent } from './studio.types.ts';
 
-const Pull: ClassType = outputOf(getPull);
 const PullConnection = connectionOf(listPulls, 'Pull');
-const FileDiffConnection = connectionOf(listPullFiles);
 const MergedPull = outputOf(mergePull);
 const ListPullsArgs = argsOf(listPulls);
-const ListPullFilesArgs = argsOf(listPullFiles, ['number']);
 const CreatePullInput = inputOf(createPull);
 const UpdatePullInput = inputOf(updatePull, { conditional: true });
 const MergePullInput = inputOf(mergePull, { conditional: true });
 
-type PullParent = Placed<ProjectArgs> & { number: number };
-
 @Resolver(() => Studio)
 export class PullsResolver {
   @FieldResolver(() => PullConnection, { nullable: true, description: listPulls.summary })
-  pulls(@Root() { at }: StudioParent, @Args(() => ListPullsArgs) args: ListArguments, @Ctx() context: GraphqlContext) {
-    return context.list(listPulls, { ...at, ...args });
+  async pulls(
+    @Root() { at }: StudioParent,
+    @Args(() => ListPullsArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return mapConnection(await context.list(listPulls, { ...at, ...args }), (record) => ({ ...record, at }));
   }
 
   @FieldResolver(() => Pull, { nullable: true, description: getPull.summary })
@@ -65,17 +65,5 @@ export class PullsResolver {
       const pull = place(await context.run(getPull, { ...at, number: input.number }));
       return { merged: false, commit: null, branch_deleted: false, conflicts, resolved: [], pull };
     }
-  }
-}
-
-@Resolver(() => Pull)
-export class PullEdgesResolver {
-  @FieldResolver(() => FileDiffConnection, { nullable: true, description: listPullFiles.summary })
-  files(
-    @Root() { at, number }: PullParent,
-    @Args(() => ListPullFilesArgs) args: ListArguments,
-    @Ctx() context: GraphqlContext,
-  ) {
-    return context.list(listPullFiles, { ...at, ...args, number });
   }
 }

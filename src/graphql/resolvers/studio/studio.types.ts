@@ -2,6 +2,7 @@ import { type ClassType, ObjectType } from 'type-graphql';
 import { getCollection } from '../../../domain/studio/content/schemas.operations.ts';
 import { createEntry } from '../../../domain/studio/entries/create-entry.operations.ts';
 import { getEntry, listEntries } from '../../../domain/studio/entries/entries.operations.ts';
+import { getPull, listPulls } from '../../../domain/studio/pulls/pulls.operations.ts';
 import { getBranch } from '../../../domain/studio/repository/branches.operations.ts';
 import { outputOf } from '../../types/operations.ts';
 import type { Placed, ProjectArgs } from '../places.ts';
@@ -14,6 +15,8 @@ export const Collection: ClassType = outputOf(getCollection, { edges: ['schema']
 export const Entry: ClassType = outputOf(getEntry, { edges: ['collection'] });
 export const EntrySummary: ClassType = outputOf(listEntries, { edges: ['collection'] });
 export const SavedEntry: ClassType = outputOf(createEntry);
+export const Pull: ClassType = outputOf(getPull);
+export const PullSummary: ClassType = outputOf(listPulls);
 export const Branch: ClassType = outputOf(getBranch, { edges: ['commit'] });
 
 /** Which state of the content is read: that of a branch or of one commit; the default branch without either. */
@@ -26,3 +29,4 @@ export type StudioParent = Placed<ProjectArgs>;
 export type CollectionParent = Placed<ProjectArgs & RefArgs & { collection: string }>;
 export type EntryParent = Placed<ProjectArgs & RefArgs & { collection: string; slug: string }>;
 export type BranchParent = Placed<ProjectArgs> & { name: string; commit: string };
+export type PullParent = Placed<ProjectArgs> & { number: number; head: { ref: string }; base: { ref: string } };

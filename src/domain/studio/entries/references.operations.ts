@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { projectOperation } from '../../operation.ts';
+import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { entryIn, type SiteIndex } from '../content/site-index.ts';
+import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
+import { entryNamed } from './entry-names.ts';
+import { namedIn, referencesTo } from './references.ts';
+import { type Relation, relationsIn } from './relations.ts';
+
+/** Several entries of one collection. */
+export const entriesInput = {
+  collection: z.string(),
+  slugs: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`),
+  ...refInput,
+};
+
+const relation = {
+  field: z.string().describe('JSON Pointer into the frontmatter'),
+  required: z.boolean(),
+  id: z.string().describe('The text that names the entry'),
+};
+
+/** A relation of an entry, and the entry it leads to. */
+export const entryReference = z
+  .object({
+    ...relation,
+    collection: z.string().describe('Collection of the entry that is named'),
+    slug: z.string().nullable().describe('null: there is no such entry'),
+    path: z.string().nullable(),
+  })
+  .meta({ id: 'EntryReference' });
+
+function resolve({ collections }: SiteIndex, { collection, ...found }: Relation): z.output<typeof entryReference> {
+  const index = collections.get(collection);
+  const target = index && entryNamed(index, found.id);
+  return { ...found, collection, slug: target?.slug ?? null, path: target?.path ?? null };
+}
+
+export const listReferences = projectOperation({
+  name: 'studio.listReferences',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Entries that entries of a collection name in their relations, for each in the order asked',
+  input: z.object(entriesInput),
+  output: z.array(z.array(entryReference)),
+  async execute({ git, services }, { collection, slugs, ...at }) {
+    const snapshot = await snapshotOf(git, at);
+    const site = await services.content.site(git, snapshot);
+    const index = site.collection(collection);
+    const places = slugs.map((slug) => entryIn(index, slug));
+    const facts = await services.content.facts(git, snapshot, places);
+    return facts.map(({ frontmatter }) =>
+      [...relationsIn(index.schema.fields, frontmatter)].map((found) => resolve(site, found)),
+    );
+  },
+});
+
+const referrer = z
+  .object({ ...relation, collection: z.string(), slug: z.string(), path: z.string() })
+  .meta({ id: 'EntryReferrer' });
+
+export const listReferrers = projectOperation({
+  name: 'studio.listReferrers',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Entries that name one entry in their relations',
+  input: z.object({
+    collection: z.string(),
+    entry: z.string().describe('Slug of the entry'),
+    ...refInput,
+    ...pageInput,
+  }),
+  output: pageOf(referrer),
+  async execute({ git, services }, { collection, entry, ...input }) {
+    const window = windowOf(input);
+    const tree = await pageSnapshot(git, window, input);
+    const site = await services.content.site(git, tree);
+    const { slug } = entryIn(site.collection(collection), entry);
+    const all = await referencesTo({ git, services }, { tree, site }, namedIn(site, { collection, slug }));
+    return pageFrom(all.slice(window.offset, window.offset + window.limit), all.length, window, tree.commit);
+  },
+});

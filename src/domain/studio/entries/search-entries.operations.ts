@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { searchWords } from '../content/search.ts';
+import type { IndexedEntry } from '../content/site-index.ts';
+import { pageSnapshot, refInput } from '../repository/refs.ts';
+import { entrySummary } from './entries.schema.ts';
+import { summaryOf } from './entry-record.ts';
+
+export const searchEntries = projectOperation({
+  name: 'studio.searchEntries',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Find entries of all collections by their words',
+  input: z.object({
+    q: z
+      .string()
+      .trim()
+      .min(1, 'must not be empty')
+      .max(500, 'must be at most 500 characters')
+      .describe('Words; the last one may be unfinished'),
+    ...refInput,
+    ...pageInput,
+  }),
+  output: pageOf(entrySummary),
+  async execute({ git, services }, { q, ...input }) {
+    const window = windowOf(input);
+    const snapshot = await pageSnapshot(git, window, input);
+    const site = await services.content.site(git, snapshot);
+    const wanted = searchWords(q);
+    const found: (IndexedEntry & { collection: string })[] = [];
+    for (const [collection, index] of site.collections) {
+      const matching = await services.content.search(git, index.entries, wanted);
+      found.push(...index.entries.filter((entry) => matching.has(entry)).map((entry) => ({ ...entry, collection })));
+    }
+    const places = found.slice(window.offset, window.offset + window.limit);
+    const facts = await services.content.facts(git, snapshot, places);
+    const items = places.flatMap((place, at) => {
+      const known = facts[at];
+      return known ? [summaryOf(place.collection, place, known)] : [];
+    });
+    return pageFrom(items, found.length, window, snapshot.commit);
+  },
+});

@@ -1,0 +1,25 @@
+import type { z } from 'zod';
+import type { SiteIndex } from '../content/site-index.ts';
+import { mimeOf } from '../mime.ts';
+import type { media } from './media.schema.ts';
+import type { MediaFacts } from './media-facts.ts';
+import { mediaRootOf, publicPath } from './media-roots.ts';
+import { mediaTypeOf } from './media-types.ts';
+
+/** The record of a media file. */
+export function mediaRecord(
+  site: SiteIndex,
+  { path, oid }: { path: string; oid: string },
+  facts: ReadonlyMap<string, MediaFacts>,
+): z.output<typeof media> {
+  const url = publicPath(mediaRootOf(site, path), path);
+  return {
+    path,
+    name: path.slice(path.lastIndexOf('/') + 1),
+    type: 'file',
+    sha: oid,
+    mime: mediaTypeOf(path)?.mime ?? mimeOf(path, false),
+    ...(url !== undefined && { public_path: url }),
+    ...facts.get(oid),
+  };
+}

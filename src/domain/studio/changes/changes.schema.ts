@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { entryChange, entryDraft, writeInput } from '../entries/entries.schema.ts';
+import { entryChange, entryDraft, renameDetails, writeInput } from '../entries/entries.schema.ts';
 import { mediaUpload } from '../media/media.schema.ts';
 import { conflict } from '../merge/merge.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
+import { sync } from '../upstream/upstream.schema.ts';
 
 const ofCommit = { branch: true, message: true, author: true } as const;
 
@@ -53,6 +54,7 @@ const changeResult = z
     merged: z.boolean().optional().describe('The save was merged with what happened since the entry was read'),
     renamed_from: z.string().optional(),
     references: z.array(z.string()).optional().describe('Entries whose relations a move rewrote, as collection/slug'),
+    details: renameDetails.optional().describe('Of a move: how to keep the old address alive'),
     warnings: z.array(studioWarning),
   })
   .meta({ id: 'ChangeResult' });
@@ -64,5 +66,6 @@ export const committedChanges = z
     unchanged: z.boolean(),
     results: z.array(changeResult).describe('In the order of the actions'),
     conflicts: z.array(conflict).optional().describe('GraphQL: why nothing was committed; REST refuses instead'),
+    sync: sync.optional().describe('Of a mirror: how the branch stands to the upstream now'),
   })
   .meta({ id: 'CommittedChanges' });

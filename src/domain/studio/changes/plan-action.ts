@@ -22,7 +22,7 @@ const asDone = <T>(step: Step<T>, done: (result: T) => Done): Step<Done> => ({ .
 
 const savedBy =
   (op: 'create' | 'update' | 'move') =>
-  ({ index, place: { slug, path }, merged, renamedFrom, references }: PlannedSave): Done => ({
+  ({ index, place: { slug, path }, merged, renamedFrom, references, redirect }: PlannedSave): Done => ({
     op,
     collection: index.schema.collection,
     slug,
@@ -30,6 +30,7 @@ const savedBy =
     ...(merged && { merged }),
     ...(renamedFrom !== undefined && { renamed_from: renamedFrom }),
     ...(references && { references }),
+    ...(redirect && { details: { redirect } }),
   });
 
 /** Plans one action by the plan of the operation that would do it alone. */

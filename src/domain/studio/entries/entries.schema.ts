@@ -43,6 +43,19 @@ const content = {
 
 export const entry = z.object(content).meta({ id: 'Entry' });
 
+/** What a rename suggests beside itself. */
+export const renameDetails = z
+  .object({
+    redirect: z
+      .object({
+        field: z.string().describe('JSON Pointer of the frontmatter key that makes the site redirect'),
+        slug: z.string().describe('The slug the entry had'),
+        url: z.string().optional().describe('The address it had, where the schema tells'),
+      })
+      .meta({ id: 'RedirectSuggestion' }),
+  })
+  .meta({ id: 'RenameDetails' });
+
 export const savedEntry = z
   .object({
     ...content,
@@ -52,6 +65,7 @@ export const savedEntry = z
     renamed_from: z.string().optional(),
     conflicts: z.array(conflict).optional().describe('GraphQL: why nothing was saved; REST refuses instead'),
     references: z.array(z.string()).optional().describe('Entries whose relations a rename rewrote, as collection/slug'),
+    details: renameDetails.optional().describe('Of a rename: how to keep the old address alive'),
     sync: sync.optional().describe('Of a mirror: how the branch stands to the upstream now'),
   })
   .meta({ id: 'SavedEntry' });

@@ -7,6 +7,7 @@ import { checkPrecondition } from '../repository/branch-rules.ts';
 import { checkFile } from './check-file.ts';
 import type { entryChange } from './entries.schema.ts';
 import { bytesToSave } from './merge-save.ts';
+import { redirectFor } from './redirect-field.ts';
 import { renameEntry } from './rename-entry.ts';
 import { checkSize, type PlannedSave } from './saved-entry.ts';
 
@@ -62,7 +63,13 @@ export async function planUpdate(
   return {
     changes,
     summary: `Rename ${collection}/${entry} to ${slug}`,
-    result: { ...saved, place: { ...place, slug, path }, renamedFrom: entry, references },
+    result: {
+      ...saved,
+      place: { ...place, slug, path },
+      renamedFrom: entry,
+      references,
+      redirect: redirectFor(index.schema, entry),
+    },
     check: checkIn(path),
   };
 }

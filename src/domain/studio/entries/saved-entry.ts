@@ -6,6 +6,7 @@ import type { Warning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
 import type { savedEntry } from './entries.schema.ts';
 import { entryOf } from './entry-record.ts';
+import type { Redirect } from './redirect-field.ts';
 
 export const maxEntryBytes = 5 * 1024 * 1024;
 
@@ -20,6 +21,7 @@ export interface Saved {
   merged?: boolean;
   renamedFrom?: string;
   references?: string[];
+  redirect?: Redirect | null;
 }
 
 /** A save that has not been checked yet. */
@@ -52,5 +54,6 @@ export async function savedRecord(
     merged: saved.merged ?? false,
     ...(saved.renamedFrom !== undefined && { renamed_from: saved.renamedFrom }),
     ...(saved.references && { references: saved.references }),
+    ...(saved.redirect && { details: { redirect: saved.redirect } }),
   };
 }

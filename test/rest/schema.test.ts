@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { commitTo } from '../support/conflict-site.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
 
@@ -106,5 +107,21 @@ describe('404', () => {
     expectRefusal(await app.ask('GET', `${schema}?branch=none`), 404, 'not_found', 'branch: none does not exist');
     const answer = await app.ask('POST', `${schema}/refresh`, { body: { branch: 'none' } });
     expectRefusal(answer, 404, 'not_found', 'branch: none does not exist');
+  });
+});
+
+describe('422', () => {
+  it.each([
+    ['src/content.config.ts', 'export const collections = {{{'],
+    ['studio.config.json', '{"collections": '],
+  ])('a refresh when %s cannot be read, which reads nothing less for others', async (path, text) => {
+    const branch = path.replace(/\W/g, '-');
+    await app.ask('POST', `${studio}/branches`, { body: { name: branch } });
+    await commitTo(app, branch, { [path]: text });
+    const answer = await app.ask('POST', `${schema}/refresh`, { body: { branch } });
+    expectRefusal(answer, 422, 'validation_failed', /^The configuration cannot be read: /);
+    expect(answer.body.message).toContain(path);
+    expect(answer.body.details.errors[0]).toMatchObject({ code: 'config_unreadable' });
+    expect((await app.ask('GET', `${schema}?branch=${branch}`)).status).toBe(200);
   });
 });

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { collection as collectionShape } from '../entries/entries.schema.ts';
 import { invalidCount } from '../entries/validate.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import { toRecord } from '../schema/json-schema.ts';
-import { studioSchema, studioWarning } from '../schema/schema.schema.ts';
+import { studioSchema, studioWarning, type Warning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
 import type { CollectionIndex, SiteIndex } from './site-index.ts';
 
@@ -58,6 +59,23 @@ const refreshed = z
   })
   .meta({ id: 'RefreshedSchemas' });
 
+/**
+ * Whoever asks to have the configuration read again wants to know that it cannot be; all others go on with what can be told without it.
+ * @throws DomainError `validation_failed` naming the files
+ */
+function checkReadable(warnings: readonly Warning[]): void {
+  const unreadable = warnings.filter(({ code }) => code === 'config_unreadable');
+  const errors = unreadable.map(({ code, message, path, line }) => {
+    const place = [path, line].filter((part) => part !== undefined).join(':');
+    return { field: '', code, message: `${place}: ${message}`, ...(line !== undefined && { line }) };
+  });
+  const [first] = errors;
+  if (first)
+    throw new DomainError('validation_failed', `The configuration cannot be read: ${first.message}`, {
+      details: { errors },
+    });
+}
+
 export const refreshSchemas = projectOperation({
   name: 'studio.refreshSchemas',
   kind: 'command',
@@ -73,6 +91,7 @@ export const refreshSchemas = projectOperation({
     const snapshot = await snapshotOf(git, input);
     const before = await services.content.site(git, snapshot);
     const after = await services.content.refresh(git, snapshot);
+    checkReadable(after.discovery.warnings);
     const records = (site: SiteIndex) =>
       new Map(site.discovery.schemas.map((schema) => [schema.collection, toRecord(schema)]));
     const [old, now] = [records(before), records(after)];

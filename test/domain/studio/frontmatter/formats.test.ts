@@ -159,6 +159,14 @@ describe('editing JSON and TOML', () => {
     expect(result.bytes.toString()).toBe(source('a', 'c').toString());
   });
 
+  it.each([
+    ['a.b = 1\nc = 2\n', { a: {}, c: 2 }, 'c = 2\na = {}\n'],
+    ['c = 2\n[a.b]\nx = 1\n', { a: { d: 1 }, c: 2 }, 'c = 2\na = { d = 1 }\n'],
+    ['[a]\nb = 1\n', { a: {} }, '[a]\n'],
+  ])('keeps a table that loses all its keys: %j', (source, frontmatter, result) => {
+    expect(editFile(Buffer.from(source), 'a.toml', { frontmatter }).bytes.toString()).toBe(result);
+  });
+
   it('leaves the end of the file alone when the last section goes', () => {
     const source = '[[m]]\nname = "a"\n\n# b\n[[m]]\nname = "b"\n# the end\n';
     const result = editFile(Buffer.from(source), 'a.toml', { frontmatter: { m: [{ name: 'a' }] } });

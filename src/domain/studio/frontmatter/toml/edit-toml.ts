@@ -71,7 +71,7 @@ class TomlEdit {
     const pair = this.layout.statements.find(({ kind, path: own }) => kind === 'pair' && equal(own, path));
     if (pair?.node !== undefined) {
       this.node(pair.node, old, wanted, path);
-    } else if (isRecord(old) && isRecord(wanted)) {
+    } else if (isRecord(old) && isRecord(wanted) && this.outlives(path, old, wanted)) {
       this.table(path, old, wanted);
     } else if (Array.isArray(old) && Array.isArray(wanted) && wanted.length > 0 && wanted.every(isRecord)) {
       this.elements(path, old as Frontmatter[], wanted);
@@ -79,6 +79,12 @@ class TomlEdit {
       this.removeStatements(path); // tables give way to a value on one line
       this.addPair(path.slice(0, -1), path.at(-1) ?? '', wanted);
     }
+  }
+
+  /** Whether a table is still there without the keys it loses: one with no header of its own is made of its keys. */
+  private outlives(path: string[], old: Frontmatter, wanted: Frontmatter): boolean {
+    const header = this.layout.statements.some(({ kind, path: own }) => kind !== 'pair' && equal(own, path));
+    return header || Object.keys(old).some((key) => Object.hasOwn(wanted, key));
   }
 
   private node(node: TomlNode, old: unknown, wanted: unknown, path: string[]): void {

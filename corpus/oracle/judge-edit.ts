@@ -3,7 +3,8 @@ import { Lexer } from 'yaml';
 import { applyChange, type Change } from '../checks/change.ts';
 import { type Block, findBlock } from './block.ts';
 import { readBlock } from './read-block.ts';
-import { type Region, regionsOf } from './regions.ts';
+import type { Region } from './region.ts';
+import { regionsOf } from './regions.ts';
 
 /**
  * Holds a file an engine has written against the one it had, by other means than the engine's own: the format's library must read

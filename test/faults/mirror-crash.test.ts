@@ -9,11 +9,21 @@ import { demoDataDir, kill, startServer } from '../support/server-process.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-test('kill -9 between commits and pushes: every acknowledged write reaches the upstream afterwards', async () => {
-  const { dataDir, token } = await demoDataDir();
+/** Settings of a server that trusts the hosts of `upstreamHost`. */
+async function trusting(dataDir: string): Promise<Record<string, string>> {
   const caFile = path.join(path.dirname(dataDir), 'ca.pem');
   await writeFile(caFile, hostRoot);
-  const settings = { PORTICO_CA_FILE: caFile, PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' };
+  return { PORTICO_CA_FILE: caFile, PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' };
+}
+
+const draft = (slug: string) => ({
+  slug,
+  frontmatter: { title: 'Crash', description: 'x', date: '2026-01-01', author: 'hazel-quillfeather' },
+});
+
+test('kill -9 between commits and pushes: every acknowledged write reaches the upstream afterwards', async () => {
+  const { dataDir, token } = await demoDataDir();
+  const settings = await trusting(dataDir);
   const server = await startServer(dataDir, settings);
   const host = await upstreamHost();
   const rest = restClient(server.url, token);
@@ -22,11 +32,9 @@ test('kill -9 between commits and pushes: every acknowledged write reaches the u
   const acknowledged: string[] = [];
   const writer = async (at: number) => {
     for (let number = 0; number < 20; number += 1) {
-      const draft = {
-        slug: `crash-${at}-${number}`,
-        frontmatter: { title: 'Crash', description: 'x', date: '2026-01-01', author: 'hazel-quillfeather' },
-      };
-      const answer = await rest.send('POST', `${demoStudio}/collections/posts`, draft).catch(() => null);
+      const answer = await rest
+        .send('POST', `${demoStudio}/collections/posts`, draft(`crash-${at}-${number}`))
+        .catch(() => null);
       if (answer?.status !== 201) return;
       acknowledged.push(answer.body.commit.sha);
       if (acknowledged.length === 10) void kill(server.child);
@@ -42,4 +50,23 @@ test('kill -9 between commits and pushes: every acknowledged write reaches the u
   const head = (await host.repository.head('main')) ?? '';
   for (const sha of acknowledged) expect(await host.repository.isAncestor(sha, head)).toBe(true);
   fsck(host.directory);
+});
+
+test('what was committed while the upstream was down is pushed by a job when it is back', async () => {
+  const { dataDir, token } = await demoDataDir();
+  const host = await upstreamHost();
+  const server = await startServer(dataDir, await trusting(dataDir));
+  const rest = restClient(server.url, token);
+  expect((await rest.send('PUT', `${demoStudio}/repository/remote`, { url: host.url })).status).toBe(200);
+  host.rules.guard = (_request, response) => {
+    response.writeHead(503).end();
+    return true;
+  };
+  const { status, body } = await rest.send('POST', `${demoStudio}/collections/posts`, draft('while-down'));
+  expect({ status, state: body.sync.state }).toEqual({ status: 201, state: 'pending' });
+  delete host.rules.guard;
+  await vi.waitFor(async () => expect(await host.repository.head('main')).toBe(body.commit.sha), {
+    timeout: 60_000,
+    interval: 200,
+  });
 });

@@ -129,6 +129,7 @@ export async function openCore({
     committer: { name: 'Portico', email: `portico@${settings.public_host}` },
     now: () => clock.now(),
     onMoved: (repository, branches) => moves.note(services, repository, branches),
+    metrics,
     resolveUpstream: (url) => http.check(url, {}),
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
     ...(config.PORTICO_SSH_KNOWN_HOSTS !== undefined && {

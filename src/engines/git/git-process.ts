@@ -48,13 +48,18 @@ export class GitProcesses {
   /** Who keeps processes between uses. */
   readonly standing = new StandingHolders();
   readonly #home: string;
+  readonly #onEnd: (command: string, seconds: number) => void;
   readonly #children = new Set<GitChild>();
   readonly #commands = new Slots(Math.max(4, 2 * availableParallelism()));
   #closed = false;
 
-  /** @param home an empty directory that stands in for HOME */
-  constructor(home: string) {
+  /**
+   * @param home an empty directory that stands in for HOME
+   * @param onEnd told of every process that has ended: git's name for what it did, and how long it lived, seconds
+   */
+  constructor(home: string, onEnd: (command: string, seconds: number) => void = () => {}) {
     this.#home = home;
+    this.#onEnd = onEnd;
   }
 
   spawn(args: readonly string[], options: SpawnOptions = {}): GitChild {
@@ -70,8 +75,12 @@ export class GitProcesses {
     });
     if (options.lowPriority === true && streams.pid !== undefined) lower(streams.pid);
     const child = watchChild(streams, options);
+    const began = performance.now();
     this.#children.add(child);
-    child.exited.finally(() => this.#children.delete(child));
+    void child.exited.then(() => {
+      this.#children.delete(child);
+      this.#onEnd(args[0] ?? '', (performance.now() - began) / 1000);
+    });
     return child;
   }
 

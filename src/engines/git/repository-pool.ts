@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
+import type { Metrics } from '../../domain/ports/metrics.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
 import type { IncomingLimits } from './incoming/limits.ts';
 import { ObjectCaches } from './objects/object-source.ts';
@@ -16,6 +17,7 @@ export interface GitStoreOptions extends UpstreamOptions {
   planTime?: number;
   /** What imports, fetches and pushes may bring; what is not given is as `defaultLimits` has it. */
   limits?: Partial<IncomingLimits>;
+  metrics?: Pick<Metrics, 'gitProcess' | 'gitWriters'>;
   /** Told of branches (short names) this process moved, once that is durable. Must not throw. */
   onMoved?: (repository: string, branches: readonly string[]) => void;
 }
@@ -37,7 +39,7 @@ export class RepositoryPool {
     this.#options = options;
     this.directory = resolve(options.dataDir, 'git');
     this.home = join(this.directory, '.home');
-    this.processes = new GitProcesses(this.home);
+    this.processes = new GitProcesses(this.home, options.metrics?.gitProcess);
   }
 
   /** Ids are made by the service; this only keeps a mistake from becoming a path. */
@@ -54,7 +56,7 @@ export class RepositoryPool {
       this.#open.set(id, known);
       return known;
     }
-    const { log, committer, now, planTime = wallTime.merge, onMoved = () => {} } = this.#options;
+    const { log, committer, now, planTime = wallTime.merge, onMoved = () => {}, metrics } = this.#options;
     const repository = new GitRepository(id, this.path(id), {
       processes: this.processes,
       caches: this.#caches,
@@ -63,6 +65,7 @@ export class RepositoryPool {
       now,
       planTime,
       onMoved,
+      gitWriters: metrics?.gitWriters ?? (() => {}),
     });
     this.#open.set(id, repository);
     this.#dropSleepers();

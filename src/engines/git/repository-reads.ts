@@ -9,6 +9,7 @@ import type {
   TreeDiff,
   TreeMerge,
 } from '../../domain/ports/git-records.ts';
+import type { Metrics } from '../../domain/ports/metrics.ts';
 import type { GitProcesses, Log } from './git-process.ts';
 import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
 import { firstParentLine } from './history/first-parent-line.ts';
@@ -31,6 +32,7 @@ export interface RepositoryContext {
   planTime: number;
   /** Told of branches (short names) that were moved. */
   onMoved: (repository: string, branches: readonly string[]) => void;
+  gitWriters: Metrics['gitWriters'];
 }
 
 /** What can be asked of a repository without changing it (merges store objects, but move no ref). */

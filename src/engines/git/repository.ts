@@ -62,16 +62,14 @@ export class GitRepository extends RepositoryReads implements Repository {
     return storeBlob(join(this.gitDir, 'objects'), format, content, limit);
   }
 
-  write<T>(request: CommitRequest<T>): Promise<Committed<T>> {
-    return new Promise((resolve, reject) => {
-      // The queue does not know T; what it resolves with is what this request's own plan returned.
-      const answer = (committed: Committed<unknown>) => {
-        if (committed.commit !== null) this.commits += 1;
-        resolve(committed as Committed<T>);
-      };
-      const writer = { request, resolve: answer, reject };
-      this.#queues.add(request.branch, writer, request.stored_head);
-    });
+  async write<T>(request: CommitRequest<T>): Promise<Committed<T>> {
+    const { gitWriters } = this.context;
+    gitWriters(1);
+    try {
+      return await this.#enqueue(request);
+    } finally {
+      gitWriters(-1);
+    }
   }
 
   async createBranch(name: string, oid: Oid): Promise<void> {
@@ -179,6 +177,18 @@ export class GitRepository extends RepositoryReads implements Repository {
   async close(): Promise<void> {
     await this.#queues.settled();
     await Promise.all([this.updater.close(), this.reader.close()]);
+  }
+
+  #enqueue<T>(request: CommitRequest<T>): Promise<Committed<T>> {
+    return new Promise((resolve, reject) => {
+      // The queue does not know T; what it resolves with is what this request's own plan returned.
+      const answer = (committed: Committed<unknown>) => {
+        if (committed.commit !== null) this.commits += 1;
+        resolve(committed as Committed<T>);
+      };
+      const writer = { request, resolve: answer, reject };
+      this.#queues.add(request.branch, writer, request.stored_head);
+    });
   }
 
   async #round(branch: string, writers: Writer[]): Promise<void> {

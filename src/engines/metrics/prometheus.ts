@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metrics } from '../../domain/ports/metrics.ts';
 
 /** Metrics of one process in the Prometheus text format. */
@@ -28,6 +28,18 @@ export function createMetrics(): PrometheusMetrics {
     buckets,
     registers: [registry],
   });
+  const gitProcesses = new Histogram({
+    name: 'portico_git_process_seconds',
+    help: 'Lives of git processes by command; cat-file and update-ref stay for many questions',
+    labelNames: ['command'],
+    buckets: [...buckets, 60, 600],
+    registers: [registry],
+  });
+  const gitWriters = new Gauge({
+    name: 'portico_git_writers',
+    help: 'Writers that wait for their commit, over all branches',
+    registers: [registry],
+  });
   const refused = new Counter({
     name: 'portico_authentication_failures_total',
     help: 'Requests with a missing or invalid credential',
@@ -39,6 +51,8 @@ export function createMetrics(): PrometheusMetrics {
       if (status === 401) refused.inc();
     },
     operation: (operation, outcome, seconds) => operations.observe({ operation, outcome }, seconds),
+    gitProcess: (command, seconds) => gitProcesses.observe({ command }, seconds),
+    gitWriters: (change) => gitWriters.inc(change),
     render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
     stop: () => registry.clear(),
   };

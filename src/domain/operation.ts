@@ -46,7 +46,7 @@ export interface Call {
   /** Told what a long operation is at, in words for a person who waits. */
   onPhase?: (phase: string) => void;
   /** What the operation tells its protocol beside the output. */
-  facts: { etag?: string; replayed?: boolean };
+  facts: { etag?: string; replayed?: boolean; bytes?: Buffer };
 }
 
 interface Shared<Also extends Permission> {
@@ -62,6 +62,8 @@ interface Shared<Also extends Permission> {
   log: Log;
   /** Asks for a further permission this input needs; it must be declared in `also`. */
   require(permission: Also): void;
+  /** Hands the protocol a file's bytes, to be sent as they are in place of the output. */
+  attach(bytes: Buffer): void;
   /** Names the version of the answer. A caller who already holds it gets `NotModified` instead. */
   tag(etag: string): void;
 }

@@ -41,6 +41,9 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     project: place.project,
     git: place.project ? call.services.git.open(place.project.uuid) : undefined,
     require: (permission: Permission) => requirePermission(place.grant, permission),
+    attach: (bytes: Buffer) => {
+      call.facts.bytes = bytes;
+    },
     tag: (etag: string) => {
       call.facts.etag = etag;
       const wanted = conditions.if_none_match;

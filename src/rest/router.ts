@@ -86,7 +86,7 @@ function answer(
   if (status === 201 && row.location)
     response.set('Location', new URL(request.originalUrl, 'http://localhost').pathname + row.location(output as never));
   if (status === 204) return void response.end();
-  const raw = row.raw?.(output as never, input);
+  const raw = row.raw?.(output as never, input, call.facts.bytes);
   if (raw) return void response.set(raw.headers).type(raw.type).send(raw.content);
   if (isPage(output)) {
     response.set('X-Total-Count', String(output.total_count));

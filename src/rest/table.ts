@@ -27,8 +27,8 @@ export interface Row {
   signedBy?: string;
   /** The body, where REST shows another shape of the output. */
   present?: { schema: z.ZodType; from(output: never): unknown };
-  /** Answers with bytes instead of JSON when the input asks for them; null means JSON. */
-  raw?: (output: never, input: Record<string, unknown>) => RawAnswer | null;
+  /** Answers with the bytes an operation has attached; null means JSON. */
+  raw?: (output: never, input: Record<string, unknown>, bytes: Buffer | undefined) => RawAnswer | null;
 }
 
 type Options = Omit<Row, 'method' | 'path' | 'operation' | 'status'>;

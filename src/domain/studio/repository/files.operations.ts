@@ -99,7 +99,7 @@ export const getFile = projectOperation({
     raw: z.boolean().optional().describe('REST: the bytes themselves instead of a record'),
   }),
   output: file,
-  async execute({ git, tag }, { path: asked, raw, ...at }) {
+  async execute({ git, tag, attach }, { path: asked, raw, ...at }) {
     const path = checkStoredPath('path', asked);
     const snapshot = await snapshotOf(git, at);
     const { entry } = await snapshot.lookup(path);
@@ -113,14 +113,16 @@ export const getFile = projectOperation({
       );
     const content = await snapshot.blob(entry.oid);
     const isText = !content.includes(0) && isUtf8(content);
+    // As base64 in the record a large file would be in memory several times over.
+    if (raw) attach(content);
     const lfs = readLfsPointer(content);
     return {
       path,
       name: path.slice(path.lastIndexOf('/') + 1),
       sha: entry.oid,
       size: content.length,
-      encoding: isText && !raw ? ('utf-8' as const) : ('base64' as const),
-      content: content.toString(isText && !raw ? 'utf8' : 'base64'),
+      encoding: isText ? ('utf-8' as const) : ('base64' as const),
+      content: raw ? '' : content.toString(isText ? 'utf8' : 'base64'),
       mime: mimeOf(path, isText),
       ...(lfs && { lfs }),
       ...(entry.mode === '120000' && { symlink_target: content.toString('utf8') }),

@@ -12,7 +12,7 @@ import { commitTo, post, postPath, seedPosts } from '../../support/conflict-site
 import { temporaryDirectory } from '../../support/git-store.ts';
 import { readProject } from '../../support/project-reads.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 let app: TestApp;
 let made = 0;
@@ -103,6 +103,20 @@ async function build(steps: readonly Step[]): Promise<string> {
   return project;
 }
 
+const endedWithTheirBase: Step[] = [
+  { does: 'branch', name: 'one' },
+  { does: 'commit', name: 'one', slug: 'a', title: 'Only here' },
+  { does: 'open', head: 'grün', base: 'one', body: '' },
+  { does: 'merge', number: 4 },
+  { does: 'remove', name: 'one' },
+];
+
+const openWithoutBase: Step[] = [
+  { does: 'commit', name: 'one', slug: 'a', title: 'Only here' },
+  { does: 'open', head: 'grün', base: 'one', body: '' },
+  { does: 'remove', name: 'one' },
+];
+
 it('a project that was backed up, deleted and restored reads the same everywhere', async () => {
   const directory = temporaryDirectory();
   const roundTrip = async (steps: Step[]) => {
@@ -119,6 +133,9 @@ it('a project that was backed up, deleted and restored reads the same everywhere
     await rm(target, { recursive: true });
   };
   const steps = fc.array(step, { maxLength: 12 });
-  await fc.assert(fc.asyncProperty(steps, roundTrip), { numRuns: 5, examples: [[[]]] });
+  await fc.assert(fc.asyncProperty(steps, roundTrip), {
+    numRuns: 7,
+    examples: [[[]], [endedWithTheirBase], [openWithoutBase]],
+  });
   expect(await app.run(findRemains, {})).toEqual({ problems: [] });
 });

@@ -7,7 +7,7 @@ import { type Merged, writeMerge } from '../merge/write-merge.ts';
 import { isProtected } from '../repository/branch-rules.ts';
 import { claimMerge, finishMerge, releaseMerge } from './claim-merge.ts';
 import { openPullsFrom } from './open-pulls.ts';
-import { type Pull, pullRef } from './pull.entity.ts';
+import { type Pull, pullBaseRef, pullRef } from './pull.entity.ts';
 import { checkTag, detailOf, findPull, headsOf, tagOf } from './pull-record.ts';
 import { pullMerge, pullMerged } from './pulls.schema.ts';
 
@@ -58,6 +58,7 @@ export const mergePull = projectOperation({
     });
     const { commit, current, incoming, resolved } = merged;
     const sha = commit?.sha ?? current;
+    await git.updateRefs([{ name: pullBaseRef(row.number), to: sha }]);
     const done = await finishMerge(context, row, { head_sha: incoming, base_sha: current, merge_commit_sha: sha });
     const branch_deleted = input.delete_branch === true && (await dropBranch(context, row.head_branch, incoming));
     context.tag(tagOf(done, await headsOf(context, done)));

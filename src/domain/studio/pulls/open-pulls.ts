@@ -1,7 +1,7 @@
 import type { ProjectContext } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import type { PushCommand } from '../../ports/git-transfer.ts';
-import { Pull, pullRef } from './pull.entity.ts';
+import { Pull, pullBaseRef, pullRef } from './pull.entity.ts';
 
 /** Open pull requests whose head is a branch. */
 export function openPullsFrom(
@@ -54,7 +54,9 @@ export async function closeForLostHead(
 ): Promise<void> {
   const now = services.clock.now();
   for (const pull of pulls) {
-    const base_sha = (await git.head(pull.base_branch)) ?? pull.base_sha;
+    const base = await git.head(pull.base_branch);
+    if (base) await git.updateRefs([{ name: pullBaseRef(pull.number), to: base }]);
+    const base_sha = base ?? pull.base_sha;
     Object.assign(pull, { state: 'closed', head_sha: head, base_sha, closed_at: now, updated_at: now });
     pull.version += 1;
   }

@@ -36,3 +36,6 @@ export type Pull = InferEntity<typeof Pull>;
 
 /** The ref that keeps the head of a pull request alive. */
 export const pullRef = (number: number) => `refs/pull/${number}/head`;
+
+/** The hidden ref that keeps what a pull request is compared with: the branch it was proposed to may go or be rewritten. */
+export const pullBaseRef = (number: number) => `refs/portico/pull/${number}/base`;

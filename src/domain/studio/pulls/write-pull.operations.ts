@@ -5,7 +5,7 @@ import type { Oid } from '../../ports/git-records.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
 import { isMerging } from './claim-merge.ts';
-import { Pull, pullRef } from './pull.entity.ts';
+import { Pull, pullBaseRef, pullRef } from './pull.entity.ts';
 import { checkTag, detailOf, findPull, headsOf, tagOf } from './pull-record.ts';
 import { pull, pullChange, pullDraft } from './pulls.schema.ts';
 
@@ -67,7 +67,10 @@ export const createPull = projectOperation({
     });
     await em.persist(row).flush();
     // Of a transaction that is rolled back a ref is left that the next pull request of this number moves.
-    await git.updateRefs([{ name: pullRef(row.number), to: head_sha }]);
+    await git.updateRefs([
+      { name: pullRef(row.number), to: head_sha },
+      { name: pullBaseRef(row.number), to: base_sha },
+    ]);
     context.tag(tagOf(row, await headsOf(context, row)));
     return detailOf(context, row);
   },
@@ -110,7 +113,11 @@ async function moveTo(
     Object.assign(row, { state, closed_at: null });
     return;
   }
-  const { head, base } = await headsOf(context, row);
-  await git.updateRefs([{ name: pullRef(row.number), to: head }]);
+  const { head, base, live } = await headsOf(context, row);
+  await git.updateRefs([
+    { name: pullRef(row.number), to: head },
+    // Of a branch that has gone the commit may be gone too.
+    ...(live ? [{ name: pullBaseRef(row.number), to: base }] : []),
+  ]);
   Object.assign(row, { state, head_sha: head, base_sha: base, closed_at: services.clock.now() });
 }

@@ -7,7 +7,7 @@ import { planUpload } from '../media/plan-upload.ts';
 import type { Upload } from '../media/store-upload.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import type { ChangeAction, ChangeResult } from './changes.schema.ts';
-import type { PlanContext, Step, WorkingTree } from './working-tree.ts';
+import type { PlanContext, StagedContent, Step } from './staged-content.ts';
 
 /** An action, its file stored already when it brings one. */
 export interface ReadyAction {
@@ -36,31 +36,31 @@ const savedBy =
 /** Plans one action by the plan of the operation that would do it alone. */
 export async function planAction(
   context: PlanContext,
-  working: WorkingTree,
+  staged: StagedContent,
   { action, upload }: ReadyAction,
 ): Promise<Step<Done>> {
   switch (action.op) {
     case 'create':
-      return asDone(await planCreate(context, working, action), savedBy('create'));
+      return asDone(await planCreate(context, staged, action), savedBy('create'));
     case 'update':
-      return asDone(await planUpdate(context, working, { ...action, entry: action.slug }), savedBy('update'));
+      return asDone(await planUpdate(context, staged, { ...action, entry: action.slug }), savedBy('update'));
     case 'move': {
       const to = { slug: action.to, field: 'to' };
-      return asDone(await planUpdate(context, working, { ...action, entry: action.slug, to }), savedBy('move'));
+      return asDone(await planUpdate(context, staged, { ...action, entry: action.slug, to }), savedBy('move'));
     }
     case 'delete': {
       const { op, collection, slug } = action;
-      const step = await planDelete(context, working, { ...action, entry: slug });
+      const step = await planDelete(context, staged, { ...action, entry: slug });
       return asDone(step, ({ path }) => ({ op, collection, slug, path }));
     }
     case 'upload_media': {
       const { op, path, overwrite, sha } = action;
-      const isOurs = upload !== null && working.changed.has(upload.path);
+      const isOurs = upload !== null && staged.changed.has(upload.path);
       if (overwrite && !isOurs) checkPrecondition(context.project, context.conditions, sha);
-      const step = await planUpload(context, working, upload ? [upload] : [], action);
+      const step = await planUpload(context, staged, upload ? [upload] : [], action);
       return asDone(step, ({ placed: [file] }) => ({ op, path: file?.path ?? path }));
     }
     case 'delete_media':
-      return asDone(await planDeleteMedia(context, working, action), ({ path }) => ({ op: action.op, path }));
+      return asDone(await planDeleteMedia(context, staged, action), ({ path }) => ({ op: action.op, path }));
   }
 }

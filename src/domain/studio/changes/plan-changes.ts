@@ -5,7 +5,7 @@ import type { Warning } from '../schema/schema.schema.ts';
 import type { ChangeResult } from './changes.schema.ts';
 import { naming } from './name-action.ts';
 import { type Done, planAction, type ReadyAction } from './plan-action.ts';
-import { advance, type PlanContext, type Step, type WorkingTree, workingTree } from './working-tree.ts';
+import { advance, contentAt, type PlanContext, type StagedContent, type Step } from './staged-content.ts';
 
 interface ChangesOptions {
   message: string | undefined;
@@ -23,19 +23,19 @@ export async function planChanges(
   { message, expected_head }: ChangesOptions,
 ): Promise<CommitPlan<ChangeResult[]>> {
   checkHead(head, expected_head);
-  let working = await workingTree(context, head);
+  let staged = await contentAt(context, head);
   const steps: Step<Done>[] = [];
   const results: Omit<ChangeResult, 'warnings'>[] = [];
   for (const [at, ready] of actions.entries()) {
     await naming(at, ready.action, async () => {
-      const step = await planAction(context, working, ready);
-      working = await advance(context, working, step.changes);
-      const { entry } = await working.tree.lookup(step.result.path);
+      const step = await planAction(context, staged, ready);
+      staged = await advance(context, staged, step.changes);
+      const { entry } = await staged.tree.lookup(step.result.path);
       steps.push(step);
       results.push({ ...step.result, sha: entry?.oid ?? null, unchanged: step.changes.length === 0 });
     });
   }
-  const warnings = await checkAll(actions, steps, working);
+  const warnings = await checkAll(actions, steps, staged);
   return {
     changes: lastOfEachPath(steps),
     message: messageOf(message, describe(steps)),
@@ -53,7 +53,7 @@ function checkHead({ commit }: StagedTree, expected: string | undefined): void {
 async function checkAll(
   actions: readonly ReadyAction[],
   steps: readonly Step<Done>[],
-  after: WorkingTree,
+  after: StagedContent,
 ): Promise<Warning[][]> {
   const checks = steps.map((step, at) => naming(at, actions[at]?.action ?? {}, () => step.check(after)));
   const outcomes = await Promise.allSettled(checks);

@@ -1,4 +1,4 @@
-import type { WorkingTree } from '../changes/working-tree.ts';
+import type { StagedContent } from '../changes/staged-content.ts';
 import type { CollectionIndex } from '../content/site-index.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { Warning } from '../schema/schema.schema.ts';
@@ -11,7 +11,7 @@ import { validateWrite } from './validate.ts';
  * @throws DomainError `validation_failed`
  */
 export async function checkFile(
-  after: WorkingTree,
+  after: StagedContent,
   index: CollectionIndex,
   path: string,
   bytes: Buffer,

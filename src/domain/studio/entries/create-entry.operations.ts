@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { commitStep } from '../changes/working-tree.ts';
+import { commitStep } from '../changes/staged-content.ts';
 import { directBranch } from '../repository/branch-rules.ts';
 import { entryDraft, savedEntry } from './entries.schema.ts';
 import { planCreate } from './plan-create.ts';
@@ -24,7 +24,7 @@ export const createEntry = projectOperation({
     const { commit, snapshot, result } = await commitStep(
       context,
       { branch, author, message: draft.message },
-      (working) => planCreate(context, working, { ...draft, collection }),
+      (staged) => planCreate(context, staged, { ...draft, collection }),
     );
     const site = await services.content.site(git, snapshot);
     const index = site.collection(collection);

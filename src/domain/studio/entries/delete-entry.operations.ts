@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import { commitStep } from '../changes/working-tree.ts';
+import { commitStep } from '../changes/staged-content.ts';
 import { directBranch } from '../repository/branch-rules.ts';
 import { deletedEntry, writeInput } from './entries.schema.ts';
 import { planDelete } from './plan-delete.ts';
@@ -28,8 +28,8 @@ export const deleteEntry = projectOperation({
     const { collection, entry } = input;
     const author = authorOf(context, input.author);
     const branch = await directBranch(context, input.branch);
-    const { commit, result } = await commitStep(context, { branch, author, message: input.message }, (working) =>
-      planDelete(context, working, input),
+    const { commit, result } = await commitStep(context, { branch, author, message: input.message }, (staged) =>
+      planDelete(context, staged, input),
     );
     if (!commit) throw new DomainError('not_found', `${collection} has no entry ${entry}`);
     return { deleted: true as const, path: result.path, commit };

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
-import type { PlanContext, Step, WorkingTree } from '../changes/working-tree.ts';
+import type { PlanContext, StagedContent, Step } from '../changes/staged-content.ts';
 import type { CollectionIndex, SiteIndex } from '../content/site-index.ts';
 import { createFile } from '../frontmatter/create-file.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
@@ -66,24 +66,24 @@ export function newEntryBytes(
  */
 export async function planCreate(
   context: PlanContext,
-  working: WorkingTree,
+  staged: StagedContent,
   { collection, ...draft }: NewEntry,
 ): Promise<Step<PlannedSave>> {
   const slug = checkPath('slug', draft.slug);
-  const index = await collectionFor(context, working, collection, slug);
+  const index = await collectionFor(context, staged, collection, slug);
   if (index.positions.has(slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
   const path = pathForNew(index, slug, {
     ...(draft.format !== undefined && { format: draft.format }),
     ...(draft.path !== undefined && { path: checkPath('path', draft.path) }),
     ...(draft.locale !== undefined && { locale: draft.locale }),
   });
-  await checkFree(working.tree, path, draft.path === undefined ? 'slug' : 'path');
+  await checkFree(staged.tree, path, draft.path === undefined ? 'slug' : 'path');
   const frontmatter: Frontmatter = { ...(draft.apply_defaults && defaultsOf(index.schema)), ...draft.frontmatter };
   const bytes = newEntryBytes(index, path, { ...draft, frontmatter });
   return {
     changes: [{ path, content: bytes }],
     summary: `Create ${collection}/${slug}`,
-    result: { index, schemaKey: working.site.schemaKey, place: { slug, path, oid: '' }, bytes },
+    result: { index, schemaKey: staged.site.schemaKey, place: { slug, path, oid: '' }, bytes },
     check: (after) => checkFile(after, index, path, bytes, null),
   };
 }

@@ -1,5 +1,5 @@
 import { DomainError } from '../../errors.ts';
-import { type PlanContext, publishedVersion, type Step, type WorkingTree } from '../changes/working-tree.ts';
+import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { entryIn } from '../content/site-index.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
@@ -20,15 +20,15 @@ interface EntryDeletion {
  */
 export async function planDelete(
   context: PlanContext,
-  working: WorkingTree,
+  staged: StagedContent,
   { collection, entry, sha, force }: EntryDeletion,
 ): Promise<Step<{ path: string }>> {
   checkStoredPath('slug', entry);
-  const { path } = entryIn(working.site.collection(collection), entry);
-  if (!working.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
-  const { entry: stored } = await working.tree.lookup(path);
-  if (stored) checkVersion(await publishedVersion(working, path, stored), context.conditions.if_match, sha);
-  const target = namedIn(working.site, { collection, slug: entry });
+  const { path } = entryIn(staged.site.collection(collection), entry);
+  if (!staged.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
+  const { entry: stored } = await staged.tree.lookup(path);
+  if (stored) checkVersion(await publishedVersion(staged, path, stored), context.conditions.if_match, sha);
+  const target = namedIn(staged.site, { collection, slug: entry });
   return {
     changes: [{ path, content: null }],
     summary: `Delete ${collection}/${entry}`,

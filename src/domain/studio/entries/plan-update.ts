@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
-import { type PlanContext, publishedVersion, type Step, type WorkingTree } from '../changes/working-tree.ts';
+import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { entryIn } from '../content/site-index.ts';
 import { checkPath, checkStoredPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
@@ -30,24 +30,24 @@ export type EntryEdit = Omit<z.output<typeof entryChange>, 'branch' | 'message' 
  */
 export async function planUpdate(
   context: PlanContext,
-  working: WorkingTree,
+  staged: StagedContent,
   { collection, entry, to, ...change }: EntryEdit,
 ): Promise<Step<PlannedSave>> {
   checkStoredPath('slug', entry);
   const slug = to === undefined || to.slug === entry ? null : checkPath(to.field, to.slug);
-  const index = working.site.collection(collection);
+  const index = staged.site.collection(collection);
   const place = entryIn(index, entry);
-  if (!working.changed.has(place.path)) checkPrecondition(context.project, context.conditions, change.sha);
-  const { entry: stored, blocked } = await working.tree.lookup(place.path);
+  if (!staged.changed.has(place.path)) checkPrecondition(context.project, context.conditions, change.sha);
+  const { entry: stored, blocked } = await staged.tree.lookup(place.path);
   if (blocked || !stored)
     throw new DomainError('not_editable', `${place.path} cannot be written: it is behind a symlink`);
-  const published = await publishedVersion(working, place.path, stored);
-  const target = { tree: working.tree, index, place, stored, published, change };
+  const published = await publishedVersion(staged, place.path, stored);
+  const target = { tree: staged.tree, index, place, stored, published, change };
   const { before, merged, ...made } = await bytesToSave(context, target);
   const bytes = checkSize(made.bytes);
   const isEdited = !bytes.equals(before);
-  const saved = { index, schemaKey: working.site.schemaKey, place, bytes, merged };
-  const checkIn = (path: string) => (after: WorkingTree) =>
+  const saved = { index, schemaKey: staged.site.schemaKey, place, bytes, merged };
+  const checkIn = (path: string) => (after: StagedContent) =>
     isEdited ? checkFile(after, index, path, bytes, before) : Promise.resolve([]);
   if (slug === null || to === undefined) {
     return {
@@ -58,7 +58,7 @@ export async function planUpdate(
     };
   }
   if (index.positions.has(slug)) throw fieldError('already_exists', to.field, `${collection} has an entry ${slug}`);
-  const renamed = await renameEntry(context, working, index, place, { slug, field: to.field }, bytes);
+  const renamed = await renameEntry(context, staged, index, place, { slug, field: to.field }, bytes);
   const { path, changes, references } = renamed;
   return {
     changes,

@@ -2,7 +2,7 @@ import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { Change } from '../../ports/git-writes.ts';
-import type { WorkingTree } from '../changes/working-tree.ts';
+import type { StagedContent } from '../changes/staged-content.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
@@ -81,7 +81,7 @@ function pointAt(value: unknown, names: readonly string[], slug: string): unknow
  */
 export async function renameEntry(
   context: Pick<ProjectContext, 'services' | 'git'>,
-  { tree, site }: Pick<WorkingTree, 'tree' | 'site'>,
+  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
   index: CollectionIndex,
   place: IndexedEntry,
   goal: Goal,

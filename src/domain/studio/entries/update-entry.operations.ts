@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { commitStep } from '../changes/working-tree.ts';
+import { commitStep } from '../changes/staged-content.ts';
 import { directBranch } from '../repository/branch-rules.ts';
 import { entryChange, savedEntry } from './entries.schema.ts';
 import { planUpdate } from './plan-update.ts';
@@ -24,7 +24,7 @@ export const updateEntry = projectOperation({
     const { commit, snapshot, result } = await commitStep(
       context,
       { branch, author, message: edit.message },
-      (working) => planUpdate(context, working, { ...edit, to }),
+      (staged) => planUpdate(context, staged, { ...edit, to }),
     );
     return savedRecord(snapshot, commit, result, context.tag);
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import { commitStep } from '../changes/working-tree.ts';
+import { commitStep } from '../changes/staged-content.ts';
 import { writeInput } from '../entries/entries.schema.ts';
 import { authorOf } from '../entries/write-entry.ts';
 import { directBranch } from '../repository/branch-rules.ts';
@@ -29,8 +29,8 @@ export const deleteMedia = projectOperation({
   async execute(context, { media: path, ...input }) {
     const author = authorOf(context, input.author);
     const branch = await directBranch(context, input.branch);
-    const { commit } = await commitStep(context, { branch, author, message: input.message }, (working) =>
-      planDeleteMedia(context, working, { ...input, path }),
+    const { commit } = await commitStep(context, { branch, author, message: input.message }, (staged) =>
+      planDeleteMedia(context, staged, { ...input, path }),
     );
     if (!commit) throw new DomainError('not_found', `path: ${path} is not a file`);
     return { deleted: true as const, path, commit };

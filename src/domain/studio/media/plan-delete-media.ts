@@ -1,5 +1,5 @@
 import { DomainError } from '../../errors.ts';
-import { type PlanContext, publishedVersion, type Step, type WorkingTree } from '../changes/working-tree.ts';
+import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { schemaAt } from '../content/entry-at.ts';
 import { checkVersion } from '../entries/write-entry.ts';
 import { checkStoredPath } from '../path-rules.ts';
@@ -19,21 +19,21 @@ interface MediaDeletion {
  */
 export async function planDeleteMedia(
   context: PlanContext,
-  working: WorkingTree,
+  staged: StagedContent,
   { path, sha, force }: MediaDeletion,
 ): Promise<Step<{ path: string }>> {
   checkStoredPath('path', path);
-  if (!working.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
-  const { entry, blocked } = await working.tree.lookup(path);
+  if (!staged.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
+  const { entry, blocked } = await staged.tree.lookup(path);
   if (blocked) throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule`);
   if (!entry || entry.mode === '40000' || entry.mode === '160000') {
     throw new DomainError('not_found', `path: ${path} is not a file`);
   }
-  if (!mediaRootOf(working.site, path)) context.require('manage_studio');
-  if (schemaAt(working.site, path)) {
+  if (!mediaRootOf(staged.site, path)) context.require('manage_studio');
+  if (schemaAt(staged.site, path)) {
     throw new DomainError('not_editable', `path: ${path} is an entry; delete it as one`);
   }
-  checkVersion(await publishedVersion(working, path, entry), context.conditions.if_match, sha);
+  checkVersion(await publishedVersion(staged, path, entry), context.conditions.if_match, sha);
   return {
     changes: [{ path, content: null }],
     summary: `Delete ${path}`,

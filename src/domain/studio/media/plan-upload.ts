@@ -1,6 +1,6 @@
 import { DomainError, fieldError } from '../../errors.ts';
 import type { StoredBlob } from '../../ports/git-records.ts';
-import { type PlanContext, publishedVersion, type Step, type WorkingTree } from '../changes/working-tree.ts';
+import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { schemaAt } from '../content/entry-at.ts';
 import { checkFree, checkVersion } from '../entries/write-entry.ts';
 import { numbered } from './media-name.ts';
@@ -25,7 +25,7 @@ export interface PlacedUpload {
 
 /** Where an upload goes; null when the same bytes are there already. */
 async function target(
-  working: WorkingTree,
+  staged: StagedContent,
   { path, blob }: Upload,
   { overwrite, rename, sha }: UploadOptions,
   taken: ReadonlySet<string>,
@@ -33,24 +33,24 @@ async function target(
   for (let at = 0; at <= (rename ? maxRenames : 0); at++) {
     const candidate = numbered(path, at);
     if (taken.has(candidate)) continue;
-    const { entry, blocked } = await working.tree.lookup(candidate);
+    const { entry, blocked } = await staged.tree.lookup(candidate);
     if (blocked)
       throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule and is never written through`);
     if (!entry) {
-      await checkFree(working.tree, candidate, 'path');
+      await checkFree(staged.tree, candidate, 'path');
       return candidate;
     }
     if (entry.mode === '40000') throw fieldError('already_exists', 'path', `${candidate} is a directory`);
     if (entry.oid === blob.oid) return null;
     if (overwrite && at === 0) {
-      checkVersion(await publishedVersion(working, candidate, entry), undefined, sha);
+      checkVersion(await publishedVersion(staged, candidate, entry), undefined, sha);
       return candidate;
     }
   }
   throw fieldError('already_exists', 'path', `${path} exists; overwrite or rename`);
 }
 
-function checkPlace(context: PlanContext, { site }: WorkingTree, path: string): void {
+function checkPlace(context: PlanContext, { site }: StagedContent, path: string): void {
   if (!mediaRootOf(site, path)) context.require('manage_studio');
   if (schemaAt(site, path)) {
     throw new DomainError('not_editable', `path: ${path} would be an entry of a collection; create it as one`);
@@ -63,14 +63,14 @@ function checkPlace(context: PlanContext, { site }: WorkingTree, path: string): 
  */
 export async function planUpload(
   context: PlanContext,
-  working: WorkingTree,
+  staged: StagedContent,
   uploads: readonly Upload[],
   options: UploadOptions,
 ): Promise<Step<{ placed: PlacedUpload[] }>> {
   const placed: PlacedUpload[] = [];
   for (const upload of uploads) {
-    checkPlace(context, working, upload.path);
-    const path = await target(working, upload, options, new Set(placed.map((file) => file.path)));
+    checkPlace(context, staged, upload.path);
+    const path = await target(staged, upload, options, new Set(placed.map((file) => file.path)));
     placed.push({ path: path ?? upload.path, blob: upload.blob, isNew: path !== null });
   }
   return {

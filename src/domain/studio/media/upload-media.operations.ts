@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { commitStep } from '../changes/working-tree.ts';
+import { commitStep } from '../changes/staged-content.ts';
 import { authorOf } from '../entries/write-entry.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { mediaUpload, savedMedia } from './media.schema.ts';
@@ -60,7 +60,7 @@ export const uploadMedia = projectOperation({
     const { commit, snapshot, result } = await commitStep(
       context,
       { branch, author, message: input.message },
-      (working) => planUpload(context, working, uploads, input),
+      (staged) => planUpload(context, staged, uploads, input),
     );
     const { placed } = result;
     const site = await services.content.site(git, snapshot);

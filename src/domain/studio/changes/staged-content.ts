@@ -14,7 +14,7 @@ export type PlanContext = Pick<
 >;
 
 /** A branch while a commit of one or more steps is planned. */
-export interface WorkingTree {
+export interface StagedContent {
   /** What the branch holds: the only versions a caller can have seen. */
   head: StagedTree;
   /** The head with the steps so far laid over it. */
@@ -38,41 +38,42 @@ export interface Step<T> {
    * with, since it knows itself what it changes.
    * @throws DomainError when that state must not be
    */
-  check(after: WorkingTree): Promise<Warning[]>;
+  check(after: StagedContent): Promise<Warning[]>;
 }
 
-export async function workingTree(
+/** The content of a branch before the first step. */
+export async function contentAt(
   { git, services }: Pick<PlanContext, 'git' | 'services'>,
   head: StagedTree,
-): Promise<WorkingTree> {
+): Promise<StagedContent> {
   const site = await services.content.site(git, head);
   return { head, changed: new Set(), ...contentOf(head, site) };
 }
 
-function contentOf(tree: StagedTree, site: SiteIndex): Pick<WorkingTree, 'tree' | 'site' | 'mediaReferences'> {
+function contentOf(tree: StagedTree, site: SiteIndex): Pick<StagedContent, 'tree' | 'site' | 'mediaReferences'> {
   const references = new DataLoader((files: readonly string[]) => mediaReferences({ tree, site }, files));
   return { tree, site, mediaReferences: (file) => references.load(file) };
 }
 
-/** The working tree after a step. */
+/** The content after a step. */
 export async function advance(
   { git, services }: Pick<PlanContext, 'git' | 'services'>,
-  working: WorkingTree,
+  staged: StagedContent,
   changes: readonly Change[],
-): Promise<WorkingTree> {
-  if (changes.length === 0) return working;
-  const tree = await working.tree.with(changes);
-  const advanced = working.head.tree && advanceSite(working.site, await tree.files(), () => false);
+): Promise<StagedContent> {
+  if (changes.length === 0) return staged;
+  const tree = await staged.tree.with(changes);
+  const advanced = staged.head.tree && advanceSite(staged.site, await tree.files(), () => false);
   // What was empty has no schemas to judge by: those its first entries found are looked for.
   const site = advanced || (await services.content.site(git, tree));
-  const changed = new Set([...working.changed, ...changes.map(({ path }) => path)]);
-  return { head: working.head, changed, ...contentOf(tree, site) };
+  const changed = new Set([...staged.changed, ...changes.map(({ path }) => path)]);
+  return { head: staged.head, changed, ...contentOf(tree, site) };
 }
 
 /** The version of a file that a caller can have seen: where a step before has changed it, the head's. */
-export async function publishedVersion(working: WorkingTree, path: string, current: TreeEntry): Promise<TreeEntry> {
-  if (!working.changed.has(path)) return current;
-  return (await working.head.lookup(path)).entry ?? current;
+export async function publishedVersion(staged: StagedContent, path: string, current: TreeEntry): Promise<TreeEntry> {
+  if (!staged.changed.has(path)) return current;
+  return (await staged.head.lookup(path)).entry ?? current;
 }
 
 /** Where and as whom a commit is made. */
@@ -86,15 +87,15 @@ interface CommitTo {
 export function commitStep<T>(
   context: PlanContext,
   { branch, author, message }: CommitTo,
-  planStep: (working: WorkingTree) => Promise<Step<T>>,
+  planStep: (staged: StagedContent) => Promise<Step<T>>,
 ): Promise<Committed<T & { warnings: Warning[] }>> {
   return context.git.write({
     branch,
     author,
     async plan(head): Promise<CommitPlan<T & { warnings: Warning[] }>> {
-      const working = await workingTree(context, head);
-      const { changes, summary, result, check } = await planStep(working);
-      const warnings = await check(working);
+      const staged = await contentAt(context, head);
+      const { changes, summary, result, check } = await planStep(staged);
+      const warnings = await check(staged);
       return { changes, message: messageOf(message, summary), result: { ...result, warnings } };
     },
   });

@@ -138,6 +138,17 @@ describe('201', () => {
     expect(list.body.map(({ name }: { name: string }) => name)).toEqual(['news', 'pages']);
   });
 
+  it('stands in line with others who write the same branch', async () => {
+    const name = await branch();
+    const before = await commits(name);
+    const write = (at: number) =>
+      change({ branch: name, actions: [post(`en/r${at}`), of('move', `en/r${at}`, { to: `en/s${at}` })] });
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, at) => write(at)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201));
+    expect(await commits(name)).toBe(before + 12);
+    for (const at of answers.keys()) expect((await entry(name, `en/s${at}`)).status).toBe(200);
+  });
+
   it('does 100 actions, and repeats the answer for the same key', async () => {
     const name = await branch();
     const actions = Array.from({ length: 100 }, (_, at) => post(`en/many-${at}`));

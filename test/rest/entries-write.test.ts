@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { expectRefusal } from '../support/refusal.ts';
 import { siteFiles } from '../support/site-files.ts';
@@ -198,34 +197,6 @@ describe('200', () => {
     expect(body.commit.message.trim()).toBe(`Rename posts/${slug} to ${slug}-moved`);
     expect((await app.ask('GET', `${posts}/${slug}`)).status).toBe(404);
     expect((await app.ask('GET', `${posts}/${slug}-moved`)).body.body).toBe('Text\n');
-  });
-
-  it('suggests the key that keeps the old address alive, where the site has one', async () => {
-    const { slug } = await fresh();
-    expect((await put(slug, { slug: `${slug}-gone` })).body).not.toHaveProperty('details');
-    const config = {
-      collections: {
-        notes: { path: 'notes', url_pattern: '/n/{slug}/', fields: [{ name: 'aliases', type: 'string', list: true }] },
-      },
-    };
-    await app.run(createProject, { organization: 'acme', name: 'Notes', machine_name: 'notes' });
-    await seed(
-      app,
-      { 'studio.config.json': JSON.stringify(config), 'notes/old.md': '---\ntitle: Old\n---\n' },
-      'notes',
-    );
-    const notes = `${acme}/projects/notes/studio/collections/notes`;
-    const { body } = await app.ask('PUT', `${notes}/old`, { body: { slug: 'new' } });
-    expect(body.details).toEqual({ redirect: { field: '/aliases', slug: 'old', url: '/n/old/' } });
-    await app.run(createProject, { organization: 'acme', name: 'Hugo', machine_name: 'hugo' });
-    const page = '---\ntitle: Old\n---\n';
-    await seed(
-      app,
-      { 'hugo.toml': 'title = "x"\n', 'archetypes/posts.md': page, 'content/posts/old.md': page },
-      'hugo',
-    );
-    const hugo = await app.ask('PUT', `${acme}/projects/hugo/studio/collections/posts/old`, { body: { slug: 'new' } });
-    expect(hugo.body.details).toEqual({ redirect: { field: '/aliases', slug: 'old' } });
   });
 
   it('takes a slug equal to the path’s for no rename', async () => {

@@ -6,8 +6,9 @@ export type Row = Record<string, unknown>;
 /** Runs one statement; parameters are bound, never written into it. */
 export type Query = (sql: string, parameters: unknown[]) => Promise<Row[]>;
 
-/** How long an answer is waited for, and for how long a database that gave none is left alone; milliseconds. */
+/** How long an answer is waited for, and a change that nobody waits for, and for how long a database that gave none is left alone; milliseconds. */
 const patience = 2_000;
+const changePatience = 20_000;
 const pause = 2_000;
 
 /** PostgreSQL's classes 22 and 23: what was given, such as rows of a project that is gone, says nothing about the database. */
@@ -32,7 +33,7 @@ export class CacheConnection {
     return this.#guarded(async () => (await (await this.#pool()).query(sql, parameters)).rows as Row[], patience);
   }
 
-  /** Does one thing or nothing; nobody waits for it, so it may take its time. */
+  /** Does all or nothing. */
   change<T>(work: (query: Query) => Promise<T>): Promise<T | null> {
     return this.#guarded(async () => {
       const client = await (await this.#pool()).connect();
@@ -47,19 +48,18 @@ export class CacheConnection {
         client.release(true);
         throw error;
       }
-    });
+    }, changePatience);
   }
 
   #pool() {
     return this.#orm.em.getConnection().getNativeClient();
   }
 
-  async #guarded<T>(work: () => Promise<T>, limit?: number): Promise<T | null> {
+  async #guarded<T>(work: () => Promise<T>, limit: number): Promise<T | null> {
     if (Date.now() < this.#quietUntil) return null;
     let timer: NodeJS.Timeout | undefined;
     try {
       const result = work();
-      if (limit === undefined) return await result;
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(new Error('The database did not answer in time')), limit);
       });

@@ -6,7 +6,7 @@ import { blobKey, type EntryFacts, factsOf, factsWeight, type Place } from './en
 
 const memory = 64 * 1024 * 1024;
 /** So few blobs are read from the repository before a database has answered. */
-const fewBlobs = 8;
+const fewBlobs = 4;
 /** Rows asked for at once. */
 const rowsAtOnce = 5_000;
 

@@ -32,7 +32,8 @@ export class LastCommits {
     const missing = () => paths.filter((path) => !found.has(path));
     if (found.size < paths.length)
       for (const [path, oid] of await this.#stored(git, head, missing())) found.set(path, oid);
-    const walked = missing().length > 0 ? await git.lastCommits(head, missing()) : new Map<string, Commit>();
+    const unknown = missing().filter(canBeAsked);
+    const walked = unknown.length > 0 ? await git.lastCommits(head, unknown) : new Map<string, Commit>();
     for (const [path, { sha }] of walked) found.set(path, sha);
     for (const [path, oid] of found) this.#known.set(keyOf(path), oid);
     if (walked.size > 0) {
@@ -93,5 +94,8 @@ export class LastCommits {
     this.#storing.set(git.id, stored);
   }
 }
+
+/** git reads paths one a line. */
+const canBeAsked = (path: string) => !path.includes('\n');
 
 const isDefaultHead = async (git: Repository, head: Oid) => (await git.head(await git.defaultBranch())) === head;

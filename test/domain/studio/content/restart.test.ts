@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deleteProject } from '../../../../src/domain/projects/projects.operations.ts';
+import { factsOf, readerVersion } from '../../../../src/domain/studio/content/entry-facts.ts';
+import { searchWords, wordsOf } from '../../../../src/domain/studio/content/search.ts';
+import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
+import { runRetention } from '../../../../src/jobs/upkeep.ts';
+import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
+import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';
+
+const hostile: Record<string, string | Buffer> = {
+  'nul.json': '{"title": "a\\u0000b", "text": "\\u0000"}',
+  'lone.json': '{"title": "half \\ud800", "tail": "\\udc00 end", "\\ud83d": 1}',
+  'keys.json': '{"z": 1, "a": 2, "10": 3, "2": 4, "__proto__": {"x": 1}, "constructor": "c", "title": "K"}',
+  'numbers.json': '{"big": 12345678901234567890, "small": 1e-320, "title": "N"}',
+  'nul.md': '---\ntitle: "a\\0b"\n---\n\n# Heading\n',
+  'heading.md': 'No block.\n\n# A \u0000 heading\n',
+  'broken.md': '---\ntitle: [\n---\n',
+  'latin.md': Buffer.from('---\ntitle: caf\xe9\n---\n', 'latin1'),
+  'empty.md': '',
+  'quotes.md': `---\ntitle: "it's \\"so\\" \\\\ 'it"\n---\n\n' & | ! :* \\ "\n`,
+  'toml.md': '+++\ntitle = "T"\nat = 2024-01-01T00:00:00Z\ninf = inf\n+++\n',
+  // The same bytes as another kind of file.
+  'same.md': '{"title": "Same"}',
+  'same.json': '{"title": "Same"}',
+};
+const files = Object.fromEntries(
+  Object.entries(hostile).map(([name, text]) => [`content/${name.replace(/.*\./, '')}/${name}`, text]),
+);
+const posts = Object.fromEntries(
+  Array.from({ length: 40 }, (_, at) => [
+    `content/posts/${at}.md`,
+    `---\ntitle: Post ${at}\n---\n\nBody ${at} zebra.\n`,
+  ]),
+);
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+  await seed(app, { ...files, ...posts });
+  const content = newIndex(app);
+  await content.site(await app.repository(), await snapshotOf());
+  await content.settled();
+});
+afterAll(() => app.stop());
+
+const snapshotOf = async () => {
+  const git = await app.repository();
+  return git.snapshot(await git.head('main'));
+};
+
+describe('after a restart', () => {
+  it.each(['md', 'json', 'posts'])(
+    'facts of %s are those of the files, to the order of keys, and no file is read',
+    async (name) => {
+      const { git, count } = counted(await app.repository());
+      const content = newIndex(app);
+      const { snapshot, index } = await collectionAt(content, git, name);
+      count.blobs = 0;
+      const facts = await content.collectionFacts(git, snapshot, index);
+      expect(count.blobs).toBe(0);
+      const plain = uncachedIndex();
+      const there = await collectionAt(plain, git, name);
+      const fresh = await plain.collectionFacts(git, there.snapshot, there.index);
+      expect(fresh).toHaveLength(index.entries.length);
+      expect(facts.map((fact) => JSON.stringify(fact))).toEqual(fresh.map((fact) => JSON.stringify(fact)));
+      expect(facts).toEqual(fresh);
+    },
+  );
+
+  it('a search reads no file', async () => {
+    const { git, count } = counted(await app.repository());
+    const content = newIndex(app);
+    const { index } = await collectionAt(content, git, 'posts');
+    count.blobs = 0;
+    const found = await content.search(git, index.entries, searchWords('7 zeb'));
+    expect([...found].map(({ slug }) => slug)).toEqual(['7']);
+    expect(count.blobs).toBe(0);
+  });
+
+  it('only files that nobody has seen are read', async () => {
+    await seed(app, { 'content/posts/40.md': '---\ntitle: Post 40\n---\n\nFresh zebra.\n' });
+    await app.services.moves.settled();
+    await app.services.content.settled();
+    await seed(app, { 'content/posts/41.md': 'By stock git: zebra.\n' }, 'site');
+    const { git, count } = counted(await app.repository());
+    const content = newIndex(app);
+    const { snapshot, index } = await collectionAt(content, git, 'posts');
+    count.blobs = 0;
+    expect(await content.search(git, index.entries, searchWords('zebra'))).toHaveLength(42);
+    expect(count.blobs).toBeLessThanOrEqual(1);
+    await content.settled();
+    count.blobs = 0;
+    const again = newIndex(app);
+    await again.site(git, snapshot);
+    await again.facts(git, snapshot, index.entries);
+    expect(count.blobs).toBe(0);
+  });
+});
+
+it('the same file is stored once, whoever and however many store it', async () => {
+  const indexes = [newIndex(app), newIndex(app), newIndex(app)];
+  const git = await app.repository();
+  await seed(app, { 'content/posts/race.md': 'Race zebra.\n' });
+  await Promise.all(
+    indexes.map(async (content) => {
+      await content.site(git, await snapshotOf());
+      await content.settled();
+    }),
+  );
+  for (const content of indexes) {
+    const { index } = await collectionAt(content, git, 'posts');
+    expect([...(await content.search(git, index.entries, searchWords('race')))].map(({ slug }) => slug)).toEqual([
+      'race',
+    ]);
+  }
+});
+
+it('a table that was emptied by hand is filled again', async () => {
+  const em = app.services.orm.em.fork();
+  await em.execute('truncate studio_blob');
+  const git = await app.repository();
+  const content = newIndex(app);
+  const { index } = await collectionAt(content, git, 'posts');
+  expect((await content.search(git, index.entries, searchWords('zebra'))).size).toBe(index.entries.length);
+  await content.settled();
+  const [{ rows }] = (await em.execute('select count(*)::int as rows from studio_blob')) as [{ rows: number }];
+  expect(rows).toBeGreaterThanOrEqual(index.entries.length);
+});
+
+it('everything stored goes with the project', async () => {
+  const git = await app.repository();
+  const { index } = await collectionAt(newIndex(app), git, 'posts');
+  const content = newIndex(app);
+  await content.lastCommits(git, (await git.head('main')) ?? '', [index.entries[0]?.path ?? '']);
+  await content.settled();
+  const em = app.services.orm.em.fork();
+  const tables = ['studio_blob', 'studio_marker', 'studio_last_commit'];
+  const count = async () => {
+    const sql = tables.map((table) => `select count(*)::int as rows from ${table}`).join(' union all ');
+    return ((await em.execute(sql)) as { rows: number }[]).map(({ rows }) => rows > 0);
+  };
+  expect(await count()).toEqual([true, true, true]);
+  await app.run(deleteProject, { organization: 'acme', project: 'site' });
+  expect(await count()).toEqual([true, true, true]);
+  app.clock.now = new Date(Date.now() + 31 * 24 * 3600_000);
+  await runRetention(app.services, 400);
+  expect(await count()).toEqual([false, false, false]);
+});
+
+it('a change in how files are read comes with a new version of the reader', () => {
+  const read = Object.entries(hostile).map(([path, text]) => {
+    const bytes = Buffer.from(text as string);
+    return [factsOf(bytes, path), wordsOf(parseFile(bytes, path))];
+  });
+  const digest = createHash('sha256').update(JSON.stringify(read)).digest('hex').slice(0, 16);
+  // If the digest is another one, count `readerVersion` up: what was stored by the old reader must not be found any more.
+  expect({ readerVersion, digest }).toEqual({ readerVersion: 1, digest: '21fb4319c1da15cf' });
+});

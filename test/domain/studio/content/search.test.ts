@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Repository } from '../../../../src/domain/ports/git.ts';
+import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
+import { searchWords } from '../../../../src/domain/studio/content/search.ts';
+import { foldText, splitWords, words } from '../../../../src/domain/studio/frontmatter/words.ts';
+import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
+import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';
+
+const alphabets = [
+  'abcdefgh',
+  'àéîõüçñßÅŒ',
+  'ёжиЙкΩσς',
+  '漢字仮名かなカナｶﾅ한국어',
+  'ﷺ㌀ﬁ½²Ⅷ①',
+  '🌍👩‍👩‍👧𝔘𝟘𠮷',
+  `"'\\&|!:*<>()-_.,;/%?#@`,
+  ' \t\n\u00a0\u2028\u0000',
+  '0123456789',
+  'İıŉ\u0301\u0308\u200d\ufeff',
+];
+const character = fc.constantFrom(...alphabets).chain((alphabet) => fc.constantFrom(...alphabet));
+const word = fc.oneof(
+  { weight: 6, arbitrary: fc.string({ unit: character, minLength: 1, maxLength: 6 }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom('Élan', 'elan', 'ELANS', 'STRASSE', 'straße', "d'été", 'naïve', 'the', '#1', 'a:*'),
+  },
+  { weight: 1, arbitrary: fc.tuple(character, fc.integer({ min: 250, max: 260 })).map(([c, n]) => c.repeat(n)) },
+);
+const text = fc.array(word, { maxLength: 12 }).map((words) => words.join(' '));
+const entry = fc
+  .tuple(text, fc.array(text, { maxLength: 2 }), text)
+  .map(([title, tags, body]) => `${JSON.stringify({ title, tags, count: title.length })}\n${body}`);
+
+const texts = fc.sample(entry, { numRuns: 150, seed: 7 });
+const known = texts.join(' ').split(/[\s",{}[\]]+/);
+/** Words that are there, and beginnings of them, among some that are not. */
+const query = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(...known),
+      fc.constantFrom(...known).map((one) => one.slice(0, 2)),
+      word,
+    ),
+    { maxLength: 3 },
+  )
+  .map((words) => words.join(' ').slice(0, 500));
+
+let app: TestApp;
+let git: Repository;
+const slugs = async (content: ContentIndex, at: Repository, q: string, name = 'posts') => {
+  const { index } = await collectionAt(content, at, name);
+  return [...(await content.search(at, index.entries, searchWords(q)))].map(({ slug }) => slug).sort();
+};
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await seed(app, Object.fromEntries(texts.map((content, at) => [`content/posts/${at}.md`, content])));
+  git = await app.repository();
+  await app.services.moves.settled();
+  await app.services.content.settled();
+});
+afterAll(() => app.stop());
+
+describe('the table and the files give the same answer', () => {
+  it('for whatever stands in texts and queries', async () => {
+    const stored = newIndex(app);
+    const plain = uncachedIndex();
+    const watched = counted(git);
+    await collectionAt(stored, watched.git, 'posts');
+    watched.count.blobs = 0;
+    let hits = 0;
+    await fc.assert(
+      fc.asyncProperty(query, async (q) => {
+        const found = await slugs(stored, watched.git, q);
+        expect(found).toEqual(await slugs(plain, git, q));
+        hits += found.length;
+      }),
+      { numRuns: 150, seed: 11 },
+    );
+    expect(hits).toBeGreaterThan(100);
+    expect(watched.count.blobs).toBe(0);
+  });
+
+  it('while half of the files are not stored yet, and of deleted ones none', async () => {
+    const stored = newIndex(app);
+    await slugs(stored, git, 'the');
+    await seed(app, { 'content/posts/new.md': 'The freshest élan.\n', 'content/posts/1.md': 'Rewritten élan.\n' });
+    await git.write({
+      branch: 'main',
+      author: { name: 'A', email: 'a@example.org' },
+      plan: async () => ({ changes: [{ path: 'content/posts/2.md', content: null }], message: 'Delete', result: null }),
+    });
+    for (const q of ['elan', 'freshest', 'rewr', texts[1]?.slice(0, 400) ?? '', texts[2]?.slice(0, 400) ?? '']) {
+      expect(await slugs(stored, git, q)).toEqual(await slugs(uncachedIndex(), git, q));
+    }
+    expect(await slugs(stored, git, 'rewritten')).toEqual(['1']);
+  });
+
+  it('on every branch', async () => {
+    const stored = newIndex(app);
+    await git.createBranch('topic', (await git.head('main')) ?? '');
+    await git.write({
+      branch: 'topic',
+      author: { name: 'A', email: 'a@example.org' },
+      plan: async () => ({
+        changes: [{ path: 'content/posts/3.md', content: Buffer.from('Topical zzz\n') }],
+        message: 'Change',
+        result: null,
+      }),
+    });
+    const on = async (branch: string) => {
+      const snapshot = await git.snapshot(await git.head(branch));
+      const { entries } = (await stored.site(git, snapshot)).collection('posts');
+      return [...(await stored.search(git, entries, searchWords('topical')))].map(({ slug }) => slug);
+    };
+    expect([await on('main'), await on('topic')]).toEqual([[], ['3']]);
+    await stored.settled();
+    expect([await on('main'), await on('topic')]).toEqual([[], ['3']]);
+  });
+});
+
+describe('long texts', () => {
+  /** Characters that each fold to five letters and more: more than 1 MB of words out of 256 KiB. */
+  const folding = (count: number) => {
+    const wide = Array.from({ length: 88 }, (_, at) => String.fromCodePoint(0x3300 + at)).filter(
+      (one) => foldText(one).length >= 5,
+    );
+    const at = (index: number) => wide[(index * 7 + Math.floor(index / wide.length)) % wide.length];
+    return Array.from({ length: count }, (_, index) => at(index)).join('');
+  };
+  const long = {
+    'at the limit': `start ${'x'.repeat(255)} ${'y'.repeat(256)} end\n`,
+    'of many words': `${Array.from({ length: 60_000 }, (_, at) => `w${at.toString(36)}`).join(' ')} last\n`,
+    'that grow when folded': `${folding(85_000)} last\n`,
+    'over 256 KiB': `${'lorem '.repeat(50_000)}beyond\n`,
+  };
+
+  it('are cut where a row could not hold their words', () => {
+    const sizes = Object.values(long).map((content) => Buffer.byteLength(words(content).join('')));
+    expect(sizes.every((size) => size <= 1_000_000)).toBe(true);
+    expect(words(long['that grow when folded'])).not.toContain('last');
+    expect(words(folding(60_000))).toHaveLength(splitWords(folding(60_000)).length);
+  });
+
+  it.each(Object.entries(long))('%s are searched alike', async (name, content) => {
+    const slug = name.replaceAll(' ', '-');
+    await seed(app, { [`content/long/${slug}.md`]: content });
+    const stored = newIndex(app);
+    const { index } = await collectionAt(stored, git, 'long');
+    await stored.settled();
+    const watched = counted(git);
+    const again = newIndex(app);
+    await collectionAt(again, watched.git, 'long');
+    watched.count.blobs = 0;
+    const queries = [
+      'start',
+      'end',
+      'last',
+      'beyond',
+      'lorem',
+      'w1',
+      'wzz',
+      `${'x'.repeat(255)}`,
+      'x'.repeat(256),
+      'y'.repeat(255),
+    ];
+    for (const q of [
+      ...queries,
+      'y'.repeat(256),
+      'y'.repeat(300),
+      '㌀',
+      content.slice(0, 400),
+      content.slice(90_000, 90_400),
+    ]) {
+      expect(await slugs(again, watched.git, q, 'long'), q.slice(0, 20)).toEqual(
+        await slugs(uncachedIndex(), git, q, 'long'),
+      );
+    }
+    expect(watched.count.blobs).toBe(0);
+    expect(index.entries.some((one) => one.slug === slug)).toBe(true);
+  });
+});

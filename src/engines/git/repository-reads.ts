@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type {
   Commit,
   LineCommit,
@@ -11,14 +12,18 @@ import type {
 } from '../../domain/ports/git-records.ts';
 import type { Metrics } from '../../domain/ports/metrics.ts';
 import type { GitProcesses, Log } from './git-process.ts';
+import { commonAncestors } from './history/ancestry.ts';
 import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
 import { firstParentLine } from './history/first-parent-line.ts';
 import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
 import { isAncestor, mergeability, mergeBase, mergeTrees } from './history/merge.ts';
+import { trivialMerge } from './history/trivial-merge.ts';
 import { readFormat } from './layout.ts';
-import type { ObjectFormat } from './objects/object-id.ts';
+import { isOid, type ObjectFormat } from './objects/object-id.ts';
 import { ObjectReader } from './objects/object-reader.ts';
 import { lost, type ObjectCaches, StoredObjects } from './objects/object-source.ts';
+import { writeObjects } from './objects/object-writer.ts';
+import { PendingObjects } from './objects/pending-objects.ts';
 import { TreeSnapshot } from './objects/snapshot.ts';
 import { RefFiles } from './refs/ref-files.ts';
 
@@ -130,16 +135,43 @@ export class RepositoryReads {
     return Promise.all(oids.map((oid) => objects.commit(oid)));
   }
 
-  mergeBase(a: Oid, b: Oid): Promise<Oid | null> {
-    return mergeBase(this.processes, this.gitDir, a, b);
+  /** Best common ancestors as far as they are found without a process; null: not found, or not all is there. */
+  async #nearAncestors(a: Oid, b: Oid): Promise<Oid[] | null> {
+    if (!isOid(a) || !isOid(b)) return null;
+    return commonAncestors(await this.source(), a, b).catch(() => null);
   }
 
-  isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean> {
-    return isAncestor(this.processes, this.gitDir, ancestor, descendant);
+  async mergeBase(a: Oid, b: Oid): Promise<Oid | null> {
+    const [near, ...others] = (await this.#nearAncestors(a, b)) ?? [];
+    return near !== undefined && others.length === 0 ? near : mergeBase(this.processes, this.gitDir, a, b);
   }
 
-  mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge> {
-    return mergeTrees(this.processes, this.gitDir, { current, incoming });
+  async isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean> {
+    const near = await this.#nearAncestors(ancestor, descendant);
+    return near ? near.includes(ancestor) : isAncestor(this.processes, this.gitDir, ancestor, descendant);
+  }
+
+  async mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge> {
+    const tree = await this.#mergeTrivially(current, incoming);
+    return tree === null
+      ? mergeTrees(this.processes, this.gitDir, { current, incoming })
+      : { tree, clean: true, conflicts: [], auto_merged: [] };
+  }
+
+  /** The stored tree of a merge that needs no process; null when it does. */
+  async #mergeTrivially(current: Oid, incoming: Oid): Promise<Oid | null> {
+    const [base, ...others] = (await this.#nearAncestors(current, incoming)) ?? [];
+    if (base === undefined || others.length > 0) return null;
+    const stored = await this.source();
+    const objects = new PendingObjects(stored);
+    const [from, here, there] = await Promise.all([base, current, incoming].map((oid) => stored.commit(oid)));
+    if (!from || !here || !there) return null;
+    const trees = { base: from.tree_sha, current: here.tree_sha, incoming: there.tree_sha };
+    const merged = await trivialMerge(objects, trees);
+    if (!merged?.tree) return null;
+    await writeObjects(join(this.gitDir, 'objects'), [...objects.objects]);
+    stored.remember(objects.trees, [], []);
+    return merged.tree;
   }
 
   mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]> {

@@ -20,6 +20,13 @@ function modeText(raw: Buffer, start: number, end: number): string {
   return raw.toString('latin1', start, end).replace(/^0+/, '');
 }
 
+/** A name of which two trees hold different entries; null: it is not there. */
+export interface TreeChange {
+  name: string;
+  old: TreeEntry | null;
+  new: TreeEntry | null;
+}
+
 /**
  * One tree object over its raw bytes: `mode SP name NUL raw-oid`, sorted as git sorts (by bytes, a directory as if its name ended with
  * a slash). Lookups are binary searches in the bytes and edits copy what they do not touch, so a directory of 10,000 files costs
@@ -96,6 +103,55 @@ export class Tree {
     }
     pieces.push(this.raw.subarray(this.#start(next)));
     return Tree.parse(Buffer.concat(pieces), this.#oidLength);
+  }
+
+  /** How this tree differs from an earlier one, in git's order; a name that turns from file to directory is one change. */
+  changesFrom(base: Tree): TreeChange[] {
+    const changes = new Map<string, TreeChange>();
+    const note = (side: 'old' | 'new', entry: TreeEntry) => {
+      const known = changes.get(entry.name) ?? { name: entry.name, old: null, new: null };
+      changes.set(entry.name, Object.assign(known, { [side]: entry }));
+    };
+    let [here, there] = [0, 0];
+    while (here < this.size || there < base.size) {
+      const same = this.#sameFrom(here, base, there);
+      here += same;
+      there += same;
+      if (here >= this.size && there >= base.size) break;
+      const order = here >= this.size ? 1 : there >= base.size ? -1 : this.#compare(here, base.#sortKey(there));
+      if (order <= 0) note('new', this.#entry(here++));
+      if (order >= 0) note('old', base.#entry(there++));
+    }
+    return [...changes.values()];
+  }
+
+  /** How many entries from here on are those of another tree from there on; runs are compared as bytes. */
+  #sameFrom(here: number, base: Tree, there: number): number {
+    let same = 0;
+    for (let run = 1024; run >= 1; run = run === 1 ? 0 : run / 32) {
+      for (;;) {
+        const [from, to] = [here + same, here + same + run];
+        const [baseFrom, baseTo] = [there + same, there + same + run];
+        if (to > this.size || baseTo > base.size) break;
+        const order = base.raw.compare(
+          this.raw,
+          this.#start(from),
+          this.#start(to),
+          base.#start(baseFrom),
+          base.#start(baseTo),
+        );
+        if (order !== 0) break;
+        same += run;
+      }
+    }
+    return same;
+  }
+
+  /** What an entry is ordered by: its name, and a slash when it is a tree. */
+  #sortKey(index: number): Buffer {
+    const space = this.raw.indexOf(0x20, this.#start(index));
+    const name = this.raw.subarray(space + 1, this.#nameEnd(index));
+    return this.#isTree(index) ? Buffer.concat([name, Buffer.of(slash)]) : name;
   }
 
   #start(index: number): number {

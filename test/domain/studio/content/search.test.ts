@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Repository } from '../../../../src/domain/ports/git.ts';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import { searchWords } from '../../../../src/domain/studio/content/search.ts';
-import { foldText, splitWords, words } from '../../../../src/domain/studio/frontmatter/words.ts';
+import { foldText, words } from '../../../../src/domain/studio/frontmatter/words.ts';
 import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
 import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';
 
@@ -127,7 +127,7 @@ describe('long texts', () => {
     const wide = Array.from({ length: 88 }, (_, at) => String.fromCodePoint(0x3300 + at)).filter(
       (one) => foldText(one).length >= 5,
     );
-    const at = (index: number) => wide[(index * 7 + Math.floor(index / wide.length)) % wide.length];
+    const at = (index: number) => wide[(Math.imul(index + 1, 0x9e3779b1) >>> 12) % wide.length];
     return Array.from({ length: count }, (_, index) => at(index)).join('');
   };
   const long = {
@@ -141,7 +141,7 @@ describe('long texts', () => {
     const sizes = Object.values(long).map((content) => Buffer.byteLength(words(content).join('')));
     expect(sizes.every((size) => size <= 1_000_000)).toBe(true);
     expect(words(long['that grow when folded'])).not.toContain('last');
-    expect(words(folding(60_000))).toHaveLength(splitWords(folding(60_000)).length);
+    expect(sizes[2]).toBeGreaterThan(999_000);
   });
 
   it.each(Object.entries(long))('%s are searched alike', async (name, content) => {

@@ -99,6 +99,13 @@ describe.each(named)('$title', ({ row, at }) => {
       expect((await ask(row, at, elsewhere)).status).toBe(403);
     });
 
+  if (row.signedBy !== undefined) {
+    it('401 to every token: only its signature counts', async () => {
+      for (const name of permissionNames) expect((await ask(row, at, single.get(name) ?? '')).status).toBe(401);
+    });
+    return;
+  }
+
   it('403 to every permission but its own', async () => {
     const refused: string[] = [];
     for (const name of permissionNames) {

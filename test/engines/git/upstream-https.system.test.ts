@@ -38,10 +38,11 @@ describe('a private repository over https', () => {
     const { caFile, at } = await httpsHost();
     const strict = testStore({ resolveUpstream });
     const other = testStore({ resolveUpstream, caFile });
+    const from = { kind: 'https', auth } as const;
     for (const attempt of [
-      strict.store.importFrom('site', { url: at(host), kind: 'https', auth }),
-      other.store.importFrom('site', { url: at('other.example.test'), kind: 'https', auth }),
+      () => strict.store.importFrom('site', { ...from, url: at(host) }),
+      () => other.store.importFrom('site', { ...from, url: at('other.example.test') }),
     ])
-      await expect(attempt).rejects.toMatchObject({ details: { reason: 'unreachable' } });
+      await expect(attempt()).rejects.toMatchObject({ details: { reason: 'unreachable' } });
   });
 });

@@ -15,7 +15,18 @@ import { migrations } from './migrations/index.ts';
 export function openOrm(url: string, pool: number): MikroORM {
   return new MikroORM({
     clientUrl: url,
-    entities: [Organization, Project, Token, AuditRow, DataKey, IdempotencyKey, Setting, Pull, Upstream, UpstreamBranch],
+    entities: [
+      Organization,
+      Project,
+      Token,
+      AuditRow,
+      DataKey,
+      IdempotencyKey,
+      Setting,
+      Pull,
+      Upstream,
+      UpstreamBranch,
+    ],
     extensions: [Migrator],
     migrations: {
       migrationsList: migrations,

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { EntryFacts } from './entry-facts.ts';
-import type { FactStore } from './fact-store.ts';
 import type { CollectionIndex, IndexedEntry } from './site-index.ts';
+import type { FactStore } from './stored/fact-store.ts';
 
 interface Known {
   entries: readonly IndexedEntry[];

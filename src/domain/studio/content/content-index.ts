@@ -5,13 +5,13 @@ import type { Commit, Oid, Snapshot } from '../../ports/git-records.ts';
 import type { Log } from '../../ports/log.ts';
 import { CollectionFacts } from './collection-facts.ts';
 import type { EntryFacts, Place } from './entry-facts.ts';
-import { FactStore } from './fact-store.ts';
-import { FullText } from './full-text.ts';
-import { Indexer } from './indexer.ts';
-import { LastCommits } from './last-commits.ts';
+import { LastCommits } from './history/last-commits.ts';
 import type { CollectionIndex, IndexedEntry, SiteIndex } from './site-index.ts';
 import { SiteCache, Sites } from './sites.ts';
-import { StoredBlobs } from './stored-blobs.ts';
+import { FactStore } from './stored/fact-store.ts';
+import { FullText } from './stored/full-text.ts';
+import { Indexer } from './stored/indexer.ts';
+import { StoredBlobs } from './stored/stored-blobs.ts';
 
 /** What all content roots share. */
 function partsOver(cache: ContentCache, log: Log) {

@@ -1,6 +1,6 @@
-import type { CommitChanges } from '../../ports/content-cache.ts';
-import type { Repository } from '../../ports/git.ts';
-import type { LineCommit, Oid } from '../../ports/git-records.ts';
+import type { CommitChanges } from '../../../ports/content-cache.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { LineCommit, Oid } from '../../../ports/git-records.ts';
 
 /** With more commits between two, a walk of the whole history is as good. */
 const mostCommits = 1_000;

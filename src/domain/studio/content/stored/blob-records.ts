@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BlobRecord } from '../../ports/content-cache.ts';
-import type { Repository } from '../../ports/git.ts';
-import { parseFile } from '../frontmatter/parse-file.ts';
-import { blobKey, factsFrom, type Place } from './entry-facts.ts';
-import { wordsOf } from './search.ts';
+import type { BlobRecord } from '../../../ports/content-cache.ts';
+import type { Repository } from '../../../ports/git.ts';
+import { parseFile } from '../../frontmatter/parse-file.ts';
+import { blobKey, factsFrom, type Place } from '../entry-facts.ts';
+import { wordsOf } from '../search.ts';
 
 /** What one statement should carry, in characters. */
 const charactersAtOnce = 4_000_000;

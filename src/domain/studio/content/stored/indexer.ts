@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ContentCache } from '../../ports/content-cache.ts';
-import type { Repository } from '../../ports/git.ts';
-import type { Log } from '../../ports/log.ts';
+import type { ContentCache } from '../../../ports/content-cache.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Log } from '../../../ports/log.ts';
+import { blobKey, type Place } from '../entry-facts.ts';
 import { recordsOf } from './blob-records.ts';
-import { blobKey, type Place } from './entry-facts.ts';
 import type { FactStore } from './fact-store.ts';
 import type { StoredBlobs } from './stored-blobs.ts';
 

@@ -1,9 +1,9 @@
-import type { ContentCache, SearchWords } from '../../ports/content-cache.ts';
-import type { Repository } from '../../ports/git.ts';
-import { parseFile } from '../frontmatter/parse-file.ts';
-import { blobKey, type Place } from './entry-facts.ts';
+import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
+import type { Repository } from '../../../ports/git.ts';
+import { parseFile } from '../../frontmatter/parse-file.ts';
+import { blobKey, type Place } from '../entry-facts.ts';
+import { holdsWords, wordsOf } from '../search.ts';
 import type { Indexer } from './indexer.ts';
-import { holdsWords, wordsOf } from './search.ts';
 import type { BlobNumbers, StoredBlobs } from './stored-blobs.ts';
 
 /** The numbers of a list's blobs, in its order; 0: not stored. */

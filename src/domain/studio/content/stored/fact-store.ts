@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { ContentCache } from '../../ports/content-cache.ts';
-import type { Repository } from '../../ports/git.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
-import { blobKey, type EntryFacts, factsOf, factsWeight, type Place } from './entry-facts.ts';
+import type { ContentCache } from '../../../ports/content-cache.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Snapshot } from '../../../ports/git-records.ts';
+import { blobKey, type EntryFacts, factsOf, factsWeight, type Place } from '../entry-facts.ts';
 
 const memory = 64 * 1024 * 1024;
 /** So few blobs are read from the repository before a database has answered. */

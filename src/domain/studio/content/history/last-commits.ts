@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { CommitChanges, ContentCache } from '../../ports/content-cache.ts';
-import type { Repository } from '../../ports/git.ts';
-import type { Commit, Oid } from '../../ports/git-records.ts';
-import type { Log } from '../../ports/log.ts';
+import type { CommitChanges, ContentCache } from '../../../ports/content-cache.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Commit, Oid } from '../../../ports/git-records.ts';
+import type { Log } from '../../../ports/log.ts';
 import { changesBetween, changesUpTo } from './line-changes.ts';
 
 /**

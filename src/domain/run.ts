@@ -10,16 +10,9 @@ import { type AnyOperation, type Call, NotModified, type Operation, type Scope }
 import { parseInput } from './parse.ts';
 import type { Permission } from './permissions.ts';
 import { authorise, type Fork, forkOnce, locate, type Place, requirePermission } from './place.ts';
-import type { ProjectRef } from './projects/project.entity.ts';
-import type { Services } from './services.ts';
+import { servicesFor } from './projects/services-for.ts';
 import { onMirror } from './studio/upstream/on-mirror.ts';
 import { asUnavailable } from './unavailable.ts';
-
-/** What a project has chosen decides how its content is read. */
-function servicesFor(services: Services, project: ProjectRef | null): Services {
-  const content = services.content.below(project?.settings.content_root ?? null);
-  return content === services.content ? services : { ...services, content };
-}
 
 function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor | null, place: Place) {
   const { conditions, signal } = call;

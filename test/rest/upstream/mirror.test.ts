@@ -172,6 +172,17 @@ describe('a mirror', () => {
     expect((await project.ask('POST', '/repository/sync', {})).status).toBe(404);
   });
 
+  it('begins with the upstream’s default branch', async () => {
+    const host = await upstreamHost();
+    await save(host.repository, { 'content/posts/one.md': post({ title: 'One' }) });
+    await host.repository.createBranch('trunk', (await host.repository.head('main')) ?? '');
+    await host.repository.setDefaultBranch('trunk');
+    const project = await projectOf(app, 'trunk');
+    const { body } = await project.ask('PUT', '/repository/remote', { url: host.url });
+    expect(body).toMatchObject({ default_branch: 'trunk', sync: { state: 'in_sync' } });
+    expect((await project.ask('POST', '/repository/sync', { branch: 'nowhere' })).status).toBe(404);
+  });
+
   it('joins a project that has content to an upstream that is empty', async () => {
     const project = await projectOf(app, 'filled');
     await project.ask('POST', '/collections/posts', { slug: 'one', frontmatter: { title: 'One' } });

@@ -23,9 +23,10 @@ export async function onMirror(
   const { services, project, git } = context;
   if (!project?.is_mirror || !git || operation.local || !/_studio$/.test(String(operation.permission)))
     return execute();
-  await services.upstreams.freshen(services, project, operation.kind);
   // Inside a transaction nobody waits for another host, and no branch moves there.
-  if (operation.kind !== 'command' || operation.effect !== 'external') return execute();
+  const isWrite = operation.kind === 'command' && operation.effect === 'external';
+  await services.upstreams.freshen(services, project, isWrite ? 'write' : 'read');
+  if (!isWrite) return execute();
   const moved = new Set<string>();
   context.git = noteMoves(git, moved);
   const result = await execute();

@@ -25,10 +25,12 @@ export const setRemote = projectOperation({
     .meta({ id: 'RepositoryWithHook' }),
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
   async execute(context, draft) {
-    const { em, services, organization, project } = context;
+    const { em, git, services, organization, project } = context;
     checkAuthKind(draft.url, draft.auth);
     // A wrong address or password is told now, not by a state that somebody has to look at.
-    await services.git.lsRemote({ url: draft.url, auth: draft.auth }, context.signal);
+    const there = await services.git.lsRemote({ url: draft.url, auth: draft.auth }, context.signal);
+    // An empty repository begins as the other one does.
+    if (there.default_branch && (await git.branches()).length === 0) await git.setDefaultBranch(there.default_branch);
     const { hook_secret } = await em.transactional((within) => storeUpstream({ ...context, em: within }, draft));
     services.grants.evict(organization.id);
     await services.upstreams.begin(services, project);

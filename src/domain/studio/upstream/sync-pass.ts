@@ -3,6 +3,7 @@ import { DomainError } from '../../errors.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import type { Upstream as Remote } from '../../ports/git-transfer.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
+import { servicesFor } from '../../projects/services-for.ts';
 import type { Services } from '../../services.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
 import { withLease } from './lease.ts';
@@ -47,7 +48,8 @@ export async function syncPass(services: Services, project: ProjectRef, pass: Pa
     throw new DomainError('busy', 'The repository is being imported');
   const push = pass.push === 'always' || (pass.push === 'as_set' && row.push === 'on_commit');
   await withLease(services, project.id, async () => {
-    const work = { services, project, pass, push, remote: await openUpstream(services, project, row) };
+    const remote = await openUpstream(services, project, row);
+    const work = { services: servicesFor(services, project), project, pass, push, remote };
     if (pass.fetch) await fetchBranches(work);
     await reconcileBranches(work, em);
   });

@@ -2,6 +2,7 @@ import { DomainError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { checkRefName } from '../ref-name.ts';
 import { syncOf, syncOfAll } from './sync-record.ts';
+import { UpstreamBranch } from './upstream.entity.ts';
 import { type Divergence, type Sync, sync, syncRequest } from './upstream.schema.ts';
 
 /** @throws DomainError `upstream_diverged` with what is left to settle */
@@ -10,6 +11,12 @@ function refuseDiverged(diverged: readonly Divergence[]): never {
   throw new DomainError('upstream_diverged', `${names}: people must bring the two sides together; see details`, {
     details: { diverged, conflicts: diverged.flatMap(({ conflicts }) => conflicts) },
   });
+}
+
+/** Whether a branch is, or was, on one of the two sides. */
+async function isKnown({ git, em, project }: ProjectContext, name: string): Promise<boolean> {
+  if ((await git.head(name)) ?? (await git.upstreamHead(name))) return true;
+  return (await em.count(UpstreamBranch, { project_id: project.id, name })) > 0;
 }
 
 async function standing(context: ProjectContext, branch: string | undefined): Promise<Sync> {
@@ -34,7 +41,8 @@ export const syncRepository = projectOperation({
   async execute(context, { branch, resolutions = [] }) {
     const { services, project, actor, signal } = context;
     if (!project.is_mirror) throw new DomainError('not_found', 'This project has no upstream');
-    if (branch !== undefined) checkRefName('branch', branch);
+    if (branch !== undefined && !(await isKnown(context, checkRefName('branch', branch))))
+      throw new DomainError('not_found', `branch: ${branch} is neither here nor, as far as was fetched, there`);
     try {
       await services.upstreams.run(services, project, {
         fetch: true,

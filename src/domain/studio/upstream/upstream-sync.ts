@@ -37,15 +37,15 @@ export class UpstreamSync {
   readonly #closing = new AbortController();
 
   /** Before content is used: fetches what is too old, in the background for reads, within the request for writes. */
-  async freshen(services: Services, project: ProjectRef, kind: 'query' | 'command'): Promise<void> {
+  async freshen(services: Services, project: ProjectRef, kind: 'read' | 'write'): Promise<void> {
     const { fetchedAt, failedAt, fetching } = this.#of(project);
-    const { read, write } = project.settings.fresh_for;
+    const seconds = project.settings.fresh_for[kind];
     const now = services.clock.now().getTime();
-    const isFresh = (at: number) => now - at < (kind === 'query' ? read : write) * 1000;
-    if (isFresh(fetchedAt) || isFresh(failedAt) || (fetching && kind === 'query')) return;
+    const isFresh = (at: number) => now - at < seconds * 1000;
+    if (isFresh(fetchedAt) || isFresh(failedAt) || (fetching && kind === 'read')) return;
     const joins = fetching && isFresh(fetching.since);
     const done = joins ? fetching.done : this.#request(services, project, { fetch: true, branches: null });
-    if (kind === 'command') await this.#wait(services, project, done);
+    if (kind === 'write') await this.#wait(services, project, done);
   }
 
   /** After an upstream has been named: fetches and pushes, and waits for that for a few seconds. */

@@ -7,6 +7,8 @@ import { DataKey } from '../domain/keys/data-key.entity.ts';
 import { Organization } from '../domain/organizations/organization.entity.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import { Setting } from '../domain/setting.entity.ts';
+import { Deployment, DeploymentJob, DeploymentLog } from '../domain/studio/deployments/deployment.entity.ts';
+import { Environment } from '../domain/studio/environments/environment.entity.ts';
 import { Pull } from '../domain/studio/pulls/pull.entity.ts';
 import { Upstream, UpstreamBranch } from '../domain/studio/upstream/upstream.entity.ts';
 import { migrations } from './migrations/index.ts';
@@ -26,6 +28,10 @@ export function openOrm(url: string, pool: number): MikroORM {
       Pull,
       Upstream,
       UpstreamBranch,
+      Environment,
+      Deployment,
+      DeploymentJob,
+      DeploymentLog,
     ],
     extensions: [Migrator],
     migrations: {

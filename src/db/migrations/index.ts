@@ -3,6 +3,7 @@ import { Studio } from './20261122-studio.ts';
 import { ContentCache } from './20261123-content-cache.ts';
 import { Upstream } from './20261124-upstream.ts';
 import { Mergeability } from './20261125-mergeability.ts';
+import { Deployments } from './20261126-deployments.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   { name: '20261123-content-cache', class: ContentCache },
   { name: '20261124-upstream', class: Upstream },
   { name: '20261125-mergeability', class: Mergeability },
+  { name: '20261126-deployments', class: Deployments },
 ];

@@ -1,6 +1,14 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { displayName, machineName, timestamp } from '../shapes.ts';
+import {
+  Environment,
+  environmentTypes,
+  networks,
+  providers,
+  type StoredVariable,
+  visibilities,
+} from '../studio/environments/environment.entity.ts';
 import { Pull, pullStates } from '../studio/pulls/pull.entity.ts';
 import { importState, repositoryChange } from '../studio/repository/repository.schema.ts';
 import { pushModes, Upstream, UpstreamBranch } from '../studio/upstream/upstream.entity.ts';
@@ -108,15 +116,74 @@ export const upstreamBranchTable = {
   left: { project_id: 'that of the project it is restored into' },
 } satisfies BackedUpTable;
 
+const storedVariable = z.object({
+  name: z.string(),
+  secret: z.boolean(),
+  available_in_install: z.boolean(),
+  value: z.string(),
+});
+
+/** Environments without their secrets; nothing is published until they have been deployed again. */
+export const environmentTable = {
+  name: 'environment',
+  entity: Environment,
+  key: 'name',
+  row: z.object({
+    name: z.string(),
+    slug: z.string(),
+    branch: z.string(),
+    type: z.enum(environmentTypes),
+    provider: z.enum(providers),
+    root_directory: z.string(),
+    install_command: z.string().nullable(),
+    build_command: z.string().nullable(),
+    output_directory: z.string(),
+    variables: z.codec(z.array(storedVariable), z.custom<StoredVariable[]>(Array.isArray), {
+      decode: (variables) => variables,
+      encode: (variables) => variables.filter(({ secret }) => !secret),
+    }),
+    network: z.enum(networks),
+    timeout_seconds: int32,
+    auto_deploy: z.boolean(),
+    cancel_superseded: z.boolean(),
+    visibility: z.enum(visibilities),
+    protected: z.boolean(),
+    url: z.string().nullable(),
+    deploy_webhook_url: z.string().nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+  left: {
+    id: 'given anew',
+    uuid: 'given anew: a part of its host',
+    project_id: 'that of the project it is restored into',
+    deploy_hook_secret: 'a secret; another one is made',
+    followed_sha: 'belongs to deployments',
+    published_deployment_id: 'deployments are not backed up',
+    version: 'counts the secrets',
+  },
+  async anew() {
+    return { uuid: randomUUID(), version: 1, deploy_hook_secret: null, followed_sha: null };
+  },
+} satisfies BackedUpTable;
+
 /**
  * THE list of what a project is, beside its own row and its repository: each table whose rows a backup holds, in the order they can be
  * written. A table that belongs to projects and stands neither here nor in `notBackedUp` fails a test.
  */
-export const projectTables: readonly BackedUpTable[] = [pullTable, upstreamTable, upstreamBranchTable];
+export const projectTables: readonly BackedUpTable[] = [
+  pullTable,
+  upstreamTable,
+  upstreamBranchTable,
+  environmentTable,
+];
 
 /** Tables that belong to projects and are no part of a backup, each with why. */
 export const notBackedUp: Record<string, string> = {
   audit: 'says what happened on this server, and stays there',
+  deployment: 'is made again from its commit',
+  deployment_job: 'is made again with its deployment',
+  deployment_log: 'is made again with its deployment',
   mergeability: 'is found out again',
   studio_blob: 'is read from the repository again',
   studio_last_commit: 'is read from the repository again',

@@ -1,0 +1,135 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { Network, Provider, StoredVariable } from '../environments/environment.entity.ts';
+
+export const statuses = ['queued', 'in_progress', 'completed'] as const;
+export const conclusions = ['success', 'failure', 'cancelled', 'skipped'] as const;
+export const triggers = ['commit', 'merge', 'manual', 'rerun', 'push', 'provider'] as const;
+export const failureReasons = [
+  'exit_code',
+  'timeout',
+  'out_of_memory',
+  'output_missing',
+  'output_too_large',
+  'isolation_unavailable',
+  'worker_lost',
+  'provider_error',
+  'provider_timeout',
+] as const;
+export const isolationLevels = ['bubblewrap', 'user', 'process'] as const;
+
+export type Status = (typeof statuses)[number];
+export type Conclusion = (typeof conclusions)[number];
+export type Trigger = (typeof triggers)[number];
+export type FailureReason = (typeof failureReasons)[number];
+/** `bubblewrap`: namespaces of its own; `user`: an unprivileged user id; `process`: the server's own user. */
+export type IsolationLevel = (typeof isolationLevels)[number];
+
+/** What an environment was set to when the deployment was queued. */
+export interface DeploymentSettings {
+  provider: Provider;
+  root_directory: string;
+  install_command: string | null;
+  build_command: string | null;
+  output_directory: string;
+  variables: StoredVariable[];
+  network: Network;
+  timeout_seconds: number;
+  deploy_webhook_url: string | null;
+}
+
+/** The process that works on a deployment, told from a later one of the same number by start time and boot. */
+export interface WorkerProcess {
+  pid: number;
+  /** Clock ticks after boot (proc(5), field 22 of stat). */
+  started: string;
+  boot_id: string;
+  /** Leader of the process group of the command that runs, when one does. */
+  command?: { pid: number; started: string };
+}
+
+/** One attempt to publish one commit to one environment. `status` moves only by conditional updates. */
+export const Deployment = defineEntity({
+  name: 'Deployment',
+  tableName: 'deployment',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    project_id: p.integer(),
+    environment_id: p.integer(),
+    /** Counts per project. */
+    run_number: p.integer(),
+    branch: p.text(),
+    commit_sha: p.text(),
+    /** First line of the commit's message. */
+    title: p.text(),
+    status: p.string().$type<Status>(),
+    conclusion: p.string().$type<Conclusion>().nullable(),
+    failure_reason: p.string().$type<FailureReason>().nullable(),
+    trigger: p.string().$type<Trigger>(),
+    /** Fences off a worker that was given up: what it writes names an older attempt. */
+    attempt: p.integer(),
+    settings: p.json<DeploymentSettings>(),
+    isolation: p.string().$type<IsolationLevel>().nullable(),
+    /** The blob that holds the manifest; null until it is stored, and once it has been collected. */
+    manifest_sha256: p.text().nullable(),
+    /** SHA-256 of the manifest, hex. */
+    output_digest: p.text().nullable(),
+    /** Where an external provider says it is. */
+    url: p.text().nullable(),
+    log_url: p.text().nullable(),
+    cancel_requested: p.boolean(),
+    worker: p.json<WorkerProcess>().nullable(),
+    heartbeat_at: p.datetime().nullable(),
+    report_token_hash: p.text().nullable(),
+    created_at: p.datetime(),
+    started_at: p.datetime().nullable(),
+    completed_at: p.datetime().nullable(),
+  },
+});
+export type Deployment = InferEntity<typeof Deployment>;
+
+/** One command of a job. */
+export interface DeploymentStep {
+  number: number;
+  name: string;
+  status: Status;
+  conclusion: Conclusion | null;
+  /** RFC 3339 UTC. */
+  started_at: string | null;
+  completed_at: string | null;
+  exit_code: number | null;
+}
+
+/** One stage of a deployment. */
+export const DeploymentJob = defineEntity({
+  name: 'DeploymentJob',
+  tableName: 'deployment_job',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    deployment_id: p.integer(),
+    name: p.text(),
+    /** Counts per deployment, from 1. */
+    position: p.integer(),
+    status: p.string().$type<Status>(),
+    conclusion: p.string().$type<Conclusion>().nullable(),
+    steps: p.json<DeploymentStep[]>(),
+    /** Where an external provider keeps its log. */
+    log_url: p.text().nullable(),
+    /** Bytes the log has had in all; of long ones the middle is not kept. */
+    log_size: p.bigint('number'),
+    started_at: p.datetime().nullable(),
+    completed_at: p.datetime().nullable(),
+  },
+});
+export type DeploymentJob = InferEntity<typeof DeploymentJob>;
+
+/** A piece of a job's log, at most 64 KiB; `start` is its offset in bytes. */
+export const DeploymentLog = defineEntity({
+  name: 'DeploymentLog',
+  tableName: 'deployment_log',
+  properties: {
+    job_id: p.integer().primary(),
+    start: p.bigint('number').primary(),
+    size: p.integer(),
+    content: p.blob(),
+  },
+});

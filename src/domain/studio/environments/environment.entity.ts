@@ -1,0 +1,62 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+export const environmentTypes = ['production', 'preview'] as const;
+export const providers = ['build', 'static', 'webhook'] as const;
+export const networks = ['full', 'install', 'none'] as const;
+export const visibilities = ['public', 'members'] as const;
+
+export type Provider = (typeof providers)[number];
+export type Network = (typeof networks)[number];
+
+/** A variable as it is stored: the value of a secret one is sealed. */
+export interface StoredVariable {
+  name: string;
+  secret: boolean;
+  available_in_install: boolean;
+  value: string;
+  /** Version of the environment the value was sealed at; absent where it is plain. */
+  sealed_at?: number;
+}
+
+/** A named target that publishes one branch. */
+export const Environment = defineEntity({
+  name: 'Environment',
+  tableName: 'environment',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    uuid: p.uuid().unique(),
+    project_id: p.integer(),
+    name: p.text(),
+    /** First part of its host on the preview origin. */
+    slug: p.text(),
+    branch: p.text(),
+    type: p.string().$type<(typeof environmentTypes)[number]>(),
+    provider: p.string().$type<Provider>(),
+    /** Directory commands run in, relative to the repository; '' is its root. */
+    root_directory: p.text(),
+    install_command: p.text().nullable(),
+    build_command: p.text().nullable(),
+    /** What is published, relative to the root directory; '' is that directory itself. */
+    output_directory: p.text(),
+    variables: p.json<StoredVariable[]>(),
+    network: p.string().$type<Network>(),
+    timeout_seconds: p.integer(),
+    auto_deploy: p.boolean(),
+    cancel_superseded: p.boolean(),
+    visibility: p.string().$type<(typeof visibilities)[number]>(),
+    protected: p.boolean(),
+    /** Where the site is, when something else serves it. */
+    url: p.text().nullable(),
+    deploy_webhook_url: p.text().nullable(),
+    /** Sealed: what notifications to external providers are signed with. */
+    deploy_hook_secret: p.text().nullable(),
+    /** The head that `auto_deploy` has taken last: moved in the transaction that queues its deployment. */
+    followed_sha: p.text().nullable(),
+    /** Null: nothing is published. */
+    published_deployment_id: p.integer().nullable(),
+    version: p.integer(),
+    created_at: p.datetime(),
+    updated_at: p.datetime(),
+  },
+});
+export type Environment = InferEntity<typeof Environment>;

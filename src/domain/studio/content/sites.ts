@@ -7,9 +7,9 @@ import { discoverSchemas } from '../schema/discover.ts';
 import { configurationFiles } from '../schema/site-layout.ts';
 import { viewOf } from '../view.ts';
 import type { EntryFacts, Place } from './entry-facts.ts';
+import { siteFilesOf } from './site-files.ts';
 import { advanceSite, buildSite, type SiteIndex, type TreeDifference } from './site-index.ts';
 
-const maxConfigBytes = 1024 * 1024;
 const contentFile = /\.(?:md|mdx|markdown|mdoc|ya?ml|json|toml)$/i;
 
 /** Files that could found a collection nobody knows yet. */
@@ -87,23 +87,14 @@ export class Sites {
 
   async #discover(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
     const files = await snapshot.files();
-    const regular = files.filter((file) => file.mode === '100644' || file.mode === '100755');
-    const oids = new Map(regular.map((file) => [file.path, file.oid]));
-    const read = async (path: string) => {
-      const oid = oids.get(path);
-      if (!oid) return null;
-      const [size] = await git.sizes([oid]);
-      if (size == null || size > maxConfigBytes) return null;
-      const content = await snapshot.blob(oid);
-      const text = content.toString('utf8');
-      return Buffer.from(text, 'utf8').equals(content) ? text : null;
-    };
+    const site = await siteFilesOf(git, snapshot);
+    const oids = new Map(site.paths.map((file) => [file.path, file.oid]));
     const sampleEntries = async (paths: readonly string[]) => {
       const entries = paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
       const facts = await readable(entries, (some) => this.#facts(git, snapshot, some));
       return entries.map(({ path }, at) => ({ path, frontmatter: facts[at]?.frontmatter ?? null }));
     };
-    const discovery = await discoverSchemas({ paths: regular, read }, { sampleEntries, ...this.#options });
+    const discovery = await discoverSchemas(site, { sampleEntries, ...this.#options });
     return buildSite(discovery, keyOf(discovery), files);
   }
 }

@@ -52,6 +52,8 @@ export interface Snapshot {
   lookup(path: string): Promise<PathLookup>;
   /** The entries of a directory; empty when it does not exist or is not a tree. */
   directory(path: string): Promise<TreeEntry[]>;
+  /** The entries of a directory that `sameName` takes for this name. */
+  alike(directory: string, name: string): Promise<TreeEntry[]>;
   /** The oid of the tree at a directory path ('' is the root); null when there is none. */
   treeOid(path: string): Promise<Oid | null>;
   /** All files below a directory, in git's order; served from a cache by tree oid. */

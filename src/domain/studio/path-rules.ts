@@ -52,6 +52,11 @@ export function pathProblem(path: string): string | null {
   return null;
 }
 
+/** Whether two names are one on a file system that folds case or normalises, as those of Windows and macOS do. */
+export function sameName(one: string, other: string): boolean {
+  return one.normalize('NFC').toLowerCase() === other.normalize('NFC').toLowerCase();
+}
+
 /** What makes a path unwise as a new name, as a sentence part; null when nothing does. Stored files may break these rules. */
 export function nameProblem(path: string): string | null {
   for (const segment of path.split('/')) {

@@ -45,7 +45,8 @@ interface Named {
   extension: string;
 }
 
-function name(collection: SlugCollection, path: string): Named {
+/** A path by the parts slugs are made of. */
+export function nameIn(collection: SlugCollection, path: string): Named {
   const relative = collection.path === '' ? path : path.slice(collection.path.length + 1);
   const slash = relative.lastIndexOf('/');
   const dot = relative.lastIndexOf('.');
@@ -55,7 +56,7 @@ function name(collection: SlugCollection, path: string): Named {
 }
 
 /** `a/index` → `a`, `index` → `index`, anything else → null. */
-function fold(stem: string, indexNames: readonly string[]): string | null {
+export function foldIndex(stem: string, indexNames: readonly string[]): string | null {
   const slash = stem.lastIndexOf('/');
   if (!indexNames.includes(stem.slice(slash + 1))) return null;
   return slash === -1 ? 'index' : stem.slice(0, slash);
@@ -77,7 +78,7 @@ function translation(
 ): Pick<SlugAssignment, 'locale' | 'translation_key'> {
   if (rules.locales === null) return {};
   const found = splitLocale(stem, rules.locales);
-  if (found) return { locale: found[0], translation_key: fold(found[1], rules.index_names) ?? found[1] };
+  if (found) return { locale: found[0], translation_key: foldIndex(found[1], rules.index_names) ?? found[1] };
   const { default: fallback, default_unmarked } = rules.locales;
   // Where the default language is marked too, a file without a mark is in none.
   return fallback === null || !default_unmarked
@@ -96,7 +97,7 @@ export function assignSlugs(
   paths: readonly string[],
 ): { entries: SlugAssignment[]; warnings: Warning[] } {
   const rules = collection.slugs;
-  const files = paths.map((path) => name(collection, path));
+  const files = paths.map((path) => nameIn(collection, path));
   const whole = new Set(files.map((file) => file.relative));
   const winners = new Map<string, Named>();
   for (const file of files) {
@@ -105,7 +106,7 @@ export function assignSlugs(
   }
   const folded = new Map<string, Named>();
   for (const file of winners.values()) {
-    const short = fold(file.stem, rules.index_names);
+    const short = foldIndex(file.stem, rules.index_names);
     // A stem of that name, even one that is itself folded away, keeps the shorter slug: so the outcome has no chains.
     if (short === null || (short !== file.stem && winners.has(short))) continue;
     const rival = folded.get(short);
@@ -113,7 +114,7 @@ export function assignSlugs(
   }
   const warnings: Warning[] = [];
   const entries = files.map((file): SlugAssignment => {
-    const short = fold(file.stem, rules.index_names);
+    const short = foldIndex(file.stem, rules.index_names);
     let slug = file.stem;
     // `a.md.md` beside `a.md`: the stem of the first is the full name of the second, which that one may need for itself.
     if (winners.get(file.stem) !== file || (whole.has(file.stem) && file.stem !== file.relative)) slug = file.relative;

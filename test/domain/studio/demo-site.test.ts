@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { CollectionIndex } from '../../../src/domain/studio/content/collection-index.ts';
 import { factsOf } from '../../../src/domain/studio/content/entry-facts.ts';
-import { buildSite, type CollectionIndex, type SiteIndex } from '../../../src/domain/studio/content/site-index.ts';
+import { buildSite, type SiteIndex } from '../../../src/domain/studio/content/site-index.ts';
 import { discoverSchemas } from '../../../src/domain/studio/schema/discover.ts';
 import { namesEntries, referenceIds } from '../../../src/domain/studio/schema/reference-ids.ts';
 import { validateEntry } from '../../../src/domain/studio/schema/validate.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TreeEntry } from '../../../src/domain/ports/git-records.ts';
+import { sameName } from '../../../src/domain/studio/path-rules.ts';
 import { formatCommit, parseCommit } from '../../../src/engines/git/objects/commit-codec.ts';
 import { hashObject } from '../../../src/engines/git/objects/object-id.ts';
 import { modes, Tree } from '../../../src/engines/git/objects/tree-codec.ts';
@@ -65,6 +66,24 @@ describe('trees', () => {
         const edited = build(list).edit(new Map(gone.map((item) => [item.name, null])));
         expect(edited.raw.equals(build(rest).raw)).toBe(true);
       }),
+    );
+  });
+
+  it('find the names that some file systems take for one', () => {
+    const letter = fc.constantFrom('a', 'A', 'k', '\u212a', 'e', '\u0301', '\u00e9', '\u00c9', '.');
+    const alike = fc.array(letter, { minLength: 1, maxLength: 3 }).map((letters) => `x${letters.join('')}`);
+    fc.assert(
+      fc.property(fc.uniqueArray(alike, { maxLength: 12 }), alike, (names, wanted) => {
+        const tree = build(names.map((each) => ({ name: each, mode: modes.file, oid: '1'.repeat(40) })));
+        const found = tree.alike(wanted).map((each) => each.name);
+        expect(found).toEqual(
+          tree
+            .entries()
+            .map((each) => each.name)
+            .filter((each) => sameName(each, wanted)),
+        );
+      }),
+      { numRuns: 2000 },
     );
   });
 

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { ProjectContext } from '../../operation.ts';
 import type { TreeEntry } from '../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../ports/git-writes.ts';
-import { advanceSite, type SiteIndex } from '../content/site-index.ts';
+import { changeSite, type SiteIndex } from '../content/site-index.ts';
 import { messageOf } from '../entries/write-entry.ts';
 import { type MediaReference, mediaReferences } from '../media/media-references.ts';
 import type { Warning } from '../schema/schema.schema.ts';
@@ -63,11 +63,18 @@ export async function advance(
 ): Promise<StagedContent> {
   if (changes.length === 0) return staged;
   const tree = await staged.tree.with(changes);
-  const advanced = staged.head.tree && advanceSite(staged.site, await tree.files(), () => false);
   // What was empty has no schemas to judge by: those its first entries found are looked for.
-  const site = advanced || (await services.content.site(git, tree));
+  const site = staged.head.tree
+    ? changeSite(staged.site, await entriesAt(tree, changes))
+    : await services.content.site(git, tree);
   const changed = new Set([...staged.changed, ...changes.map(({ path }) => path)]);
   return { head: staged.head, changed, ...contentOf(tree, site) };
+}
+
+/** What changes left at their paths: a listing of the whole tree would cost more than the step. */
+async function entriesAt(tree: StagedTree, changes: readonly Change[]): Promise<Map<string, TreeEntry | null>> {
+  const found = changes.map(async ({ path }) => [path, (await tree.lookup(path)).entry] as const);
+  return new Map(await Promise.all(found));
 }
 
 /** The version of a file that a caller can have seen: where a step before has changed it, the head's. */

@@ -8,7 +8,8 @@ import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import { toRecord } from '../schema/json-schema.ts';
 import { studioSchema, studioWarning, type Warning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
-import type { CollectionIndex, SiteIndex } from './site-index.ts';
+import type { CollectionIndex } from './collection-index.ts';
+import type { SiteIndex } from './site-index.ts';
 
 /** Schemas name no file content: they are the same while their key is. */
 const schemasTag = (site: SiteIndex, commit: string | null, what: unknown) =>

@@ -1,68 +1,30 @@
 import { DomainError } from '../../errors.ts';
-import type { TreeFile } from '../../ports/git-records.ts';
-import type { CollectionSchema, Discovery } from '../schema/collection-schema.ts';
-import type { Warning } from '../schema/schema.schema.ts';
-import { assignSlugs } from '../slug.ts';
+import type { TreeEntry, TreeFile } from '../../ports/git-records.ts';
+import type { Discovery } from '../schema/collection-schema.ts';
+import { type CollectionIndex, changeCollection, indexCollection } from './collection-index.ts';
 
-/** One entry's place: what lists are made of before any file is read. */
-export interface IndexedEntry {
-  slug: string;
-  path: string;
-  oid: string;
-  locale?: string;
-  translation_key?: string;
-}
-
-/** The entries of one collection at one tree, in order of their paths. */
-export interface CollectionIndex {
-  schema: CollectionSchema;
-  entries: readonly IndexedEntry[];
-  /** Position in `entries` by slug. */
-  positions: ReadonlyMap<string, number>;
-  warnings: readonly Warning[];
-}
+export type { CollectionIndex, IndexedEntry } from './collection-index.ts';
 
 /** A site as one tree holds it: its schemas and the places of its entries. */
 export interface SiteIndex {
   discovery: Discovery;
   /** Names the discovery: equal keys mean equal schemas. */
   schemaKey: string;
-  files: readonly TreeFile[];
   collections: ReadonlyMap<string, CollectionIndex>;
   /** @throws DomainError `not_found` */
   collection(name: string): CollectionIndex;
 }
 
-const isRegular = (file: TreeFile) => file.mode === '100644' || file.mode === '100755';
-const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
-
-/** Finds an entry by its slug. @throws DomainError `not_found` */
-export function entryIn({ schema, entries, positions }: CollectionIndex, slug: string): IndexedEntry {
-  const entry = entries[positions.get(slug) ?? -1];
-  if (!entry) throw new DomainError('not_found', `${schema.collection} has no entry ${slug.slice(0, 200)}`);
-  return entry;
+/** A site with the listing of its tree, which the site of the next tree is made from. */
+export interface ListedSite extends SiteIndex {
+  files: readonly TreeFile[];
 }
 
-function indexCollection(schema: CollectionSchema, files: readonly TreeFile[]): CollectionIndex {
-  const sorted = files.toSorted(byPath);
-  const { entries: assigned, warnings } = assignSlugs(
-    schema,
-    sorted.map((file) => file.path),
-  );
-  const entries = assigned.map((entry, index) => ({ ...entry, oid: sorted[index]?.oid ?? '' }));
-  return { schema, entries, positions: new Map(entries.map((entry, index) => [entry.slug, index])), warnings };
-}
-
-function makeSite(
-  discovery: Discovery,
-  schemaKey: string,
-  files: readonly TreeFile[],
-  collections: Map<string, CollectionIndex>,
-): SiteIndex {
+const isRegular = (file: { mode: string }) => file.mode === '100644' || file.mode === '100755';
+function makeSite(discovery: Discovery, schemaKey: string, collections: Map<string, CollectionIndex>): SiteIndex {
   return {
     discovery,
     schemaKey,
-    files,
     collections,
     collection(name) {
       const found = collections.get(name);
@@ -73,7 +35,7 @@ function makeSite(
 }
 
 /** Places every file of a tree in the collection that matches it. */
-export function buildSite(discovery: Discovery, schemaKey: string, files: readonly TreeFile[]): SiteIndex {
+export function buildSite(discovery: Discovery, schemaKey: string, files: readonly TreeFile[]): ListedSite {
   const owned = new Map<string, TreeFile[]>(discovery.schemas.map((schema) => [schema.collection, []]));
   for (const file of files) {
     const owner = isRegular(file) ? discovery.schemas.find((schema) => schema.matches(file.path)) : undefined;
@@ -82,7 +44,7 @@ export function buildSite(discovery: Discovery, schemaKey: string, files: readon
   const collections = new Map(
     discovery.schemas.map((schema) => [schema.collection, indexCollection(schema, owned.get(schema.collection) ?? [])]),
   );
-  return makeSite(discovery, schemaKey, files, collections);
+  return { ...makeSite(discovery, schemaKey, collections), files };
 }
 
 /** What two listings in the same order differ by. */
@@ -115,66 +77,31 @@ export function compareListings(before: readonly TreeFile[], after: readonly Tre
 }
 
 /**
- * The index of the next tree, made from the last one: only collections that were touched are looked at again.
+ * The site of the next tree, made from the last one: only collections that were touched are looked at again.
  * @returns null when the change may alter the schemas themselves, so that they have to be discovered anew.
  */
 export function advanceSite(
-  site: SiteIndex,
+  site: ListedSite,
   files: readonly TreeFile[],
   changesSchemas: (difference: TreeDifference) => boolean,
-): SiteIndex | null {
+): ListedSite | null {
   const difference = compareListings(site.files, files);
-  const { added, removed, modified } = difference;
   if (changesSchemas(difference)) return null;
-  const { schemas } = site.discovery;
-  const ownerOf = (file: TreeFile) =>
-    isRegular(file) ? schemas.find((schema) => schema.matches(file.path)) : undefined;
-  const touched = new Map<CollectionSchema, Map<string, TreeFile | null>>();
-  const touch = (file: TreeFile, now: TreeFile | null) => {
-    const owner = ownerOf(file);
-    if (!owner) return;
-    const changes = touched.get(owner) ?? new Map<string, TreeFile | null>();
-    touched.set(owner, changes.set(file.path, now));
-  };
-  for (const file of removed) touch(file, null);
-  for (const file of [...added, ...modified]) touch(file, file);
-  const collections = new Map(site.collections);
-  for (const [schema, changes] of touched) {
-    const index = collections.get(schema.collection);
-    if (!index) return null;
-    collections.set(schema.collection, replaceOids(index, changes) ?? reindex(index, changes));
-  }
-  return makeSite(site.discovery, site.schemaKey, files, collections);
+  const { added, removed, modified } = difference;
+  const there = [...added, ...modified].map((file) => [file.path, file] as const);
+  return { ...changeSite(site, new Map([...removed.map(({ path }) => [path, null] as const), ...there])), files };
 }
 
-/** Where a path is among entries in order of their paths; -1 when it is not there. */
-function positionOf(entries: readonly IndexedEntry[], path: string): number {
-  let [low, high] = [0, entries.length - 1];
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    const found = entries[middle]?.path ?? '';
-    if (found === path) return middle;
-    if (found < path) low = middle + 1;
-    else high = middle - 1;
-  }
-  return -1;
-}
-
-/** The index with new contents in their places; null when files came or went. */
-function replaceOids(index: CollectionIndex, changes: Map<string, TreeFile | null>): CollectionIndex | null {
-  const entries = [...index.entries];
+/** The site with other files at some paths, its schemas left as they are. @param changes what is at these paths now */
+export function changeSite(site: SiteIndex, changes: ReadonlyMap<string, TreeEntry | TreeFile | null>): SiteIndex {
+  const touched = new Map<string, Map<string, TreeEntry | TreeFile | null>>();
   for (const [path, file] of changes) {
-    const at = positionOf(entries, path);
-    const entry = entries[at];
-    if (!file || !entry) return null;
-    entries[at] = { ...entry, oid: file.oid };
+    const owner = site.discovery.schemas.find((schema) => schema.matches(path));
+    if (!owner) continue;
+    const own = touched.get(owner.collection) ?? new Map<string, TreeEntry | TreeFile | null>();
+    touched.set(owner.collection, own.set(path, file && isRegular(file) ? file : null));
   }
-  return { ...index, entries };
-}
-
-function reindex(index: CollectionIndex, changes: Map<string, TreeFile | null>): CollectionIndex {
-  const kept = index.entries
-    .filter((entry) => !changes.has(entry.path))
-    .map(({ path, oid }) => ({ path, oid, mode: '100644' }));
-  return indexCollection(index.schema, [...kept, ...[...changes.values()].filter((file) => file !== null)]);
+  const collections = new Map(site.collections);
+  for (const [name, own] of touched) collections.set(name, changeCollection(site.collection(name), own));
+  return makeSite(site.discovery, site.schemaKey, collections);
 }

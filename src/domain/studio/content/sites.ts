@@ -8,7 +8,7 @@ import { configurationFiles } from '../schema/site-layout.ts';
 import { viewOf } from '../view.ts';
 import type { EntryFacts, Place } from './entry-facts.ts';
 import { siteFilesOf } from './site-files.ts';
-import { advanceSite, buildSite, type SiteIndex, type TreeDifference } from './site-index.ts';
+import { advanceSite, buildSite, type ListedSite, type SiteIndex, type TreeDifference } from './site-index.ts';
 
 const contentFile = /\.(?:md|mdx|markdown|mdoc|ya?ml|json|toml)$/i;
 
@@ -19,8 +19,8 @@ type ReadFacts = (git: Repository, snapshot: Snapshot, files: readonly Place[]) 
 
 /** Sites by their trees, and the last one of each repository to go on from; shared by all content roots. */
 export class SiteCache {
-  readonly trees = new LRUCache<string, Promise<SiteIndex>>({ max: 64 });
-  readonly latest = new LRUCache<string, SiteIndex>({ max: 64 });
+  readonly trees = new LRUCache<string, Promise<ListedSite>>({ max: 64 });
+  readonly latest = new LRUCache<string, ListedSite>({ max: 64 });
 }
 
 /** The sites that trees hold, read below one content root. */
@@ -76,7 +76,7 @@ export class Sites {
     return buildSite(discovery, keyOf(discovery), []);
   }
 
-  async #make(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
+  async #make(git: Repository, snapshot: Snapshot): Promise<ListedSite> {
     const latest = this.#cache.latest.get(this.#key(git));
     const advanced =
       latest && advanceSite(latest, await snapshot.files(), (difference) => changesSchemas(latest, difference));
@@ -85,7 +85,7 @@ export class Sites {
     return site;
   }
 
-  async #discover(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
+  async #discover(git: Repository, snapshot: Snapshot): Promise<ListedSite> {
     const files = await snapshot.files();
     const site = await siteFilesOf(git, snapshot);
     const oids = new Map(site.paths.map((file) => [file.path, file.oid]));

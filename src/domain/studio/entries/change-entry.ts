@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
-import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { applyMergePatch } from '../frontmatter/merge-patch.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';

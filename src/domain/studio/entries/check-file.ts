@@ -1,5 +1,5 @@
 import type { StagedContent } from '../changes/staged-content.ts';
-import type { CollectionIndex } from '../content/site-index.ts';
+import type { CollectionIndex } from '../content/collection-index.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { validateWrite } from './validate.ts';

@@ -1,4 +1,4 @@
-import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
+import { type CollectionIndex, findEntry, type IndexedEntry } from '../content/collection-index.ts';
 import { referenceIds } from '../schema/reference-ids.ts';
 
 /** Entries by every text that names them, made once per index. */
@@ -16,5 +16,5 @@ function namesOf(index: CollectionIndex): ReadonlyMap<string, IndexedEntry> {
 
 /** The entry a reference means; a slug is read as one before any other form of a name. */
 export function entryNamed(index: CollectionIndex, id: string): IndexedEntry | undefined {
-  return index.entries[index.positions.get(id) ?? -1] ?? namesOf(index).get(id);
+  return findEntry(index, id) ?? namesOf(index).get(id);
 }

@@ -1,6 +1,6 @@
 import { fieldError } from '../../errors.ts';
+import type { IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
-import type { IndexedEntry } from '../content/site-index.ts';
 import { titleOfSlug } from '../frontmatter/summarize.ts';
 
 export const filterOperators = ['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'contains', 'exists'] as const;

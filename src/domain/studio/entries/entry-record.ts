@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
-import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { summarize, titleOfSlug } from '../frontmatter/summarize.ts';
 import type { Warning } from '../schema/schema.schema.ts';

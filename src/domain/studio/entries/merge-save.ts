@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../ports/git-records.ts';
-import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import { type FileConflict, mergeEntry } from '../merge/entry/merge-entry.ts';
 import { refuseResolution } from '../merge/entry/resolve.ts';
 import type { Conflict } from '../merge/merge.schema.ts';

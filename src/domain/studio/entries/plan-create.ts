@@ -2,7 +2,8 @@ import type { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { PlanContext, StagedContent, Step } from '../changes/staged-content.ts';
-import type { CollectionIndex, SiteIndex } from '../content/site-index.ts';
+import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
+import type { SiteIndex } from '../content/site-index.ts';
 import { createFile } from '../frontmatter/create-file.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
 import { checkPath } from '../path-rules.ts';
@@ -71,7 +72,7 @@ export async function planCreate(
 ): Promise<Step<PlannedSave>> {
   const slug = checkPath('slug', draft.slug);
   const index = await collectionFor(context, staged, collection, slug);
-  if (index.positions.has(slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
+  if (findEntry(index, slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
   const path = pathForNew(index, slug, {
     ...(draft.format !== undefined && { format: draft.format }),
     ...(draft.path !== undefined && { path: checkPath('path', draft.path) }),

@@ -1,6 +1,6 @@
 import { DomainError } from '../../errors.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
-import { entryIn } from '../content/site-index.ts';
+import { entryIn, findEntry } from '../content/collection-index.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { namedIn, referencesTo } from './references.ts';
@@ -34,7 +34,7 @@ export async function planDelete(
     summary: `Delete ${collection}/${entry}`,
     result: { path },
     async check(after) {
-      const isThereAgain = after.changed.has(path) && after.site.collections.get(collection)?.positions.has(entry);
+      const isThereAgain = after.changed.has(path) && findEntry(after.site.collection(collection), entry) !== undefined;
       if (force || isThereAgain) return [];
       const references = await referencesTo(context, after, target);
       const required = references.filter((reference) => reference.required && reference.path !== path);

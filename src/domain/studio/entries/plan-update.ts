@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
-import { entryIn } from '../content/site-index.ts';
+import { entryIn, findEntry } from '../content/collection-index.ts';
 import { checkPath, checkStoredPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { checkFile } from './check-file.ts';
@@ -57,7 +57,7 @@ export async function planUpdate(
       check: checkIn(place.path),
     };
   }
-  if (index.positions.has(slug)) throw fieldError('already_exists', to.field, `${collection} has an entry ${slug}`);
+  if (findEntry(index, slug)) throw fieldError('already_exists', to.field, `${collection} has an entry ${slug}`);
   const renamed = await renameEntry(context, staged, index, place, { slug, field: to.field }, bytes);
   const { path, changes, references } = renamed;
   return {

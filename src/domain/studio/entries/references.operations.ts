@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
-import { entryIn, type SiteIndex } from '../content/site-index.ts';
+import { entryIn } from '../content/collection-index.ts';
+import type { SiteIndex } from '../content/site-index.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryNamed } from './entry-names.ts';
 import { namedIn, referencesTo } from './references.ts';

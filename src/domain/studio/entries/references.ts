@@ -1,5 +1,6 @@
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
+import { findEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { referenceIds } from '../schema/reference-ids.ts';
 import { type Relation, relatesTo, relationsIn } from './relations.ts';
@@ -19,7 +20,7 @@ interface Named {
 
 export function namedIn(site: SiteIndex, { collection, slug }: { collection: string; slug: string }): Named {
   const index = site.collections.get(collection);
-  const entry = index?.entries[index.positions.get(slug) ?? -1];
+  const entry = index && findEntry(index, slug);
   return { collection, ids: new Set(index && entry ? referenceIds(index.schema, entry) : []) };
 }
 

@@ -3,7 +3,7 @@ import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { Change } from '../../ports/git-writes.ts';
 import type { StagedContent } from '../changes/staged-content.ts';
-import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { parsePointer } from '../frontmatter/values.ts';

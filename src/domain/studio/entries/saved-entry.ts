@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { Commit, Snapshot } from '../../ports/git-records.ts';
-import type { CollectionIndex, IndexedEntry } from '../content/site-index.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
 import type { savedEntry } from './entries.schema.ts';

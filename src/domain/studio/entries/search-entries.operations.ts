@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import type { IndexedEntry } from '../content/collection-index.ts';
 import { searchWords } from '../content/search.ts';
-import type { IndexedEntry } from '../content/site-index.ts';
 import { pageSnapshot, refInput } from '../repository/refs.ts';
 import { entrySummary } from './entries.schema.ts';
 import { summaryOf } from './entry-record.ts';

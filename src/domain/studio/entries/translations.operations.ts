@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { entryIn, type IndexedEntry } from '../content/site-index.ts';
+import { entryIn, type IndexedEntry } from '../content/collection-index.ts';
 import { snapshotOf } from '../repository/refs.ts';
 import { entrySummary } from './entries.schema.ts';
 import { summaryOf } from './entry-record.ts';

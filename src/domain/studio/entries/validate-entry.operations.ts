@@ -3,7 +3,7 @@ import { DomainError, type FieldError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { fieldFault } from '../../shapes.ts';
-import type { CollectionIndex } from '../content/site-index.ts';
+import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
@@ -41,7 +41,7 @@ function faultsOf(work: () => unknown): FieldError[] {
 
 async function targetOf(index: CollectionIndex, snapshot: Snapshot, slug: string | undefined): Promise<Target> {
   const target: Target = { path: `new.${index.schema.slugs.extensions[0] ?? 'md'}`, before: null, faults: [] };
-  const stored = slug === undefined ? undefined : index.entries[index.positions.get(slug) ?? -1];
+  const stored = slug === undefined ? undefined : findEntry(index, slug);
   if (stored) return { ...target, path: stored.path, before: await snapshot.blob(stored.oid) };
   if (slug === undefined) return target;
   const faults = faultsOf(() => {

@@ -1,7 +1,8 @@
 import { DomainError, type FieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
-import type { CollectionIndex, SiteIndex } from '../content/site-index.ts';
+import type { CollectionIndex } from '../content/collection-index.ts';
+import type { SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
 import { namesEntries } from '../schema/reference-ids.ts';
 import type { Warning } from '../schema/schema.schema.ts';

@@ -57,9 +57,6 @@ export function checkVersion(current: TreeEntry, ifMatch: string | undefined, sh
   }
 }
 
-const beyondAscii = /[^ -~]/;
-const folded = (name: string) => name.normalize('NFC').toLowerCase();
-
 /**
  * Checks that a new file may stand at a path.
  * @throws DomainError `already_exists`, `name_collision` when a name beside it differs only in case or normalisation,
@@ -76,19 +73,14 @@ export async function checkFree(head: Snapshot, path: string, field: string): Pr
   const segments = path.split('/');
   for (const [level, name] of segments.entries()) {
     const directory = segments.slice(0, level).join('/');
-    for (const sibling of await head.directory(directory)) {
-      if (sibling.name === name) {
-        if (sibling.mode === '40000') continue;
+    for (const sibling of await head.alike(directory, name)) {
+      if (sibling.name !== name)
+        throw fieldError('name_collision', field, `${name} differs from ${sibling.name} only in case or normalisation`);
+      if (sibling.mode !== '40000')
         throw new DomainError(
           'not_editable',
           `${field}: ${[directory, name].filter(Boolean).join('/')} is a file, not a directory`,
         );
-      }
-      // ASCII names of different length cannot fold to one another; in a directory of 10,000 that saves the folding.
-      if (sibling.name.length !== name.length && !beyondAscii.test(sibling.name + name)) continue;
-      if (folded(sibling.name) === folded(name)) {
-        throw fieldError('name_collision', field, `${name} differs from ${sibling.name} only in case or normalisation`);
-      }
     }
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { entryIn } from '../content/site-index.ts';
+import { entryIn } from '../content/collection-index.ts';
 import { entriesInput } from '../entries/references.operations.ts';
 import { snapshotOf } from '../repository/refs.ts';
 import { media } from './media.schema.ts';
@@ -20,7 +20,7 @@ export const listEntryMedia = projectOperation({
     const site = await services.content.site(git, snapshot);
     const index = site.collection(collection);
     const entries = slugs.map((slug) => entryIn(index, slug));
-    const oids = new Map(site.files.map((file) => [file.path, file.oid]));
+    const oids = new Map((await snapshot.files()).map((file) => [file.path, file.oid]));
     const found: string[][] = [];
     for await (const { content } of snapshot.blobs(entries.map((entry) => entry.oid))) {
       const entry = entries[found.length]?.path ?? '';

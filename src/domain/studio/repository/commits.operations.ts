@@ -3,7 +3,7 @@ import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { timestamp } from '../../shapes.ts';
-import { entryIn } from '../content/site-index.ts';
+import { entryIn } from '../content/collection-index.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { viewOf } from '../view.ts';
 import { commitOf, isOid, refInput } from './refs.ts';

@@ -34,6 +34,11 @@ export class TreeSnapshot implements Snapshot {
     return oid === null ? [] : (await this.#source.tree(oid)).entries();
   }
 
+  async alike(directory: string, name: string): Promise<TreeEntry[]> {
+    const oid = await this.treeOid(directory);
+    return oid === null ? [] : (await this.#source.tree(oid)).alike(name);
+  }
+
   async treeOid(path: string): Promise<Oid | null> {
     if (path === '') return this.tree;
     const { entry } = await this.lookup(path);

@@ -1,4 +1,5 @@
 import type { TreeEntry } from '../../../domain/ports/git-records.ts';
+import { sameName } from '../../../domain/studio/path-rules.ts';
 
 const slash = 0x2f;
 
@@ -19,6 +20,8 @@ export function isLink(mode: string): boolean {
 function modeText(raw: Buffer, start: number, end: number): string {
   return raw.toString('latin1', start, end).replace(/^0+/, '');
 }
+
+const lowerCase = (byte: number) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte);
 
 /** A name of which two trees hold different entries; null: it is not there. */
 export interface TreeChange {
@@ -78,6 +81,18 @@ export class Tree {
 
   entries(): TreeEntry[] {
     return Array.from({ length: this.size }, (_, index) => this.#entry(index));
+  }
+
+  /** The entries whose names some file systems take for this one; few of the others are decoded. */
+  alike(name: string): TreeEntry[] {
+    const key = Buffer.from(name, 'utf8');
+    const found: TreeEntry[] = [];
+    for (let index = 0; index < this.size; index++) {
+      if (!this.#mayBeAlike(index, key)) continue;
+      const entry = this.#entry(index);
+      if (sameName(entry.name, name)) found.push(entry);
+    }
+    return found;
   }
 
   /** A tree with these names set, or removed where the value is null. */
@@ -176,6 +191,18 @@ export class Tree {
       mode: modeText(this.raw, start, space),
       oid: this.raw.toString('hex', end + 1, this.#start(index + 1)),
     };
+  }
+
+  /** False only where two names differ whatever is folded: at a letter of ASCII, before which both are the same ASCII. */
+  #mayBeAlike(index: number, key: Buffer): boolean {
+    const start = this.raw.indexOf(0x20, this.#start(index)) + 1;
+    const end = this.#nameEnd(index);
+    for (let at = 0; at < key.length && start + at < end; at++) {
+      const [mine, wanted] = [this.raw[start + at] ?? 0, key[at] ?? 0];
+      if (mine > 0x7f || wanted > 0x7f) return true;
+      if (mine !== wanted && lowerCase(mine) !== lowerCase(wanted)) return false;
+    }
+    return end - start === key.length;
   }
 
   /** A name may stand at two places: where a file of that name sorts, and where a directory does. */

@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  changeCollection,
+  entryIn,
+  findEntry,
+  indexCollection,
+} from '../../../../src/domain/studio/content/collection-index.ts';
+import type { CollectionSchema } from '../../../../src/domain/studio/schema/collection-schema.ts';
+
+const locales = { codes: ['en', 'fr'], default: 'en', placement: 'directory', default_unmarked: true } as const;
+
+const collection = (path: string, isLocalised: boolean) =>
+  ({
+    collection: 'posts',
+    path,
+    slugs: { extensions: ['md', 'mdx'], index_names: ['index', '_index'], locales: isLocalised ? locales : null },
+    matches: () => true,
+  }) as unknown as CollectionSchema;
+
+/** Few names, so that files fold into one another, differ in their extensions only, and are called like others' stems. */
+const segment = fc.constantFrom('a', 'b', 'index', '_index', 'a.md', 'fr', 'a.fr', '.a');
+const extension = fc.constantFrom('', '.md', '.mdx', '.MD', '.html');
+const file = fc
+  .tuple(fc.array(segment, { minLength: 1, maxLength: 3 }), extension)
+  .map(([segments, end]) => `${segments.join('/')}${end}`);
+const oid = fc.constantFrom('1', '2');
+const files = fc.uniqueArray(fc.record({ path: file, oid }), { maxLength: 14, selector: ({ path }) => path });
+const changes = fc.array(fc.tuple(file, fc.option(oid)), { maxLength: 5 });
+
+describe('changeCollection', () => {
+  it('makes the index that the files would have from scratch', () => {
+    fc.assert(
+      fc.property(fc.constantFrom('', 'src/posts'), fc.boolean(), files, changes, (path, isLocalised, list, wanted) => {
+        const schema = collection(path, isLocalised);
+        const place = (name: string) => (path === '' ? name : `${path}/${name}`);
+        const before = new Map(list.map((each) => [place(each.path), each.oid]));
+        const after = new Map(before);
+        const isTree = (files: Map<string, string>) =>
+          ![...files.keys()].some((one) => [...files.keys()].some((other) => other.startsWith(`${one}/`)));
+        for (const [name, now] of wanted) {
+          if (now === null) after.delete(place(name));
+          else after.set(place(name), now);
+        }
+        // A name is a file or a directory.
+        fc.pre(isTree(before) && isTree(after));
+        const indexOf = (of: Map<string, string>) =>
+          indexCollection(
+            schema,
+            [...of].map(([at, now]) => ({ path: at, oid: now })),
+          );
+        const edits = new Map(wanted.map(([name, now]) => [place(name), now === null ? null : { oid: now }]));
+        const changed = changeCollection(indexOf(before), edits);
+        expect(changed).toEqual(indexOf(after));
+        for (const entry of changed.entries) expect(findEntry(changed, entry.slug)).toBe(entry);
+        expect(findEntry(changed, 'nothing')).toBeUndefined();
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('begins anew when very many files come', () => {
+    const schema = collection('', false);
+    const coming = Array.from({ length: 501 }, (_, at) => `new-${at}.md`);
+    const changed = changeCollection(
+      indexCollection(schema, [{ path: 'old.md', oid: '1' }]),
+      new Map(coming.map((path) => [path, { oid: '2' }])),
+    );
+    expect(changed.entries).toHaveLength(502);
+    expect(entryIn(changed, 'new-500')).toEqual({ slug: 'new-500', path: 'new-500.md', oid: '2' });
+  });
+});
+
+describe('entryIn', () => {
+  it('refuses what is no slug of the collection', () => {
+    const index = indexCollection(collection('posts', false), [{ path: 'posts/a/index.md', oid: '1' }]);
+    expect(entryIn(index, 'a').path).toBe('posts/a/index.md');
+    expect(() => entryIn(index, 'a/index')).toThrow('posts has no entry a/index');
+  });
+});

@@ -100,5 +100,26 @@ export class Deployments extends Migration {
         content bytea not null,
         primary key (job_id, start)
       )`);
+    // Whoever follows a deployment hears of it from any process, exactly when the change can be read.
+    this.addSql(`
+      create function deployment_changed() returns trigger language plpgsql as $$
+      begin
+        perform pg_notify('portico_deployment', json_build_object('deployment', new.id, 'environment', new.environment_id)::text);
+        return null;
+      end $$`);
+    this.addSql(`
+      create function deployment_job_changed() returns trigger language plpgsql as $$
+      begin
+        perform pg_notify('portico_deployment', json_build_object('deployment', deployment_id, 'environment', environment_id,
+          'job', new.id, 'log_size', new.log_size)::text)
+        from deployment, (select new.deployment_id) as of_job where deployment.id = of_job.deployment_id;
+        return null;
+      end $$`);
+    this.addSql(`
+      create trigger changed after insert or update of status, conclusion, url, log_url on deployment
+      for each row execute function deployment_changed()`);
+    this.addSql(`
+      create trigger changed after update of status, steps, log_size on deployment_job
+      for each row execute function deployment_job_changed()`);
   }
 }

@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { IsolationLevel, ProcessName } from '../../ports/deployer.ts';
 import type { Network, Provider, StoredVariable } from '../environments/environment.entity.ts';
 
 export const statuses = ['queued', 'in_progress', 'completed'] as const;
@@ -15,14 +16,11 @@ export const failureReasons = [
   'provider_error',
   'provider_timeout',
 ] as const;
-export const isolationLevels = ['bubblewrap', 'user', 'process'] as const;
 
 export type Status = (typeof statuses)[number];
 export type Conclusion = (typeof conclusions)[number];
 export type Trigger = (typeof triggers)[number];
 export type FailureReason = (typeof failureReasons)[number];
-/** `bubblewrap`: namespaces of its own; `user`: an unprivileged user id; `process`: the server's own user. */
-export type IsolationLevel = (typeof isolationLevels)[number];
 
 /** What an environment was set to when the deployment was queued. */
 export interface DeploymentSettings {
@@ -37,14 +35,10 @@ export interface DeploymentSettings {
   deploy_webhook_url: string | null;
 }
 
-/** The process that works on a deployment, told from a later one of the same number by start time and boot. */
-export interface WorkerProcess {
-  pid: number;
-  /** Clock ticks after boot (proc(5), field 22 of stat). */
-  started: string;
-  boot_id: string;
-  /** Leader of the process group of the command that runs, when one does. */
-  command?: { pid: number; started: string };
+/** Who works on a deployment, and the leader of the process group of the command that runs, when one does. */
+export interface Worker {
+  process: ProcessName;
+  command: ProcessName | null;
 }
 
 /** One attempt to publish one commit to one environment. `status` moves only by conditional updates. */
@@ -77,7 +71,7 @@ export const Deployment = defineEntity({
     url: p.text().nullable(),
     log_url: p.text().nullable(),
     cancel_requested: p.boolean(),
-    worker: p.json<WorkerProcess>().nullable(),
+    worker: p.json<Worker>().nullable(),
     heartbeat_at: p.datetime().nullable(),
     report_token_hash: p.text().nullable(),
     created_at: p.datetime(),

@@ -1,0 +1,97 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import { Environment } from '../environments/environment.entity.ts';
+import { deploymentLabel, labelUrl } from '../previews/preview-label.ts';
+import { Deployment, DeploymentJob } from './deployment.entity.ts';
+import type { deployment, deploymentJob } from './deployments.schema.ts';
+
+type Record = z.output<typeof deployment>;
+type JobRecord = z.output<typeof deploymentJob>;
+type Context = Pick<ProjectContext, 'em' | 'services' | 'organization' | 'project'>;
+
+const date = (text: string | null) => (text === null ? null : new Date(text));
+
+function jobRecord({ services, organization, project }: Context, job: DeploymentJob): JobRecord {
+  const { id, name, status, conclusion, started_at, completed_at } = job;
+  const path = `organizations/${organization.machine_name}/projects/${project.machine_name}/studio`;
+  const own = `${services.settings.public_url}/api/v2/${path}/deployments/${job.deployment_id}/jobs/${id}/log`;
+  const steps = job.steps.map((step) => ({
+    ...step,
+    started_at: date(step.started_at),
+    completed_at: date(step.completed_at),
+  }));
+  return {
+    id,
+    name,
+    status,
+    conclusion: conclusion ?? null,
+    started_at: started_at ?? null,
+    completed_at: completed_at ?? null,
+    log_url: job.log_url ?? own,
+    steps,
+  };
+}
+
+async function jobsOf(em: EntityManager, ids: readonly number[]): Promise<Map<number, DeploymentJob[]>> {
+  const where = { deployment_id: { $in: [...ids] } };
+  const jobs = await em.find(DeploymentJob, where, { orderBy: { position: 'asc' }, disableIdentityMap: true });
+  return Map.groupBy(jobs, ({ deployment_id }) => deployment_id);
+}
+
+/** Deployments as callers see them, in the order given. */
+export async function deploymentRecords(context: Context, rows: readonly Deployment[]): Promise<Record[]> {
+  if (rows.length === 0) return [];
+  const { em, services } = context;
+  const ids = [...new Set(rows.map((row) => row.environment_id))];
+  const environments = await em.find(Environment, { id: { $in: ids } }, { disableIdentityMap: true });
+  const byId = new Map(environments.map((row) => [row.id, row]));
+  const jobs = await jobsOf(
+    em,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => {
+    const of = byId.get(row.environment_id);
+    const [started_at, completed_at] = [row.started_at ?? null, row.completed_at ?? null];
+    return {
+      id: row.id,
+      run_number: row.run_number,
+      environment: { id: row.environment_id, name: of?.name ?? '' },
+      branch: row.branch,
+      commit_sha: row.commit_sha,
+      title: row.title,
+      status: row.status,
+      conclusion: row.conclusion ?? null,
+      failure_reason: row.failure_reason ?? null,
+      published: of?.published_deployment_id === row.id,
+      isolation: row.isolation ?? null,
+      url: row.url ?? (row.manifest_sha256 ? labelUrl(services.settings, deploymentLabel(row.id)) : null),
+      log_url: row.log_url ?? null,
+      trigger: row.trigger,
+      attempt: row.attempt,
+      output_digest: row.output_digest ?? null,
+      created_at: row.created_at,
+      started_at,
+      completed_at,
+      duration_ms: started_at && completed_at ? completed_at.getTime() - started_at.getTime() : null,
+      jobs: (jobs.get(row.id) ?? []).map((job) => jobRecord(context, job)),
+    };
+  });
+}
+
+/** One deployment as callers see it. */
+export async function deploymentRecord(context: Context, row: Deployment): Promise<Record> {
+  const [record] = await deploymentRecords(context, [row]);
+  return record as Record;
+}
+
+/** @throws DomainError `not_found` */
+export async function findDeployment(
+  { em, project }: Pick<Context, 'em' | 'project'>,
+  id: number,
+): Promise<Deployment> {
+  const row = await em.findOne(Deployment, { id, project_id: project.id }, { refresh: true });
+  if (row) return row;
+  throw new DomainError('not_found', `deployment: there is none with the number ${id}`);
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { isolationLevels } from '../../ports/deployer.ts';
+import { timestamp } from '../../shapes.ts';
+import { conclusions, failureReasons, statuses, triggers } from './deployment.entity.ts';
+
+const progress = {
+  status: z.enum(statuses),
+  conclusion: z.enum(conclusions).nullable().describe('Null until it is completed'),
+  started_at: timestamp.nullable(),
+  completed_at: timestamp.nullable(),
+};
+
+const step = z
+  .object({ number: z.int32(), name: z.string(), ...progress, exit_code: z.int32().nullable() })
+  .meta({ id: 'DeploymentStep' });
+
+export const deploymentJob = z
+  .object({
+    id: z.int32(),
+    name: z.string(),
+    ...progress,
+    log_url: z.string().nullable(),
+    steps: z.array(step),
+  })
+  .meta({ id: 'DeploymentJob' });
+
+export const deployment = z
+  .object({
+    id: z.int32(),
+    run_number: z.int32().describe('Counts per project'),
+    environment: z.object({ id: z.int32(), name: z.string() }).meta({ id: 'DeploymentEnvironment' }),
+    branch: z.string(),
+    commit_sha: z.string(),
+    title: z.string().describe("First line of the commit's message"),
+    ...progress,
+    failure_reason: z.enum(failureReasons).nullable(),
+    published: z.boolean().describe('Whether it is what the environment shows now'),
+    isolation: z.enum(isolationLevels).nullable().describe('How its commands were kept apart from the server'),
+    url: z.string().nullable().describe('Where exactly this deployment can be seen'),
+    log_url: z.string().nullable(),
+    trigger: z.enum(triggers),
+    attempt: z.int32(),
+    output_digest: z.string().nullable().describe('SHA-256 of what it published: equal outputs have equal digests'),
+    created_at: timestamp,
+    duration_ms: z.int32().nullable(),
+    jobs: z.array(deploymentJob),
+  })
+  .meta({ id: 'Deployment' });
+
+/** Addresses a deployment: `{runId}` of the documented interface. */
+export const deploymentNumber = { deployment: z.int32().min(1, 'must be at least 1') };
+
+const reportedState = {
+  status: z.enum(statuses).optional(),
+  conclusion: z.enum(conclusions).optional(),
+};
+const link = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000);
+
+/** What an external provider says of a deployment. */
+export const deploymentReport = z.object({
+  ...deploymentNumber,
+  ...reportedState,
+  url: link.optional(),
+  log_url: link.optional(),
+  jobs: z
+    .array(
+      z
+        .object({
+          name: z.string().min(1, 'must not be empty').max(200, 'must be at most 200 characters'),
+          ...reportedState,
+          log_url: link.optional(),
+          steps: z
+            .array(
+              z
+                .object({ name: z.string().max(200), ...reportedState, exit_code: z.int32().optional() })
+                .meta({ id: 'ReportedStep' }),
+            )
+            .max(100, 'must be at most 100')
+            .default([]),
+        })
+        .meta({ id: 'ReportedJob' }),
+    )
+    .max(50, 'must be at most 50')
+    .optional(),
+});

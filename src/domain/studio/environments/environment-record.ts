@@ -1,0 +1,65 @@
+import type { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import { Deployment } from '../deployments/deployment.entity.ts';
+import { deploymentRecords } from '../deployments/deployment-record.ts';
+import { environmentLabel, labelUrl } from '../previews/preview-label.ts';
+import { Environment } from './environment.entity.ts';
+import type { environment } from './environments.schema.ts';
+
+type Record = z.output<typeof environment>;
+type Context = Pick<ProjectContext, 'em' | 'services' | 'organization' | 'project'>;
+
+async function latestOf({ em }: Context, ids: readonly number[]): Promise<Deployment[]> {
+  const found = await em.execute<{ id: number }[]>(
+    `select max(id) as id from deployment where environment_id in (${ids.map(() => '?')}) group by environment_id`,
+    [...ids],
+  );
+  return em.find(Deployment, { id: { $in: found.map(({ id }) => id) } }, { refresh: true });
+}
+
+/** Environments as callers see them, in the order given. */
+export async function environmentRecords(context: Context, rows: readonly Environment[]): Promise<Record[]> {
+  if (rows.length === 0) return [];
+  const latest = await deploymentRecords(
+    context,
+    await latestOf(
+      context,
+      rows.map(({ id }) => id),
+    ),
+  );
+  return rows.map((row) => {
+    const { uuid: _u, project_id: _p, deploy_hook_secret: _d, followed_sha: _f, version: _v, ...shown } = row;
+    return {
+      ...shown,
+      install_command: row.install_command ?? null,
+      build_command: row.build_command ?? null,
+      deploy_webhook_url: row.deploy_webhook_url ?? null,
+      published_deployment_id: row.published_deployment_id ?? null,
+      url: row.url ?? (row.provider === 'webhook' ? null : labelUrl(context.services.settings, environmentLabel(row))),
+      variables: row.variables.map(({ name, secret, available_in_install, value }) => ({
+        name,
+        secret,
+        available_in_install,
+        value: secret ? null : value,
+      })),
+      latest_deployment: latest.find((deployment) => deployment.environment.id === row.id) ?? null,
+    };
+  });
+}
+
+/** One environment as callers see it. */
+export async function environmentRecord(context: Context, row: Environment): Promise<Record> {
+  const [record] = await environmentRecords(context, [row]);
+  return record as Record;
+}
+
+/** @throws DomainError `not_found` */
+export async function findEnvironment(
+  { em, project }: Pick<Context, 'em' | 'project'>,
+  id: number,
+): Promise<Environment> {
+  const row = await em.findOne(Environment, { id, project_id: project.id }, { refresh: true });
+  if (row) return row;
+  throw new DomainError('not_found', `environment: there is none with the number ${id}`);
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { oneLine, timestamp } from '../../shapes.ts';
+import { deployment } from '../deployments/deployments.schema.ts';
+import { pathProblem } from '../path-rules.ts';
+import { environmentTypes, networks, providers, visibilities } from './environment.entity.ts';
+
+export const maxEnvironments = 100;
+
+const minTimeout = 60;
+const maxTimeout = 3_600;
+
+/** A directory below another: '' or '.' is that one itself. */
+const directory = z
+  .string()
+  .transform((text) => text.replace(/^\.\/|\/+$/g, '').replace(/^\.$/, ''))
+  .superRefine((path, context) => {
+    const problem = path === '' ? null : pathProblem(path);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
+
+const command = z
+  .string()
+  .trim()
+  .max(4_000, 'must be at most 4000 characters')
+  .refine((text) => !text.includes('\u0000'), 'must not contain NUL')
+  .transform((text) => (text === '' ? null : text))
+  .nullable();
+
+const variable = z
+  .object({
+    name: z
+      .string()
+      .max(200, 'must be at most 200 characters')
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be letters, digits and _, not beginning with a digit'),
+    value: z
+      .string()
+      .max(32_768, 'must be at most 32768 characters')
+      .refine((text) => !text.includes('\u0000'), 'must not contain NUL')
+      .optional()
+      .describe('Without it a variable that is there keeps its value'),
+    secret: z.boolean().default(true).describe('Never shown again, and masked in logs'),
+    available_in_install: z.boolean().default(false).describe('Given to the install command too'),
+  })
+  .meta({ id: 'EnvironmentVariableDraft' });
+
+const webhookUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000);
+
+/** What a caller may set; every field optional here. */
+const settable = {
+  name: oneLine(100),
+  branch: z.string(),
+  type: z.enum(environmentTypes),
+  provider: z.enum(providers),
+  root_directory: directory.describe('Where commands run, relative to the repository'),
+  install_command: command,
+  build_command: command,
+  output_directory: directory.describe('What is published, relative to root_directory'),
+  variables: z
+    .array(variable)
+    .max(100, 'must be at most 100')
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'must not name a variable twice'),
+  network: z.enum(networks).describe('Commands that may reach the network, where builds have a network of their own'),
+  timeout_seconds: z
+    .int()
+    .min(minTimeout, `must be at least ${minTimeout}`)
+    .max(maxTimeout, `must be at most ${maxTimeout}`),
+  auto_deploy: z.boolean().describe('Deploy every commit that comes to the branch'),
+  cancel_superseded: z.boolean().describe('A newer commit ends a running deployment, not only a waiting one'),
+  visibility: z.enum(visibilities),
+  protected: z.boolean().describe('Refuses deletion'),
+  url: webhookUrl.nullable().describe('Where the site is, when an external provider publishes it'),
+  deploy_webhook_url: webhookUrl.nullable().describe('Where an external provider hears of deployments'),
+};
+
+const draft = z.object(settable).partial();
+
+export const environmentDraft = draft.extend({ name: settable.name, branch: settable.branch });
+
+export const environmentNumber = { environment: z.int32().min(1, 'must be at least 1') };
+
+export const environmentChange = draft.extend({
+  ...environmentNumber,
+  published_deployment_id: z
+    .int32()
+    .min(1, 'must be at least 1')
+    .nullable()
+    .optional()
+    .describe('Publishes another finished deployment of this environment at once; null takes the site down'),
+});
+
+const environmentVariable = z
+  .object({
+    name: z.string(),
+    secret: z.boolean(),
+    available_in_install: z.boolean(),
+    value: z.string().nullable().describe('Null when it is secret'),
+  })
+  .meta({ id: 'EnvironmentVariable' });
+
+export const environment = z
+  .object({
+    id: z.int32(),
+    name: z.string(),
+    slug: z.string(),
+    branch: z.string(),
+    type: z.enum(environmentTypes),
+    provider: z.enum(providers),
+    root_directory: z.string(),
+    install_command: z.string().nullable(),
+    build_command: z.string().nullable(),
+    output_directory: z.string(),
+    variables: z.array(environmentVariable),
+    network: z.enum(networks),
+    timeout_seconds: z.int32(),
+    auto_deploy: z.boolean(),
+    cancel_superseded: z.boolean(),
+    visibility: z.enum(visibilities),
+    protected: z.boolean(),
+    url: z.string().nullable().describe('Where the site is'),
+    deploy_webhook_url: z.string().nullable(),
+    published_deployment_id: z.int32().nullable(),
+    latest_deployment: deployment.omit({ jobs: true }).meta({ id: 'DeploymentSummary' }).nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Environment' });
+
+export const savedEnvironment = environment
+  .extend({
+    deploy_hook_secret: z
+      .string()
+      .nullable()
+      .describe('What notifications to deploy_webhook_url are signed with; shown only when it is made'),
+  })
+  .meta({ id: 'SavedEnvironment' });

@@ -7,7 +7,7 @@ import express from 'express';
 import { limitBodyTime } from './body-timer.ts';
 import { limitCallers } from './caller-limits.ts';
 import { answerClientError } from './client-error.ts';
-import type { Config } from './config.ts';
+import { type Config, previewUrlFor } from './config.ts';
 import { createContentCache } from './db/content-cache/content-cache.ts';
 import { type Listener, listen } from './db/listener.ts';
 import { isCurrent, migrate, openOrm } from './db/orm.ts';
@@ -29,6 +29,7 @@ import { syncJob } from './domain/studio/upstream/sync-job.ts';
 import { UpstreamSync } from './domain/studio/upstream/upstream-sync.ts';
 import { asUnavailable } from './domain/unavailable.ts';
 import { createArchiveStore } from './engines/archive/archive-store.ts';
+import { createBlobStore } from './engines/blobs/blob-store.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
 import { createGitStore } from './engines/git/store.ts';
 import { createGuardedHttp } from './engines/http/guarded-http.ts';
@@ -142,12 +143,16 @@ export async function openCore({
     orm,
     git,
     archives: createArchiveStore({ product_version: version }),
+    blobs: createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs')),
     http,
     secrets,
     clock,
     metrics,
     log,
-    settings: Object.assign(settings, { media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024 }),
+    settings: Object.assign(settings, {
+      preview_url: previewUrlFor(config),
+      media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024,
+    }),
     content: new ContentIndex({ cache: createContentCache(orm, log), log }),
     moves,
     retests: new PullRetests(),

@@ -3,6 +3,7 @@ import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { faultOf } from './domain/parse.ts';
+import { originProblem, previewUrlOf } from './domain/studio/previews/preview-origin.ts';
 
 const onOff = z.enum(['on', 'off']);
 const port = z.coerce.number('must be a port number').int().min(0).max(65_535);
@@ -30,7 +31,17 @@ const setting = z.object({
   PORTICO_HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
   PORTICO_PORT: port.default(4280).describe('Port of the API; 0 takes any free one'),
   PORTICO_PREVIEW_PORT: port.default(4281).describe('Port of the preview origin; 0 takes any free one'),
-  PORTICO_PREVIEW_HOST: z.string().min(1).default('localhost').describe('Host of the preview origin'),
+  PORTICO_PREVIEW_HOST: z
+    .string()
+    .toLowerCase()
+    .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, 'must be a host name, without scheme and port')
+    .default('localhost')
+    .describe('Host of the preview origin'),
+  PORTICO_PREVIEW_URL: z
+    .string()
+    .regex(/^https?:\/\/\*(\.[a-z0-9-]+)+(:\d+)?$/, 'must be of the form https://*.preview.example.com')
+    .optional()
+    .describe('Public form of the preview origin behind a proxy; default http://*.<PORTICO_PREVIEW_HOST>:<port taken>'),
   PORTICO_PUBLIC_URL: baseUrl.optional().describe('Base of links; default http://localhost:<port taken>'),
   PORTICO_ROLES: z
     .string()
@@ -143,6 +154,16 @@ function canBeDirectory(place: string): boolean {
   }
 }
 
+/** The form of the preview origin's addresses when its listener has a port. */
+export const previewUrlFor = (config: Config, port = config.PORTICO_PREVIEW_PORT): string =>
+  config.PORTICO_PREVIEW_URL ?? previewUrlOf(config.PORTICO_PREVIEW_HOST, port);
+
+function previewFaults(config: Config): string[] {
+  const problem = originProblem(config.PORTICO_PUBLIC_URL ?? 'http://localhost', previewUrlFor(config));
+  const name = config.PORTICO_PREVIEW_URL === undefined ? 'PORTICO_PREVIEW_HOST' : 'PORTICO_PREVIEW_URL';
+  return problem === null ? [] : [`${name}: ${problem}`];
+}
+
 /**
  * Reads the settings from an environment; `<NAME>_FILE` reads a value from a file, an empty value counts as absent.
  * @returns the settings and a warning for each unknown `PORTICO_*` name.
@@ -156,6 +177,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; wa
   faults.push(...new Set(wrong));
   const dataDir = parsed.data && path.resolve(parsed.data.PORTICO_DATA_DIR);
   if (dataDir !== undefined && !canBeDirectory(dataDir)) faults.push(`PORTICO_DATA_DIR: ${dataDir} is not a directory`);
+  if (parsed.success) faults.push(...previewFaults(parsed.data));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults.join('\n'));
   const known = new Set(settingNames.flatMap((name) => [name as string, `${name}_FILE`]));
   const warnings = Object.keys(environment)

@@ -2,6 +2,7 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import type { GrantCache } from './identity/grant-cache.ts';
 import type { Secrets } from './keys/secrets.ts';
 import type { ArchiveStore } from './ports/archive.ts';
+import type { BlobStore } from './ports/blobs.ts';
 import type { Clock } from './ports/clock.ts';
 import type { GitStore } from './ports/git.ts';
 import type { GuardedHttp } from './ports/http.ts';
@@ -19,6 +20,8 @@ export interface Settings {
   public_url: string;
   /** Host part of the public URL: the domain of generated author addresses. */
   public_host: string;
+  /** Form of the addresses on the preview origin, a label in place of `*`: `http://*.localhost:4281`. */
+  preview_url: string;
   /** Largest media file, bytes. */
   media_limit: number;
 }
@@ -28,6 +31,7 @@ export interface Services {
   orm: MikroORM;
   git: GitStore;
   archives: ArchiveStore;
+  blobs: BlobStore;
   content: ContentIndex;
   moves: BranchesMoved;
   retests: PullRetests;

@@ -1,0 +1,67 @@
+/** SHA-256 of a content in 64 lower-case hexadecimal digits: the only name a blob has. */
+export type Sha256 = string;
+
+/** A content coding a blob is also kept in (RFC 9110 8.4.1), ready to be sent. */
+export type BlobEncoding = 'br' | 'gzip';
+
+export interface KeptBlob {
+  sha256: Sha256;
+  /** Bytes. */
+  size: number;
+  /** False when it had been kept before: nothing was copied then. */
+  isNew: boolean;
+}
+
+/** Bytes of a blob as it is, and of each coding that makes it smaller. */
+export interface BlobSizes {
+  identity: number;
+  br?: number;
+  gzip?: number;
+}
+
+export interface ReadBlobOptions {
+  /** Default: as it was put. */
+  encoding?: BlobEncoding;
+  /** First and last byte, both included. */
+  range?: { start: number; end: number };
+}
+
+export interface SweptBlobs {
+  kept: number;
+  removed: number;
+  /** Freed. */
+  bytes: number;
+}
+
+/**
+ * Contents by their own hash, so that the same one is never kept twice. What a call resolved with is durable. A blob that nothing
+ * refers to goes with a sweep; each put and each `missing` that finds it makes it young again, so whoever is about to refer to a blob
+ * has as long as the sweep's grace to do so.
+ */
+export interface BlobStore {
+  /**
+   * Keeps a content, hashing it as it comes. One that fails on the way leaves nothing.
+   * @throws DomainError `unavailable` when the disk is full
+   */
+  put(content: Uint8Array | AsyncIterable<Uint8Array>): Promise<KeptBlob>;
+  /** Keeps the content of a plain file (never of what a link names), which is read without being copied when it is kept already. */
+  putFile(path: string): Promise<KeptBlob>;
+  /**
+   * Keeps the codings that make a blob smaller beside it; cheap when they are there.
+   * @throws DomainError `not_found`
+   */
+  encode(sha256: Sha256): Promise<void>;
+  /** Null when there is no such blob. */
+  sizes(sha256: Sha256): Promise<BlobSizes | null>;
+  /** The bytes as they are read from the disk, unchecked. @throws DomainError `not_found`, before the first byte */
+  read(sha256: Sha256, options?: ReadBlobOptions): AsyncIterable<Buffer>;
+  /** Those that are not kept. The others are made young. */
+  missing(sha256s: Iterable<Sha256>): Promise<Set<Sha256>>;
+  /** Reads a blob again and compares it with its name. */
+  verify(sha256: Sha256): Promise<'intact' | 'corrupted' | 'missing'>;
+  /**
+   * Removes what is neither in `live` nor younger than `before`, and what interrupted puts left. `live` must have been collected after
+   * `before`, or at least hold everything that was referred to then.
+   */
+  sweep(live: ReadonlySet<Sha256>, before: Date): Promise<SweptBlobs>;
+}

@@ -1,0 +1,113 @@
+import { constants, createReadStream } from 'node:fs';
+import { type FileHandle, open, readFile, stat, utimes } from 'node:fs/promises';
+import type { BlobSizes, BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
+import { blobPaths, encodings } from './blob-paths.ts';
+import { DurableDirectories } from './durable-file.ts';
+import { compressors } from './encode-blob.ts';
+import { absentAs, gone, withRoom } from './failures.ts';
+import { measure, measureStream } from './hash.ts';
+import { sweepBlobs } from './sweep.ts';
+
+/** Files up to this size are read at once, larger ones are streamed; bytes. */
+const small = 1024 * 1024;
+/** Files looked at together. */
+const batch = 32;
+
+/** Blobs as files below `root`, readable for their owner alone. */
+export function createBlobStore(root: string): BlobStore {
+  const paths = blobPaths(root);
+  const files = new DurableDirectories();
+
+  /** Makes a blob young when it is there; one cut short by a loss of power does not count. */
+  async function touch(sha256: Sha256, size: number | null): Promise<boolean> {
+    const place = paths.of(sha256);
+    const found = await stat(place).catch(absentAs(null));
+    if (found === null || (size !== null && found.size !== size)) return false;
+    const now = new Date();
+    return utimes(place, now, now).then(() => true, absentAs(false));
+  }
+
+  async function writeBytes(place: string, content: Uint8Array): Promise<void> {
+    await files.writeWhole(paths.incoming, async (append) => {
+      await append(content);
+      return place;
+    });
+  }
+
+  async function putBytes(content: Uint8Array): Promise<KeptBlob> {
+    const { sha256, size } = measure(content);
+    const isNew = !(await touch(sha256, size));
+    if (isNew) await writeBytes(paths.of(sha256), content);
+    return { sha256, size, isNew };
+  }
+
+  async function putStream(content: AsyncIterable<Uint8Array>): Promise<KeptBlob> {
+    let kept: KeptBlob = { sha256: '', size: 0, isNew: true };
+    await files.writeWhole(paths.incoming, async (append) => {
+      const { sha256, size } = await measureStream(content, append);
+      kept = { sha256, size, isNew: !(await touch(sha256, size)) };
+      return kept.isNew ? paths.of(sha256) : null;
+    });
+    return kept;
+  }
+
+  async function putOpened(file: FileHandle): Promise<KeptBlob> {
+    if ((await file.stat()).size <= small) return putBytes(await file.readFile());
+    const whole = () => file.createReadStream({ start: 0, autoClose: false });
+    const { sha256, size } = await measureStream(whole());
+    return (await touch(sha256, size)) ? { sha256, size, isNew: false } : putStream(whole());
+  }
+
+  return {
+    put: (content) => withRoom(content instanceof Uint8Array ? putBytes(content) : putStream(content)),
+    async putFile(place) {
+      const file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      return withRoom(putOpened(file)).finally(() => file.close());
+    },
+    async encode(sha256) {
+      const content = await readFile(paths.of(sha256)).catch(absentAs(null));
+      if (content === null) throw gone();
+      for (const encoding of encodings) {
+        const place = paths.of(sha256, encoding);
+        if ((await stat(place).catch(absentAs(null))) !== null) continue;
+        const encoded = await compressors[encoding](content);
+        if (encoded.length < content.length) await withRoom(writeBytes(place, encoded));
+      }
+    },
+    async sizes(sha256) {
+      const identity = await stat(paths.of(sha256)).catch(absentAs(null));
+      if (identity === null) return null;
+      const sizes: BlobSizes = { identity: identity.size };
+      for (const encoding of encodings) {
+        const found = await stat(paths.of(sha256, encoding)).catch(absentAs(null));
+        if (found !== null) sizes[encoding] = found.size;
+      }
+      return sizes;
+    },
+    async *read(sha256, { encoding, range } = {}) {
+      const file = await open(paths.of(sha256, encoding), 'r').catch(absentAs(null));
+      if (file === null) throw gone();
+      try {
+        yield* file.createReadStream({ autoClose: false, ...range }) as AsyncIterable<Buffer>;
+      } finally {
+        await file.close();
+      }
+    },
+    async missing(sha256s) {
+      const asked = [...new Set(sha256s)];
+      const absent = new Set<Sha256>();
+      for (let from = 0; from < asked.length; from += batch) {
+        const together = asked.slice(from, from + batch);
+        const found = await Promise.all(together.map((sha256) => touch(sha256, null)));
+        for (const [index, sha256] of together.entries()) if (!found[index]) absent.add(sha256);
+      }
+      return absent;
+    },
+    async verify(sha256) {
+      const found = await measureStream(createReadStream(paths.of(sha256))).catch(absentAs(null));
+      if (found === null) return 'missing';
+      return found.sha256 === sha256 ? 'intact' : 'corrupted';
+    },
+    sweep: (live, before) => sweepBlobs(root, paths, live, before.getTime()),
+  };
+}

@@ -1,0 +1,21 @@
+import { DomainError } from '../../domain/errors.ts';
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
+
+/** For `catch`: a file that is not there counts as `value`; every other fault stays one. */
+export const absentAs =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    return value;
+  };
+
+export const gone = (cause?: unknown) => new DomainError('not_found', 'The content is no longer stored', { cause });
+
+/** @throws DomainError `unavailable` when the disk, or the share of it we may have, is full */
+export async function withRoom<T>(job: Promise<T>): Promise<T> {
+  return job.catch((cause: unknown) => {
+    if (codeOf(cause) !== 'ENOSPC' && codeOf(cause) !== 'EDQUOT') throw cause;
+    throw new DomainError('unavailable', 'The disk is full: nothing was stored', { cause });
+  });
+}

@@ -1,0 +1,234 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { BlobStore, ReadBlobOptions } from '../../../src/domain/ports/blobs.ts';
+import { createBlobStore } from '../../../src/engines/blobs/blob-store.ts';
+
+let root: string;
+let blobs: BlobStore;
+
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'portico-blobs-'));
+  blobs = createBlobStore(root);
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const hashOf = (content: Uint8Array) => createHash('sha256').update(content).digest('hex');
+const placeOf = (sha256: string) => path.join(root, sha256.slice(0, 2), sha256.slice(2));
+const anHourAgo = () => new Date(Date.now() - 3600_000);
+const aging = (place: string) => utimes(place, new Date(0), new Date(0));
+
+async function read(sha256: string, options?: ReadBlobOptions): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of blobs.read(sha256, options)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* inPieces(content: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
+}
+
+/** Everything in the store that is a file, relative. */
+async function filesIn(): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
+}
+
+describe('a blob', () => {
+  it('is read as it was put, whole and in part, however it came', async () => {
+    const contents = fc.uint8Array({ maxLength: 5000 });
+    await fc.assert(
+      fc.asyncProperty(contents, fc.integer({ min: 1, max: 900 }), fc.nat(), fc.nat(), async (content, size, a, b) => {
+        const sha256 = hashOf(content);
+        expect(await blobs.put(inPieces(content, size))).toMatchObject({ sha256, size: content.length });
+        expect(await blobs.put(content)).toEqual({ sha256, size: content.length, isNew: false });
+        expect(await read(sha256)).toEqual(Buffer.from(content));
+        if (content.length === 0) return;
+        const [start, end] = [a % content.length, b % content.length].sort((x, y) => x - y) as [number, number];
+        expect(await read(sha256, { range: { start, end } })).toEqual(Buffer.from(content.subarray(start, end + 1)));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('lies below the first two digits of its hash, for its owner alone', async () => {
+    const { sha256 } = await blobs.put(Buffer.from('hello'));
+    expect(await filesIn()).toEqual([`2c/${sha256.slice(2)}`]);
+    expect((await stat(placeOf(sha256))).mode & 0o777).toBe(0o600);
+  });
+
+  it('is kept once when it is put many times at once', async () => {
+    const content = randomBytes(200_000);
+    const kept = await Promise.all(Array.from({ length: 20 }, () => blobs.put(inPieces(content, 10_000))));
+    expect(new Set(kept.map(({ sha256 }) => sha256))).toEqual(new Set([hashOf(content)]));
+    expect(await filesIn()).toHaveLength(1);
+    expect(await read(hashOf(content))).toEqual(content);
+  });
+
+  it('is put from a file, small or large, and copied only once', async () => {
+    for (const size of [0, 10, 1024 * 1024, 1024 * 1024 + 1, 3_000_000]) {
+      const file = path.join(root, 'a-file');
+      const content = randomBytes(size);
+      await writeFile(file, content);
+      expect(await blobs.putFile(file)).toEqual({ sha256: hashOf(content), size, isNew: true });
+      const { ino } = await stat(placeOf(hashOf(content)));
+      expect(await blobs.putFile(file)).toEqual({ sha256: hashOf(content), size, isNew: false });
+      expect((await stat(placeOf(hashOf(content)))).ino).toBe(ino);
+      expect(await read(hashOf(content))).toEqual(content);
+    }
+  });
+
+  it('is never what a link names', async () => {
+    await writeFile(path.join(root, 'secret'), 'secret');
+    await symlink('secret', path.join(root, 'link'));
+    await expect(blobs.putFile(path.join(root, 'link'))).rejects.toMatchObject({ code: 'ELOOP' });
+  });
+
+  it('leaves nothing when it does not come to its end', async () => {
+    const broken = async function* () {
+      yield Buffer.alloc(100_000);
+      throw new Error('cut off');
+    };
+    await expect(blobs.put(broken())).rejects.toThrow('cut off');
+    expect(await filesIn()).toEqual([]);
+  });
+
+  it('is written again when a loss of power cut it short', async () => {
+    const content = Buffer.from('all of it');
+    const { sha256 } = await blobs.put(content);
+    await writeFile(placeOf(sha256), 'all');
+    expect(await blobs.put(content)).toMatchObject({ isNew: true });
+    expect(await read(sha256)).toEqual(content);
+  });
+
+  it('that is not there is refused by name', async () => {
+    const sha256 = hashOf(Buffer.from('nothing'));
+    await expect(read(sha256)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(blobs.encode(sha256)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await blobs.sizes(sha256)).toBeNull();
+    for (const name of ['../../etc/passwd', `${sha256}x`, sha256.toUpperCase(), ''])
+      await expect(blobs.sizes(name)).rejects.toThrow('64 hexadecimal digits');
+  });
+
+  it('tells when its bytes are no longer those of its name', async () => {
+    const { sha256 } = await blobs.put(Buffer.from('good'));
+    expect(await blobs.verify(sha256)).toBe('intact');
+    await writeFile(placeOf(sha256), 'evil');
+    expect(await blobs.verify(sha256)).toBe('corrupted');
+    await rm(placeOf(sha256));
+    expect(await blobs.verify(sha256)).toBe('missing');
+  });
+});
+
+describe('the codings of a blob', () => {
+  it('are the same content, smaller', async () => {
+    const content = Buffer.from('<p>again</p>'.repeat(500));
+    const { sha256 } = await blobs.put(content);
+    await blobs.encode(sha256);
+    const sizes = await blobs.sizes(sha256);
+    expect(sizes).toEqual({ identity: 6000, br: expect.any(Number), gzip: expect.any(Number) });
+    expect(sizes?.br).toBeLessThan(200);
+    expect(brotliDecompressSync(await read(sha256, { encoding: 'br' }))).toEqual(content);
+    expect(gunzipSync(await read(sha256, { encoding: 'gzip' }))).toEqual(content);
+  });
+
+  it('are not kept where they would be larger, nor made twice', async () => {
+    const noise = await blobs.put(randomBytes(4096));
+    await blobs.encode(noise.sha256);
+    expect(await blobs.sizes(noise.sha256)).toEqual({ identity: 4096 });
+    const { sha256 } = await blobs.put(Buffer.alloc(4096));
+    await blobs.encode(sha256);
+    const { ino } = await stat(`${placeOf(sha256)}.br`);
+    await blobs.encode(sha256);
+    expect((await stat(`${placeOf(sha256)}.br`)).ino).toBe(ino);
+  });
+});
+
+describe('a sweep', () => {
+  it('removes exactly what nothing refers to and nobody has put for the grace', async () => {
+    const contents = fc.uniqueArray(fc.uint8Array({ minLength: 1, maxLength: 40 }), {
+      minLength: 1,
+      maxLength: 12,
+      selector: (content) => hashOf(content),
+    });
+    await fc.assert(
+      fc.asyncProperty(contents, fc.infiniteStream(fc.tuple(fc.boolean(), fc.boolean())), async (all, fates) => {
+        const live = new Set<string>();
+        const expected = new Set<string>();
+        for (const content of all) {
+          const { sha256 } = await blobs.put(content);
+          const [isLive, isOld] = fates.next().value as [boolean, boolean];
+          if (isOld) await aging(placeOf(sha256));
+          if (isLive) live.add(sha256);
+          if (isOld && !isLive) expected.add(sha256);
+        }
+        const { removed, kept } = await blobs.sweep(live, anHourAgo());
+        expect(removed).toBe(expected.size);
+        expect(kept).toBe(all.length - expected.size);
+        expect(await blobs.missing(all.map(hashOf))).toEqual(expected);
+        await rm(root, { recursive: true });
+        await mkdir(root);
+        blobs = createBlobStore(root);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('removes the codings with their blob, and counts them', async () => {
+    const { sha256 } = await blobs.put(Buffer.alloc(5000));
+    await blobs.encode(sha256);
+    const sizes = await blobs.sizes(sha256);
+    await aging(placeOf(sha256));
+    const { bytes } = await blobs.sweep(new Set(), anHourAgo());
+    expect(bytes).toBe((sizes?.identity ?? 0) + (sizes?.br ?? 0) + (sizes?.gzip ?? 0));
+    expect(await filesIn()).toEqual([]);
+  });
+
+  it('spares what was put again, or asked for, since it was made', async () => {
+    const [put, asked] = [await blobs.put(Buffer.from('put')), await blobs.put(Buffer.from('asked'))];
+    for (const { sha256 } of [put, asked]) await aging(placeOf(sha256));
+    await blobs.put(Buffer.from('put'));
+    expect(await blobs.missing([asked.sha256])).toEqual(new Set());
+    expect(await blobs.sweep(new Set(), anHourAgo())).toMatchObject({ removed: 0, kept: 2 });
+  });
+
+  it('clears what a killed put left, once it is old', async () => {
+    await blobs.put(Buffer.from('x'));
+    const [young, old] = [path.join(root, 'incoming', 'young'), path.join(root, 'incoming', 'old')];
+    for (const place of [young, old]) await writeFile(place, 'half');
+    await aging(old);
+    await blobs.sweep(new Set(), anHourAgo());
+    expect(await readdir(path.join(root, 'incoming'))).toEqual(['young']);
+  });
+
+  it('finishes one that was killed with blobs in its hands, and gives back what has become live or young', async () => {
+    const shas: string[] = [];
+    for (const text of ['live', 'young', 'dead']) shas.push((await blobs.put(Buffer.from(text))).sha256);
+    const [live, young, dead] = shas as [string, string, string];
+    await mkdir(path.join(root, 'leaving'));
+    for (const sha256 of shas) await rename(placeOf(sha256), path.join(root, 'leaving', sha256));
+    for (const sha256 of [live, dead]) await aging(path.join(root, 'leaving', sha256));
+    await blobs.sweep(new Set([live]), anHourAgo());
+    expect(await blobs.missing(shas)).toEqual(new Set([dead]));
+    expect(await readFile(placeOf(young), 'utf8')).toBe('young');
+    expect(await readdir(path.join(root, 'leaving'))).toEqual([]);
+  });
+
+  it('never takes a blob from those who put it at the same time', async () => {
+    const contents = Array.from({ length: 30 }, (_, index) => Buffer.from(`content ${index}`));
+    for (let round = 0; round < 5; round += 1) {
+      for (const content of contents) {
+        await blobs.put(content);
+        await aging(placeOf(hashOf(content)));
+      }
+      await Promise.all([blobs.sweep(new Set(), anHourAgo()), ...contents.map((content) => blobs.put(content))]);
+      expect(await blobs.missing(contents.map(hashOf))).toEqual(new Set());
+    }
+  });
+});

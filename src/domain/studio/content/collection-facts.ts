@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
+import type { CollectionIndex, IndexedEntry } from './collection-index.ts';
 import type { EntryFacts } from './entry-facts.ts';
-import type { CollectionIndex, IndexedEntry } from './site-index.ts';
 import type { FactStore } from './stored/fact-store.ts';
 
 interface Known {

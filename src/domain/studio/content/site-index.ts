@@ -3,8 +3,6 @@ import type { TreeEntry, TreeFile } from '../../ports/git-records.ts';
 import type { Discovery } from '../schema/collection-schema.ts';
 import { type CollectionIndex, changeCollection, indexCollection } from './collection-index.ts';
 
-export type { CollectionIndex, IndexedEntry } from './collection-index.ts';
-
 /** A site as one tree holds it: its schemas and the places of its entries. */
 export interface SiteIndex {
   discovery: Discovery;

@@ -4,6 +4,7 @@ import { ContentCache } from './20261123-content-cache.ts';
 import { Upstream } from './20261124-upstream.ts';
 import { Mergeability } from './20261125-mergeability.ts';
 import { Deployments } from './20261126-deployments.ts';
+import { Previews } from './20261127-previews.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   { name: '20261124-upstream', class: Upstream },
   { name: '20261125-mergeability', class: Mergeability },
   { name: '20261126-deployments', class: Deployments },
+  { name: '20261127-previews', class: Previews },
 ];

@@ -185,6 +185,7 @@ export const notBackedUp: Record<string, string> = {
   deployment_job: 'is made again with its deployment',
   deployment_log: 'is made again with its deployment',
   mergeability: 'is found out again',
+  replaced_output: 'matters for ten minutes after a publish',
   studio_blob: 'is read from the repository again',
   studio_last_commit: 'is read from the repository again',
   studio_marker: 'is read from the repository again',

@@ -6,6 +6,7 @@ import { validateWrite } from './validate.ts';
 
 /**
  * Holds an entry that a step wrote against its schema, as later steps of the same commit left it; one they took away is their business.
+ * @param paths where it is, and where it came from when it was renamed
  * @param bytes what the step wrote
  * @param before what the file held before it; null: there was none
  * @throws DomainError `validation_failed`
@@ -13,17 +14,18 @@ import { validateWrite } from './validate.ts';
 export async function checkFile(
   after: StagedContent,
   index: CollectionIndex,
-  path: string,
+  paths: readonly [string, ...string[]],
   bytes: Buffer,
   before: Buffer | null,
 ): Promise<Warning[]> {
+  const [path] = paths;
   let wanted = bytes;
   if (after.changed.has(path)) {
     const { entry } = await after.tree.lookup(path);
     if (!entry) return [];
     wanted = await after.tree.blob(entry.oid);
   }
-  const frontmatter = parseFile(wanted, path).frontmatter ?? {};
+  const written = parseFile(wanted, path).frontmatter ?? {};
   const stored = before && parseFile(before, path).frontmatter;
-  return validateWrite(after.site, index, path, frontmatter, stored);
+  return validateWrite(after, index, { paths, wanted: written, stored });
 }

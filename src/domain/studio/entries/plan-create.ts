@@ -85,6 +85,6 @@ export async function planCreate(
     changes: [{ path, content: bytes }],
     summary: `Create ${collection}/${slug}`,
     result: { index, schemaKey: staged.site.schemaKey, place: { slug, path, oid: '' }, bytes },
-    check: (after) => checkFile(after, index, path, bytes, null),
+    check: (after) => checkFile(after, index, [path], bytes, null),
   };
 }

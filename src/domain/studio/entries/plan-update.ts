@@ -47,8 +47,10 @@ export async function planUpdate(
   const bytes = checkSize(made.bytes);
   const isEdited = !bytes.equals(before);
   const saved = { index, schemaKey: staged.site.schemaKey, place, bytes, merged };
-  const checkIn = (path: string) => (after: StagedContent) =>
-    isEdited ? checkFile(after, index, path, bytes, before) : Promise.resolve([]);
+  const checkIn =
+    (...paths: [string, ...string[]]) =>
+    (after: StagedContent) =>
+      isEdited ? checkFile(after, index, paths, bytes, before) : Promise.resolve([]);
   if (slug === null || to === undefined) {
     return {
       changes: isEdited ? [{ path: place.path, content: bytes }] : [],
@@ -70,6 +72,6 @@ export async function planUpdate(
       references,
       redirect: redirectFor(index.schema, entry),
     },
-    check: checkIn(path),
+    check: checkIn(path, place.path),
   };
 }

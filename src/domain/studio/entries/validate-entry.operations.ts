@@ -40,7 +40,9 @@ function faultsOf(work: () => unknown): FieldError[] {
 }
 
 async function targetOf(index: CollectionIndex, snapshot: Snapshot, slug: string | undefined): Promise<Target> {
-  const target: Target = { path: `new.${index.schema.slugs.extensions[0] ?? 'md'}`, before: null, faults: [] };
+  const { path: home, slugs } = index.schema;
+  const path = [home, `new.${slugs.extensions[0] ?? 'md'}`].filter(Boolean).join('/');
+  const target: Target = { path, before: null, faults: [] };
   const stored = slug === undefined ? undefined : findEntry(index, slug);
   if (stored) return { ...target, path: stored.path, before: await snapshot.blob(stored.oid) };
   if (slug === undefined) return target;
@@ -81,7 +83,11 @@ export const validateEntry = projectOperation({
     const index = await collectionFor(context, { head: snapshot, site }, collection, slug ?? 'new');
     const target = await targetOf(index, snapshot, slug);
     const stored = target.before && parseFile(target.before, target.path).frontmatter;
-    const { errors, warnings } = await judgeWrite(site, index, target.path, draft.frontmatter, stored);
+    const { errors, warnings } = await judgeWrite({ tree: snapshot, site }, index, {
+      paths: [target.path],
+      wanted: draft.frontmatter,
+      stored,
+    });
     const all = [...target.faults, ...errors, ...faultsOf(() => write(index, target, draft))];
     return { valid: all.length === 0, errors: all, warnings };
   },

@@ -4,6 +4,8 @@ import type { Snapshot } from '../../ports/git-records.ts';
 import type { CollectionIndex } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
+import { hasMedia, lookUpMedia } from '../media/media-values.ts';
+import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { namesEntries } from '../schema/reference-ids.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { validateEntry } from '../schema/validate.ts';
@@ -23,27 +25,50 @@ export const referencesIn = (site: SiteIndex) => (collection: string, id: string
   return entryNamed(target, id) !== undefined;
 };
 
+/** Frontmatter as a write leaves it, and what it replaces. */
+interface Judged {
+  /** Path of the entry, and where it came from when it is renamed. */
+  paths: readonly [string, ...string[]];
+  wanted: Frontmatter;
+  stored: Frontmatter | null;
+}
+
+/** What the schema's image and file fields lead to. Two passes, as a tree answers later than a schema asks: the first one collects. */
+async function filesIn(
+  at: { tree: Snapshot; site: SiteIndex },
+  schema: CollectionSchema,
+  { paths, wanted, stored }: Judged,
+): Promise<{ files?: (value: string) => boolean }> {
+  if (!hasMedia(schema.fields)) return {};
+  const asked = new Set<string>();
+  const files = (value: string) => Boolean(asked.add(value));
+  for (const frontmatter of [wanted, stored ?? {}]) await validateEntry(schema, frontmatter, { files });
+  return { files: await lookUpMedia(at, schema, paths, [...asked]) };
+}
+
+/** Names a fault; that of a file by the value, wherever in the entry it stands. */
+const faultKey = ({ field, code, message }: FieldError) => (code === 'file' ? message : `${field} ${code}`);
+
 /**
  * Holds the frontmatter a write wants against the schema. A fault the write causes is an error; one that stood there before, or that only an
  * inferred schema sees, is a warning.
  * @returns errors with `field` a JSON Pointer into an input that has `frontmatter`
  */
 export async function judgeWrite(
-  site: SiteIndex,
+  at: { tree: Snapshot; site: SiteIndex },
   { schema }: CollectionIndex,
-  path: string,
-  wanted: Frontmatter,
-  stored: Frontmatter | null,
+  judged: Judged,
 ): Promise<{ errors: FieldError[]; warnings: Warning[] }> {
-  const references = referencesIn(site);
-  const { errors, warnings } = await validateEntry(schema, wanted, { references });
-  const before = errors.length > 0 && stored ? (await validateEntry(schema, stored, { references })).errors : [];
-  const known = new Set(before.map(({ field, code }) => `${field} ${code}`));
-  const caused = errors.filter(({ field, code }) => !known.has(`${field} ${code}`));
+  const { paths, wanted, stored } = judged;
+  const lookups = { references: referencesIn(at.site), ...(await filesIn(at, schema, judged)) };
+  const { errors, warnings } = await validateEntry(schema, wanted, lookups);
+  const before = errors.length > 0 && stored ? (await validateEntry(schema, stored, lookups)).errors : [];
+  const known = new Set(before.map(faultKey));
+  const caused = errors.filter((error) => !known.has(faultKey(error)));
   const tolerated = [...errors.filter((error) => !caused.includes(error)), ...warnings];
   return {
     errors: caused.map((error) => ({ ...error, field: `/frontmatter${error.field}` })),
-    warnings: tolerated.map((error) => asWarning(path, schema.collection, error)),
+    warnings: tolerated.map((error) => asWarning(paths[0], schema.collection, error)),
   };
 }
 

@@ -1,0 +1,108 @@
+import path from 'node:path';
+import type { Snapshot } from '../../ports/git-records.ts';
+import type { SiteIndex } from '../content/site-index.ts';
+import type { CollectionSchema } from '../schema/collection-schema.ts';
+import type { SchemaField } from '../schema/schema.schema.ts';
+import { type Aliases, readAliases } from '../schema/static/aliases.ts';
+
+/** Values of one entry that are looked up; what comes after is taken as it is. */
+const mostValues = 1000;
+
+const alias = /^[~@#$]/;
+const template = /\{\{|\{%|\$\{|<%/;
+
+/** Whether fields hold images or files, at any depth. */
+export const hasMedia = (fields: readonly SchemaField[]): boolean =>
+  fields.some(
+    ({ type, fields: own = [], variants = [] }) =>
+      type === 'image' || type === 'file' || hasMedia(own) || hasMedia(variants),
+  );
+
+function decoded(text: string): string {
+  try {
+    return decodeURI(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Where a URL of the site leads: into the media roots, or to a path from the root, with or without the base the site is published under. */
+function publishedPlaces({ discovery }: SiteIndex, url: string): string[] | null {
+  const segments = url.split('/').filter(Boolean);
+  const rests = segments.map((_, at) => segments.slice(at).join('/'));
+  const roots = discovery.mediaRoots.flatMap(({ path: root, public_path }) => {
+    if (public_path === null) return [];
+    const base = public_path.replace(/\/?$/, '/');
+    return [...(url.startsWith(base) ? [url.slice(base.length)] : []), ...rests].map((rest) =>
+      path.posix.join(root, rest),
+    );
+  });
+  const whole = rests[0] ?? '';
+  return roots.length === 0 ? null : [...roots, path.posix.join(discovery.contentRoot, whole), whole];
+}
+
+/** Where a path without a mark leads: from the entry, from the directory that is named like it, or from where the site keeps its files. */
+function plainPlaces({ discovery }: SiteIndex, schema: CollectionSchema, entries: readonly string[], text: string) {
+  const homes = entries.flatMap((entry) => [path.posix.dirname(entry), entry.replace(/\.[^./]+$/, '')]);
+  const roots = [...discovery.mediaRoots.map((root) => root.path), schema.media_path ?? '', discovery.contentRoot, ''];
+  return [...homes, ...roots].map((home) => path.posix.join(home, text));
+}
+
+/** Where a value of an image or file field may lead; null: the repository alone cannot tell. */
+function placesOf(
+  site: SiteIndex,
+  schema: CollectionSchema,
+  entries: readonly string[],
+  value: string,
+  aliases: Aliases,
+): string[] | null {
+  if (value === '' || template.test(value)) return null;
+  if (alias.test(value)) {
+    const places = aliases(value);
+    return places.length === 0 ? null : places;
+  }
+  if (value.startsWith('/')) return publishedPlaces(site, value);
+  if (/^\.\.?\//.test(value)) return entries.map((entry) => path.posix.join(path.posix.dirname(entry), value));
+  return plainPlaces(site, schema, entries, value);
+}
+
+async function isFile(tree: Snapshot, place: string): Promise<boolean> {
+  if (place.startsWith('../')) return false;
+  const { entry, blocked } = await tree.lookup(place);
+  // What lies behind a link is not followed, and may be there.
+  return blocked !== null || (entry !== null && entry.mode !== '40000');
+}
+
+async function aliasesFor(tree: Snapshot, entry: string, values: readonly string[]): Promise<Aliases> {
+  if (!values.some((value) => alias.test(value))) return () => [];
+  const paths = await tree.files();
+  const read = async (file: string) => {
+    const { entry: found } = await tree.lookup(file);
+    return found ? (await tree.blob(found.oid)).toString('utf8') : null;
+  };
+  return (await readAliases(entry, { paths, read }, new Set(paths.map((file) => file.path)))).aliases;
+}
+
+/**
+ * Looks up the values of an entry's image and file fields in a tree.
+ * @param entries path of the entry, and where it came from when it is renamed
+ * @returns whether a value may stand: it leads to a file, or nobody can tell where it leads
+ */
+export async function lookUpMedia(
+  { tree, site }: { tree: Snapshot; site: SiteIndex },
+  schema: CollectionSchema,
+  entries: readonly string[],
+  values: readonly string[],
+): Promise<(value: string) => boolean> {
+  const looked = values.slice(0, mostValues);
+  const aliases = await aliasesFor(tree, entries[0] ?? '', looked);
+  const missing = new Set<string>();
+  for (const value of looked) {
+    const forms = new Set([value, value.replace(/[?#].*$/, '')].flatMap((form) => [form, decoded(form)]));
+    const places = [...forms].map((form) => placesOf(site, schema, entries, form, aliases));
+    if (places.includes(null)) continue;
+    const found = await Promise.all(places.flatMap((some) => some ?? []).map((place) => isFile(tree, place)));
+    if (!found.includes(true)) missing.add(value);
+  }
+  return (value) => !missing.has(value);
+}

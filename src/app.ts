@@ -1,5 +1,5 @@
 import { mkdir, stat } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { MikroORM } from '@mikro-orm/postgresql';
@@ -22,6 +22,8 @@ import type { Services, Settings } from './domain/services.ts';
 import { ContentIndex } from './domain/studio/content/content-index.ts';
 import { indexMoved } from './domain/studio/content/index-moved.ts';
 import { importJob } from './domain/studio/import-job.ts';
+import { previewChannel } from './domain/studio/previews/preview-targets.ts';
+import { createPreviews } from './domain/studio/previews/previews.ts';
 import { followHeads } from './domain/studio/pulls/follow-heads.ts';
 import { PullRetests, retestPulls } from './domain/studio/pulls/pull-retests.ts';
 import { BranchesMoved } from './domain/studio/repository/branches-moved.ts';
@@ -138,12 +140,14 @@ export async function openCore({
     }),
   });
   const queue = createQueue({ url: databaseUrl, log });
+  const blobs = createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs'));
   const secrets = createSecrets({ kms, em: orm.em, clock });
   const services: Services = {
     orm,
     git,
     archives: createArchiveStore({ product_version: version }),
-    blobs: createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs')),
+    blobs,
+    previews: createPreviews({ orm, kms, blobs, log }),
     http,
     secrets,
     clock,
@@ -270,7 +274,7 @@ function listenOn(server: Server, port: number, host: string): Promise<number> {
 }
 
 /** An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s. */
-export function createHttpServer(app: express.Express): Server {
+export function createHttpServer(app: RequestListener): Server {
   const server = createServer(
     {
       maxHeaderSize: 32 * kibibyte,
@@ -299,8 +303,14 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
   const listener: Listener = listen({
     url: databaseUrl,
     log: services.log,
-    channels: { [grantChannel]: (payload) => services.grants.evict(Number(payload)) },
-    onState: (listening) => services.grants.setListening(listening),
+    channels: {
+      [grantChannel]: (payload) => services.grants.evict(Number(payload)),
+      [previewChannel]: () => services.previews.targets.forget(),
+    },
+    onState: (listening) => {
+      services.grants.setListening(listening);
+      services.previews.targets.setListening(listening);
+    },
   });
   void queue.start({
     kinds: [importJob, syncJob],

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { openCore, StartError, startApp } from './app.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { createHttpServer, openCore, StartError, startApp } from './app.ts';
+import { ConfigError, previewUrlFor, readConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { DataDirInUse } from './db/postgres.ts';
 import { systemActor } from './domain/identity/actor.ts';
@@ -9,7 +9,7 @@ import { permissionNames } from './domain/permissions.ts';
 import type { Settings } from './domain/services.ts';
 import { type FirstRun, firstRun } from './first-run.ts';
 import { createLog } from './log.ts';
-import { createPreviewServer } from './preview/preview.ts';
+import { createPreview } from './preview/preview.ts';
 
 /** Root of the package, seen from `dist/src`. */
 const packageRoot = path.resolve(import.meta.dirname, '../..');
@@ -72,7 +72,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
       return stop;
     }
     setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${app.port}`);
-    const preview = createPreviewServer();
+    const preview = createHttpServer(createPreview(core.services));
     await new Promise<void>((resolve, reject) => {
       preview.once('error', reject);
       preview.listen(config.PORTICO_PREVIEW_PORT, config.PORTICO_HOST, resolve);
@@ -81,6 +81,8 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
         `PORTICO_PREVIEW_PORT ${config.PORTICO_PREVIEW_PORT} cannot be taken (${error.code}); set another one, or 0 for any`,
       );
     });
+    const previewUrl = previewUrlFor(config, (preview.address() as AddressInfo).port);
+    core.services.settings.preview_url = previewUrl;
     ending.push(async () => {
       preview.closeAllConnections();
       await new Promise((resolve) => preview.close(resolve));
@@ -90,7 +92,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
       actor: systemActor('first-run', permissionNames, settings.public_host, true),
       dataDir: config.PORTICO_DATA_DIR,
       url: settings.public_url,
-      previewUrl: `http://${config.PORTICO_PREVIEW_HOST}:${(preview.address() as AddressInfo).port}`,
+      previewUrl: previewUrl.replace('*.', ''),
       demo: config.PORTICO_DEMO,
       demoDirectory: path.join(packageRoot, 'demo'),
     });

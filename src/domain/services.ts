@@ -10,6 +10,7 @@ import type { JobQueue } from './ports/jobs.ts';
 import type { Log } from './ports/log.ts';
 import type { Metrics } from './ports/metrics.ts';
 import type { ContentIndex } from './studio/content/content-index.ts';
+import type { Previews } from './studio/previews/previews.ts';
 import type { PullRetests } from './studio/pulls/pull-retests.ts';
 import type { BranchesMoved } from './studio/repository/branches-moved.ts';
 import type { UpstreamSync } from './studio/upstream/upstream-sync.ts';
@@ -32,6 +33,7 @@ export interface Services {
   git: GitStore;
   archives: ArchiveStore;
   blobs: BlobStore;
+  previews: Previews;
   content: ContentIndex;
   moves: BranchesMoved;
   retests: PullRetests;

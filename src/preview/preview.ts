@@ -1,24 +1,89 @@
-import { createServer, type Server } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { DomainError } from '../domain/errors.ts';
+import type { Services } from '../domain/services.ts';
+import { lookUp, type Output } from '../domain/studio/previews/output-lookup.ts';
+import type { PreviewTarget } from '../domain/studio/previews/preview-targets.ts';
+import { asUnavailable } from '../domain/unavailable.ts';
+import { Contents } from './contents.ts';
+import { labelIn, originOf } from './host.ts';
+import { admit } from './members.ts';
+import * as pages from './pages.ts';
+import { type Headers, sendFile } from './send-file.ts';
 
-const page = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Portico previews</title>
-<meta name="viewport" content="width=device-width">
-<style>body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:15vh auto;padding:0 1rem;color-scheme:light dark}</style>
-<h1>Previews live here</h1>
-<p>This is the preview origin: built sites are served from here, apart from the API, so that their scripts reach nothing of yours.
-No deployment has been published yet.</p></html>
-`;
+/** How long open pages still find the assets of the output before; milliseconds. */
+const swapTime = 10 * 60_000;
 
-/** The listener of the preview origin: one fixed page of our own that reads no cookie, until there are deployments to serve. */
-export function createPreviewServer(): Server {
-  return createServer((request, response) => {
-    const found = request.method === 'GET' && (request.url === '/' || request.url === '');
-    response.writeHead(found ? 200 : 404, {
-      'Content-Type': found ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8',
-      'X-Content-Type-Options': 'nosniff',
-      'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
+/** Headers of everything served from a target. Versions are told by ETag, so nothing is used without asking. */
+function commonHeaders(services: Services, { isMembersOnly }: PreviewTarget): Headers {
+  return {
+    'Cache-Control': isMembersOnly ? 'private, no-cache' : 'no-cache',
+    'Referrer-Policy': 'strict-origin-when-cross-origin',
+    'X-Content-Type-Options': 'nosniff',
+    ...(isMembersOnly && {
+      'Content-Security-Policy': `frame-ancestors ${new URL(services.settings.public_url).origin}`,
       'X-Robots-Tag': 'noindex',
+    }),
+  };
+}
+
+async function replacedOutput({ previews, clock }: Services, { replaced }: PreviewTarget): Promise<Output | null> {
+  if (replaced === null || clock.now().getTime() - replaced.at.getTime() >= swapTime) return null;
+  return previews.outputs.get(replaced.manifest_sha256).catch(ifGone(null));
+}
+
+/** For `catch`: what is no longer stored counts as `value`. */
+const ifGone =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (!(error instanceof DomainError) || error.code !== 'not_found') throw error;
+    return value;
+  };
+
+/**
+ * Answers requests on the preview origin: built sites, each under a host of its own, and never anything of the API or the dashboard. The
+ * only cookie it reads or sets is its own.
+ */
+export function createPreview(services: Services): RequestListener {
+  const contents = new Contents(services.blobs);
+  let origin = originOf(services.settings.preview_url);
+
+  async function serve(target: PreviewTarget, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { outputs } = services.previews;
+    const common = commonHeaders(services, target);
+    const output = target.manifest_sha256 && (await outputs.get(target.manifest_sha256).catch(ifGone(null)));
+    if (!output) return pages.sendPage(response, pages.unpublished);
+    const found = lookUp(output, request.url ?? '', await replacedOutput(services, target));
+    if (found.kind === 'nothing') return pages.sendPage(response, pages.notFound);
+    if (found.kind === 'file') return sendFile(contents, request, response, { ...found, common });
+    response.writeHead(found.status, { ...common, Location: found.location, 'Content-Length': 0 }).end();
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return pages.sendPage(response, pages.wrongMethod, { Allow: 'GET, HEAD' });
+    // The port, and with it the form of our addresses, is known only once the listener has one.
+    if (origin.form !== services.settings.preview_url) origin = originOf(services.settings.preview_url);
+    const label = labelIn(request.headers.host, origin);
+    if (label === '') return pages.sendPage(response, pages.bareHost);
+    const target = label === null ? null : await services.previews.targets.get(label);
+    if (target === null) return pages.sendPage(response, pages.unknownHost);
+    if (!target.isMembersOnly) return serve(target, request, response);
+    const admission = await admit(services, origin, target, request);
+    if (admission === 'admitted') return serve(target, request, response);
+    if (admission === 'refused') return pages.sendPage(response, pages.membersOnly);
+    const { location, cookie } = admission.exchange;
+    const headers = { Location: location, 'Set-Cookie': cookie, 'Cache-Control': 'no-store', 'Content-Length': 0 };
+    response.writeHead(303, { ...commonHeaders(services, target), ...headers, 'Referrer-Policy': 'no-referrer' }).end();
+  }
+
+  return (request, response) => {
+    answer(request, response).catch((thrown: unknown) => {
+      const error = asUnavailable(thrown);
+      if ((error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return;
+      const isAway = error instanceof DomainError && error.code === 'unavailable';
+      services.log[isAway ? 'debug' : 'error']({ err: error }, 'preview not served');
+      if (response.headersSent) return response.destroy();
+      pages.sendPage(response, isAway ? pages.away : pages.failed, isAway ? { 'Retry-After': '2' } : {});
     });
-    response.end(found ? page : 'Nothing is published here\n');
-  });
+  };
 }

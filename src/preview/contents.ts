@@ -1,0 +1,56 @@
+import { LRUCache } from 'lru-cache';
+import { DomainError } from '../domain/errors.ts';
+import type { BlobEncoding, BlobSizes, BlobStore, Sha256 } from '../domain/ports/blobs.ts';
+
+/** Contents up to this size are kept in memory; bytes. */
+export const smallContent = 256 * 1024;
+/** All contents in memory together; bytes. */
+const memory = 64 * 1024 * 1024;
+
+interface Part {
+  sha256: Sha256;
+  encoding: BlobEncoding | null;
+}
+
+/** Blobs on their way to readers: those asked for last stay in memory, unless they are large. */
+export class Contents {
+  readonly #blobs: BlobStore;
+  readonly #sizes: LRUCache<Sha256, BlobSizes>;
+  readonly #bytes: LRUCache<string, Buffer, Part>;
+
+  constructor(blobs: BlobStore) {
+    this.#blobs = blobs;
+    this.#sizes = new LRUCache({
+      max: 100_000,
+      fetchMethod: async (sha256) => (await blobs.sizes(sha256)) ?? undefined,
+    });
+    this.#bytes = new LRUCache({
+      maxSize: memory,
+      sizeCalculation: (content) => content.length + 1,
+      fetchMethod: (_key, _old, { context }) => this.#read(context),
+    });
+  }
+
+  async #read({ sha256, encoding }: Part): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of this.stream(sha256, encoding)) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+
+  /** @throws DomainError `not_found` */
+  async sizes(sha256: Sha256): Promise<BlobSizes> {
+    const sizes = this.#sizes.get(sha256) ?? (await this.#sizes.fetch(sha256));
+    if (sizes === undefined) throw new DomainError('not_found', 'The content is no longer stored');
+    return sizes;
+  }
+
+  /** All bytes of a content that is small. @throws DomainError `not_found` */
+  async bytes(sha256: Sha256, encoding: BlobEncoding | null): Promise<Buffer> {
+    const key = encoding === null ? sha256 : `${sha256}.${encoding}`;
+    return this.#bytes.get(key) ?? (await this.#bytes.forceFetch(key, { context: { sha256, encoding } }));
+  }
+
+  stream(sha256: Sha256, encoding: BlobEncoding | null, range?: { start: number; end: number }): AsyncIterable<Buffer> {
+    return this.#blobs.read(sha256, { ...(encoding && { encoding }), ...(range && { range }) });
+  }
+}

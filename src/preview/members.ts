@@ -1,0 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import type { Services } from '../domain/services.ts';
+import { makePass, passHolder } from '../domain/studio/previews/preview-access.ts';
+import { linkParameter, passSeconds } from '../domain/studio/previews/preview-pass.ts';
+import type { PreviewTarget } from '../domain/studio/previews/preview-targets.ts';
+import { parseRequestPath } from '../domain/studio/previews/request-path.ts';
+import type { Origin } from './host.ts';
+
+/** Whether a request may see a members' preview; `exchange` when it came by a link that has become a cookie. */
+export type Admission = 'admitted' | 'refused' | { exchange: { location: string; cookie: string } };
+
+const cookieName = ({ isTrustworthy }: Origin) => `${isTrustworthy ? '__Host-' : ''}portico-preview`;
+
+/**
+ * Where browsers take `Secure` cookies a preview may stand in a frame of the dashboard, and its cookie is kept apart per embedding site
+ * (Partitioned). Elsewhere it opens in a tab of its own.
+ */
+function cookieText(origin: Origin, pass: string): string {
+  const scope = origin.isTrustworthy ? 'Secure; SameSite=None; Partitioned' : 'SameSite=Lax';
+  return `${cookieName(origin)}=${pass}; HttpOnly; ${scope}; Path=/; Max-Age=${passSeconds.cookie}`;
+}
+
+function cookieIn({ headers }: IncomingMessage, name: string): string | null {
+  for (const pair of headers.cookie?.split(';') ?? []) {
+    const [key, value = ''] = pair.trim().split('=', 2);
+    if (key === name) return value;
+  }
+  return null;
+}
+
+/** The pass in a URL and the URL without it; null when there is none, or the path can name nothing, not even to be sent back to. */
+function linkIn(target: string): { pass: string; location: string } | null {
+  if (!target.includes(`${linkParameter}=`)) return null;
+  const request = parseRequestPath(target);
+  if (request === null) return null;
+  const pairs = request.query.slice(1).split('&');
+  const ours = pairs.find((pair) => pair.startsWith(`${linkParameter}=`));
+  if (ours === undefined) return null;
+  const rest = pairs.filter((pair) => !pair.startsWith(`${linkParameter}=`)).join('&');
+  return { pass: ours.slice(linkParameter.length + 1), location: request.raw + (rest && `?${rest}`) };
+}
+
+/** Looks at the link or the cookie of a request for a members' preview, and at the rights of whoever it was made for. */
+export async function admit(
+  services: Services,
+  origin: Origin,
+  target: PreviewTarget,
+  request: IncomingMessage,
+): Promise<Admission> {
+  const link = linkIn(request.url ?? '');
+  const holder = link && (await passHolder(services, 'link', link.pass, target));
+  if (link && holder) {
+    const pass = await makePass(services, 'cookie', target.label, holder);
+    return { exchange: { location: link.location, cookie: cookieText(origin, pass) } };
+  }
+  const cookie = cookieIn(request, cookieName(origin));
+  return cookie !== null && (await passHolder(services, 'cookie', cookie, target)) ? 'admitted' : 'refused';
+}

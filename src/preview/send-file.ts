@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { BlobEncoding } from '../domain/ports/blobs.ts';
+import { isEncodable, type ManifestEntry } from '../domain/studio/deployments/manifest.ts';
+import { isHeld, negotiate, wantedBytes } from './conditions.ts';
+import { type Contents, smallContent } from './contents.ts';
+
+export type Headers = Record<string, string | number>;
+
+/** A file of an output, and how it goes out. */
+export interface Sending {
+  entry: ManifestEntry;
+  /** 404 for the page that says so. */
+  status: 200 | 404;
+  /** Headers of everything that is served from this host. */
+  common: Headers;
+}
+
+/** A representation has a tag of its own (RFC 9110 8.8.3.3): the hash, and the coding when there is one. */
+const etagOf = (sha256: string, encoding: BlobEncoding | null) => `"${sha256}${encoding ? `.${encoding}` : ''}"`;
+
+const contentType = (mime: string) => (mime.startsWith('text/') ? `${mime}; charset=utf-8` : mime);
+
+/** Sends a file, or the part of it that is asked for, in the coding the client likes best. Parts are always of the file as it is. */
+export async function sendFile(
+  contents: Contents,
+  { method, headers: asked }: IncomingMessage,
+  response: ServerResponse,
+  { entry, status, common }: Sending,
+): Promise<void> {
+  const [, sha256, , mime] = entry;
+  const sizes = await contents.sizes(sha256);
+  const encoding = asked.range === undefined ? negotiate(asked['accept-encoding'], sizes) : null;
+  const size = (encoding && sizes[encoding]) ?? sizes.identity;
+  const etag = etagOf(sha256, encoding);
+  const headers: Headers = {
+    ...common,
+    ETag: etag,
+    'Accept-Ranges': 'bytes',
+    ...(isEncodable(entry) && { Vary: 'Accept-Encoding' }),
+  };
+  if (status === 200 && isHeld(asked, etag)) return end(response, 304, headers);
+  headers['Content-Type'] = contentType(mime);
+  if (encoding) headers['Content-Encoding'] = encoding;
+  const wanted = status === 200 && method === 'GET' ? wantedBytes(asked, etag, size) : 'all';
+  if (wanted === 'none') {
+    return end(response, 416, { ...common, 'Content-Range': `bytes */${size}`, 'Content-Length': 0 });
+  }
+  const range = wanted === 'all' ? null : wanted;
+  headers['Content-Length'] = range ? range.end - range.start + 1 : size;
+  if (range) headers['Content-Range'] = `bytes ${range.start}-${range.end}/${size}`;
+  const code = range ? 206 : status;
+  if (method === 'HEAD' || size === 0) return end(response, code, headers);
+  if (size <= smallContent) {
+    const bytes = await contents.bytes(sha256, encoding);
+    return end(response, code, headers, range ? bytes.subarray(range.start, range.end + 1) : bytes);
+  }
+  response.writeHead(code, headers);
+  await pipeline(contents.stream(sha256, encoding, range ?? undefined), response);
+}
+
+function end(response: ServerResponse, status: number, headers: Headers, body?: Buffer): void {
+  response.writeHead(status, headers);
+  response.end(body);
+}

@@ -119,9 +119,16 @@ export interface MergeConflict {
 }
 
 /** Two commits merged by git, line by line. */
+/**
+ * The tree of a merge. It need not be stored before a commit names it, so what is done with it goes through this very value, not its id.
+ */
+export interface MergedTree {
+  readonly oid: Oid;
+}
+
 export interface TreeMerge {
-  /** Stored. Where it conflicts, files hold git's conflict markers or one side. */
-  tree: Oid;
+  /** Where it conflicts, files hold git's conflict markers or one side. */
+  tree: MergedTree;
   clean: boolean;
   /** In order of path. */
   conflicts: MergeConflict[];

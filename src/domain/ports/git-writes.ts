@@ -1,4 +1,4 @@
-import type { Commit, Mode, Oid, Snapshot, StoredBlob } from './git-records.ts';
+import type { Commit, MergedTree, Mode, Oid, Snapshot, StoredBlob } from './git-records.ts';
 
 export interface Change {
   path: string;
@@ -22,8 +22,8 @@ export interface CommitPlan<T> {
   changes: Change[];
   message: string;
   result: T;
-  /** A stored tree the changes apply to, in place of the head's: the result of a merge. */
-  tree?: Oid;
+  /** The tree the changes apply to, in place of the head's: the result of a merge. */
+  tree?: MergedTree;
   /** Stored commits that become parents after the head: one for a merge commit, none for a squash. */
   parents?: Oid[];
   /**

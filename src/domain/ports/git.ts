@@ -3,6 +3,7 @@ import type {
   LineCommit,
   LogQuery,
   Mergeability,
+  MergedTree,
   Oid,
   Patch,
   Ref,
@@ -28,7 +29,7 @@ export interface Repository {
   /** Of a commit that a ref names: this and all that is read of it fail with `repository_unavailable` for an object that is not there. */
   snapshot(commit: Oid | null): Promise<Snapshot>;
   /** A stored tree that no commit names yet, such as that of a merge; its `commit` is null. */
-  snapshotOfTree(tree: Oid): Promise<Snapshot>;
+  snapshotOfTree(tree: MergedTree): Promise<Snapshot>;
   commit(oid: Oid): Promise<Commit>;
   /** Streams blobs in the order asked, without holding them all. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;

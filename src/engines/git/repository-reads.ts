@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import type {
   Commit,
   LineCommit,
   LogQuery,
   Mergeability,
+  MergedTree,
   Oid,
   Patch,
   Snapshot,
@@ -17,12 +17,11 @@ import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
 import { firstParentLine } from './history/first-parent-line.ts';
 import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
 import { isAncestor, mergeability, mergeBase, mergeTrees } from './history/merge.ts';
-import { trivialMerge } from './history/trivial-merge.ts';
+import { PendingMerge, trivialMerge } from './history/trivial-merge.ts';
 import { readFormat } from './layout.ts';
 import { isOid, type ObjectFormat } from './objects/object-id.ts';
 import { ObjectReader } from './objects/object-reader.ts';
 import { lost, type ObjectCaches, StoredObjects } from './objects/object-source.ts';
-import { writeObjects } from './objects/object-writer.ts';
 import { PendingObjects } from './objects/pending-objects.ts';
 import { TreeSnapshot } from './objects/snapshot.ts';
 import { RefFiles } from './refs/ref-files.ts';
@@ -72,8 +71,8 @@ export class RepositoryReads {
     return new TreeSnapshot(objects, commit, commit === null ? null : (await objects.commit(commit, lost)).tree_sha);
   }
 
-  async snapshotOfTree(tree: Oid): Promise<Snapshot> {
-    return new TreeSnapshot(await this.source(), null, tree);
+  async snapshotOfTree(tree: MergedTree): Promise<Snapshot> {
+    return new TreeSnapshot(tree instanceof PendingMerge ? tree.objects : await this.source(), null, tree.oid);
   }
 
   async commit(oid: Oid): Promise<Commit> {
@@ -153,13 +152,12 @@ export class RepositoryReads {
 
   async mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge> {
     const tree = await this.#mergeTrivially(current, incoming);
-    return tree === null
-      ? mergeTrees(this.processes, this.gitDir, { current, incoming })
-      : { tree, clean: true, conflicts: [], auto_merged: [] };
+    if (tree) return { tree, clean: true, conflicts: [], auto_merged: [] };
+    return mergeTrees(this.processes, this.gitDir, { current, incoming });
   }
 
-  /** The stored tree of a merge that needs no process; null when it does. */
-  async #mergeTrivially(current: Oid, incoming: Oid): Promise<Oid | null> {
+  /** The tree of a merge that needs no process; null when it does. */
+  async #mergeTrivially(current: Oid, incoming: Oid): Promise<PendingMerge | null> {
     const [base, ...others] = (await this.#nearAncestors(current, incoming)) ?? [];
     if (base === undefined || others.length > 0) return null;
     const stored = await this.source();
@@ -168,10 +166,7 @@ export class RepositoryReads {
     if (!from || !here || !there) return null;
     const trees = { base: from.tree_sha, current: here.tree_sha, incoming: there.tree_sha };
     const merged = await trivialMerge(objects, trees);
-    if (!merged?.tree) return null;
-    await writeObjects(join(this.gitDir, 'objects'), [...objects.objects]);
-    stored.remember(objects.trees, [], []);
-    return merged.tree;
+    return merged?.tree ? new PendingMerge(merged.tree, objects) : null;
   }
 
   mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]> {

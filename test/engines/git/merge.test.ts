@@ -48,7 +48,8 @@ describe('mergeTrees', () => {
       { 'both.md': lines(9, { 1: 'one' }), 'new.md': 'n', 'käse/a b.md': lines(9, { 1: 'one' }) },
       { 'both.md': lines(9, { 9: 'nine' }), 'gone.md': null, 'käse/a b.md': lines(9, { 9: 'nine' }) },
     );
-    const { tree, ...rest } = await merge();
+    const { tree: made, ...rest } = await merge();
+    const tree = made.oid;
     expect(rest).toEqual({ clean: true, conflicts: [], auto_merged: ['both.md', 'käse/a b.md'] });
     expect(git(gitDir, ['show', `${tree}:both.md`])).toBe(lines(9, { 1: 'one', 9: 'nine' }).trimEnd());
     expect(git(gitDir, ['ls-tree', '-r', '-z', '--name-only', tree]).split('\0').filter(Boolean)).toEqual([
@@ -59,7 +60,7 @@ describe('mergeTrees', () => {
     ]);
     const base = git(gitDir, ['rev-parse', `${tree}`]);
     expect(base).toBe(tree);
-    const merged = await repository.snapshotOfTree(tree);
+    const merged = await repository.snapshotOfTree(made);
     expect([merged.commit, merged.tree]).toEqual([null, tree]);
     const { entry } = await merged.lookup('both.md');
     expect((await merged.blob(entry?.oid ?? '')).toString()).toBe(lines(9, { 1: 'one', 9: 'nine' }));
@@ -144,7 +145,8 @@ describe('mergeTrees', () => {
       { 'posts/a.md': null, 'posts/b.md': null, 'blog/a.md': lines(9), 'blog/b.md': lines(9, { 1: 'b' }) },
       { 'posts/a.md': lines(9, { 5: 'five' }), 'posts/new.md': 'n' },
     );
-    const { tree, clean } = await merge();
+    const { tree: made, clean } = await merge();
+    const tree = made.oid;
     expect(clean).toBe(true);
     expect(git(gitDir, ['ls-tree', '-r', '--name-only', tree])).toBe('blog/a.md\nblog/b.md\nposts/new.md');
     expect(git(gitDir, ['show', `${tree}:blog/a.md`])).toBe(lines(9, { 5: 'five' }).trimEnd());

@@ -38,18 +38,18 @@ describe('a plan of a merge', () => {
     const { repository, gitDir, main, topic } = await fresh();
     const { tree } = await repository.mergeTrees(main, topic);
     const squash = await repository.write({ ...on('main'), plan: async () => ({ ...empty, tree }) });
-    expect(squash.commit).toMatchObject({ parents: [main], tree_sha: tree });
+    expect(squash.commit).toMatchObject({ parents: [main], tree_sha: tree.oid });
     const again = await repository.write({ ...on('main'), plan: async () => ({ ...empty, tree }) });
     expect(again.commit).toBeNull();
     const merge = await repository.write({ ...on('main'), plan: async () => ({ ...empty, parents: [topic] }) });
-    expect(merge.commit).toMatchObject({ parents: [squash.commit?.sha, topic], tree_sha: tree });
+    expect(merge.commit).toMatchObject({ parents: [squash.commit?.sha, topic], tree_sha: tree.oid });
     fsck(gitDir);
   });
 
   it('names only what is stored', async () => {
     const { repository, main } = await fresh();
     const missing = '1'.repeat(40);
-    for (const wrong of [{ tree: missing }, { tree: main }, { parents: [missing] }, { fast_forward_to: missing }])
+    for (const wrong of [{ tree: { oid: missing } }, { tree: { oid: main } }, { parents: [missing] }, { fast_forward_to: missing }])
       await expect(
         repository.write({ ...on('main'), plan: async () => ({ ...empty, ...wrong }) }),
       ).rejects.toMatchObject({ code: 'not_found' });

@@ -45,7 +45,7 @@ describe('a merge without a process', () => {
             return (error as { stdout: string }).stdout;
           }
         })();
-        expect(ours.tree).toBe(said.split('\n')[0]);
+        expect(ours.tree.oid).toBe(said.split('\n')[0]);
         expect(await repository.mergeBase(current, incoming)).toBe(
           first === current ? first : git(gitDir, ['merge-base', current, incoming]),
         );
@@ -106,7 +106,7 @@ describe('a merge without a process', () => {
     } catch (error) {
       said = (error as { stdout: string }).stdout;
     }
-    expect(tree).toBe(said.split('\n')[0]);
+    expect(tree.oid).toBe(said.split('\n')[0]);
     expect(clean).toBe(!said.includes('CONFLICT'));
   });
 

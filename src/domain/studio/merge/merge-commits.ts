@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
-import type { MergeConflict, Oid } from '../../ports/git-records.ts';
+import type { MergeConflict, MergedTree, Oid } from '../../ports/git-records.ts';
 import type { Change } from '../../ports/git-writes.ts';
 import type { Conflict, Resolution, resolvedFile } from './merge.schema.ts';
 import { mergeFile } from './merge-file.ts';
@@ -14,7 +14,7 @@ export type ResolvedFile = z.output<typeof resolvedFile>;
 
 /** Two commits merged: `changes` on top of `tree` are the result, unless something is left in conflict. */
 export interface CommitMerge {
-  tree: Oid;
+  tree: MergedTree;
   changes: Change[];
   /** What nobody has settled, in order of path. */
   conflicts: Conflict[];

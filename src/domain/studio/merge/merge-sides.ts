@@ -1,5 +1,5 @@
 import type { Repository } from '../../ports/git.ts';
-import type { FileSide, Mode, Oid, Snapshot } from '../../ports/git-records.ts';
+import type { FileSide, MergedTree, Mode, Oid, Snapshot } from '../../ports/git-records.ts';
 import { entryAt, schemaAt } from '../content/entry-at.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { MergeContext } from './merge-commits.ts';
@@ -49,7 +49,7 @@ async function sideAt(snapshot: Snapshot | null, path: string): Promise<FileSide
 /** Opens the trees of a merge; schemas are those of the current side, and of the incoming one for collections it brings. */
 export async function openSides(
   { git, services }: MergeContext,
-  { current, incoming, tree }: { current: Oid; incoming: Oid; tree: Oid },
+  { current, incoming, tree }: { current: Oid; incoming: Oid; tree: MergedTree },
 ): Promise<Sides> {
   const ancestor = await git.mergeBase(current, incoming);
   const base = ancestor === null ? null : await git.snapshot(ancestor);

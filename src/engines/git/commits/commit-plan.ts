@@ -3,6 +3,7 @@ import type { Commit, Oid } from '../../../domain/ports/git-records.ts';
 import type { CommitPlan, CommitRequest, Committed } from '../../../domain/ports/git-writes.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { isAncestor } from '../history/merge.ts';
+import { PendingMerge } from '../history/trivial-merge.ts';
 import { rawLength } from '../objects/object-id.ts';
 import type { StoredObjects } from '../objects/object-source.ts';
 import type { PendingObjects } from '../objects/pending-objects.ts';
@@ -80,9 +81,10 @@ async function addCommit(
   { changes, message, tree, parents = [] }: CommitPlan<unknown>,
 ): Promise<Commit | null> {
   // What a commit names must be there, or the repository would be damaged.
-  if (tree !== undefined) await context.objects.check(tree, 'tree');
+  if (tree instanceof PendingMerge) pending.adopt(tree.objects);
+  else if (tree !== undefined) await context.objects.check(tree.oid, 'tree');
   for (const parent of parents) await context.objects.check(parent, 'commit');
-  const start = tree ?? tip.tree;
+  const start = tree?.oid ?? tip.tree;
   const edited = changes.length === 0 ? start : await applyChanges(pending, start, changes);
   if (edited === tip.tree && parents.length === 0) return null;
   return pending.addCommit({

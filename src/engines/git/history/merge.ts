@@ -5,7 +5,7 @@ import type { Mergeability, Oid, TreeMerge } from '../../../domain/ports/git-rec
 import type { Config } from '../git-child.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { isOid } from '../objects/object-id.ts';
-import { parseMerge } from './merge-output.ts';
+import { type MergeOutput, parseMerge } from './merge-output.ts';
 
 const mergeConfig: Config = [
   // A file stays in the directory its author put it in, also when the other side renamed that directory: git's default is a conflict.
@@ -63,11 +63,18 @@ export async function mergeTrees(
   checkOids(current, incoming);
   const args = ['merge-tree', '--write-tree', '-z', '--messages', current, incoming];
   const { code, stdout, stderr } = await processes.run(args, { gitDir, timeout: wallTime.merge, config: mergeConfig });
-  if (code === 0 || code === 1) return { ...parseMerge(stdout.toString('utf8').split('\0')).merge, clean: code === 0 };
+  if (code === 0 || code === 1) return withTree(parseMerge(stdout.toString('utf8').split('\0')).merge, code === 0);
   if (stderr.includes('unrelated histories'))
     throw new DomainError('no_common_ancestor', 'The two branches have no commit in common');
   throw failed('merge-tree', stderr);
 }
+
+/** What git has merged it has stored. */
+const withTree = ({ tree, ...rest }: MergeOutput, clean: boolean): TreeMerge => ({
+  ...rest,
+  tree: { oid: tree },
+  clean,
+});
 
 /** Whether each pair merges without conflict. The objects a merge makes go to a directory that is removed with the answer. */
 export async function mergeability(

@@ -1,7 +1,18 @@
-import type { Oid, TreeEntry } from '../../../domain/ports/git-records.ts';
+import type { MergedTree, Oid, TreeEntry } from '../../../domain/ports/git-records.ts';
 import { rawLength } from '../objects/object-id.ts';
 import type { PendingObjects } from '../objects/pending-objects.ts';
 import { modes, Tree } from '../objects/tree-codec.ts';
+
+/** The tree of a merge that no process made: it is stored with the commit that names it. */
+export class PendingMerge implements MergedTree {
+  readonly oid: Oid;
+  readonly objects: PendingObjects;
+
+  constructor(oid: Oid, objects: PendingObjects) {
+    this.oid = oid;
+    this.objects = objects;
+  }
+}
 
 interface Sides<T> {
   base: T;

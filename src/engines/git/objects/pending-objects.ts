@@ -57,6 +57,13 @@ export class PendingObjects implements ObjectSource {
     }
   }
 
+  /** Takes in what was added to another one over the same base. */
+  adopt(other: PendingObjects): void {
+    for (const [oid, object] of other.#objects) if (!this.#objects.has(oid)) this.#objects.set(oid, object);
+    for (const [oid, tree] of other.#trees) this.#trees.set(oid, tree);
+    for (const [oid, from] of other.#derived) if (!this.#comesOf(from.base, oid)) this.#derived.set(oid, from);
+  }
+
   addBlob(content: Buffer): Oid {
     return this.#add('blob', content);
   }

@@ -70,7 +70,7 @@ describe('what merges by itself', () => {
       { [a]: far('', 'weight: 7\n') },
     );
     const { tree } = await merge();
-    expect(git(gitDir, ['show', `${tree}:${a}`]).match(/weight/g)).toHaveLength(2);
+    expect(git(gitDir, ['show', `${tree.oid}:${a}`]).match(/weight/g)).toHaveLength(2);
     expect((await result(a))?.match(/weight/g)).toHaveLength(1);
   });
 

@@ -72,7 +72,7 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
     const moved = await moveRef(context, { ref, to: tip.commit, from: head }, expected);
     if (!moved) return outcomes.map(({ writer }) => writer);
     // The next reader asks for the whole listing; made from the last one it costs next to nothing.
-    if (tip.tree !== null) await pending.listing(tip.tree, '');
+    if (tip.tree !== null && pending.knowsListing(tip.tree, '')) await pending.listing(tip.tree, '');
     context.objects.remember(pending.trees, pending.commits, pending.listings);
   }
   for (const outcome of outcomes) settle(context, outcome);

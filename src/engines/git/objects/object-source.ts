@@ -19,6 +19,8 @@ export interface ObjectSource {
   commit(oid: Oid): Promise<Commit>;
   /** All files below a tree, their paths led by `prefix` ('' or ending in a slash). */
   listing(oid: Oid, prefix: string, budget?: ListingBudget): Promise<readonly TreeFile[]>;
+  /** Whether `listing` would answer from memory. */
+  knowsListing(oid: Oid, prefix: string): boolean;
 }
 
 /**
@@ -120,11 +122,15 @@ export class StoredObjects implements ObjectSource {
       return known;
     }
     const files = await listTree(this, oid, prefix, budget, {
-      known: (subtree, below) => this.#caches.listings.has(`${this.#key}:${subtree}:${below}`),
+      known: (subtree, below) => this.knowsListing(subtree, below),
       readAll: () => this.#listWithGit(oid, prefix, budget),
     });
     this.#caches.listings.set(key, files);
     return files;
+  }
+
+  knowsListing(oid: Oid, prefix: string): boolean {
+    return this.#caches.listings.has(`${this.#key}:${oid}:${prefix}`);
   }
 
   /** Size of an object in bytes; null when it is not there. */

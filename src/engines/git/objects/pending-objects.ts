@@ -120,6 +120,16 @@ export class PendingObjects implements ObjectSource {
     return files;
   }
 
+  /** Also when it can be made of one that is known. */
+  knowsListing(oid: Oid, prefix: string): boolean {
+    for (let at = oid; ; ) {
+      if (this.listings.has(`${at}:${prefix}`)) return true;
+      const from = this.#derived.get(at);
+      if (from?.prefix !== prefix) return !this.#trees.has(at) && this.#base.knowsListing(at, prefix);
+      at = from.base;
+    }
+  }
+
   /** Whether a tree was made of another one here: an edit that takes an earlier one back leads to where it began. */
   #comesOf(oid: Oid, origin: Oid): boolean {
     for (let at: Oid | undefined = oid; at !== undefined; at = this.#derived.get(at)?.base)

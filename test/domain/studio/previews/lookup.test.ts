@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isServable, type ManifestEntry, makeManifest } from '../../../../src/domain/studio/deployments/manifest.ts';
+import { type Found, lookUp, type Output } from '../../../../src/domain/studio/previews/output-lookup.ts';
+import { parseRedirects } from '../../../../src/domain/studio/previews/redirects.ts';
+
+const sha256 = 'a'.repeat(64);
+
+function outputOf(paths: readonly string[], redirects = ''): Output {
+  const { rules } = parseRedirects(redirects);
+  const entries = makeManifest(paths.map((path) => ({ path, sha256, size: 1 })));
+  return {
+    files: new Map(entries.map((entry): [string, ManifestEntry] => [entry[0], entry])),
+    forced: rules.filter(({ isForced }) => isForced),
+    redirects: rules.filter(({ isForced }) => !isForced),
+  };
+}
+
+/** What was found, in few words: a path, `404 <path>`, `<status> → <location>`, or `nothing`. */
+function inWords(found: Found): string {
+  if (found.kind === 'nothing') return 'nothing';
+  if (found.kind === 'redirect') return `${found.status} → ${found.location}`;
+  return found.status === 200 ? found.entry[0] : `${found.status} ${found.entry[0]}`;
+}
+const find = (output: Output, target: string, previous?: Output) => inWords(lookUp(output, target, previous));
+
+describe('a lookup', () => {
+  it('finds nothing but what the manifest names, whatever is asked, and sends nobody to another site', () => {
+    const segment = fc.oneof(
+      fc.constantFrom(
+        'a',
+        'b',
+        'index.html',
+        '404.html',
+        '..',
+        '.',
+        '',
+        '%2e%2e',
+        '%2E.',
+        '%00',
+        '%5c',
+        '%2f',
+        'ä',
+        '%C3%A4',
+        ':x',
+        '*',
+      ),
+      fc.string({ unit: 'binary', maxLength: 6 }),
+    );
+    const target = fc.tuple(
+      fc.constantFrom('/', '', '//', 'http://evil.test/', '/\\'),
+      fc.array(segment, { maxLength: 6 }),
+    );
+    const path = fc.array(fc.constantFrom('a', 'b', 'c.html', 'index.html', 'ä'), { minLength: 1, maxLength: 4 });
+    const paths = fc.uniqueArray(
+      path.map((segments) => segments.join('/')),
+      { maxLength: 10 },
+    );
+    const to = fc.constantFrom('/:splat', '/:x/:splat', '/:splat/:x', '/a/:splat', '/../../etc/passwd', '/b');
+    const rules = fc.array(
+      fc.tuple(
+        fc.constantFrom('/*', '/a/*', '/:x/*', '/:x', '/'),
+        to,
+        fc.constantFrom('200', '200!', '301', '404', ''),
+      ),
+      { maxLength: 4 },
+    );
+    fc.assert(
+      fc.property(target, paths, rules, ([start, segments], names, lines) => {
+        const output = outputOf(names, lines.map((words) => words.join(' ')).join('\n'));
+        const found = lookUp(output, start + segments.join('/'));
+        if (found.kind === 'file') expect(output.files.get(found.entry[0])).toBe(found.entry);
+        if (found.kind === 'redirect') {
+          expect(found.location).toMatch(/^\/(?![/\\])[!-~]*$/);
+          expect(new URL(found.location, 'http://here.test').host).toBe('here.test');
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('finds every file of an output under its own name, percent-encoded', () => {
+    const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 });
+    const path = fc
+      .array(name, { minLength: 1, maxLength: 4 })
+      .map((segments) => segments.join('/'))
+      .filter(isServable);
+    fc.assert(
+      fc.property(fc.uniqueArray(path, { minLength: 1, maxLength: 10 }), (paths) => {
+        const output = outputOf(paths);
+        for (const each of paths)
+          expect(find(output, `/${each.split('/').map(encodeURIComponent).join('/')}`)).toBe(each);
+      }),
+    );
+  });
+
+  it('takes the file before the page, and the page before the directory', () => {
+    const all = ['a', 'a.html', 'a/index.html'];
+    expect(find(outputOf(all.slice(1)), '/a')).toBe('a.html');
+    expect(find(outputOf(all.slice(2)), '/a')).toBe('308 → /a/');
+    expect(find(outputOf(all.slice(1)), '/a/')).toBe('a/index.html');
+    expect(find(outputOf(all.slice(1, 2)), '/a/')).toBe('nothing');
+  });
+});
+
+describe('assets of the output before', () => {
+  const before = outputOf(['assets/old-1.js', 'assets/both.js', 'old.html', 'index.html', '404.html']);
+  const now = outputOf(['index.html', 'assets/both.js'], '/* /index.html 200');
+
+  it('are still found, even where a redirect takes everything', () => {
+    expect(find(now, '/assets/old-1.js', before)).toBe('assets/old-1.js');
+    expect(find(now, '/assets/both.js', before)).toBe('assets/both.js');
+    expect(find(now, '/assets/old-1.js')).toBe('index.html');
+  });
+  it('are not pages', () => {
+    expect(find(now, '/old', before)).toBe('index.html');
+    expect(find(now, '/old.html', before)).toBe('index.html');
+    expect(find(outputOf(['a.txt']), '/nowhere', before)).toBe('nothing');
+  });
+});
+
+describe('_redirects', () => {
+  const output = (rules: string) =>
+    outputOf(['index.html', 'blog/new/index.html', 'app.html', 'lost.html', '404.html'], rules);
+
+  it.each([
+    ['/old /blog/new/', '/old', '301 → /blog/new/'],
+    ['/old /blog/new/', '/old/', '301 → /blog/new/'],
+    ['/old /new 302', '/old', '302 → /new'],
+    ['/old /new 307 # moved', '/old', '307 → /new'],
+    ['/old https://example.com/x', '/old', '301 → https://example.com/x'],
+    ['/blog/* /posts/:splat', '/blog/a/b%20c', '301 → /posts/a/b%20c'],
+    ['/blog/* /posts/:splat', '/blog', '301 → /posts/'],
+    ['/:year/:slug /posts/:slug/:year 308', '/2026/hello', '308 → /posts/hello/2026'],
+    ['/:year/:slug /x', '/2026', '404 404.html'],
+    ['/old /new', '/old?a=b', '301 → /new?a=b'],
+    ['/old /new?x=1', '/old?a=b', '301 → /new?x=1'],
+    ['/caf%C3%A9 /tee', '/caf%c3%a9', '301 → /tee'],
+    ['/tee /café', '/tee', '301 → /caf%C3%A9'],
+    ['/* /:splat/x 301!', '/', '301 → /x'],
+    ['/go/:site/* /:splat/:site', '/go/evil.test/', '301 → /evil.test'],
+    ['/app/* /app.html 200', '/app/settings', 'app.html'],
+    ['/app/* /app 200', '/app/settings', 'app.html'],
+    ['/app/* /nowhere.html 200', '/app/settings', '404 404.html'],
+    ['/en/* /lost.html 404', '/en/x', '404 lost.html'],
+    ['/* /app.html 200', '/', 'index.html'],
+    ['/* /app.html 200!', '/', 'app.html'],
+    ['/ /blog/new/ 302!', '/', '302 → /blog/new/'],
+    ['/old /first\n/old /second', '/old', '301 → /first'],
+    ['/* /same\n/same /same', '/same', '404 404.html'],
+    ['/a /new\r\n\r\n# c\r\n/b /newer', '/b', '301 → /newer'],
+  ])('%j: %s gives %s', (rules, target, expected) => {
+    expect(find(output(rules), target)).toBe(expected);
+  });
+
+  it.each([
+    ['/old', 'where it leads'],
+    ['old /new', 'must start with a path'],
+    ['/a*b /new', '*'],
+    ['/*/b /new', '*'],
+    ['/a?x=:y /new', 'query'],
+    ['/%ff /new', 'UTF-8'],
+    ['/old //evil.test', 'path or an http'],
+    ['/old /\\evil.test', 'backslash'],
+    ['/old ftp://x.test', 'path or an http'],
+    ['/old https:// 301', 'path or an http'],
+    ['/old https://x.test/ 200', 'same output'],
+    ['/old /new 418', 'one of 200'],
+    ['/old /new 301 Country=de', 'conditions'],
+    ['/old id=:id /new', 'conditions'],
+  ])('%s is left out, and said why', (line, problem) => {
+    const { rules, faults } = parseRedirects(`/fine /new\n${line}`);
+    expect(rules).toHaveLength(1);
+    expect(faults).toEqual([{ line: 2, problem: expect.stringContaining(problem) }]);
+  });
+
+  it('counts 2,000 rules and no more', () => {
+    const lines = Array.from({ length: 2001 }, (_, index) => `/r${index} /x`);
+    expect(parseRedirects(lines.slice(0, 2000).join('\n'))).toMatchObject({ faults: [] });
+    const { rules, faults } = parseRedirects(lines.join('\n'));
+    expect(rules).toHaveLength(2000);
+    expect(faults).toEqual([{ line: 2001, problem: expect.stringContaining('2000') }]);
+  });
+});

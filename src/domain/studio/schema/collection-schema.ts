@@ -1,4 +1,5 @@
 import type { LocaleRules, SlugCollection } from '../slug.ts';
+import type { PathSet } from './path-set.ts';
 import type { StudioSchema, Warning } from './schema.schema.ts';
 
 /** One commit's tree, given by the caller: discovery itself touches neither files nor git. */
@@ -15,12 +16,18 @@ export interface EntrySample {
   frontmatter: Record<string, unknown> | null;
 }
 
-/** A collection with its Field tree; everything of the record but `json_schema`, and what the service needs besides. */
-export interface CollectionSchema extends Omit<StudioSchema, 'json_schema'>, SlugCollection {
+/** A collection with its Field tree; everything of the record but `json_schema`, and what the service needs besides. A value: JSON keeps all of it. */
+export interface CollectionDescription extends Omit<StudioSchema, 'json_schema'>, Omit<SlugCollection, 'matches'> {
   /** Unknown keys deserve a warning. */
   strict: boolean;
   /** The file holds many items (an object by id, or an array), and the fields describe one of them. */
   items_in_file: boolean;
+  /** Its files, as far as no collection of precedence has them. */
+  paths: PathSet;
+}
+
+/** A collection that can tell its entries. */
+export interface CollectionSchema extends CollectionDescription, SlugCollection {
   /** Whether the file (path from the repository root) is an entry of this collection; at most one collection says yes. */
   matches(path: string): boolean;
 }
@@ -40,6 +47,13 @@ export interface DiscoveryOptions {
 export interface Discovery {
   /** Sorted by collection name, at most 500. */
   schemas: CollectionSchema[];
+  /** Names of the collections; a file that is among the paths of several belongs to the first. */
+  precedence: string[];
+  /**
+   * What all this follows from: the `configuration` (the files of `dependencies`, those of `configurationFiles`, and what `listingDigest` tells),
+   * or everything in the `tree`.
+   */
+  scope: 'configuration' | 'tree';
   warnings: Warning[];
   /** Paths of the configuration files that were read, for the cache key (with `configurationFiles`, whose appearance matters too). */
   dependencies: string[];

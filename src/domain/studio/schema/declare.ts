@@ -2,6 +2,7 @@ import type { LocaleRules } from '../slug.ts';
 import type { Files } from './files.ts';
 import { byUse, collectionName } from './inferred-groups.ts';
 import { formatOf, humanize } from './inferred-schema.ts';
+import { noPaths, type PathSet } from './path-set.ts';
 import type { Draft, SiteReading } from './reader.ts';
 import {
   collectionNamePattern,
@@ -34,7 +35,7 @@ export interface Declaration {
   urlPattern?: string | undefined;
   indexNames?: readonly string[];
   locales?: LocaleRules | null;
-  rejects?: (path: string) => boolean;
+  rejects?: PathSet;
 }
 
 /** The extensions of the files there are, and those a new file could have. */
@@ -62,7 +63,7 @@ export function declare(declaration: Declaration, { paths, layout }: SiteReading
     named?.name ?? identifiers.find((key) => fields.some((field) => field.name === key && !field.list));
   return {
     infer,
-    rejects: declaration.rejects ?? (() => false),
+    rejects: declaration.rejects ?? noPaths,
     schema: {
       collection,
       label: declaration.label ?? humanize(collection),
@@ -83,6 +84,7 @@ export function declare(declaration: Declaration, { paths, layout }: SiteReading
         index_names: declaration.indexNames ?? indexNames(layout.framework),
         locales: declaration.locales === undefined ? layout.locales : declaration.locales,
       },
+      paths: files.paths,
       matches: files.matches,
     },
   };

@@ -1,11 +1,12 @@
 import { assignSlugs } from '../slug.ts';
 import { astroReader } from './astro/astro-reader.ts';
+import { withMatches } from './claims.ts';
 import { decapReader } from './cms/decap.ts';
 import { frontMatterReader } from './cms/front-matter.ts';
 import { keystaticReader } from './cms/keystatic.ts';
 import { pagesCmsReader } from './cms/pages-cms.ts';
 import { tinaReader } from './cms/tina.ts';
-import type { CollectionSchema, Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
+import type { Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
 import { studioConfigReader } from './config/studio-config.ts';
 import { docusaurusReader } from './framework/docusaurus.ts';
 import { hugoReader } from './framework/hugo.ts';
@@ -15,6 +16,7 @@ import { eleventyReader, vitepressReader } from './framework/page-fields.ts';
 import { inferFields } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
 import { schemaOfGroup } from './inferred-schema.ts';
+import { membership, union } from './path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from './reader.ts';
 import type { Warning } from './schema.schema.ts';
 import { findSite, mediaRootsOf } from './site-layout.ts';
@@ -35,6 +37,9 @@ const readers: readonly SchemaReader[] = [
   vitepressReader,
   eleventyReader,
 ];
+
+/** What these say may be otherwise with any other file. */
+const ofTree: ReadonlySet<string> = new Set(['overlap', 'too_many_collections', 'import_not_found']);
 
 const MAX_COLLECTIONS = 500;
 const MAX_SAMPLES = 2000;
@@ -57,9 +62,10 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
     for (const draft of await reader.read(reading)) addDraft(drafts, draft, warnings);
   }
   const owned = claim(drafts, paths, warnings);
-  dropCovered(drafts, owned, paths, warnings);
+  const covered = dropCovered(drafts, owned, paths, warnings);
   const claimed = new Set([...owned.values()].flat());
-  const free = paths.filter((path) => !claimed.has(path) && !drafts.some((draft) => draft.rejects(path)));
+  const rejected = membership(union(...drafts.map((draft) => draft.rejects)));
+  const free = paths.filter((path) => !claimed.has(path) && !rejected(path));
   const taken = new Set(drafts.map((draft) => draft.schema.collection));
   const declared = [...drafts];
   for (const group of groupFiles(free, layout, taken)) {
@@ -69,11 +75,15 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
   }
   bound(drafts, warnings);
   await inferMissing(drafts, owned, options.sampleEntries);
-  const schemas = drafts
-    .map((draft) => exclusive(draft, drafts))
-    .sort((a, b) => (a.collection < b.collection ? -1 : 1));
+  const precedence = drafts.map(({ schema }) => schema.collection);
+  const described = drafts.map(({ schema }) => schema).sort((a, b) => (a.collection < b.collection ? -1 : 1));
+  const schemas = withMatches(described, precedence);
+  const inferred = drafts.some(({ infer }) => infer);
+  const byTree = inferred || covered > 0 || reading.readsListing || warnings.some(({ code }) => ofTree.has(code));
   return {
     schemas,
+    precedence,
+    scope: byTree ? 'tree' : 'configuration',
     warnings: [...warnings, ...schemas.flatMap((schema) => schema.warnings)],
     dependencies: [...reading.dependencies].sort(),
     contentRoot: layout.root,
@@ -107,13 +117,14 @@ function claim(drafts: readonly Draft[], paths: readonly string[], warnings: War
   return owned;
 }
 
-/** A framework's collection under another name than the CMS gave the same files is that collection once more. */
+/** A framework's collection under another name than the CMS gave the same files is that collection once more. @returns how many there were */
 function dropCovered(
   drafts: Draft[],
   owned: ReadonlyMap<Draft, string[]>,
   paths: readonly string[],
   warnings: Warning[],
-): void {
+): number {
+  const count = drafts.length;
   for (const draft of drafts.filter((one) => owned.get(one)?.length === 0)) {
     const { collection, source, matches } = draft.schema;
     const path = paths.find(matches);
@@ -123,6 +134,7 @@ function dropCovered(
     const message = `The files of collection "${collection}" are described in ${owner.source.path} as "${owner.collection}"`;
     warnings.push({ code: 'described_twice', message, path: source.path, collection });
   }
+  return count - drafts.length;
 }
 
 function bound(drafts: Draft[], warnings: Warning[]): void {
@@ -164,12 +176,4 @@ async function inferMissing(
     );
     if (identifier !== undefined) draft.schema.identifier_field ??= identifier;
   }
-}
-
-/** Groups never overlap one another, so only what was declared before can have a prior claim. */
-function exclusive(draft: Draft, declared: readonly Draft[]): CollectionSchema {
-  const at = declared.indexOf(draft);
-  const earlier = declared.slice(0, at === -1 ? declared.length : at).map(({ schema }) => schema.matches);
-  const { matches } = draft.schema;
-  return { ...draft.schema, matches: (path) => matches(path) && !earlier.some((other) => other(path)) };
 }

@@ -1,5 +1,6 @@
-import { compileGlob, type Glob } from './glob.ts';
-import { below, dataExtensions, extensionOf, joinPath, markdownExtensions } from './site-layout.ts';
+import { compileGlob } from './glob.ts';
+import { type Membership, membership, type PathSet, without } from './path-set.ts';
+import { dataExtensions, joinPath, markdownExtensions } from './site-layout.ts';
 import { resolvePath } from './static/module-graph.ts';
 
 /** Which files a collection has; all paths from the repository root. */
@@ -9,10 +10,14 @@ export interface Files {
   area: string;
   /** The collection is this one file. */
   single: boolean;
-  matches(path: string): boolean;
+  paths: PathSet;
+  /** Whether a path is among `paths`. */
+  matches: Membership;
 }
 
 export type Located = Files | { unknown: string };
+
+export const filesOf = (found: Omit<Files, 'matches'>): Files => ({ ...found, matches: membership(found.paths) });
 
 /** Extensions an entry can have at all. */
 export const entryExtensions: ReadonlySet<string> = new Set([...markdownExtensions, ...dataExtensions]);
@@ -21,24 +26,17 @@ export const entryExtensions: ReadonlySet<string> = new Set([...markdownExtensio
 export function globFiles(root: string, base: string, patterns: readonly string[]): Located {
   const directory = resolvePath(root, base);
   if (directory === null || base.startsWith('/')) return { unknown: `the base "${base}" lies outside the repository` };
-  const positive: Glob[] = [];
-  const negative: Glob[] = [];
-  for (const pattern of patterns) {
-    const glob = compileGlob(pattern.replace(/^!/, ''));
-    if (glob === null) return { unknown: `the pattern "${pattern}" is not understood` };
-    (pattern.startsWith('!') ? negative : positive).push(glob);
-  }
-  const prefix = directory === '' ? '' : `${directory}/`;
-  const matches = (path: string) => {
-    if (!path.startsWith(prefix) || !entryExtensions.has(extensionOf(path)) || path.includes('node_modules/')) {
-      return false;
-    }
-    const rest = path.slice(prefix.length);
-    return positive.some((glob) => glob.matches(rest)) && !negative.some((glob) => glob.matches(rest));
-  };
-  const areas = new Set(positive.map((glob) => glob.prefix));
+  const compiled = patterns.map((pattern) => compileGlob(pattern.replace(/^!/, '')));
+  const bad = compiled.indexOf(null);
+  if (bad !== -1) return { unknown: `the pattern "${patterns[bad]}" is not understood` };
+  const among = (globs: readonly string[]): PathSet => ({ kind: 'glob', base: directory, patterns: globs });
+  const positive = patterns.filter((pattern) => !pattern.startsWith('!'));
+  const negative = patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
+  const entries: PathSet = { kind: 'folder', base: directory, extensions: [...entryExtensions] };
+  const paths = without({ kind: 'intersection', of: [entries, among(positive)] }, among(negative));
+  const areas = new Set(compiled.flatMap((glob, at) => (glob && !patterns[at]?.startsWith('!') ? [glob.prefix] : [])));
   const area = joinPath(directory, areas.size === 1 ? ([...areas][0] ?? '') : '');
-  return { base: directory, area, single: false, matches };
+  return filesOf({ base: directory, area, single: false, paths });
 }
 
 /** Exactly one file; `path` is relative to `root`. */
@@ -46,27 +44,25 @@ export function oneFile(root: string, path: string | undefined): Located {
   const file = path === undefined || path.startsWith('/') ? null : resolvePath(root, path);
   if (file === null || file === '') return { unknown: 'the path of the file is not known' };
   const base = file.slice(0, Math.max(0, file.lastIndexOf('/')));
-  return { base, area: file, single: true, matches: (other) => other === file };
+  return filesOf({ base, area: file, single: true, paths: { kind: 'listed', paths: [file] } });
 }
 
 export interface FolderRules {
   extensions: readonly string[];
   /** How many segments below the directory a file may have; 1: directly in it. */
   depth?: number;
-  /** Of the path below the directory. */
-  accepts?: (rest: string) => boolean;
+  /** Of those, only the ones among these; `base` is the directory from the repository root. */
+  only?: (base: string) => PathSet;
+  except?: (base: string) => PathSet;
 }
 
 /** The files of a directory with one of the extensions. */
 export function folderFiles(root: string, folder: string, rules: FolderRules): Located {
   const base = resolvePath(root, folder.replace(/^\/+/, ''));
   if (base === null) return { unknown: `the folder "${folder}" lies outside the repository` };
-  const { depth = Number.POSITIVE_INFINITY, accepts = () => true } = rules;
-  const extensions = new Set(rules.extensions.map((extension) => extension.toLowerCase()));
-  const matches = (path: string) => {
-    const rest = below(base, path);
-    if (rest === null || !extensions.has(extensionOf(rest)) || rest.includes('node_modules/')) return false;
-    return (depth === Number.POSITIVE_INFINITY || rest.split('/').length <= depth) && accepts(rest);
-  };
-  return { base, area: base, single: false, matches };
+  const { depth, only, except } = rules;
+  const extensions = rules.extensions.map((extension) => extension.toLowerCase());
+  const all: PathSet = { kind: 'folder', base, extensions, ...(depth !== undefined && { depth }) };
+  const kept: PathSet = only ? { kind: 'intersection', of: [all, only(base)] } : all;
+  return filesOf({ base, area: base, single: false, paths: without(kept, ...(except ? [except(base)] : [])) });
 }

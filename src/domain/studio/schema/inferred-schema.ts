@@ -1,7 +1,8 @@
 import type { Group } from './inferred-groups.ts';
+import { membership, noPaths, without } from './path-set.ts';
 import type { Draft } from './reader.ts';
 import type { EntryFormat } from './schema.schema.ts';
-import { below, dataExtensions, extensionOf, indexNames, isExcluded, type SiteLayout } from './site-layout.ts';
+import { dataExtensions, indexNames, type SiteLayout } from './site-layout.ts';
 
 /** `_blog-posts` → `Blog posts`. */
 export function humanize(name: string): string {
@@ -20,18 +21,19 @@ export function formatOf(extension: string | undefined): EntryFormat {
 
 /** The collection of a group of files that lie together; its fields are inferred later. */
 export function schemaOfGroup(group: Group, layout: SiteLayout, declared: readonly Draft[]): Draft {
-  const extensions = new Set(group.extensions);
-  const matches = (path: string) => {
-    const rest = below(group.directory, path);
-    if (rest === null || !extensions.has(extensionOf(path)) || isExcluded(path, layout)) return false;
-    return !(group.shallow && rest.includes('/')) && !declared.some((draft) => draft.rejects(path));
-  };
+  const { directory: base, extensions, shallow } = group;
+  const rejected = declared.map((draft) => draft.rejects).filter((set) => set !== noPaths);
+  const paths = without(
+    { kind: 'folder', base, extensions, ...(shallow && { depth: 1 }) },
+    { kind: 'excluded', root: layout.root, given: layout.given },
+    ...rejected,
+  );
   const names = indexNames(layout.framework);
   const data = dataExtensions.some((extension) => extension === group.extensions[0]);
   const pages = data ? undefined : layout.pages;
   return {
     infer: true,
-    rejects: () => false,
+    rejects: noPaths,
     schema: {
       collection: group.name,
       label: humanize(group.name),
@@ -45,7 +47,8 @@ export function schemaOfGroup(group: Group, layout: SiteLayout, declared: readon
       strict: false,
       items_in_file: false,
       slugs: { extensions: group.extensions, index_names: data ? [] : names, locales: layout.locales },
-      matches,
+      paths,
+      matches: membership(paths),
     },
   };
 }

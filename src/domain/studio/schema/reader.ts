@@ -1,4 +1,5 @@
 import type { CollectionSchema, SiteFiles } from './collection-schema.ts';
+import type { PathSet } from './path-set.ts';
 import type { Warning } from './schema.schema.ts';
 import type { SiteLayout } from './site-layout.ts';
 
@@ -10,6 +11,8 @@ export interface SiteReading {
   layout: SiteLayout;
   warnings: Warning[];
   dependencies: Set<string>;
+  /** Set by a reader whose result follows from more of the tree than configuration files and which files its collections have. */
+  readsListing?: true;
 }
 
 /** A collection on its way: not yet free of overlaps, its fields perhaps still to be inferred. */
@@ -17,7 +20,7 @@ export interface Draft {
   schema: CollectionSchema;
   infer: boolean;
   /** Files this collection's configuration leaves out on purpose, so that no other collection picks them up. */
-  rejects(path: string): boolean;
+  rejects: PathSet;
 }
 
 /** Reads the collections one CMS or framework declares. Never throws for what a repository may contain. */

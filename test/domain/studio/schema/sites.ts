@@ -1,5 +1,7 @@
+import { expect } from 'vitest';
 import type { Discovery, EntrySample, SiteFiles } from '../../../../src/domain/studio/schema/collection-schema.ts';
 import { discoverSchemas } from '../../../../src/domain/studio/schema/discover.ts';
+import { discoveryOf, discoveryText } from '../../../../src/domain/studio/schema/discovery-text.ts';
 import type { SchemaField } from '../../../../src/domain/studio/schema/schema.schema.ts';
 
 type Files = Record<string, string>;
@@ -29,7 +31,21 @@ export async function discover(files: Files, contentRoot?: string): Promise<Disc
     site,
     contentRoot === undefined ? { sampleEntries } : { contentRoot, sampleEntries },
   );
+  checkStored(found, Object.keys(files).slice(0, 200), site.reads);
   return { ...found, reads: site.reads };
+}
+
+/** Whatever is discovered can be stored: it comes back the same, and names all files that were read for it. */
+function checkStored(found: Discovery, paths: readonly string[], reads: readonly string[]): void {
+  const again = discoveryOf(discoveryText(found));
+  const plain = ({ schemas, ...rest }: Discovery) => [rest, schemas.map(({ matches: _, ...schema }) => schema)];
+  expect(plain(again)).toEqual(plain(found));
+  const near = paths.flatMap((path) => [path, `x/${path}`, path.replace(/[^/]*$/, '_$&'), path.replace('.', '-2.')]);
+  for (const [at, { matches }] of found.schemas.entries()) {
+    expect(near.filter((path) => again.schemas[at]?.matches(path))).toEqual(near.filter(matches));
+  }
+  const known = new Set(found.dependencies);
+  expect(reads.filter((path) => paths.includes(path) && !known.has(path))).toEqual([]);
 }
 
 export const header = `import { defineCollection, z, reference } from 'astro:content';

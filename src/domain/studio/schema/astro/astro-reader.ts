@@ -1,6 +1,7 @@
 import { type Declaration, declare } from '../declare.ts';
-import type { Files, Located } from '../files.ts';
+import { type Files, filesOf, type Located } from '../files.ts';
 import { isWrapper } from '../inferred-groups.ts';
+import { noPaths, without } from '../path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
 import type { SchemaField, Warning } from '../schema.schema.ts';
 import { below, joinPath } from '../site-layout.ts';
@@ -87,7 +88,7 @@ function settle(
     return usual;
   }
   warn(`The loader cannot be read: ${located.unknown}; the collection has no files in the repository`);
-  return { ...usual, matches: () => false };
+  return filesOf({ ...usual, paths: noPaths });
 }
 
 interface Read {
@@ -137,7 +138,7 @@ function draftOf(
     strict: read?.strict ?? false,
     itemsInFile: files.single,
     indexNames: ['index'],
-    rejects: (path) => !isWrapper(area) && !files.single && path.startsWith(`${files.area}/`) && !files.matches(path),
+    rejects: isWrapper(area) || files.single ? noPaths : without({ kind: 'folder', base: files.area }, files.paths),
   };
   return declare(declaration, reading);
 }

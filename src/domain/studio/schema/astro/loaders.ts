@@ -1,5 +1,6 @@
-import { entryExtensions, type Files, globFiles, type Located, oneFile } from '../files.ts';
-import { dataExtensions, extensionOf, joinPath, markdownExtensions } from '../site-layout.ts';
+import { entryExtensions, type Files, filesOf, globFiles, type Located, oneFile } from '../files.ts';
+import { without } from '../path-set.ts';
+import { dataExtensions, joinPath, markdownExtensions } from '../site-layout.ts';
 import { property, type RecordValue, textOf, type Value } from '../static/values.ts';
 
 const legacyExtensions = { content: [...markdownExtensions], data: [...dataExtensions] } as const;
@@ -13,15 +14,9 @@ function argumentsOf(value: Value, module: string, name: string): readonly Value
 /** Files below `src/content/<name>`, but for names that begin with an underscore. */
 export function legacyFiles(root: string, name: string, kind: 'content' | 'data' | 'any'): Files {
   const base = joinPath(root, 'src/content', name);
-  const extensions: ReadonlySet<string> = kind === 'any' ? entryExtensions : new Set(legacyExtensions[kind]);
-  const matches = (path: string) =>
-    path.startsWith(`${base}/`) &&
-    extensions.has(extensionOf(path)) &&
-    !path
-      .slice(base.length)
-      .split('/')
-      .some((part) => /^[_.]/.test(part));
-  return { base, area: base, single: false, matches };
+  const extensions = [...(kind === 'any' ? entryExtensions : legacyExtensions[kind])];
+  const paths = without({ kind: 'folder', base, extensions }, { kind: 'marked', base, marks: '_.' });
+  return filesOf({ base, area: base, single: false, paths });
 }
 
 function textsOf(value: Value | undefined): string[] | null {

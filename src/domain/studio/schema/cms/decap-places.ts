@@ -1,6 +1,7 @@
 import { folderFiles, type Located } from '../files.ts';
+import { membership, type PathSet, union } from '../path-set.ts';
 import type { SiteReading } from '../reader.ts';
-import { indexNames } from '../site-layout.ts';
+import { indexNames, joinPath } from '../site-layout.ts';
 import { at, countOf, textAt } from '../static/read-value.ts';
 import type { Value } from '../static/values.ts';
 import type { Languages } from './decap-i18n.ts';
@@ -36,25 +37,22 @@ export function locate(
   if (languages?.structure === 'multiple_root_folders') return rootFolders(folder, extension, depth, codes);
   const leaf = leafOf(value);
   const base = trimmed(folder);
-  const accepts = (rest: string) => {
-    if (leaf === null) return true;
-    const stem = rest.slice(rest.lastIndexOf('/') + 1).split('.')[0];
-    // Files from before the template was set are entries too, but no new file takes another form than the template's.
-    return stem === leaf || reading.present.has(base === '' ? rest : `${base}/${rest}`);
+  if (leaf === null) return folderFiles('', base, { extensions: [extension], depth });
+  // Files from before the template was set are entries too, but no new file takes another form than the template's.
+  const only = (from: string) => {
+    const there = membership({ kind: 'folder', base: from, extensions: [extension], depth });
+    const stem: PathSet = { kind: 'stem', stem: leaf };
+    const paths = reading.paths.filter((path) => there(path) && !membership(stem)(path));
+    reading.readsListing = true;
+    return paths.length === 0 ? stem : union(stem, { kind: 'listed', paths });
   };
-  return folderFiles('', base, { extensions: [extension], depth, accepts });
+  return folderFiles('', base, { extensions: [extension], depth, only });
 }
 
 /** `<locale>/<folder>/…`: the collection begins above the languages. */
 function rootFolders(folder: string, extension: string, depth: number, codes: ReadonlySet<string>): Located {
-  const inner = `${trimmed(folder)}/`;
-  const accepts = (rest: string) => {
-    const slash = rest.indexOf('/');
-    return (
-      codes.has(rest.slice(0, slash)) &&
-      rest.startsWith(inner, slash + 1) &&
-      rest.slice(slash + 1 + inner.length).split('/').length <= depth
-    );
-  };
-  return folderFiles('', '', { extensions: [extension], accepts });
+  const inner = trimmed(folder);
+  const only = () =>
+    union(...[...codes].map((code): PathSet => ({ kind: 'folder', base: joinPath(code, inner), depth })));
+  return folderFiles('', '', { extensions: [extension], only });
 }

@@ -1,6 +1,7 @@
 import { findDataConfig, readDataConfig } from '../config/config-file.ts';
 import { type Declaration, declare } from '../declare.ts';
-import { type Files, type Located, oneFile } from '../files.ts';
+import { type Files, filesOf, type Located, oneFile } from '../files.ts';
+import { union } from '../path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
 import type { EntryFormat, SchemaField, Warning } from '../schema.schema.ts';
 import { extensionOf, markdownExtensions } from '../site-layout.ts';
@@ -134,7 +135,7 @@ function readFile(value: Value, parent: Value | null, config: Value, path: strin
   const files: Files =
     found.length === 1
       ? first
-      : { base: '', area: '', single: false, matches: (other) => found.some((one) => one.matches(other)) };
+      : filesOf({ base: '', area: '', single: false, paths: union(...found.map((one) => one.paths)) });
   const warnings: Warning[] = [];
   const extension = extensionOf(first.area);
   const fields = withoutBody(decapFields(itemsOf(at(value, 'fields')), noteTo(warnings, path, full)), extension);

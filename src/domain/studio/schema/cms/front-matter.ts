@@ -3,6 +3,7 @@ import { jsonSchemaFields } from '../config/json-schema-fields.ts';
 import { declare } from '../declare.ts';
 import { type Files, folderFiles, type Located, oneFile } from '../files.ts';
 import { collectionName } from '../inferred-groups.ts';
+import { union } from '../path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
 import type { SchemaField, Warning } from '../schema.schema.ts';
 import { extensionOf, joinPath, markdownExtensions } from '../site-layout.ts';
@@ -51,10 +52,16 @@ function readFolder(value: Value, path: string, setting: Settings, reading: Site
   const place = placeOf(value, { path, line: 1 });
   if (folder === undefined) return skipped(name, 'it has no path', place, reading);
   if (/[*{[]/.test(folder)) return skipped(name, 'a path with wildcards is not followed', place, reading);
-  const excluded = textsOf(at(value, 'excludePaths'));
+  const excluded = textsOf(at(value, 'excludePaths'))
+    .map((one) => one.replace(/\/+$/, ''))
+    .filter(Boolean);
   const located = folderFiles(reading.layout.root, folder, {
     extensions: [...markdownExtensions],
-    accepts: (rest) => !excluded.some((one) => rest === one || rest.startsWith(`${one.replace(/\/+$/, '')}/`)),
+    except: (base) =>
+      union(
+        { kind: 'listed', paths: excluded.map((one) => joinPath(base, one)) },
+        ...excluded.map((one) => ({ kind: 'folder', base: joinPath(base, one) }) as const),
+      ),
     ...(isTrue(at(value, 'excludeSubdir')) ? { depth: 1 } : {}),
   });
   if ('unknown' in located) return skipped(name, located.unknown, place, reading);

@@ -1,9 +1,10 @@
 import { readDataConfig } from '../config/config-file.ts';
 import { declare } from '../declare.ts';
 import { folderFiles, oneFile } from '../files.ts';
+import { union } from '../path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
 import type { EntryFormat, Warning } from '../schema.schema.ts';
-import { extensionOf, markdownExtensions } from '../site-layout.ts';
+import { extensionOf, joinPath, markdownExtensions } from '../site-layout.ts';
 import { at, isFalse, isTrue, itemsOf, textAt, textsOf } from '../static/read-value.ts';
 import { placeOf, type Value } from '../static/values.ts';
 import { noteTo, skipped } from './notes.ts';
@@ -69,12 +70,16 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
   );
   const extension =
     textAt(value, 'extension')?.replace(/^\./, '') || ending || (dataFormats[format ?? ''] ? (format ?? '') : 'md');
-  const excluded = new Set(textsOf(at(value, 'exclude')));
+  const excluded = textsOf(at(value, 'exclude'));
   const located = single
     ? oneFile('', path)
     : folderFiles('', path, {
         extensions: [extension],
-        accepts: (rest) => !excluded.has(rest) && !excluded.has(rest.slice(rest.lastIndexOf('/') + 1)),
+        except: (base) =>
+          union(
+            { kind: 'listed', paths: excluded.map((one) => joinPath(base, one)) },
+            { kind: 'named', names: excluded },
+          ),
         ...(isFalse(at(value, 'subfolders')) ? { depth: 1 } : {}),
       });
   if ('unknown' in located) return skipped(name, located.unknown, place, reading);

@@ -46,14 +46,18 @@ function readMedia(config: Value | undefined, { layout }: SiteReading): void {
 
 function locate(value: Value, extension: string, root: string): Located {
   const folder = textAt(value, 'path') ?? '';
-  const globs = (['include', 'exclude'] as const).map((key) => {
+  const [include, exclude] = (['include', 'exclude'] as const).map((key) => {
     const pattern = textAt(value, 'match', key);
-    return pattern === undefined ? undefined : compileGlob(pattern.includes('.') ? pattern : `${pattern}.${extension}`);
+    return pattern === undefined || pattern.includes('.') ? pattern : `${pattern}.${extension}`;
   });
-  if (globs.includes(null)) return { unknown: 'its match patterns are not understood' };
-  const [include, exclude] = globs;
-  const accepts = (rest: string) => (include?.matches(rest) ?? true) && !(exclude?.matches(rest) ?? false);
-  return folderFiles(root, folder, { extensions: [extension], accepts });
+  if ([include, exclude].some((pattern) => pattern !== undefined && compileGlob(pattern) === null))
+    return { unknown: 'its match patterns are not understood' };
+  const fitting = (pattern: string) => (base: string) => ({ kind: 'glob', base, patterns: [pattern] }) as const;
+  return folderFiles(root, folder, {
+    extensions: [extension],
+    ...(include !== undefined && { only: fitting(include) }),
+    ...(exclude !== undefined && { except: fitting(exclude) }),
+  });
 }
 
 function readCollection(value: Value, place: Place, reading: SiteReading): Draft[] {

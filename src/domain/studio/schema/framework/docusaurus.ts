@@ -2,6 +2,7 @@ import { codeExtensions, findConfig, readCodeConfig } from '../config/config-fil
 import { declare } from '../declare.ts';
 import { folderFiles } from '../files.ts';
 import { collectionName } from '../inferred-groups.ts';
+import { noPaths, type PathSet, without } from '../path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
 import type { SchemaField } from '../schema.schema.ts';
 import { at, isFalse, itemsOf, textAt } from '../static/read-value.ts';
@@ -45,8 +46,10 @@ export const docusaurusReader: SchemaReader = {
   },
 };
 
+const extensions = ['md', 'mdx'];
+
 /** Names beginning with an underscore are parts of pages. */
-const isPage = (rest: string) => !rest.split('/').some((part) => part.startsWith('_'));
+const partsOfPages = (base: string): PathSet => ({ kind: 'marked', base, marks: '_' });
 
 function pluginDraft(
   kind: string,
@@ -66,12 +69,12 @@ function draftOf(
   path: string,
   reading: SiteReading,
 ): Draft | null {
-  const located = folderFiles(reading.layout.root, folder, { extensions: ['md', 'mdx'], accepts: isPage });
+  const located = folderFiles(reading.layout.root, folder, { extensions, except: partsOfPages });
   if ('unknown' in located || !reading.paths.some(located.matches)) return null;
   const draft = declare({ name, source: { kind: 'docusaurus', path }, files: located, fields, warnings: [] }, reading);
   return {
     ...draft,
-    rejects: (other) => other.startsWith(`${located.base}/`) && /\.mdx?$/.test(other) && !located.matches(other),
+    rejects: located.base === '' ? noPaths : without({ kind: 'folder', base: located.base, extensions }, located.paths),
   };
 }
 

@@ -1,7 +1,8 @@
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { declare } from '../declare.ts';
-import { folderFiles } from '../files.ts';
+import { filesOf, folderFiles } from '../files.ts';
 import { collectionName } from '../inferred-groups.ts';
+import { noPaths } from '../path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
 import type { SchemaField } from '../schema.schema.ts';
 import { below, joinPath, markdownExtensions } from '../site-layout.ts';
@@ -68,7 +69,7 @@ async function readSection(
     extensions: [...markdownExtensions],
     ...(section === '' ? { depth: 1 } : {}),
   });
-  const files = 'unknown' in located ? { base, area: base, single: false, matches: () => false } : located;
+  const files = 'unknown' in located ? filesOf({ base, area: base, single: false, paths: noPaths }) : located;
   const own = await sectionCascade(joinPath(base, section, '_index.md'), reading);
   const defaults = new Map([...cascadeValues(site.cascade), ...own]);
   const fields = new Map(hugoPage.map((one) => [one.name, one]));

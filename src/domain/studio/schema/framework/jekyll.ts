@@ -1,18 +1,22 @@
 import { findConfig, readDataConfig } from '../config/config-file.ts';
 import { declare } from '../declare.ts';
-import { type Files, folderFiles } from '../files.ts';
+import { type Files, filesOf, folderFiles } from '../files.ts';
+import { membership, type PathSet, union, without } from '../path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
 import type { SchemaField } from '../schema.schema.ts';
-import { below, extensionOf, joinPath } from '../site-layout.ts';
+import { below, joinPath } from '../site-layout.ts';
 import { at, dataOf, entriesOf, itemsOf, textAt, textsOf } from '../static/read-value.ts';
 import { placeOf, type Value } from '../static/values.ts';
 import { field } from '../zod/field-algebra.ts';
 import { jekyllPage, jekyllPost } from './built-in-fields.ts';
 
 const markdown = ['md', 'markdown', 'mkdown', 'mkdn', 'mkd'];
-const dated = /(^|\/)\d{2,4}-\d{1,2}-\d{1,2}-[^/]+$/;
 /** Parts of pages and the built site. */
-const internal = /(^|\/)_(includes|layouts|sass|site|plugins)\//;
+const internal = union(
+  ...['_includes', '_layouts', '_sass', '_site', '_plugins'].map(
+    (directory): PathSet => ({ kind: 'inside', directory }),
+  ),
+);
 
 /** Jekyll: posts, drafts, data and the collections of `_config.yml`; its `defaults` are the fields' defaults. */
 export const jekyllReader: SchemaReader = {
@@ -67,24 +71,25 @@ class JekyllSite {
     const { paths } = this.reading;
     const made = ['posts', 'drafts'].flatMap((name): Draft[] => {
       const folder = `_${name}`;
-      const holds = (path: string) => (name === 'drafts' || dated.test(path)) && markdown.includes(extensionOf(path));
-      const inside = paths.filter(
-        (path) => path.includes(`${folder}/`) && below(this.root, path) !== null && holds(path),
-      );
+      const all = (base: string): PathSet => ({
+        kind: 'intersection',
+        of: [
+          { kind: 'folder', base, extensions: markdown },
+          { kind: 'inside', directory: folder },
+          ...(name === 'drafts' ? [] : [{ kind: 'dated' } as const]),
+        ],
+      });
+      const inside = paths.filter(membership(all(this.root)));
       const parts = inside.map((path) => `/${path}`.indexOf(`/${folder}/`));
       const homes = new Set(inside.map((path, index) => path.slice(0, (parts[index] ?? 0) + folder.length)));
       if (homes.size === 0) homes.add(joinPath(this.root, folder));
       const [only = ''] = homes;
       const base = homes.size === 1 ? only : this.root;
-      const within = homes.size === 1 ? `${only}/` : this.root === '' ? '' : `${this.root}/`;
-      const matches = (path: string) =>
-        path.startsWith(within) && `/${path}`.includes(`/${folder}/`) && !internal.test(path) && holds(path);
-      return inside.length === 0 && name === 'drafts'
-        ? []
-        : [this.draft(name, { base, area: base, single: false, matches }, jekyllPost, undefined)];
+      const files = filesOf({ base, area: base, single: false, paths: without(all(base), internal) });
+      return inside.length === 0 && name === 'drafts' ? [] : [this.draft(name, files, jekyllPost, undefined)];
     });
     const [posts] = made;
-    if (posts) posts.rejects = (path) => internal.test(path);
+    if (posts) posts.rejects = internal;
     return made;
   }
 

@@ -1,7 +1,8 @@
 import { noteTo, skipped } from '../cms/notes.ts';
 import { argumentOf, codeExtensions, findConfig, readCodeConfig } from '../config/config-file.ts';
 import { declare } from '../declare.ts';
-import { type Files, globFiles, type Located } from '../files.ts';
+import { type Files, filesOf, globFiles, type Located } from '../files.ts';
+import { union } from '../path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
 import type { SchemaField, Warning } from '../schema.schema.ts';
 import { joinPath } from '../site-layout.ts';
@@ -60,12 +61,8 @@ function locate(definition: Value, root: string): Located {
   const [first] = found;
   if (first === undefined) return { unknown: 'its source is not known' };
   const base = found.every((one) => one.base === first.base) ? first.base : root;
-  return {
-    base,
-    area: found.length === 1 ? first.area : base,
-    single: false,
-    matches: (path) => found.some((one) => one.matches(path)),
-  };
+  const paths = union(...found.map((one) => one.paths));
+  return filesOf({ base, area: found.length === 1 ? first.area : base, single: false, paths });
 }
 
 /** The collection's own directory when its pattern begins with one: slugs count from there. */

@@ -86,9 +86,10 @@ describe('a database that cannot be used only makes reads of content slower', ()
   it('and is used again when it is back', async () => {
     const content = new ContentIndex({ cache: createContentCache(app.services.orm, silentLog), log: silentLog });
     const em = app.services.orm.em.fork();
-    await em.execute('alter table studio_blob rename to studio_blob_away');
+    const tables = ['studio_blob', 'studio_schema'];
+    for (const table of tables) await em.execute(`alter table ${table} rename to ${table}_away`);
     expect(await reads(content)).toEqual(await expected());
-    await em.execute('alter table studio_blob_away rename to studio_blob');
+    for (const table of tables) await em.execute(`alter table ${table}_away rename to ${table}`);
     await vi.waitFor(async () =>
       expect(await createContentCache(app.services.orm, silentLog).stored(git.id)).not.toBeNull(),
     );

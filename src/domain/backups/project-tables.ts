@@ -189,4 +189,5 @@ export const notBackedUp: Record<string, string> = {
   studio_blob: 'is read from the repository again',
   studio_last_commit: 'is read from the repository again',
   studio_marker: 'is read from the repository again',
+  studio_schema: 'is read from the repository again',
 };

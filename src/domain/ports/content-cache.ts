@@ -26,6 +26,13 @@ export interface SearchWords {
   prefix: string | null;
 }
 
+/** The schemas of a site as JSON text, and what they hold for: a key to find them by and a variant to be compared, hexadecimal digests. */
+export interface SchemaRow {
+  key: string;
+  variant: string;
+  text: string;
+}
+
 /** The last commits of paths, as one commit sees them. */
 export interface KnownCommits {
   /** null: nothing is stored yet. */
@@ -53,6 +60,10 @@ export interface ContentCache {
   store(repository: string, blobs: readonly BlobRecord[]): Promise<StoredBlob[] | null>;
   /** Makes many blobs that were just stored as quick to search as the others. */
   settle(): Promise<void>;
+  /** Schemas under any of the keys, the newest first; there may be more than are given. */
+  schemas(repository: string, keys: readonly string[]): Promise<SchemaRow[] | null>;
+  /** Stores schemas durably; the oldest of the repository may go for them. */
+  storeSchemas(repository: string, row: SchemaRow): Promise<boolean>;
   lastCommits(repository: string, paths: readonly string[]): Promise<KnownCommits | null>;
   /**
    * Moves the marker with everything that changes on the way, unless it has left `from` (null: there is none yet, or what there is no longer

@@ -12,6 +12,7 @@ import { SiteCache, Sites } from './sites.ts';
 import { FactStore } from './stored/fact-store.ts';
 import { FullText } from './stored/full-text.ts';
 import { Indexer } from './stored/indexer.ts';
+import { SchemaStore } from './stored/schema-store.ts';
 import { StoredBlobs } from './stored/stored-blobs.ts';
 
 /** What all content roots share. */
@@ -22,6 +23,7 @@ function partsOver(cache: ContentCache, log: Log) {
   return {
     facts,
     sites: new SiteCache(),
+    schemas: new SchemaStore(cache),
     collections: new CollectionFacts(facts),
     orders: new LRUCache<string, Promise<readonly IndexedEntry[]>>({ max: 256 }),
     fullText: new FullText(cache, stored, indexer),
@@ -44,8 +46,9 @@ export class ContentIndex {
   constructor(from: { cache: ContentCache; log: Log } | ContentIndex, contentRoot: string | null = null) {
     this.#parts = from instanceof ContentIndex ? from.#parts : partsOver(from.cache, from.log);
     this.#contentRoot = contentRoot;
-    const { sites, facts } = this.#parts;
-    this.#sites = new Sites(sites, (git, snapshot, files) => facts.of(git, snapshot, files), contentRoot);
+    const { sites, facts, schemas } = this.#parts;
+    const read = { facts: facts.of.bind(facts), stored: schemas };
+    this.#sites = new Sites(sites, read, contentRoot);
   }
 
   /** The same caches for a project whose site stands in a directory of its choice. */
@@ -113,12 +116,14 @@ export class ContentIndex {
   /** Resolves when nothing is being stored in the background. */
   async settled(): Promise<void> {
     await this.#parts.indexer.settled();
+    await this.#parts.schemas.settled();
     await this.#parts.lastCommits.settled();
   }
 
   /** Ends the background work; nothing is lost that cannot be made again. */
   async close(): Promise<void> {
     await this.#parts.indexer.close();
+    await this.#parts.schemas.settled();
     await this.#parts.lastCommits.settled();
   }
 }

@@ -2,18 +2,14 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../errors.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
-import type { Discovery } from '../schema/collection-schema.ts';
+import type { Discovery, SiteFiles } from '../schema/collection-schema.ts';
 import { discoverSchemas } from '../schema/discover.ts';
-import { configurationFiles } from '../schema/site-layout.ts';
 import { viewOf } from '../view.ts';
+import { changesSchemas } from './changes-schemas.ts';
 import type { EntryFacts, Place } from './entry-facts.ts';
 import { siteFilesOf } from './site-files.ts';
-import { advanceSite, buildSite, type ListedSite, type SiteIndex, type TreeDifference } from './site-index.ts';
-
-const contentFile = /\.(?:md|mdx|markdown|mdoc|ya?ml|json|toml)$/i;
-
-/** Files that could found a collection nobody knows yet. */
-const mayFound = (path: string) => contentFile.test(path);
+import { advanceSite, buildSite, type ListedSite, type SiteIndex } from './site-index.ts';
+import type { SchemaStore, SiteTree } from './stored/schema-store.ts';
 
 type ReadFacts = (git: Repository, snapshot: Snapshot, files: readonly Place[]) => Promise<readonly EntryFacts[]>;
 
@@ -27,12 +23,18 @@ export class SiteCache {
 export class Sites {
   readonly #cache: SiteCache;
   readonly #facts: ReadFacts;
+  readonly #stored: SchemaStore;
   readonly #contentRoot: string | null;
 
   /** @param contentRoot directory of the site that a project has chosen; null: found by its configuration */
-  constructor(cache: SiteCache, facts: ReadFacts, contentRoot: string | null) {
+  constructor(
+    cache: SiteCache,
+    { facts, stored }: { facts: ReadFacts; stored: SchemaStore },
+    contentRoot: string | null,
+  ) {
     this.#cache = cache;
     this.#facts = facts;
+    this.#stored = stored;
     this.#contentRoot = contentRoot;
   }
 
@@ -80,21 +82,37 @@ export class Sites {
     const latest = this.#cache.latest.get(this.#key(git));
     const advanced =
       latest && advanceSite(latest, await snapshot.files(), (difference) => changesSchemas(latest, difference));
-    const site = advanced ?? (await this.#discover(git, snapshot));
+    const site = advanced ?? (await this.#read(git, snapshot));
     this.#cache.latest.set(this.#key(git), site);
     return site;
+  }
+
+  /** The site as it has been stored, else as it is discovered. */
+  async #read(git: Repository, snapshot: Snapshot): Promise<ListedSite> {
+    const { paths } = await siteFilesOf(git, snapshot);
+    const discovery = await this.#stored.find(this.#treeOf(git, snapshot, paths));
+    if (!discovery) return this.#discover(git, snapshot);
+    return buildSite(discovery, keyOf(discovery), await snapshot.files());
+  }
+
+  #treeOf({ id }: Repository, { tree }: Snapshot, paths: SiteFiles['paths']): SiteTree {
+    return { repository: id, tree: tree ?? '', contentRoot: this.#contentRoot, paths };
   }
 
   async #discover(git: Repository, snapshot: Snapshot): Promise<ListedSite> {
     const files = await snapshot.files();
     const site = await siteFilesOf(git, snapshot);
     const oids = new Map(site.paths.map((file) => [file.path, file.oid]));
+    let isWhole = true;
     const sampleEntries = async (paths: readonly string[]) => {
       const entries = paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
       const facts = await readable(entries, (some) => this.#facts(git, snapshot, some));
+      isWhole &&= !facts.includes(null);
       return entries.map(({ path }, at) => ({ path, frontmatter: facts[at]?.frontmatter ?? null }));
     };
     const discovery = await discoverSchemas(site, { sampleEntries, ...this.#options });
+    // What objects that cannot be read today would say is not known for good.
+    if (isWhole) this.#stored.keep(this.#treeOf(git, snapshot, site.paths), discovery);
     return buildSite(discovery, keyOf(discovery), files);
   }
 }
@@ -112,19 +130,6 @@ async function readable<P>(
     const half = Math.ceil(entries.length / 2);
     return [...(await readable(entries.slice(0, half), factsOf)), ...(await readable(entries.slice(half), factsOf))];
   }
-}
-
-function changesSchemas(site: SiteIndex, { added, removed, modified }: TreeDifference): boolean {
-  const { dependencies, schemas } = site.discovery;
-  const all = [...added, ...removed, ...modified];
-  if (configurationFiles(all).length > 0 || all.some((file) => dependencies.includes(file.path))) return true;
-  if (added.some((file) => mayFound(file.path) && !schemas.some((schema) => schema.matches(file.path)))) return true;
-  // An inferred collection is there because files are.
-  return removed.some((file) => {
-    const owner = schemas.find((schema) => schema.matches(file.path));
-    const left = owner ? (site.collections.get(owner.collection)?.entries.length ?? 0) : 2;
-    return owner?.inferred === true && left <= removed.length;
-  });
 }
 
 function keyOf({ schemas, contentRoot, locales }: Discovery): string {

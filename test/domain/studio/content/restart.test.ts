@@ -135,17 +135,17 @@ it('everything stored goes with the project', async () => {
   await content.lastCommits(git, (await git.head('main')) ?? '', [index.entries[0]?.path ?? '']);
   await content.settled();
   const em = app.services.orm.em.fork();
-  const tables = ['studio_blob', 'studio_marker', 'studio_last_commit'];
+  const tables = ['studio_blob', 'studio_schema', 'studio_marker', 'studio_last_commit'];
   const count = async () => {
     const sql = tables.map((table) => `select count(*)::int as rows from ${table}`).join(' union all ');
     return ((await em.execute(sql)) as { rows: number }[]).map(({ rows }) => rows > 0);
   };
-  expect(await count()).toEqual([true, true, true]);
+  expect(await count()).toEqual([true, true, true, true]);
   await app.run(deleteProject, { organization: 'acme', project: 'site' });
-  expect(await count()).toEqual([true, true, true]);
+  expect(await count()).toEqual([true, true, true, true]);
   app.clock.now = new Date(Date.now() + 31 * 24 * 3600_000);
   await runRetention(app.services, 400);
-  expect(await count()).toEqual([false, false, false]);
+  expect(await count()).toEqual([false, false, false, false]);
 });
 
 it('a change in how files are read comes with a new version of the reader', () => {

@@ -9,6 +9,7 @@ import { limitCallers } from './caller-limits.ts';
 import { answerClientError } from './client-error.ts';
 import { type Config, previewUrlFor } from './config.ts';
 import { createContentCache } from './db/content-cache/content-cache.ts';
+import { eventChannel, PostgresEventFeed } from './db/event-feed.ts';
 import { type Listener, listen } from './db/listener.ts';
 import { isCurrent, migrate, openOrm } from './db/orm.ts';
 import { DomainError } from './domain/errors.ts';
@@ -21,11 +22,17 @@ import type { Log } from './domain/ports/log.ts';
 import type { Services, Settings } from './domain/services.ts';
 import { ContentIndex } from './domain/studio/content/content-index.ts';
 import { indexMoved } from './domain/studio/content/index-moved.ts';
+import { deployMoved } from './domain/studio/deployments/auto-deploy.ts';
+import { deployJob, deployNoticeJob } from './domain/studio/deployments/deploy-job.ts';
+import { DeploymentFeed, deploymentChannel } from './domain/studio/deployments/deployment-feed.ts';
+import { Building } from './domain/studio/deployments/run/building.ts';
+import { recoverDeployments } from './domain/studio/deployments/run/recover.ts';
 import { importJob } from './domain/studio/import-job.ts';
 import { previewChannel } from './domain/studio/previews/preview-targets.ts';
 import { createPreviews } from './domain/studio/previews/previews.ts';
 import { followHeads } from './domain/studio/pulls/follow-heads.ts';
 import { PullRetests, retestPulls } from './domain/studio/pulls/pull-retests.ts';
+import { publishMoves } from './domain/studio/repository/branch-moves.ts';
 import { BranchesMoved } from './domain/studio/repository/branches-moved.ts';
 import { syncJob } from './domain/studio/upstream/sync-job.ts';
 import { UpstreamSync } from './domain/studio/upstream/upstream-sync.ts';
@@ -33,11 +40,15 @@ import { asUnavailable } from './domain/unavailable.ts';
 import { createArchiveStore } from './engines/archive/archive-store.ts';
 import { createBlobStore } from './engines/blobs/blob-store.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
+import { buildDirectory } from './engines/deployer/build-directory.ts';
+import { createDeployer } from './engines/deployer/deployer.ts';
 import { createGitStore } from './engines/git/store.ts';
 import { createGuardedHttp } from './engines/http/guarded-http.ts';
 import { type LocalKeyring, openLocalKeyring } from './engines/kms/local-keyring.ts';
 import { createMetrics, type PrometheusMetrics } from './engines/metrics/prometheus.ts';
 import { createGitHttp } from './git-http/git-http.ts';
+import { deployJobFor } from './jobs/deploy.job.ts';
+import { deployNoticeJobFor } from './jobs/deploy-notice.job.ts';
 import { importJobFor } from './jobs/import.job.ts';
 import { createQueue, type RunningQueue } from './jobs/queue.ts';
 import { syncJobFor } from './jobs/sync.job.ts';
@@ -57,6 +68,10 @@ export interface Core {
   kms: Kms;
   /** Adds a key-encryption key and makes it the active one. @returns its id. */
   rotateKey(): Promise<string>;
+  /** Wakes those who watch a subject, by its name. */
+  hear(subject: string): void;
+  /** Ends what is watched live. */
+  endStreams(): void;
   close(): Promise<void>;
 }
 
@@ -125,7 +140,7 @@ export async function openCore({
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
   });
-  const moves = new BranchesMoved([indexMoved, followHeads, retestPulls]);
+  const moves = new BranchesMoved([publishMoves, indexMoved, followHeads, retestPulls, deployMoved]);
   const git = createGitStore({
     dataDir: config.PORTICO_DATA_DIR,
     log,
@@ -139,6 +154,7 @@ export async function openCore({
       sshKnownHosts: path.resolve(config.PORTICO_SSH_KNOWN_HOSTS),
     }),
   });
+  const events = new PostgresEventFeed(orm, log);
   const queue = createQueue({ url: databaseUrl, log });
   const blobs = createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs'));
   const secrets = createSecrets({ kms, em: orm.em, clock });
@@ -159,8 +175,16 @@ export async function openCore({
     }),
     content: new ContentIndex({ cache: createContentCache(orm, log), log }),
     moves,
+    events,
     retests: new PullRetests(),
     upstreams: new UpstreamSync(),
+    deployer: createDeployer({
+      directory: buildDirectory(config.PORTICO_DATA_DIR, config.PORTICO_BUILD_DIR),
+      dataDirectory: config.PORTICO_DATA_DIR,
+      strict: config.PORTICO_BUILD_ISOLATION === 'strict',
+    }),
+    building: new Building(),
+    feed: new DeploymentFeed(),
     jobs: queue,
     grants: new GrantCache(),
   };
@@ -170,7 +194,11 @@ export async function openCore({
     queue,
     kms,
     rotateKey: () => kms.rotate(),
+    hear: (subject) => events.hear(subject),
+    endStreams: () => events.close(),
     async close() {
+      events.close();
+      await services.building.close();
       await services.retests.close();
       await services.content.close();
       await services.upstreams.close();
@@ -288,6 +316,19 @@ export function createHttpServer(app: RequestListener): Server {
   return server.on('clientError', answerClientError);
 }
 
+/** What an earlier process of this machine left in the middle is taken up at once; a weak isolation is said aloud. */
+async function takeUpDeployments(services: Services): Promise<void> {
+  try {
+    await recoverDeployments(services);
+    if (process.getuid?.() === 0) return;
+    const isolation = await services.deployer.isolation();
+    if ('level' in isolation && isolation.level === 'process')
+      services.log.warn({}, 'Builds run as the user of the server: install bubblewrap to keep them apart from it');
+  } catch (err) {
+    services.log.warn({ err }, 'deployments that were left are looked at within a minute');
+  }
+}
+
 /** Listens and begins the background work of this process's roles. */
 export async function startApp({ config, core, databaseUrl }: ServerOptions): Promise<App> {
   const { services, queue } = core;
@@ -304,8 +345,10 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
     url: databaseUrl,
     log: services.log,
     channels: {
+      [eventChannel]: (payload) => core.hear(payload),
       [grantChannel]: (payload) => services.grants.evict(Number(payload)),
       [previewChannel]: () => services.previews.targets.forget(),
+      [deploymentChannel]: (payload) => services.feed.hear(payload),
     },
     onState: (listening) => {
       services.grants.setListening(listening);
@@ -313,9 +356,17 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
     },
   });
   void queue.start({
-    kinds: [importJob, syncJob],
-    jobs: isWorker ? [importJobFor(services), syncJobFor(services)] : [],
+    kinds: [importJob, syncJob, deployJob, deployNoticeJob],
+    jobs: isWorker
+      ? [
+          importJobFor(services),
+          syncJobFor(services),
+          deployJobFor(services, config.PORTICO_BUILD_SLOTS),
+          deployNoticeJobFor(services),
+        ]
+      : [],
   });
+  if (isWorker) void takeUpDeployments(services);
   const endUpkeep = isWorker ? scheduleUpkeep(services, config.PORTICO_AUDIT_DAYS) : async () => {};
   return {
     services,
@@ -327,6 +378,7 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
       phase = 'draining';
       if (config.PORTICO_DRAIN_DELAY > 0)
         await new Promise((resolve) => setTimeout(resolve, config.PORTICO_DRAIN_DELAY * 1000));
+      core.endStreams();
       const closed = new Promise<void>((resolve) => (isWeb ? server.close(() => resolve()) : resolve()));
       // A connection kept alive becomes idle only when the request under way on it has been answered.
       const idle = setInterval(() => server.closeIdleConnections(), 25);
@@ -337,6 +389,7 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
       clearInterval(idle);
       clearTimeout(cut);
       await endUpkeep();
+      await services.building.close();
       await queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);
       await listener.close();
       await core.close();

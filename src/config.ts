@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
@@ -101,6 +102,21 @@ const setting = z.object({
     .default('info')
     .describe('Least important log level written'),
   PORTICO_REDACT_HEADERS: list.default([]).describe('Further headers never logged'),
+  PORTICO_BUILD_ISOLATION: z
+    .enum(['auto', 'strict'])
+    .default('auto')
+    .describe('strict refuses to run build commands as the user of the server'),
+  PORTICO_BUILD_SLOTS: z.coerce
+    .number('must be a number')
+    .int()
+    .min(1)
+    .max(64)
+    .default(Math.max(1, Math.floor(os.availableParallelism() / 2)))
+    .describe('Deployments this process runs at the same time; default: half of the cores'),
+  PORTICO_BUILD_DIR: z
+    .string()
+    .optional()
+    .describe('Workspaces and package caches; default: builds in the data directory, as root a directory in /var/tmp'),
   PORTICO_AUDIT_DAYS: z.coerce.number().int().min(1).default(365).describe('Days the audit log is kept'),
   PORTICO_DRAIN_DELAY: seconds.default(0).describe('Seconds between unreadiness and closing the listener'),
   PORTICO_SHUTDOWN_TIMEOUT: seconds.default(25).describe('Seconds until an unfinished stop ends the process'),

@@ -36,6 +36,8 @@ export function requirePermission(grant: Grant | null, permission: Permission): 
 export function authorise(operation: AnyOperation, actor: Actor | null, { organization, grant }: Place): void {
   if (operation.permission === 'public') return;
   if (!actor) throw unauthenticated();
+  if (actor.run !== undefined && operation.permission !== 'run_token')
+    throw forbidden('The token of a run is only for reports on it');
   switch (operation.permission) {
     case 'signed_in':
       return;
@@ -46,7 +48,8 @@ export function authorise(operation: AnyOperation, actor: Actor | null, { organi
       if (!grant?.owner) throw forbidden('Only an Owner of the organisation may do this');
       return;
     case 'run_token':
-      throw forbidden('Only the token of the run may do this');
+      if (actor.run === undefined) requirePermission(grant, 'manage_studio');
+      return;
     default:
       if (organization) requirePermission(grant, operation.permission);
   }

@@ -9,6 +9,8 @@ import type { Log } from '../domain/ports/log.ts';
 /** What does a kind of job: it gets the payload and a signal that stops it. */
 export interface Job<P extends z.ZodType = z.ZodType> {
   kind: JobKind<P>;
+  /** How many of this kind a process does at the same time; one, when nobody says. */
+  concurrency?: number;
   handle(payload: z.output<P>, signal: AbortSignal): Promise<void>;
 }
 
@@ -60,8 +62,13 @@ export function createQueue({ url, log }: { url: string; log: Log }): RunningQue
         heartbeatSeconds: 10,
       });
     }
-    for (const { kind, handle } of jobs) {
-      const polling = { notifyPollingIntervalSeconds: 2, heartbeatRefreshSeconds: 3, burstWhenBatchFull: true };
+    for (const { kind, handle, concurrency = 1 } of jobs) {
+      const polling = {
+        localConcurrency: concurrency,
+        notifyPollingIntervalSeconds: 2,
+        heartbeatRefreshSeconds: 3,
+        burstWhenBatchFull: true,
+      };
       await boss.work(kind.name, polling, async ([job]) => {
         if (job) await handle(kind.payload.parse(job.data), job.signal);
       });

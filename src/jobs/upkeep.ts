@@ -4,6 +4,8 @@ import { IdempotencyKey } from '../domain/idempotency.entity.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import type { Services } from '../domain/services.ts';
+import { collectOutputs } from '../domain/studio/deployments/collect-outputs.ts';
+import { tickDeployments } from '../domain/studio/deployments/tick.ts';
 import { syncJob } from '../domain/studio/upstream/sync-job.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 
@@ -11,6 +13,8 @@ const day = 24 * 3600_000;
 const deletedProjectDays = 30;
 const endedTokenDays = 90;
 const mergeabilityDays = 30;
+const eventDays = 1;
+const subjectDays = 30;
 
 /** Removes what has been kept long enough: deleted projects with their repositories, ended tokens, old audit rows, used keys. */
 export async function runRetention(services: Services, auditDays: number): Promise<void> {
@@ -25,6 +29,8 @@ export async function runRetention(services: Services, auditDays: number): Promi
   const old = before(endedTokenDays);
   await em.nativeDelete(Token, { $or: [{ revoked_at: { $lt: old } }, { expires_at: { $lt: old } }] });
   await em.execute('delete from mergeability where tested_at < ?', [before(mergeabilityDays)]);
+  await em.execute('delete from event where at < ?', [before(eventDays)]);
+  await em.execute('delete from event_subject where at < ?', [before(subjectDays)]);
   await em.nativeDelete(IdempotencyKey, { created_at: { $lt: before(1) } });
   await em.transactional(async (within) => {
     await within.execute("set local portico.audit_retention = 'on'");
@@ -78,6 +84,16 @@ export function scheduleUpkeep(services: Services, auditDays: number): () => Pro
     cron.schedule(
       '17 3 * * *',
       once('portico_retention', () => runRetention(services, auditDays)),
+      options,
+    ),
+    cron.schedule(
+      '47 3 * * *',
+      once('portico_outputs', () => collectOutputs(services)),
+      options,
+    ),
+    cron.schedule(
+      '* * * * *',
+      once('portico_deployments', () => tickDeployments(services)),
       options,
     ),
     cron.schedule(

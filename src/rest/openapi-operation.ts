@@ -13,7 +13,7 @@ const standings: Record<Exclude<Requirement, Permission>, string> = {
   signed_in: 'Needs any valid credential',
   owner: 'Only for an Owner of the organisation',
   instance_admin: 'Only for an administrator of this instance',
-  run_token: 'Only for the token of the run',
+  run_token: 'Only for the token of the run, or with `manage_studio`',
 };
 
 const isStanding = (name: Requirement): name is keyof typeof standings => Object.hasOwn(standings, name);

@@ -23,11 +23,27 @@ import {
   listSchemas,
   refreshSchemas,
 } from '../domain/studio/content/schemas.operations.ts';
+import {
+  getDeployment,
+  getLatestDeployment,
+  listDeployments,
+} from '../domain/studio/deployments/deployments.operations.ts';
+import { reportDeployment } from '../domain/studio/deployments/external/report-deployment.operations.ts';
+import { getDeploymentLog } from '../domain/studio/deployments/log/get-log.operations.ts';
+import {
+  cancelDeployment,
+  rerunDeployment,
+  startDeployment,
+} from '../domain/studio/deployments/start-deployment.operations.ts';
 import { createEntry } from '../domain/studio/entries/create-entry.operations.ts';
 import { deleteEntry } from '../domain/studio/entries/delete-entry.operations.ts';
 import { getEntry, listEntries } from '../domain/studio/entries/entries.operations.ts';
 import { updateEntry } from '../domain/studio/entries/update-entry.operations.ts';
 import { validateEntry } from '../domain/studio/entries/validate-entry.operations.ts';
+import { createEnvironment } from '../domain/studio/environments/create-environment.operations.ts';
+import { deleteEnvironment } from '../domain/studio/environments/delete-environment.operations.ts';
+import { getEnvironment, listEnvironments } from '../domain/studio/environments/environments.operations.ts';
+import { updateEnvironment } from '../domain/studio/environments/update-environment.operations.ts';
 import { deleteMedia } from '../domain/studio/media/delete-media.operations.ts';
 import { listMedia } from '../domain/studio/media/list-media.operations.ts';
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
@@ -44,6 +60,7 @@ import { getRepository, startImport, updateRepository } from '../domain/studio/r
 import { noticePush } from '../domain/studio/upstream/push-notice.operations.ts';
 import { removeRemote, setRemote } from '../domain/studio/upstream/remote.operations.ts';
 import { syncRepository } from '../domain/studio/upstream/sync.operations.ts';
+import { logText } from './log-text.ts';
 import { rawFile } from './raw-file.ts';
 import { del, get, mebibyte, patch, post, put, type Row } from './table.ts';
 
@@ -56,6 +73,7 @@ const studio = `${project}/studio`;
 
 const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 const named = ({ machine_name }: { machine_name: string }) => `/${machine_name}`;
+const byId = ({ id }: { id: number }) => `/${id}`;
 const oneOrAll = ({ files }: { files: unknown[] }) => (files.length === 1 ? files[0] : files);
 const bySlug = ({ slug }: { slug: string }) => `/${encodePath(slug)}`;
 
@@ -108,6 +126,19 @@ export const routes: readonly Row[] = [
   get(`${studio}/pulls/:number/files`, listPullFiles, 200),
   get(`${studio}/filetree`, getFiletree, 200),
   get(`${studio}/file`, getFile, 200, { raw: rawFile }),
+  get(`${studio}/environments`, listEnvironments, 200),
+  post(`${studio}/environments`, createEnvironment, 201, { location: byId }),
+  get(`${studio}/environments/:environment`, getEnvironment, 200),
+  patch(`${studio}/environments/:environment`, updateEnvironment, 200),
+  del(`${studio}/environments/:environment`, deleteEnvironment, 204),
+  get(`${studio}/deployments`, listDeployments, 200),
+  post(`${studio}/deployments`, startDeployment, 202),
+  get(`${studio}/deployments/latest`, getLatestDeployment, 200),
+  get(`${studio}/deployments/:deployment`, getDeployment, 200),
+  patch(`${studio}/deployments/:deployment`, reportDeployment, 200),
+  post(`${studio}/deployments/:deployment/cancel`, cancelDeployment, 202),
+  post(`${studio}/deployments/:deployment/rerun`, rerunDeployment, 202),
+  get(`${studio}/deployments/:deployment/jobs/:job/log`, getDeploymentLog, 200, { raw: logText }),
   get(`${studio}/repository`, getRepository, 200),
   patch(`${studio}/repository`, updateRepository, 200),
   post(`${studio}/repository/import`, startImport, 202),

@@ -11,11 +11,13 @@ export interface Grant {
 
 /** Who calls. Every protocol makes one, and nothing enters an operation without it. */
 export interface Actor {
-  /** `user:<id>`, `token:<id>`, `workflow:<id>` or `system:<job>`: as written in audit rows, logs and commits. */
+  /** `user:<id>`, `token:<id>`, `workflow:<id>`, `run:<deployment>` or `system:<job>`: as written in audit rows, logs and commits. */
   id: string;
   /** Name and e-mail for the author line of a commit (RFC 5322 addr-spec). */
   author: { name: string; email: string };
   instance_admin: boolean;
+  /** Number of the only deployment it may report on, and nothing else; absent for everybody but a run's own token. */
+  run?: number;
   grantFor(organizationId: number): Grant | null;
   /** Ids of the organisations it has any grant in; null means all (the command line only). */
   organizations: readonly number[] | null;

@@ -1,13 +1,17 @@
 import { DomainError } from '../errors.ts';
 import type { Services } from '../services.ts';
+import { authenticateRun } from '../studio/deployments/external/run-token.ts';
 import { asUnavailable } from '../unavailable.ts';
 import type { Actor } from './actor.ts';
 import type { TokenGrant } from './grant-cache.ts';
 import { Token } from './token.entity.ts';
-import { hashToken, isTokenText } from './token-text.ts';
+import { hashToken, isTokenText, tokenKind } from './token-text.ts';
 
-async function loadGrant(services: Services, hash: string): Promise<TokenGrant | null> {
-  const row = await services.orm.em.fork().findOne(Token, { hash, revoked_at: null }, { disableIdentityMap: true });
+/** How a token's row is found again. */
+type TokenKey = { hash: string } | { id: number };
+
+async function loadGrant(services: Services, key: TokenKey): Promise<TokenGrant | null> {
+  const row = await services.orm.em.fork().findOne(Token, { ...key, revoked_at: null }, { disableIdentityMap: true });
   if (!row) return null;
   return {
     id: row.id,
@@ -29,7 +33,7 @@ function noteUse(services: Services, id: number): void {
     .catch((err: unknown) => services.log.warn({ err }, 'last use of a token not written'));
 }
 
-function actorFor(services: Services, hash: string, grant: TokenGrant): Actor {
+function actorFor(services: Services, key: TokenKey, grant: TokenGrant): Actor {
   const permissions = new Set(grant.permissions);
   const projects = grant.projects ? new Set(grant.projects) : null;
   return {
@@ -40,8 +44,8 @@ function actorFor(services: Services, hash: string, grant: TokenGrant): Actor {
     grantFor: (organization_id) =>
       organization_id === grant.organization_id ? { organization_id, permissions, projects, owner: false } : null,
     reload: async () => {
-      const fresh = await loadGrant(services, hash);
-      return fresh && isAlive(services, fresh) ? actorFor(services, hash, fresh) : null;
+      const fresh = await loadGrant(services, key);
+      return fresh && isAlive(services, fresh) ? actorFor(services, key, fresh) : null;
     },
   };
 }
@@ -54,10 +58,11 @@ const isAlive = (services: Services, grant: TokenGrant) =>
  * error costs no query.
  */
 export async function authenticateToken(services: Services, token: string): Promise<Actor | null> {
+  if (tokenKind(token) === 'ptr') return authenticateRun(services, token);
   if (!isTokenText(token)) return null;
   const hash = hashToken(token);
   const grant = await services.grants
-    .token(hash, () => loadGrant(services, hash))
+    .token(hash, () => loadGrant(services, { hash }))
     .catch((error: unknown) => {
       throw asUnavailable(error);
     });
@@ -65,7 +70,19 @@ export async function authenticateToken(services: Services, token: string): Prom
   services.grants.setAccepted(hash, isGood);
   if (!isGood) return null;
   noteUse(services, grant.id);
-  return actorFor(services, hash, grant);
+  return actorFor(services, { hash }, grant);
+}
+
+/**
+ * The actor of an id such as `token:12`, for what was handed to it earlier; null when its credential has ended, or the id is not one of a
+ * credential.
+ */
+export async function authenticateHolder(services: Services, actorId: string): Promise<Actor | null> {
+  const [, digits] = /^token:(\d{1,9})$/.exec(actorId) ?? [];
+  if (digits === undefined) return null;
+  const key = { id: Number(digits) };
+  const grant = await services.grants.token(`id:${digits}`, () => loadGrant(services, key));
+  return grant && isAlive(services, grant) ? actorFor(services, key, grant) : null;
 }
 
 /**

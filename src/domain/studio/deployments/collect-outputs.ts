@@ -1,0 +1,40 @@
+import type { Services } from '../../services.ts';
+import { readManifest } from './manifest.ts';
+
+/** Deployments of an environment that can be gone back to, beside the published one and those of the last day. */
+const keptPerEnvironment = 10;
+const day = 24 * 3600_000;
+
+/** Lets go of outputs that nobody goes back to. What an environment shows, and may still show of what it had before, stays. */
+async function forgetOld({ orm }: Services, before: Date): Promise<void> {
+  await orm.em.fork().execute(
+    `update deployment set manifest_sha256 = null
+     where manifest_sha256 is not null and completed_at < ?
+       and not exists (select 1 from environment where published_deployment_id = deployment.id)
+       and (select count(*) from deployment as newer where newer.environment_id = deployment.environment_id
+         and newer.id > deployment.id and newer.manifest_sha256 is not null) >= ?`,
+    [before, keptPerEnvironment],
+  );
+}
+
+/**
+ * Removes files of outputs that no deployment holds any more: marks what is named by a kept manifest, and sweeps the rest once it has been
+ * unnamed for a day, so that nothing is lost that somebody is about to publish.
+ */
+export async function collectOutputs(services: Services): Promise<void> {
+  const { orm, blobs, clock, log } = services;
+  const before = new Date(clock.now().getTime() - day);
+  await forgetOld(services, before);
+  const rows = await orm.em.fork().execute<{ sha256: string }[]>(
+    `select manifest_sha256 as sha256 from deployment where manifest_sha256 is not null
+       union select manifest_sha256 from replaced_output`,
+  );
+  const live = new Set<string>();
+  for (const { sha256 } of rows) {
+    live.add(sha256);
+    // One that cannot be read ends the sweep: what it names would be taken for nobody's.
+    for (const [, file] of await readManifest(blobs, sha256)) live.add(file);
+  }
+  const swept = await blobs.sweep(live, before);
+  log.info({ ...swept }, 'published files looked through');
+}

@@ -1,0 +1,24 @@
+import type { Services } from '../../../services.ts';
+import { Deployment } from '../deployment.entity.ts';
+import { notify } from '../queue-deployment.ts';
+import { conclude, concludeQueued } from '../transitions.ts';
+
+/** How long a request may wait to be sent before it is sent again, milliseconds: its job was lost, or never put in. */
+const sendAgainAfter = 60_000;
+
+/** Ends deployments of external providers that nobody has reported on for longer than their environment allows. */
+export async function timeOutReports(services: Services): Promise<void> {
+  const em = services.orm.em.fork();
+  const now = services.clock.now();
+  const open = await em.find(Deployment, { status: { $ne: 'completed' } }, { disableIdentityMap: true });
+  for (const row of open.filter(({ settings }) => settings.provider === 'webhook')) {
+    const silent = now.getTime() - (row.heartbeat_at ?? row.created_at).getTime();
+    const ending = { conclusion: 'failure', reason: 'provider_timeout', at: now } as const;
+    if (silent > row.settings.timeout_seconds * 1000)
+      await em.transactional(async (within) => {
+        if (!(await concludeQueued(within, row.id, ending))) await conclude(within, row, ending);
+      });
+    else if (!row.report_token_hash && silent > sendAgainAfter)
+      await em.transactional((within) => notify({ em: within, services }, row.id, 'deployment.requested'));
+  }
+}

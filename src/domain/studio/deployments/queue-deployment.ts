@@ -1,0 +1,157 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import type { Commit } from '../../ports/git-records.ts';
+import type { JobKind } from '../../ports/jobs.ts';
+import type { ProjectRef } from '../../projects/project.entity.ts';
+import type { Services } from '../../services.ts';
+import type { Environment } from '../environments/environment.entity.ts';
+import { deployJob, deployNoticeJob } from './deploy-job.ts';
+import { Deployment, DeploymentJob, type DeploymentSettings, type Trigger } from './deployment.entity.ts';
+import { conclude, concludeQueued, requestCancel } from './transitions.ts';
+
+interface Context {
+  em: EntityManager;
+  services: Services;
+  project: Pick<ProjectRef, 'id'>;
+}
+
+const stages = {
+  build: ['prepare', 'install', 'build', 'publish'],
+  static: ['prepare', 'publish'],
+  webhook: [],
+} as const;
+
+const titleLength = 200;
+const titleOf = ({ message }: Commit) => (message.split('\n', 1)[0] ?? '').slice(0, titleLength);
+
+function settingsOf(environment: Environment): DeploymentSettings {
+  const { provider, root_directory, output_directory, variables, network, timeout_seconds } = environment;
+  return {
+    provider,
+    root_directory,
+    install_command: environment.install_command ?? null,
+    build_command: environment.build_command ?? null,
+    output_directory,
+    variables,
+    network,
+    timeout_seconds,
+    deploy_webhook_url: environment.deploy_webhook_url ?? null,
+  };
+}
+
+/** Puts a job in with the transaction. A queue that is starting loses nothing: the minute's tick looks for what waits. */
+async function send<P extends z.ZodType>(
+  { em, services }: Pick<Context, 'em' | 'services'>,
+  kind: JobKind<P>,
+  payload: z.input<P>,
+): Promise<void> {
+  try {
+    await services.jobs.send(kind, payload, { em });
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    services.log.debug({ err: error }, 'a deployment waits for the next look');
+  }
+}
+
+/** Wakes whoever does the work of a deployment that waits. */
+export async function wake(
+  context: Pick<Context, 'em' | 'services'>,
+  { id, settings }: Pick<Deployment, 'id' | 'settings'>,
+): Promise<void> {
+  if (settings.provider === 'webhook') return notify(context, id, 'deployment.requested');
+  await send(context, deployJob, { deployment_id: id });
+}
+
+/** Has an external provider told. */
+export async function notify(
+  context: Pick<Context, 'em' | 'services'>,
+  deployment_id: number,
+  event: 'deployment.requested' | 'deployment.cancelled',
+): Promise<void> {
+  await send(context, deployNoticeJob, { deployment_id, event });
+}
+
+/**
+ * Ends a deployment that waits or runs: at once when nobody here works on it, else as soon as its worker hears of it.
+ * @returns false when it has ended before
+ */
+export async function stopDeployment(
+  context: Pick<Context, 'em' | 'services'>,
+  { id, settings, attempt }: Pick<Deployment, 'id' | 'settings' | 'attempt'>,
+  conclusion: 'cancelled' | 'skipped',
+): Promise<boolean> {
+  const { em, services } = context;
+  const at = services.clock.now();
+  const isExternal = settings.provider === 'webhook';
+  const ended =
+    (await concludeQueued(em, id, { conclusion, at })) ||
+    (isExternal && (await conclude(em, { id, attempt }, { conclusion, at })));
+  if (ended && isExternal) await notify(context, id, 'deployment.cancelled');
+  return ended || requestCancel(em, id);
+}
+
+/** Makes room for a newer deployment of an environment. */
+async function supersede(context: Context, environment: Environment): Promise<void> {
+  const { em } = context;
+  const where = { environment_id: environment.id, status: { $ne: 'completed' as const } };
+  for (const older of await em.find(Deployment, where, { disableIdentityMap: true })) {
+    if (older.status === 'queued') await stopDeployment(context, older, 'skipped');
+    else if (environment.cancel_superseded) await stopDeployment(context, older, 'cancelled');
+  }
+}
+
+/**
+ * Queues a deployment of a commit, in the caller's transaction; one of the environment that still waits is skipped.
+ * The environment's settings are copied: what is changed later holds for later ones.
+ */
+export async function queueDeployment(
+  context: Context,
+  environment: Environment,
+  { commit, trigger }: { commit: Commit; trigger: Trigger },
+): Promise<Deployment> {
+  const { em, services, project } = context;
+  // One after another in a project, so that run numbers have no gaps and no two take one.
+  await em.execute('select id from project where id = ? for update', [project.id]);
+  await supersede(context, environment);
+  const [last] = await em.execute<{ number: number }[]>(
+    'select coalesce(max(run_number), 0) as number from deployment where project_id = ?',
+    [project.id],
+  );
+  const row = em.create(Deployment, {
+    project_id: project.id,
+    environment_id: environment.id,
+    run_number: (last?.number ?? 0) + 1,
+    branch: environment.branch,
+    commit_sha: commit.sha,
+    title: titleOf(commit),
+    status: 'queued',
+    trigger,
+    attempt: 1,
+    settings: settingsOf(environment),
+    cancel_requested: false,
+    created_at: services.clock.now(),
+  });
+  await em.persist(row).flush();
+  await addJobs(em, row);
+  await wake(context, row);
+  return row;
+}
+
+/** The jobs of a new attempt, none begun; those of an earlier one go, with their logs. */
+export async function addJobs(em: EntityManager, { id, settings }: Pick<Deployment, 'id' | 'settings'>): Promise<void> {
+  await em.nativeDelete(DeploymentJob, { deployment_id: id });
+  const names = stages[settings.provider];
+  if (names.length === 0) return;
+  await em.insertMany(
+    DeploymentJob,
+    names.map((name, index) => ({
+      deployment_id: id,
+      name,
+      position: index + 1,
+      status: 'queued' as const,
+      steps: [],
+      log_size: 0,
+    })),
+  );
+}

@@ -1,0 +1,64 @@
+import type { Services } from '../../../services.ts';
+import type { Conclusion, DeploymentJob, DeploymentStep } from '../deployment.entity.ts';
+import { JobLog } from '../log/job-log.ts';
+
+/** One job of a deployment while it runs: its steps, and its log. */
+export class JobRun {
+  readonly log: JobLog;
+  readonly #services: Pick<Services, 'orm' | 'feed' | 'log' | 'clock'>;
+  readonly #job: Pick<DeploymentJob, 'id' | 'deployment_id'>;
+  readonly #steps: DeploymentStep[] = [];
+
+  constructor(
+    services: Pick<Services, 'orm' | 'feed' | 'log' | 'clock'>,
+    job: Pick<DeploymentJob, 'id' | 'deployment_id'>,
+    mask: (text: string) => string,
+  ) {
+    this.#services = services;
+    this.#job = job;
+    this.log = new JobLog(services, { deployment: job.deployment_id, job: job.id }, mask);
+  }
+
+  async begin(): Promise<void> {
+    await this.#set(`status = 'in_progress', started_at = ?`, [this.#services.clock.now()], 'queued');
+  }
+
+  /** Runs a step; one that throws has failed, and the job is left for the end of the deployment to conclude. */
+  async step<T>(name: string, work: (step: DeploymentStep) => Promise<T>): Promise<T> {
+    const { clock } = this.#services;
+    const step: DeploymentStep = {
+      number: this.#steps.length + 1,
+      name,
+      status: 'in_progress',
+      conclusion: null,
+      started_at: clock.now().toISOString(),
+      completed_at: null,
+      exit_code: null,
+    };
+    this.#steps.push(step);
+    await this.#store();
+    try {
+      const result = await work(step);
+      Object.assign(step, { status: 'completed', conclusion: 'success', completed_at: clock.now().toISOString() });
+      return result;
+    } finally {
+      await this.#store();
+    }
+  }
+
+  async end(conclusion: Conclusion): Promise<void> {
+    await this.log.close();
+    const values = [conclusion, this.#services.clock.now()];
+    await this.#set(`status = 'completed', conclusion = ?, completed_at = ?`, values, 'in_progress');
+  }
+
+  #store(): Promise<void> {
+    return this.#set('steps = ?::json', [JSON.stringify(this.#steps)], 'in_progress');
+  }
+
+  /** Of an attempt that was given up the job is gone, and nothing changes. */
+  async #set(assignments: string, values: unknown[], from: string): Promise<void> {
+    const sql = `update deployment_job set ${assignments} where id = ? and status = ?`;
+    await this.#services.orm.em.fork().execute(sql, [...values, this.#job.id, from]);
+  }
+}

@@ -1,0 +1,57 @@
+import type { WorkspaceFile } from '../../../ports/deployer.ts';
+import type { TreeFile } from '../../../ports/git-records.ts';
+import { pathProblem } from '../../path-rules.ts';
+import { largestPointer, readLfsPointer } from '../../repository/lfs-pointer.ts';
+import type { JobRun } from './job-run.ts';
+import { type Run, type Stage, StageFailure } from './stage.ts';
+
+const mostFiles = 200_000;
+const mostBytes = 4 * 1024 ** 3;
+/** Names of a kind that a log lists. */
+const listed = 20;
+
+const kinds: Record<string, WorkspaceFile['kind']> = { '100644': 'file', '100755': 'executable', '120000': 'link' };
+
+function note(job: JobRun, what: string, names: readonly string[]): void {
+  if (names.length === 0) return;
+  const more = names.length > listed ? ` and ${names.length - listed} more` : '';
+  job.log.line(`${what}: ${names.slice(0, listed).join(', ')}${more}`);
+}
+
+async function checkSizes({ git }: Run, files: readonly TreeFile[]): Promise<number> {
+  if (files.length > mostFiles)
+    throw new StageFailure('output_too_large', `The commit has more than ${mostFiles} files`);
+  const sizes = await git.sizes(files.map(({ oid }) => oid));
+  const total = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  if (total > mostBytes) throw new StageFailure('output_too_large', `The commit has more than ${mostBytes} bytes`);
+  return total;
+}
+
+/** Writes the tree of the commit as its objects are: no filter, attribute or hook of git has a part in it. */
+export const prepare: Stage = async (run, job) => {
+  const { git, row, workspace, signal } = run;
+  await job.step(`Write the files of ${row.commit_sha.slice(0, 7)}`, async () => {
+    const snapshot = await git.snapshot(row.commit_sha);
+    const all = await snapshot.files();
+    const files = all.filter(({ mode, path }) => kinds[mode] !== undefined && pathProblem(path) === null);
+    const bytes = await checkSizes(run, files);
+    const pointers: string[] = [];
+    async function* contents(): AsyncGenerator<WorkspaceFile> {
+      let index = 0;
+      for await (const { content } of snapshot.blobs(files.map(({ oid }) => oid))) {
+        signal.throwIfAborted();
+        const file = files[index++] as TreeFile;
+        if (content.length <= largestPointer && readLfsPointer(content)) pointers.push(file.path);
+        yield { path: file.path, kind: kinds[file.mode] ?? 'file', content };
+      }
+    }
+    const leftOut = await workspace.write(contents());
+    job.log.line(`${files.length} files, ${bytes} bytes of commit ${row.commit_sha} on ${row.branch}`);
+    note(job, 'Left out, because the link leads out of the repository', leftOut);
+    const submodules = all.filter(({ mode }) => mode === '160000').map(({ path }) => path);
+    note(job, 'Submodules are not fetched', submodules);
+    note(job, 'Still Git LFS pointers', pointers);
+  });
+  const network = workspace.enforcesNetwork || row.settings.network === 'full' ? '' : ', not enforced at this level';
+  job.log.line(`Isolation: ${workspace.isolation}; network: ${row.settings.network}${network}`);
+};

@@ -1,0 +1,130 @@
+import { DomainError } from '../../../errors.ts';
+import type { ProcessName } from '../../../ports/deployer.ts';
+import { loadProject } from '../../../projects/project-ref.ts';
+import type { Services } from '../../../services.ts';
+import { Environment } from '../../environments/environment.entity.ts';
+import { openVariables } from '../../environments/variables.ts';
+import { environmentLabel, labelUrl } from '../../previews/preview-label.ts';
+import { type Deployment, DeploymentJob, type FailureReason, type Worker } from '../deployment.entity.ts';
+import { masker } from '../log/mask.ts';
+import { addJobs } from '../queue-deployment.ts';
+import { conclude, publish, requeue } from '../transitions.ts';
+import type { StopReason } from './building.ts';
+import { build, install } from './commands.ts';
+import { keepAlive } from './heartbeat.ts';
+import { JobRun } from './job-run.ts';
+import { prepare } from './prepare.ts';
+import { keepOutput } from './publish-output.ts';
+import { type Run, type Stage, StageFailure } from './stage.ts';
+
+const stages: Record<string, Stage> = { prepare, install, build };
+
+/** Why something that is not a stage's own failure ended it, in words for the log. */
+function explain(error: unknown): { reason: FailureReason; message: string } {
+  if (error instanceof StageFailure) return error;
+  if ((error as NodeJS.ErrnoException).code === 'ENOSPC' || (error as Error).message.includes('ENOSPC'))
+    return { reason: 'provider_error', message: 'The disk of the server is full' };
+  if (error instanceof DomainError) return { reason: 'provider_error', message: error.message };
+  return { reason: 'provider_error', message: 'The deployment could not go on: a fault of the server, see its log' };
+}
+
+/** Runs the jobs of an attempt, one after another. @returns the digest of what is to be published */
+async function runJobs(run: Run, mask: (text: string) => string): Promise<{ digest: string; last: JobRun }> {
+  const { services, row } = run;
+  const em = services.orm.em.fork();
+  await addJobs(em, row);
+  const jobs = await em.find(DeploymentJob, { deployment_id: row.id }, { orderBy: { position: 'asc' } });
+  for (const record of jobs) {
+    const job = new JobRun(services, record, mask);
+    await job.begin();
+    try {
+      run.signal.throwIfAborted();
+      const stage = stages[record.name];
+      if (!stage) return { digest: await keepOutput(run, job), last: job };
+      await stage(run, job);
+      await job.end('success');
+    } catch (error) {
+      if (run.signal.aborted) job.log.line(`Ended: ${String(run.signal.reason)}`);
+      else job.log.line(explain(error).message);
+      await job.log.close();
+      throw error;
+    }
+  }
+  throw new Error('a deployment ends with a job that publishes');
+}
+
+async function open(services: Services, row: Deployment) {
+  const em = services.orm.em.fork();
+  const project = await loadProject(em, { id: row.project_id });
+  const environment = await em.findOne(Environment, row.environment_id);
+  if (!project || !environment) throw new StageFailure('provider_error', 'The environment has been deleted');
+  const variables = await openVariables(services, project, environment.uuid, row.settings.variables);
+  const url = labelUrl(services.settings, environmentLabel(environment));
+  return { project, environment: { name: environment.name, url: environment.url ?? url }, variables };
+}
+
+/** What the end of an attempt does to its row; `digest` is there when all went well. */
+async function settle(
+  services: Services,
+  row: Deployment,
+  signal: AbortSignal,
+  outcome: { digest: string } | { error: unknown },
+): Promise<void> {
+  const em = services.orm.em.fork();
+  const at = services.clock.now();
+  if ('digest' in outcome && (await publish(em, row, { digest: outcome.digest, at }))) return;
+  const stopped: StopReason | null = signal.aborted ? signal.reason : 'digest' in outcome ? 'cancelled' : null;
+  if (stopped === 'lost') return;
+  if (stopped === 'stopping') return void (await requeue(em, row, row.attempt));
+  if (stopped === 'cancelled') return void (await conclude(em, row, { conclusion: 'cancelled', at }));
+  const { error } = outcome as { error: unknown };
+  if (!(error instanceof StageFailure)) services.log.warn({ err: error, deployment: row.id }, 'deployment failed');
+  await conclude(em, row, { conclusion: 'failure', reason: explain(error).reason, at });
+}
+
+async function attempt(
+  services: Services,
+  row: Deployment,
+  worker: Worker,
+  signal: AbortSignal,
+  beat: () => Promise<void>,
+) {
+  const isolation = await services.deployer.isolation();
+  if ('refused' in isolation && row.settings.provider === 'build')
+    throw new StageFailure('isolation_unavailable', isolation.refused);
+  const { project, environment, variables } = await open(services, row);
+  const workspace = await services.deployer.open({ deployment: row.id, project: project.uuid });
+  try {
+    const { isolation: level } = workspace;
+    if (row.settings.provider === 'build')
+      await services.orm.em.fork().execute('update deployment set isolation = ? where id = ?', [level, row.id]);
+    const mask = masker(variables.filter(({ secret }) => secret).map(({ value }) => value));
+    const git = services.git.open(project.uuid);
+    const deadline = Date.now() + row.settings.timeout_seconds * 1000;
+    const onCommand = async (leader: ProcessName) => {
+      worker.command = leader;
+      await beat();
+    };
+    const run: Run = { services, project, git, row, environment, workspace, variables, deadline, signal, onCommand };
+    const { digest, last } = await runJobs(run, mask);
+    await last.log.close();
+    return digest;
+  } finally {
+    await workspace.remove();
+  }
+}
+
+/** Runs one attempt at a claimed deployment to its end, whatever that is. */
+export async function runDeployment(services: Services, row: Deployment, worker: Worker): Promise<void> {
+  await services.building.run(row.id, async (signal, stop) => {
+    const { beat, end } = keepAlive(services, row, worker, stop);
+    try {
+      const digest = await attempt(services, row, worker, signal, beat);
+      await settle(services, row, signal, { digest });
+    } catch (error) {
+      await settle(services, row, signal, { error });
+    } finally {
+      end();
+    }
+  });
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { Environment } from './environment.entity.ts';
+import { environmentRecord, environmentRecords, findEnvironment } from './environment-record.ts';
+import { environment, environmentNumber } from './environments.schema.ts';
+
+export const listEnvironments = projectOperation({
+  name: 'studio.listEnvironments',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'List environments',
+  input: z.object({
+    ...pageInput,
+    branch: z.string().max(1000).optional().describe('Only those that publish this branch'),
+  }),
+  output: pageOf(environment),
+  async execute(context, { branch, ...paging }) {
+    const { em, project } = context;
+    const window = windowOf(paging);
+    const [rows, total] = await em.findAndCount(
+      Environment,
+      { project_id: project.id, ...(branch !== undefined && { branch }) },
+      { orderBy: { id: 'asc' }, offset: window.offset, limit: window.limit },
+    );
+    return pageFrom(await environmentRecords(context, rows), total, window);
+  },
+});
+
+export const getEnvironment = projectOperation({
+  name: 'studio.getEnvironment',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Get one environment',
+  input: z.object(environmentNumber),
+  output: environment,
+  async execute(context, input) {
+    return environmentRecord(context, await findEnvironment(context, input.environment));
+  },
+});

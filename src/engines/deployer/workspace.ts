@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Workspace } from '../../domain/ports/deployer.ts';
+import { bubblewrapArguments } from './bubblewrap.ts';
+import { endProcesses } from './end-processes.ts';
+import type { Isolation } from './isolation.ts';
+import type { BuildLimits } from './limits.ts';
+import { runCommand } from './run-command.ts';
+import { walkOutput } from './walk-output.ts';
+import { writeTree } from './write-tree.ts';
+
+const run = promisify(execFile);
+const keptCaches = 3;
+
+interface Options {
+  /** Of this attempt alone; without links. */
+  directory: string;
+  /** Of all caches of the project. */
+  caches: string;
+  project: string;
+  isolation: Isolation;
+  /** Hidden from commands where they have mounts of their own. */
+  hidden: readonly string[];
+  limits: BuildLimits;
+}
+
+const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Where package managers keep what they have fetched. */
+const cacheVariables = (cache: string) => ({
+  npm_config_cache: path.join(cache, 'npm'),
+  PNPM_HOME: path.join(cache, 'pnpm'),
+  YARN_CACHE_FOLDER: path.join(cache, 'yarn'),
+  BUN_INSTALL_CACHE_DIR: path.join(cache, 'bun'),
+  PIP_CACHE_DIR: path.join(cache, 'pip'),
+  UV_CACHE_DIR: path.join(cache, 'uv'),
+  BUNDLE_USER_CACHE: path.join(cache, 'bundle'),
+});
+
+/** The directory where a deployment's commands run, `tree`, with a home and a place for temporary files beside it. */
+export const homeIn = (directory: string): string => path.join(directory, 'home');
+
+/** Removes the caches of other keys that were used longest ago. */
+async function pruneCaches(caches: string): Promise<void> {
+  const found = await Promise.all(
+    (await readdir(caches)).map(async (name) => ({ name, used: (await stat(path.join(caches, name))).mtimeMs })),
+  );
+  const old = found.sort((a, b) => b.used - a.used).slice(keptCaches);
+  for (const { name } of old) await rm(path.join(caches, name), { recursive: true, force: true });
+}
+
+export async function openWorkspace({
+  directory,
+  caches,
+  project,
+  isolation,
+  hidden,
+  limits,
+}: Options): Promise<Workspace> {
+  const { level } = isolation;
+  const user = isolation.userOf(project);
+  const [tree, home, temporary] = [path.join(directory, 'tree'), homeIn(directory), path.join(directory, 'tmp')];
+  for (const made of [directory, tree, home, temporary]) await mkdir(made, { mode: 0o700 });
+  const own = async (owned: string) => {
+    if (user !== null) await run('chown', ['-Rh', `${user}:${user}`, owned]);
+  };
+  await own(directory);
+
+  return {
+    isolation: level,
+    enforcesNetwork: level === 'bubblewrap',
+    async write(files) {
+      const leftOut = await writeTree(tree, files);
+      await own(tree);
+      return leftOut;
+    },
+    async cache(key) {
+      const cache = path.join(caches, key);
+      await mkdir(cache, { recursive: true, mode: 0o711 });
+      await utimes(cache, new Date(), new Date());
+      if (user !== null) await run('chown', [`${user}:${user}`, caches, cache]);
+      await pruneCaches(caches);
+      return cache;
+    },
+    run(command) {
+      const writable = [directory, ...(command.cache === undefined ? [] : [command.cache])];
+      const wrapper = { hidden, writable, network: command.network };
+      return runCommand(command, {
+        wrapper: level === 'bubblewrap' ? ['bwrap', ...bubblewrapArguments(wrapper)] : [],
+        cwd: path.join(tree, command.directory),
+        directory,
+        home,
+        user,
+        limits,
+        environment: {
+          LANG: 'C.UTF-8',
+          npm_config_update_notifier: 'false',
+          ...(command.cache !== undefined && cacheVariables(command.cache)),
+          ...command.variables,
+          PATH: `${path.dirname(process.execPath)}:${systemPath}`,
+          HOME: home,
+          TMPDIR: temporary,
+        },
+      });
+    },
+    output: (below) => walkOutput(tree, below, limits),
+    async remove() {
+      await endProcesses({ leader: null, home }, false);
+      await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}

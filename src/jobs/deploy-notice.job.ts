@@ -1,0 +1,9 @@
+import type { Services } from '../domain/services.ts';
+import { deployNoticeJob } from '../domain/studio/deployments/deploy-job.ts';
+import { tellProvider } from '../domain/studio/deployments/external/tell-provider.ts';
+import type { Job } from './queue.ts';
+
+/** Tells an external provider; what fails is tried again by the queue. */
+export function deployNoticeJobFor(services: Services): Job<typeof deployNoticeJob.payload> {
+  return { kind: deployNoticeJob, handle: (notice, signal) => tellProvider(services, notice, signal) };
+}

@@ -105,7 +105,14 @@ describe('upload as JSON', () => {
   });
   it('415: the type is not allowed, or the bytes are of another', async () => {
     const script = Buffer.from('<script>alert(1)</script>').toString('base64');
-    for (const path of ['public/a.html', 'public/a.php', 'public/a.exe', 'public/a', 'public/a.png']) {
+    for (const path of [
+      'public/a.html',
+      'public/a.php',
+      'public/a.exe',
+      'public/a',
+      'public/a.constructor',
+      'public/a.png',
+    ]) {
       expect([path, (await upload({ path, content: script })).status]).toEqual([path, 415]);
     }
   });

@@ -1,5 +1,7 @@
 /** Media types of the files a site usually holds (IANA names), by extension. */
 const types: Record<string, string> = {
+  // Without a prototype: a file may be called `constructor`.
+  __proto__: null as never,
   md: 'text/markdown',
   mdx: 'text/mdx',
   markdown: 'text/markdown',

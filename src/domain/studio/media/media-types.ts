@@ -38,6 +38,8 @@ const other = (mime: string, begins: (head: Buffer) => boolean): MediaType => ({
 
 /** The types that may be uploaded, by extension, each with the signature its files begin with. */
 const types: Record<string, MediaType> = {
+  // Without a prototype: an extension may be called `constructor`.
+  __proto__: null as never,
   png: image('png', magic('\x89PNG\r\n\x1a\n')),
   jpg: image('jpeg', magic('\xff\xd8\xff')),
   jpeg: image('jpeg', magic('\xff\xd8\xff')),

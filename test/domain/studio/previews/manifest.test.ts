@@ -23,8 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
+const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
 const file = fc.record({
-  path: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }).filter(isServable),
+  path: fc.oneof(name.filter(isServable), fc.constantFrom('__proto__', 'a/constructor', 'toString.html')),
   sha256: fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 64, maxLength: 64 }),
   size: fc.nat(),
 });
@@ -96,6 +97,8 @@ it.each([
   ['a.png', 'image/png', false],
   ['a.unknown', 'application/octet-stream', false],
   ['CNAME', 'application/octet-stream', false],
+  ['__proto__', 'application/octet-stream', false],
+  ['a.constructor', 'application/octet-stream', false],
 ])('%s is %s', (each, mime, isText) => {
   expect(outputMime(each)).toBe(mime);
   expect(isEncodable([each, 'a'.repeat(64), 1025, mime])).toBe(isText);

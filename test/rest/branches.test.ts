@@ -139,7 +139,7 @@ describe('422', () => {
     expectRefusal(await make({ name }), 422, 'invalid_name', /^name: /);
   });
 
-  it.each(['-x', 'a..b', 'HEAD', 'main~1', 'refs/heads/../main'])('from %j', async (from) => {
+  it.each(['a..b', 'main~1', 'refs/heads/../main'])('from %j', async (from) => {
     expectRefusal(await make({ name: 'x', from }), 422, 'invalid_name', /^from: /);
   });
 });

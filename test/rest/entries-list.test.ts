@@ -258,7 +258,7 @@ describe('404', () => {
 });
 
 describe('422', () => {
-  it.each(['branch=a..b', 'branch=-x', 'branch=a%20b', 'branch=', 'branch=x.lock'])('?%s', async (query) => {
+  it.each(['branch=a..b', 'branch=a%20b', 'branch=', 'branch=x.lock'])('?%s', async (query) => {
     expectRefusal(await ask(query), 422, 'invalid_name', /^branch: /);
   });
 });

@@ -9,15 +9,13 @@ const forbidden = /[\u0000-\u0020\u007f~^:?*[\\]/u;
 const utf8 = new TextEncoder();
 
 /**
- * What is wrong with a branch name by the rules of git-check-ref-format (`--branch`), as a sentence part; null when it is legal.
- * Beyond git: not longer than a file system can store, and well-formed Unicode.
+ * Why `refs/heads/` and a name are no ref by the rules of git-check-ref-format, as a sentence part; null when they are. A name that looks like
+ * an option is only a name: git is given whole refs. Beyond git: not longer than a file system can store, and well-formed Unicode.
  */
 export function refNameProblem(name: string): string | null {
   if (name === '') return 'must not be empty';
   if (!name.isWellFormed()) return 'must be valid Unicode';
   if (forbidden.test(name)) return 'must not contain spaces, control characters or any of ~ ^ : ? * [ \\';
-  if (name.startsWith('-')) return 'must not start with a dash';
-  if (name === 'HEAD') return 'must not be HEAD';
   if (name.includes('..')) return 'must not contain two dots in a row';
   if (name.includes('@{')) return 'must not contain "@{"';
   if (name.endsWith('.')) return 'must not end with a dot';
@@ -45,10 +43,13 @@ export function checkRefName(field: string, name: string): string {
 }
 
 /**
- * Checks the name of a branch that is to be made: beside the rules of git, nothing that reads as a full ref or as the id of a commit.
+ * Checks the name of a branch that is to be made: beside the rules of git, nothing that reads as an option, as HEAD, as a full ref or as the id
+ * of a commit. Branches of such names, which other tools can make, can be used like all others.
  * @throws DomainError `invalid_name`
  */
 export function checkNewRefName(field: string, name: string): string {
+  if (name.startsWith('-')) throw fieldError('invalid_name', field, 'must not start with a dash');
+  if (name === 'HEAD') throw fieldError('invalid_name', field, 'must not be HEAD');
   if (name.startsWith('refs/'))
     throw fieldError('invalid_name', field, 'must not start with refs/; give the short name');
   if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(name)) {

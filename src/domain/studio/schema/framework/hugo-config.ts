@@ -17,6 +17,11 @@ export interface HugoSite {
   contents: { directory: string; language: string | null }[];
   locales: LocaleRules | null;
   cascade: Value | undefined;
+  permalinks: Value | undefined;
+  /** Those that are not disabled, with their settings. */
+  languages: [string, Value][];
+  /** The main file; null when it cannot be read. */
+  main: Value | null;
 }
 
 /** The first file of a name, in the root or in `config/_default`. */
@@ -26,7 +31,7 @@ function fileOf({ layout, present }: SiteReading, names: readonly string[]): str
 }
 
 /** Hugo's keys are written in any case. */
-const pick = (value: Value | null | undefined, name: string): Value | undefined =>
+export const pick = (value: Value | null | undefined, name: string): Value | undefined =>
   entriesOf(value ?? undefined).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
 const textPick = (value: Value | null | undefined, name: string) => textOf(pick(value, name));
 
@@ -61,6 +66,9 @@ export async function readHugoSite(reading: SiteReading): Promise<HugoSite | nul
     contents: [...(rest ? [] : [{ directory: clean(content), language: null }]), ...sorted(own, fallback)],
     locales,
     cascade: await part('cascade'),
+    permalinks: await part('permalinks'),
+    languages,
+    main,
   };
 }
 

@@ -88,7 +88,7 @@ function* identifiersIn(root: AnyNode): Generator<string> {
 }
 
 /** All nodes below `root`; without recursion, since the nesting is the repository's. */
-function* nodesOf(root: unknown): Generator<AnyNode> {
+export function* nodesOf(root: unknown): Generator<AnyNode> {
   const open: unknown[] = [root];
   while (open.length > 0) {
     const value = open.pop();

@@ -11,11 +11,20 @@ import { ChangesResolver } from './resolvers/studio/changes.resolver.ts';
 import { CollectionResolver, StudioCollectionsResolver } from './resolvers/studio/collections.resolver.ts';
 import { CompareResolver } from './resolvers/studio/compare.resolver.ts';
 import {
+  BranchEnvironmentsResolver,
+  DeploymentEdgesResolver,
+  DeploymentJobEdgesResolver,
+  EnvironmentEdgesResolver,
+  PullDeploymentsResolver,
+} from './resolvers/studio/deployment-edges.resolver.ts';
+import { DeploymentsResolver } from './resolvers/studio/deployments.resolver.ts';
+import {
   EntryEdgesResolver,
   EntryListsResolver,
   EntrySummaryEdgesResolver,
 } from './resolvers/studio/entry-edges.resolver.ts';
 import { EntryWritesResolver } from './resolvers/studio/entry-writes.resolver.ts';
+import { EnvironmentsResolver } from './resolvers/studio/environments.resolver.ts';
 import { MediaResolver } from './resolvers/studio/media.resolver.ts';
 import { MergesResolver } from './resolvers/studio/merges.resolver.ts';
 import { MirrorsResolver } from './resolvers/studio/mirrors.resolver.ts';
@@ -55,13 +64,26 @@ const resolvers = [
   PullSummaryEdgesResolver,
   PullConflictsResolver,
   SearchResolver,
+  EnvironmentsResolver,
+  EnvironmentEdgesResolver,
+  DeploymentsResolver,
+  DeploymentEdgesResolver,
+  DeploymentJobEdgesResolver,
+  BranchEnvironmentsResolver,
+  PullDeploymentsResolver,
   ChangesResolver,
 ] as const;
+
+const unused = () => {
+  throw new Error('Every subscription names its own source');
+};
+/** The builder wants one as soon as there are subscriptions. */
+const pubSub = { publish: unused, subscribe: unused };
 
 let built: GraphQLSchema | undefined;
 
 /** The schema, built once in a process. Inputs are validated by the operations they are for. */
 export function buildGraphqlSchema(): GraphQLSchema {
-  built ??= buildSchemaSync({ resolvers: [...resolvers], validate: false, skipCheck: true });
+  built ??= buildSchemaSync({ resolvers: [...resolvers], validate: false, skipCheck: true, pubSub });
   return built;
 }

@@ -15,7 +15,7 @@ export const Collection: ClassType = outputOf(getCollection, { edges: ['schema']
 export const Entry: ClassType = outputOf(getEntry, { edges: ['collection'] });
 export const EntrySummary: ClassType = outputOf(listEntries, { edges: ['collection'] });
 export const SavedEntry: ClassType = outputOf(createEntry);
-export const Pull: ClassType = outputOf(getPull);
+export const Pull: ClassType = outputOf(getPull, { edges: ['deployments'] });
 export const PullSummary: ClassType = outputOf(listPulls);
 export const Branch: ClassType = outputOf(getBranch, { edges: ['commit'] });
 

@@ -1,0 +1,64 @@
+import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { createEnvironment } from '../../../domain/studio/environments/create-environment.operations.ts';
+import { deleteEnvironment } from '../../../domain/studio/environments/delete-environment.operations.ts';
+import { getEnvironment, listEnvironments } from '../../../domain/studio/environments/environments.operations.ts';
+import { updateEnvironment } from '../../../domain/studio/environments/update-environment.operations.ts';
+import { mapConnection } from '../../connection.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
+import { Environment } from './deployments.types.ts';
+import { Studio, type StudioParent } from './studio.types.ts';
+
+const EnvironmentConnection = connectionOf(listEnvironments, 'Environment');
+const SavedEnvironment = outputOf(createEnvironment);
+const ListEnvironmentsArgs = argsOf(listEnvironments);
+const CreateEnvironmentInput = inputOf(createEnvironment);
+const UpdateEnvironmentInput = inputOf(updateEnvironment);
+const DeleteEnvironmentInput = inputOf(deleteEnvironment);
+
+/** Where branches are published. */
+@Resolver(() => Studio)
+export class EnvironmentsResolver {
+  @FieldResolver(() => EnvironmentConnection, { nullable: true, description: listEnvironments.summary })
+  async environments(
+    @Root() { at }: StudioParent,
+    @Args(() => ListEnvironmentsArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return mapConnection(await context.list(listEnvironments, { ...at, ...args }), (record) => ({ ...record, at }));
+  }
+
+  @FieldResolver(() => Environment, { nullable: true, description: getEnvironment.summary })
+  async environment(@Root() { at }: StudioParent, @Arg('id', () => Int) id: number, @Ctx() context: GraphqlContext) {
+    return { ...(await context.run(getEnvironment, { ...at, environment: id })), at };
+  }
+
+  @Mutation(() => SavedEnvironment, { nullable: true, description: createEnvironment.summary })
+  createEnvironment(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => CreateEnvironmentInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(createEnvironment, { ...at, ...input });
+  }
+
+  @Mutation(() => SavedEnvironment, { nullable: true, description: updateEnvironment.summary })
+  updateEnvironment(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => UpdateEnvironmentInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(updateEnvironment, { ...at, ...input });
+  }
+
+  @Mutation(() => Boolean, { nullable: true, description: deleteEnvironment.summary })
+  async deleteEnvironment(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => DeleteEnvironmentInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    await context.run(deleteEnvironment, { ...at, ...input });
+    return true;
+  }
+}

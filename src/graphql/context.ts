@@ -5,11 +5,13 @@ import type { Actor } from '../domain/identity/actor.ts';
 import type { Call, Conditions, Operation, Scope } from '../domain/operation.ts';
 import { maxPerPage, type Page } from '../domain/paging.ts';
 import type { Permission } from '../domain/permissions.ts';
+import type { EventSubject } from '../domain/ports/event-feed.ts';
 import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
 import { type Connection, connectionFrom, defaultFirst } from './connection.ts';
 import type { Deadline } from './deadline.ts';
 import { stableText } from './stable-text.ts';
+import type { StreamState } from './stream/stream-state.ts';
 import { withoutNulls } from './without-nulls.ts';
 
 /** REST heeds the key for bodies up to this size; so do we. */
@@ -21,6 +23,8 @@ interface Caller {
   request_id: string;
   address: string | null;
   deadline: Deadline;
+  /** Of a subscription: the stream its events go to. */
+  stream?: StreamState;
 }
 
 /** Where a list begins and how long its page is, as a client asks. */
@@ -35,7 +39,7 @@ type AnyPage = z.ZodType<unknown, Page<unknown>>;
 /** What all resolvers of one request share: who calls, and the answers they have had already. */
 export class GraphqlContext {
   // Not `#private`: Apollo makes a shallow copy of the context for each request.
-  private readonly caller: Caller;
+  private caller: Caller;
   private readonly answers = new Map<string, Promise<unknown>>();
   private readonly loaders = new Map<string, DataLoader<string, unknown>>();
 
@@ -45,6 +49,24 @@ export class GraphqlContext {
 
   get actor(): Actor | null {
     return this.caller.actor;
+  }
+
+  /** @throws DomainError `invalid_request` where there is no stream to answer on */
+  get stream(): StreamState {
+    const { stream } = this.caller;
+    if (!stream) throw new DomainError('invalid_request', 'Subscriptions need the header Accept: text/event-stream');
+    return stream;
+  }
+
+  /** Calls `wake` when there may be something new of a subject. @returns how to end it */
+  watch(subject: EventSubject, wake: () => void): () => void {
+    return this.caller.services.events.watch(subject, wake);
+  }
+
+  /** Looks again who calls, and forgets what was read: each event of a stream is answered with what is so then. */
+  async renew(): Promise<void> {
+    this.caller = { ...this.caller, actor: await this.stream.authenticate() };
+    this.forget();
   }
 
   get deadline(): Deadline {
@@ -104,9 +126,13 @@ export class GraphqlContext {
     try {
       return await this.call(operation, wanted, conditions);
     } finally {
-      this.answers.clear();
-      this.loaders.clear();
+      this.forget();
     }
+  }
+
+  private forget(): void {
+    this.answers.clear();
+    this.loaders.clear();
   }
 
   private call<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
@@ -114,7 +140,7 @@ export class GraphqlContext {
     input: AnyInput,
     conditions: Conditions,
   ): Promise<z.input<Out>> {
-    const { deadline, ...caller } = this.caller;
+    const { deadline, stream: _stream, ...caller } = this.caller;
     const call: Call = { ...caller, conditions, signal: deadline.signal, facts: {} };
     return deadline.race(() => run(operation, call, input));
   }

@@ -19,6 +19,7 @@ const known: Partial<Record<ErrorCode, [status: number, headers: Record<string, 
   unauthenticated: [401, { 'WWW-Authenticate': 'Bearer' }],
   too_large: [413, {}],
   unsupported_media: [415, {}],
+  rate_limited: [429, { 'Retry-After': '1' }],
   unavailable: [503, { 'Retry-After': '1' }],
 };
 

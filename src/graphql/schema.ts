@@ -25,6 +25,7 @@ import {
 } from './resolvers/studio/entry-edges.resolver.ts';
 import { EntryWritesResolver } from './resolvers/studio/entry-writes.resolver.ts';
 import { EnvironmentsResolver } from './resolvers/studio/environments.resolver.ts';
+import { LiveResolver } from './resolvers/studio/live.resolver.ts';
 import { MediaResolver } from './resolvers/studio/media.resolver.ts';
 import { MergesResolver } from './resolvers/studio/merges.resolver.ts';
 import { MirrorsResolver } from './resolvers/studio/mirrors.resolver.ts';
@@ -72,6 +73,7 @@ const resolvers = [
   BranchEnvironmentsResolver,
   PullDeploymentsResolver,
   ChangesResolver,
+  LiveResolver,
 ] as const;
 
 const unused = () => {

@@ -24,6 +24,7 @@ import { documentLimits } from './limits/document.ts';
 import { guard } from './limits/guard.ts';
 import { limits } from './limits/limits.ts';
 import { buildGraphqlSchema } from './schema.ts';
+import { asksForStream, Streams, streamTimes, type Times } from './stream/stream.ts';
 
 const bodyLimit = 10 * 1024 * 1024;
 
@@ -38,6 +39,8 @@ interface Options {
   introspection: boolean;
   /** Seconds; for tests. */
   timeLimits?: typeof timeLimits | { query: number; mutation: number };
+  /** For tests. */
+  streams?: Times;
 }
 
 /** Set on every response by the composition root, before any protocol sees the request. */
@@ -104,7 +107,13 @@ const refuse =
 /**
  * The handler to mount at `/graphql`: POST, and GET for queries. An invalid credential is refused before the body is read.
  */
-export function createGraphql({ services, introspection, timeLimits: times = timeLimits }: Options): RequestHandler {
+export function createGraphql({
+  services,
+  introspection,
+  timeLimits: times = timeLimits,
+  streams: ofStreams = streamTimes,
+}: Options): RequestHandler {
+  const streams = new Streams(services, buildGraphqlSchema(), ofStreams);
   const apollo = createApollo(services, introspection);
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests();
 
@@ -124,8 +133,14 @@ export function createGraphql({ services, introspection, timeLimits: times = tim
     );
   };
 
+  const stream: RequestHandler = (request, response, next) => {
+    if (!asksForStream(request)) return next();
+    const { actor } = response.locals as { actor: Actor | null };
+    return streams.answer({ request, response, actor, request_id: requestIdOf(response) });
+  };
+
   const router = express.Router({ strict: true });
-  router.all('/', authenticate, express.json({ limit: bodyLimit, verify: onlyUtf8 }), answer);
+  router.all('/', authenticate, express.json({ limit: bodyLimit, verify: onlyUtf8 }), stream, answer);
   router.use(refuse(services));
   return router;
 }

@@ -45,6 +45,8 @@ const withoutRoute: Record<string, string> = {
   'studio.listReferences': 'GraphQL only: the relations of many entries in one call',
   'studio.listReferrers': 'GraphQL only: an edge of an entry; REST names referrers when it refuses a deletion',
   'studio.listTranslations': 'GraphQL only: the translations of many entries in one call',
+  'studio.readBranchMoves': 'GraphQL only: a subscription reads it',
+  'studio.readImport': 'GraphQL only: a subscription reads it; REST has it with the repository',
   'studio.searchEntries': 'GraphQL only: over all collections; REST searches each by q',
   'studio.fetchRepository': 'git only: the right behind git clone and git fetch',
   'studio.preparePush': 'git only: what git push asks first',

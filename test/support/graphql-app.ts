@@ -47,13 +47,13 @@ function observeDatabase({ orm }: Services, delay: () => number): () => number {
 }
 
 /** GraphQL alone, where a request has less time than the application gives it. */
-async function hurried(services: Services, timeLimits: { query: number; mutation: number }) {
+async function hurried(services: Services, { timeLimits = { query: 30, mutation: 120 }, streams }: Options) {
   const app = express();
   app.use((request, response, next) => {
     response.setHeader('X-Request-Id', request.headers['x-request-id'] ?? '');
     next();
   });
-  app.use('/graphql', createGraphql({ services, introspection: false, timeLimits }));
+  app.use('/graphql', createGraphql({ services, introspection: false, timeLimits, ...(streams && { streams }) }));
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = async () => {
@@ -67,13 +67,15 @@ interface Options {
   introspection?: boolean;
   /** Seconds. */
   timeLimits?: { query: number; mutation: number };
+  /** Milliseconds. */
+  streams?: { heartbeat: number; patience: number; poll: number };
 }
 
 /** An application with organisation `acme` and its project `site`. */
-export async function graphqlApp({ introspection = false, timeLimits }: Options = {}): Promise<GraphqlApp> {
+export async function graphqlApp({ introspection = false, ...times }: Options = {}): Promise<GraphqlApp> {
   const app = await startTestApp({ PORTICO_GRAPHQL_INTROSPECTION: introspection ? 'on' : 'off' });
   const { services, log } = app;
-  const other = timeLimits && (await hurried(services, timeLimits));
+  const other = times.timeLimits || times.streams ? await hurried(services, times) : undefined;
   const url = other?.url ?? app.url;
   const operations: string[] = [];
   services.metrics = { ...services.metrics, operation: (name) => void operations.push(name) };

@@ -5,6 +5,7 @@ import { Upstream } from './20261124-upstream.ts';
 import { Mergeability } from './20261125-mergeability.ts';
 import { Deployments } from './20261126-deployments.ts';
 import { Previews } from './20261127-previews.ts';
+import { Events } from './20261127-events.ts';
 import { StudioSchema } from './20261128-studio-schema.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
@@ -16,5 +17,6 @@ export const migrations = [
   { name: '20261125-mergeability', class: Mergeability },
   { name: '20261126-deployments', class: Deployments },
   { name: '20261127-previews', class: Previews },
+  { name: '20261127-events', class: Events },
   { name: '20261128-studio-schema', class: StudioSchema },
 ];

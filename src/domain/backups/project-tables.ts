@@ -184,6 +184,8 @@ export const notBackedUp: Record<string, string> = {
   deployment: 'is made again from its commit',
   deployment_job: 'is made again with its deployment',
   deployment_log: 'is made again with its deployment',
+  event: 'tells those who watch this server',
+  event_subject: 'tells those who watch this server',
   mergeability: 'is found out again',
   replaced_output: 'matters for ten minutes after a publish',
   studio_blob: 'is read from the repository again',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EventSubject } from '../ports/event-feed.ts';
 import type { JobKind } from '../ports/jobs.ts';
 import type { ImportState } from '../projects/project.entity.ts';
 
@@ -14,6 +15,9 @@ export const importJob = {
   retries: 2,
   expireSeconds: 20 * 60,
 } satisfies JobKind;
+
+/** What those who wait for an import watch. */
+export const importSubject = (project_id: number): EventSubject => ({ project_id, topic: 'import' });
 
 /** The state of an import that has been asked for and not begun. */
 export function queuedImport(url: string): ImportState {

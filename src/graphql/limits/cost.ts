@@ -93,6 +93,5 @@ export function costOf(
     return own + items * ofSet(node.selectionSet, getNamedType(field.type), first ?? 1);
   }
 
-  const root = operation.operation === 'mutation' ? mutation : schema.getQueryType();
-  return ofSet(operation.selectionSet, root ?? undefined, 1);
+  return ofSet(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined, 1);
 }

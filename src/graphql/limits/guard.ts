@@ -20,6 +20,14 @@ function checkCost({ document, operation, schema, request }: Request): void {
   if (document && operation) check('cost', costOf(schema, operation, fragmentsOf(document), request.variables ?? {}));
 }
 
+/** @throws GraphQLError for a subscription: it is answered by a stream, and this request asked for none. */
+function checkKind({ operation }: Request): void {
+  if (operation?.operation !== 'subscription') return;
+  throw new GraphQLError('Subscriptions need the header Accept: text/event-stream', {
+    extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
+  });
+}
+
 /** The answer to an operation that asks for types by name and nothing else: to callers we do not know, no name is one. */
 function withoutTypes({ operation }: Request): Record<string, null> | null {
   const names = operation?.selectionSet.selections.map((field) =>
@@ -39,6 +47,7 @@ export function guard({ introspection, format }: Options): ApolloServerPlugin<Gr
     async requestDidStart() {
       return {
         async didResolveOperation(request) {
+          checkKind(request);
           try {
             checkCost(request);
           } catch (error) {

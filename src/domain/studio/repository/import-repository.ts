@@ -3,7 +3,7 @@ import { DomainError } from '../../errors.ts';
 import type { ImportProgress, ImportSource } from '../../ports/git-transfer.ts';
 import { type ImportState, Project } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
-import { queuedImport } from '../import-job.ts';
+import { importSubject, queuedImport } from '../import-job.ts';
 
 /** Progress reaches the database at most this often, milliseconds. */
 const savedEvery = 500;
@@ -50,7 +50,11 @@ async function fetchInto(
   }
   const now = () => services.clock.now().toISOString();
   const state: ImportState = { ...queuedImport(earlier?.url ?? source.url), state: 'running', started_at: now() };
-  const save = () => services.orm.em.fork().nativeUpdate(Project, { id: projectId }, { import: { ...state } });
+  const save = () =>
+    services.orm.em.fork().transactional(async (em) => {
+      await em.nativeUpdate(Project, { id: projectId }, { import: { ...state } });
+      await services.events.announce(em, importSubject(projectId));
+    });
   await save();
   let savedAt = services.clock.now().getTime();
   let saving = Promise.resolve<unknown>(undefined);

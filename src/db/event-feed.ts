@@ -1,0 +1,125 @@
+import { EventEmitter } from 'node:events';
+import type { MikroORM } from '@mikro-orm/postgresql';
+import { LRUCache } from 'lru-cache';
+import type { EventFeed, EventSubject } from '../domain/ports/event-feed.ts';
+import type { Log } from '../domain/ports/log.ts';
+
+/** The channel on which the database tells of new events; the payload is the subject's name. */
+export const eventChannel = 'portico_event';
+
+const eventsAtOnce = 100;
+/** A subject is announced at most so many times a second: reading what came meanwhile costs no more than reading one event. */
+const mostAnnouncements = 5;
+const second = 1_000;
+
+const nameOf = ({ project_id, topic }: EventSubject) => `${project_id} ${topic}`;
+
+/** How often subjects were announced by this process. */
+class Announcements {
+  readonly #times = new LRUCache<string, number[]>({ max: 1_000 });
+  readonly #late = new Set<string>();
+
+  /** @returns milliseconds until a subject may be announced; null: somebody waits to do it already */
+  wait(name: string): number | null {
+    if (this.#late.has(name)) return null;
+    const now = performance.now();
+    const recent = (this.#times.get(name) ?? []).filter((time) => time > now - second);
+    const wait = recent.length < mostAnnouncements ? 0 : (recent[0] ?? now) + second - now;
+    this.#times.set(name, [...recent, now + wait]);
+    return wait;
+  }
+
+  later(name: string, wait: number, announce: () => void): void {
+    this.#late.add(name);
+    const timer = setTimeout(() => {
+      this.#late.delete(name);
+      announce();
+    }, wait);
+    timer.unref();
+  }
+}
+
+/** The events of all processes, in PostgreSQL. */
+export class PostgresEventFeed implements EventFeed {
+  readonly #orm: MikroORM;
+  readonly #log: Log;
+  readonly #wakes = new EventEmitter<Record<string, []>>().setMaxListeners(0);
+  readonly #announcements = new Announcements();
+  readonly #closing = new AbortController();
+  readonly closing = this.#closing.signal;
+
+  constructor(orm: MikroORM, log: Log) {
+    this.#orm = orm;
+    this.#log = log;
+  }
+
+  async publish(...[em, subject, next]: Parameters<EventFeed['publish']>): Promise<void> {
+    const { project_id, topic } = subject;
+    const key = [project_id, topic];
+    const now = new Date();
+    await em.execute('insert into event_subject (project_id, topic, at) values (?, ?, ?) on conflict do nothing', [
+      ...key,
+      now,
+    ]);
+    const [row] = await em.execute<{ seq: string; last: unknown }[]>(
+      'select seq, last from event_subject where project_id = ? and topic = ? for update',
+      key,
+    );
+    const data = row && (await next(row.last));
+    if (data === undefined) return;
+    const text = JSON.stringify(data);
+    await em.execute(
+      `with subject as (
+         update event_subject set seq = seq + 1, last = ?::json, at = ? where project_id = ? and topic = ? returning *)
+       insert into event (project_id, topic, seq, at, data) select project_id, topic, seq, at, last from subject`,
+      [text, now, ...key],
+    );
+    await this.announce(em, subject);
+  }
+
+  async announce(em: Parameters<EventFeed['announce']>[0], subject: EventSubject): Promise<void> {
+    const name = nameOf(subject);
+    const wait = this.#announcements.wait(name);
+    if (wait === null) return;
+    const sql = `select pg_notify('${eventChannel}', ?)`;
+    if (wait === 0) return void (await em.execute(sql, [name]));
+    // By then the transaction is usually over; else who watches looks again by himself.
+    this.#announcements.later(name, wait, () => {
+      if (this.closing.aborted) return;
+      const failed = (err: unknown) => this.#log.debug({ err }, 'an event was not announced');
+      this.#orm.em.fork().execute(sql, [name]).catch(failed);
+    });
+  }
+
+  async read(...[em, { project_id, topic }, after]: Parameters<EventFeed['read']>): ReturnType<EventFeed['read']> {
+    const key = [project_id, topic];
+    const [subject] = await em.execute<{ seq: string }[]>(
+      'select seq from event_subject where project_id = ? and topic = ?',
+      key,
+    );
+    const last = Number(subject?.seq ?? 0);
+    if (after === null || after === last) return { events: [], position: last, missed: false };
+    const rows = await em.execute<{ seq: string; data: unknown }[]>(
+      `select seq, data from event where project_id = ? and topic = ? and seq > ? order by seq limit ${eventsAtOnce}`,
+      [...key, after],
+    );
+    const events = rows.map(({ seq, data }) => ({ seq: Number(seq), data }));
+    if (events[0]?.seq !== after + 1) return { events: [], position: last, missed: true };
+    return { events, position: events.at(-1)?.seq ?? last, missed: false };
+  }
+
+  watch(subject: EventSubject, wake: () => void): () => void {
+    const name = nameOf(subject);
+    this.#wakes.on(name, wake);
+    return () => this.#wakes.off(name, wake);
+  }
+
+  /** Takes what the database said on its channel. */
+  hear(name: string): void {
+    this.#wakes.emit(name);
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+}

@@ -1,0 +1,43 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+
+/** What is watched: a topic of a project, such as `branch main`. */
+export const eventSubject = z.object({ project_id: z.int(), topic: z.string() });
+export type EventSubject = z.output<typeof eventSubject>;
+
+/** One event; `seq` counts those of its subject from 1. */
+export interface FeedEvent {
+  seq: number;
+  data: unknown;
+}
+
+/** What a subject holds behind a position. */
+export interface EventPage {
+  events: FeedEvent[];
+  /** Where to go on. */
+  position: number;
+  /** Events after the position are not kept any more, or it is none of this subject: what they told has to be asked for anew. */
+  missed: boolean;
+}
+
+/** Events that last: any process may publish, any process may read, and a reader that was away goes on where it was. */
+export interface EventFeed {
+  /**
+   * Adds an event to a subject, in the transaction of `em` and under a lock on the subject that lasts as long, so that no reader passes an
+   * event that is not committed yet. `next` gets the data of the event before (null: none is known) and answers with that of the new one;
+   * undefined: there is none.
+   */
+  publish(
+    em: EntityManager,
+    subject: EventSubject,
+    next: (last: unknown) => Promise<object | undefined> | object | undefined,
+  ): Promise<void>;
+  /** Lets those who watch a subject look again, when the transaction of `em` commits. */
+  announce(em: EntityManager, subject: EventSubject): Promise<void>;
+  /** At most 100 events after a position; null: only where the subject is now. */
+  read(em: EntityManager, subject: EventSubject, after: number | null): Promise<EventPage>;
+  /** Calls `wake` when there may be something new. That can be lost with a connection: look again from time to time too. @returns how to end it */
+  watch(subject: EventSubject, wake: () => void): () => void;
+  /** Aborted when this process stops: watchers say so to whom they serve, and end. */
+  closing: AbortSignal;
+}

@@ -1,0 +1,88 @@
+import { Arg, Args, Resolver, Root, Subscription } from 'type-graphql';
+import type { EventSubject } from '../../../domain/ports/event-feed.ts';
+import { branchMove, readBranchMoves } from '../../../domain/studio/repository/branch-moves.operations.ts';
+import { readImport } from '../../../domain/studio/repository/import-progress.operations.ts';
+import { importState } from '../../../domain/studio/repository/repository.schema.ts';
+import type { GraphqlContext } from '../../context.ts';
+import { follow, type Source } from '../../stream/follow.ts';
+import { stateNews } from '../../stream/state-news.ts';
+import { classOf } from '../../types/derive.ts';
+import { ProjectArgs } from '../places.ts';
+
+const BranchMove = classOf(branchMove, 'BranchMove', false);
+const RepositoryImport = classOf(importState, 'RepositoryImport', false);
+
+const afterDescription = 'Position (`id` of an event) to go on behind; the header Last-Event-ID counts more';
+
+interface Asked {
+  args: { organization: string; project: string; branch?: string | null; after?: string | null };
+  context: GraphqlContext;
+}
+
+/** Begins a subscription where the client says it was. */
+function begin<T>({ args, context }: Asked, source: Source<T>): AsyncIterable<T | null> {
+  context.stream.after ??= args.after ?? null;
+  return follow(context, source);
+}
+
+/** Where a branch moves. */
+function branchMoves(asked: Asked) {
+  const { context, args } = asked;
+  const { organization, project, branch } = args;
+  let subject: EventSubject;
+  return begin(asked, {
+    async read(after) {
+      const wanted = { organization, project, branch, ...(after !== null && { after: Number(after) }) };
+      const { moves, position, missed, ...told } = await context.run(readBranchMoves, wanted);
+      subject = told.subject;
+      const events = moves.map((event) => ({ position: String(event.position), data: event.move }));
+      return { events, position: String(position), missed };
+    },
+    watch: (wake) => context.watch(subject, wake),
+  });
+}
+
+/** How far an import is. */
+function importProgress(asked: Asked) {
+  const { context, args } = asked;
+  const { organization, project } = args;
+  let subject: EventSubject;
+  return begin(asked, {
+    async read(after) {
+      const told = await context.run(readImport, { organization, project });
+      subject = told.subject;
+      return stateNews(after, told.import, ['completed', 'failed'].includes(told.import.state));
+    },
+    watch: (wake) => context.watch(subject, wake),
+  });
+}
+
+@Resolver()
+export class LiveResolver {
+  @Subscription(() => BranchMove, {
+    nullable: true,
+    description: `${readBranchMoves.summary}. Null with \`extensions.refetch\`: events are lost, ask anew for what is shown`,
+    subscribe: branchMoves,
+  })
+  branchMoved(
+    @Root() move: object,
+    @Args(() => ProjectArgs) _at: ProjectArgs,
+    @Arg('branch', () => String, { nullable: true, description: 'Default: the default branch' }) _branch: unknown,
+    @Arg('after', () => String, { nullable: true, description: afterDescription }) _after: unknown,
+  ) {
+    return move;
+  }
+
+  @Subscription(() => RepositoryImport, {
+    nullable: true,
+    description: readImport.summary,
+    subscribe: importProgress,
+  })
+  importProgress(
+    @Root() progress: object,
+    @Args(() => ProjectArgs) _at: ProjectArgs,
+    @Arg('after', () => String, { nullable: true, description: afterDescription }) _after: unknown,
+  ) {
+    return progress;
+  }
+}

@@ -1,0 +1,82 @@
+import type { GraphqlContext } from '../context.ts';
+
+/** What is new behind a position. */
+export interface News<T> {
+  events: readonly { position: string; data: T }[];
+  /** Where to go on, when that is further than the last event. */
+  position?: string;
+  /** Events before these are lost. */
+  missed?: boolean;
+  /** Nothing will follow. */
+  ended?: boolean;
+}
+
+/** Something that is watched. */
+export interface Source<T> {
+  /** Asks an operation for what is new: so the caller's rights are looked at each time. `after` null: the stream begins. */
+  read(after: string | null): Promise<News<T>>;
+  /** Calls `wake` when there may be something new; asked after the first reading. @returns how to end it */
+  watch(wake: () => void): () => void;
+}
+
+/** Waits for a bell that may have rung before. */
+class Bell {
+  #hasRung = false;
+  #wake = () => {};
+
+  ring = (): void => {
+    this.#hasRung = true;
+    this.#wake();
+  };
+
+  async heard(within: number): Promise<void> {
+    if (!this.#hasRung) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, within);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#hasRung = false;
+  }
+}
+
+/**
+ * The events of a source for one subscription: those behind the client's position, then each as it comes, until the source, the client or the
+ * server ends. Where events are lost, null says that what is shown has to be asked for anew. Nothing is read ahead of the client.
+ */
+export async function* follow<T>(context: GraphqlContext, source: Source<T>): AsyncGenerator<T | null> {
+  const { stream } = context;
+  const bell = new Bell();
+  let unwatch: (() => void) | undefined;
+  stream.signal.addEventListener('abort', bell.ring);
+  try {
+    let { after } = stream;
+    while (!stream.signal.aborted) {
+      await context.renew();
+      const { events, position, missed = false, ended = false } = await source.read(after);
+      if (missed) {
+        Object.assign(stream, { position: position ?? null, refetch: true });
+        yield null;
+      }
+      for (const event of events) {
+        if (stream.signal.aborted) return;
+        Object.assign(stream, { position: event.position, refetch: false });
+        yield event.data;
+      }
+      after = position ?? events.at(-1)?.position ?? after;
+      if (ended) return;
+      if (unwatch === undefined) {
+        // What came between the reading and the watching is read now.
+        unwatch = source.watch(bell.ring);
+        bell.ring();
+      }
+      await bell.heard(stream.pollEvery);
+    }
+  } finally {
+    stream.signal.removeEventListener('abort', bell.ring);
+    unwatch?.();
+  }
+}

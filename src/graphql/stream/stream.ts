@@ -1,0 +1,128 @@
+import type { Request, Response } from 'express';
+import { type ExecutionResult, GraphQLError, type GraphQLFormattedError, type GraphQLSchema, subscribe } from 'graphql';
+import { DomainError } from '../../domain/errors.ts';
+import type { Actor } from '../../domain/identity/actor.ts';
+import { authenticateHeader } from '../../domain/identity/authenticate.ts';
+import type { Services } from '../../domain/services.ts';
+import { GraphqlContext } from '../context.ts';
+import { deadlineOf } from '../deadline.ts';
+import { formatError } from '../errors.ts';
+import { EventWriter, type StreamTimes } from './event-writer.ts';
+import { type Prepared, prepare } from './prepare.ts';
+import type { StreamState } from './stream-state.ts';
+
+/** Streams one credential may hold open in a process. */
+const mostStreams = 20;
+
+/** Milliseconds. */
+export const streamTimes = { heartbeat: 15_000, patience: 30_000, poll: 2_000 };
+export type Times = StreamTimes & { poll: number };
+
+/** Whether a request asks for a stream: GraphQL over SSE, distinct connections mode. */
+export const asksForStream = ({ method, headers }: Request): boolean =>
+  method === 'POST' && /\btext\/event-stream\b/i.test(headers.accept ?? '');
+
+interface Call {
+  request: Request;
+  response: Response;
+  actor: Actor | null;
+  request_id: string;
+}
+
+const isResult = (value: AsyncIterable<ExecutionResult> | ExecutionResult): value is ExecutionResult =>
+  !(Symbol.asyncIterator in value);
+
+/** Answers subscriptions with a stream of events. */
+export class Streams {
+  readonly #services: Services;
+  readonly #schema: GraphQLSchema;
+  readonly #times: Times;
+  readonly #open = new Map<string, number>();
+
+  constructor(services: Services, schema: GraphQLSchema, times: Times) {
+    this.#services = services;
+    this.#schema = schema;
+    this.#times = times;
+  }
+
+  /** @throws DomainError before the stream is open: `unauthenticated`, `unsupported_media`, `rate_limited`, `unavailable` */
+  async answer({ request, response, actor, request_id }: Call): Promise<void> {
+    if (!actor) throw new DomainError('unauthenticated', 'Unauthenticated');
+    // A form of another site cannot send it (the CSRF rule of plain requests).
+    if (!request.is('application/json'))
+      throw new DomainError('unsupported_media', 'body: must be JSON, sent as application/json');
+    const { closing } = this.#services.events;
+    if (closing.aborted) throw new DomainError('unavailable', 'The server is stopping');
+    const done = this.#enter(actor.id);
+    const gone = new AbortController();
+    response.once('close', () => {
+      gone.abort();
+      done();
+    });
+    const stream: StreamState = {
+      after: request.get('Last-Event-ID') ?? null,
+      signal: AbortSignal.any([gone.signal, closing]),
+      authenticate: () => authenticateHeader(this.#services, request.headers.authorization),
+      pollEvery: this.#times.poll,
+      position: null,
+      refetch: false,
+    };
+    const { services } = { services: this.#services };
+    const caller = { services, actor, request_id, address: request.ip ?? null, deadline: deadlineOf(response), stream };
+    const writer = new EventWriter(response, this.#times);
+    const failed = (error: unknown) => ({ errors: this.#format(error, request_id) });
+    try {
+      await this.#run(prepare(this.#schema, request.body), new GraphqlContext(caller), writer, failed);
+    } catch (error) {
+      await writer.next(failed(error), null);
+    }
+    if (closing.aborted) writer.interrupt();
+    else writer.complete();
+  }
+
+  async #run(
+    prepared: Prepared,
+    context: GraphqlContext,
+    writer: EventWriter,
+    failed: (error: unknown) => { errors: GraphQLFormattedError[] },
+  ): Promise<void> {
+    const results = await subscribe({ schema: this.#schema, contextValue: context, ...prepared });
+    if (isResult(results)) return writer.next(failed(new AggregateError(results.errors ?? [])), null);
+    for await (const { data, errors } of results) {
+      const { position, refetch } = context.stream;
+      const shown = { data: data ?? null, ...(errors && failed(new AggregateError(errors))) };
+      await writer.next({ ...shown, ...(refetch && { extensions: { refetch } }) }, position);
+    }
+  }
+
+  /** Counts a stream of a caller. @returns how to count it off */
+  #enter(caller: string): () => void {
+    const open = this.#open.get(caller) ?? 0;
+    if (open >= mostStreams) {
+      throw new DomainError('rate_limited', `${mostStreams} streams are open already; close one of them first`);
+    }
+    this.#open.set(caller, open + 1);
+    return () => {
+      const left = (this.#open.get(caller) ?? 1) - 1;
+      if (left === 0) this.#open.delete(caller);
+      else this.#open.set(caller, left);
+    };
+  }
+
+  #format(error: unknown, request_id: string): GraphQLFormattedError[] {
+    const audience = { request_id, anonymous: false, log: this.#services.log };
+    const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+    return all.map((each) => {
+      const shown = each instanceof GraphQLError ? each : new GraphQLError('', { originalError: each as Error });
+      return formatError(codedError(shown), each, audience);
+    });
+  }
+}
+
+/** A fault of the document, by the word Apollo has for it. */
+function codedError(error: GraphQLError): GraphQLFormattedError {
+  const formatted = error.toJSON();
+  if (formatted.extensions?.code !== undefined || error.originalError !== undefined || error.path) return formatted;
+  const code = error.message.startsWith('Syntax Error') ? 'GRAPHQL_PARSE_FAILED' : 'GRAPHQL_VALIDATION_FAILED';
+  return { ...formatted, extensions: { code } };
+}

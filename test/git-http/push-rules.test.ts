@@ -175,3 +175,60 @@ describe('protected branches', () => {
     );
   });
 });
+
+describe('a merge made by hand', () => {
+  beforeAll(async () => {
+    const free = { protected_branches: [], require_pull: false };
+    expect((await app.ask('PATCH', `${studio}/repository`, { body: free })).status).toBe(200);
+  });
+
+  /** A clone whose branch has a merge: of what `mine` does at an older commit with what `theirs` did on main since. */
+  async function merged(mine: Record<string, string | null>, theirs: Record<string, string | null>, how: string[]) {
+    const directory = await cloneFor();
+    await seedChanges(theirs);
+    await commit(directory, mine);
+    await git(directory, 'fetch', '-q', 'origin');
+    await git(directory, 'merge', '-q', '--no-edit', ...how, 'origin/main');
+    return directory;
+  }
+  const seedChanges = async (files: Record<string, string | null>) => {
+    const owner = await cloneFor('delete_studio', 'manage_studio');
+    await commit(owner, files);
+    expect((await push(owner)).code).toBe(0);
+  };
+
+  it('is what git makes of it, for whoever may edit', async () => {
+    const directory = await merged({ 'content/posts/m1.md': post('M1') }, { 'src/there.js': '1\n' }, []);
+    expect(await push(directory)).toMatchObject({ code: 0 });
+  });
+
+  it('takes nothing back that the other side has: -s ours', async () => {
+    const gone = await merged({ 'content/posts/m2.md': post('M2') }, { 'content/posts/theirs.md': post('T') }, [
+      '-s',
+      'ours',
+    ]);
+    expect((await push(gone)).stderr).toContain(
+      'content/posts/theirs.md is deleted, which needs the permission delete_studio',
+    );
+    const code = await merged({ 'content/posts/m3.md': post('M3') }, { 'package.json': '{"fixed": 1}\n' }, [
+      '-s',
+      'ours',
+    ]);
+    expect((await push(code)).stderr).toContain('package.json is outside collections and media');
+    expect((await app.ask('GET', `${studio}/file?path=package.json`)).body.content).toContain('fixed');
+    expect((await app.ask('GET', `${studio}/collections/posts/theirs`)).status).toBe(200);
+  });
+
+  it('takes nothing back in a merge of three', async () => {
+    const directory = await cloneFor();
+    await seedChanges({ 'package.json': '{"three": 1}\n' });
+    await git(directory, 'checkout', '-q', '-b', 'one');
+    await commit(directory, { 'content/posts/m4.md': post('M4') });
+    await git(directory, 'fetch', '-q', 'origin');
+    const { stdout: tree } = await git(directory, 'rev-parse', 'HEAD^{tree}');
+    const parents = ['HEAD', 'origin/main', 'HEAD~1'].flatMap((name) => ['-p', name]);
+    const { stdout: octopus } = await git(directory, 'commit-tree', tree.trim(), ...parents, '-m', 'Octopus');
+    const answer = await push(directory, 'origin', `${octopus.trim()}:refs/heads/main`);
+    expect(answer.stderr).toContain('package.json is outside collections and media');
+  });
+});

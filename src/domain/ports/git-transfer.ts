@@ -72,11 +72,9 @@ export interface PushedChange {
 
 /** What a push brings, readable before any of it becomes part of the repository. Renames are shown as removed and added. */
 export interface PushedObjects {
-  /** How two commits differ; null: the empty tree. */
-  changes(old: Oid | null, new_: Oid): AsyncIterable<PushedChange>;
   /**
-   * Every change of every commit of `new_` that no visible ref has yet, also those a later commit takes back; a merge counts where it
-   * differs from all its parents. A path may come more than once.
+   * Every change of every commit of `new_` that no visible ref has yet, also those a later commit takes back; of a merge what was done by
+   * hand: where it is not what merging its parents gives. A path may come more than once.
    */
   introduced(new_: Oid): AsyncIterable<PushedChange>;
 }

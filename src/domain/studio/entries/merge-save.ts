@@ -93,8 +93,9 @@ function mergeSave(target: Target, base: Buffer | null, before: Buffer): Buffer 
   const stranger = given.find(({ path }) => path !== place.path);
   if (stranger) refuseResolution(stranger.path, 'is not the file that is saved');
   const { input, stages } = versionsOf(target, base, before);
-  const resolutions = new Resolutions(given, {});
-  const resolution = resolutions.take(place.path, stages);
+  // It is an entry, and one that the merge would delete is refused below.
+  const resolutions = new Resolutions(given, { require: () => {} });
+  const resolution = resolutions.take({ isContent: () => true }, place.path, stages);
   const result = mergeEntry({ ...input, ...(resolution && { resolution }) });
   const shown = (found: FileConflict): Conflict =>
     conflictOf(

@@ -7,6 +7,7 @@ import { checkRefName } from '../ref-name.ts';
 import { checkDirectWrite } from '../repository/branch-rules.ts';
 import { mergeRequest, mergeResult } from './merge-branches.schema.ts';
 import { mergeCommits } from './merge-commits.ts';
+import type { ResolutionPermission } from './resolution-rules.ts';
 import { headOf, writeMerge } from './write-merge.ts';
 
 type MergeInput = z.output<typeof mergeRequest>;
@@ -37,7 +38,10 @@ export const mergeBranches = projectOperation({
   kind: 'command',
   effect: 'external',
   permission: 'edit_studio',
-  also: { manage_studio: 'when it names another author' },
+  also: {
+    manage_studio: 'when it names another author, or resolutions write files outside collections and media',
+    delete_studio: 'when resolutions delete what both branches have',
+  },
   summary: 'Merge branches',
   input: mergeRequest,
   output: mergeResult,
@@ -59,6 +63,7 @@ export const mergeBranches = projectOperation({
       author,
       message: messageOf(input.message, `${verb} branch '${head}' into ${base}`),
       resolutions,
+      require: context.require,
       check: (found) => checkHeads(context, found, input),
     });
     const rest = { dry_run, strategy, mergeable: true, conflicts: [], resolved };
@@ -70,7 +75,7 @@ export const mergeBranches = projectOperation({
 
 /** What a merge would do; nothing moves. */
 async function tryMerge(
-  context: Pick<ProjectContext, 'git' | 'services'>,
+  context: Pick<ProjectContext<ResolutionPermission>, 'git' | 'services' | 'require'>,
   heads: Heads,
   input: MergeInput,
 ): Promise<z.output<typeof mergeResult>> {
@@ -82,6 +87,9 @@ async function tryMerge(
     return { ...answer, up_to_date: true, reason: 'up_to_date', mergeable: true };
   if (strategy === 'ff')
     return { ...answer, up_to_date: false, mergeable: await git.isAncestor(heads.current, heads.incoming) };
-  const { conflicts, resolved } = await mergeCommits(context, heads, resolutions, { pinned });
+  const { conflicts, resolved } = await mergeCommits(context, heads, resolutions, {
+    pinned,
+    require: context.require,
+  });
   return { ...answer, up_to_date: false, mergeable: conflicts.length === 0, conflicts, resolved };
 }

@@ -41,7 +41,7 @@ export async function mergeFile(
   let result = mergeEntry(input);
   if (result.kind === 'conflict' && byLines && (await isReadable(sides, path))) return {};
   const isOpen = result.kind === 'conflict' || !byLines;
-  const resolution = isOpen ? resolutions.take(path, stages) : null;
+  const resolution = isOpen ? resolutions.take(sides, path, stages) : null;
   if (resolution) result = mergeEntry({ ...input, resolution });
   const entry = sides.entryAt(path);
   if (result.kind === 'clean') {

@@ -1,6 +1,7 @@
 import type { Repository } from '../../ports/git.ts';
 import type { FileSide, MergedTree, Mode, Oid, Snapshot } from '../../ports/git-records.ts';
 import { entryAt, schemaAt } from '../content/entry-at.ts';
+import { isContent } from '../content/is-content.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { MergeContext } from './merge-commits.ts';
 
@@ -22,6 +23,8 @@ export interface Sides {
   merged: Snapshot;
   schemaAt(path: string): CollectionSchema | undefined;
   entryAt(path: string): { collection: string; slug: string } | null;
+  /** By the current side: what comes in has no say about what it is. */
+  isContent(path: string, mode: string): boolean;
   /** null when no side has a file there. */
   stagesAt(path: string): Promise<FoundStages | null>;
   /** Where a file of either side was in the ancestor; undefined when it was there or nowhere. */
@@ -55,7 +58,8 @@ export async function openSides(
   const base = ancestor === null ? null : await git.snapshot(ancestor);
   const ours = await git.snapshot(current);
   const theirs = await git.snapshot(incoming);
-  const sites = [await services.content.site(git, ours), await services.content.site(git, theirs)];
+  const site = await services.content.site(git, ours);
+  const sites = [site, await services.content.site(git, theirs)];
   let renames: Promise<{ current: Map<string, string>; incoming: Map<string, string> }> | undefined;
   const findRenames = async () => ({
     current: ancestor === null ? new Map() : await renamesOf(git, ancestor, current),
@@ -72,6 +76,7 @@ export async function openSides(
     merged: await git.snapshotOfTree(tree),
     schemaAt: (path) => sites.map((site) => schemaAt(site, path)).find((schema) => schema !== undefined),
     entryAt: (path) => sites.map((site) => entryAt(site, path)).find((entry) => entry !== null) ?? null,
+    isContent: (path, mode) => isContent(site, path, mode),
     previousPath,
     async stagesAt(path) {
       const previous = await previousPath(path);

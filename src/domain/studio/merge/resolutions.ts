@@ -1,14 +1,22 @@
 import { DomainError } from '../../errors.ts';
 import { refuseResolution } from './entry/resolve.ts';
 import type { Conflict, Resolution } from './merge.schema.ts';
-import type { FileStages, FoundStages } from './merge-sides.ts';
+import type { FileStages, FoundStages, Sides } from './merge-sides.ts';
+import { neededFor, type ResolutionPermission } from './resolution-rules.ts';
 
 export interface ResolutionOptions {
   /** The caller named both heads, and they are the ones that are merged: resolutions need not repeat their stages. */
   pinned?: boolean;
+  /** Asks for what a resolution needs beside the right to merge. Throws when the caller lacks it. */
+  require?(permission: ResolutionPermission): void;
 }
 
 const oidsOf = ({ base, current, incoming }: FileStages) => [base?.oid, current?.oid, incoming?.oid];
+
+/** Where nobody can be asked, no resolution may need more than the right to merge. */
+const refuseAll = (permission: ResolutionPermission) => {
+  throw new DomainError('forbidden', `Permission ${permission} is required`);
+};
 
 /**
  * The resolutions of one merge, each used at most once. They hold only for the stages they were made for: a file that has changed since
@@ -16,10 +24,12 @@ const oidsOf = ({ base, current, incoming }: FileStages) => [base?.oid, current?
  */
 export class Resolutions {
   readonly #open: Map<string, Resolution>;
+  readonly #require: NonNullable<ResolutionOptions['require']>;
   #stale = false;
 
   /** @throws DomainError `validation_failed` for two resolutions of one file, or one without stages when `pinned` is not set */
-  constructor(given: readonly Resolution[], { pinned = false }: ResolutionOptions) {
+  constructor(given: readonly Resolution[], { pinned = false, require = refuseAll }: ResolutionOptions) {
+    this.#require = require;
     this.#open = new Map();
     for (const resolution of given) {
       const { path, stages } = resolution;
@@ -30,13 +40,17 @@ export class Resolutions {
   }
 
   /** The resolution of a file in conflict; null without one, or when it is for other stages. */
-  take(path: string, stages: FileStages): Resolution | null {
+  take(sides: Pick<Sides, 'isContent'>, path: string, stages: FileStages): Resolution | null {
     const found = this.#open.get(path);
     if (!found) return null;
     this.#open.delete(path);
-    if (this.#fits(found, stages)) return found;
-    this.#stale = true;
-    return null;
+    if (!this.#fits(found, stages)) {
+      this.#stale = true;
+      return null;
+    }
+    const needed = neededFor(sides, found, stages);
+    if (needed) this.#require(needed);
+    return found;
   }
 
   #fits({ stages }: Resolution, now: FileStages): boolean {

@@ -24,7 +24,7 @@ export async function settleWhole(
   { path, kind, stages }: MergeConflict,
   resolutions: Resolutions,
 ): Promise<FileMerge> {
-  const resolution = resolutions.take(path, stages);
+  const resolution = resolutions.take(sides, path, stages);
   const entry = sides.entryAt(path);
   if (!resolution) {
     const found = { ...(shown[kind] ?? otherwise), fields: [], hunks: [], resolved: [] };

@@ -6,6 +6,7 @@ import type { CommitPlan } from '../../ports/git-writes.ts';
 import type { Conflict, Resolution } from './merge.schema.ts';
 import type { mergeStrategy } from './merge-branches.schema.ts';
 import { mergeCommits, type ResolvedFile } from './merge-commits.ts';
+import type { ResolutionOptions } from './resolutions.ts';
 
 export interface MergeRequest {
   /** Short branch name. */
@@ -18,6 +19,8 @@ export interface MergeRequest {
   author: { name: string; email: string };
   message: string;
   resolutions: readonly Resolution[];
+  /** See `ResolutionOptions`. */
+  require?: ResolutionOptions['require'];
   /** Looks at both heads before anything is merged, and says whether the caller has named them. May throw. */
   check(heads: { current: Oid; incoming: Oid }): Promise<{ pinned: boolean }>;
 }
@@ -48,7 +51,7 @@ export const headOf = async ({ git }: Pick<ProjectContext, 'git'>, field: string
  */
 export async function writeMerge(
   context: Pick<ProjectContext, 'git' | 'services'>,
-  { base, head, strategy, fast_forward = strategy === 'ff', author, message, resolutions, check }: MergeRequest,
+  { base, head, strategy, fast_forward = strategy === 'ff', author, message, resolutions, ...asked }: MergeRequest,
 ): Promise<Merged> {
   const { git } = context;
   const { commit, result } = await git.write<Omit<Merged, 'commit'>>({
@@ -59,7 +62,7 @@ export async function writeMerge(
       const incoming = typeof head === 'string' ? await headOf(context, 'head', head) : head.oid;
       const current = snapshot.commit;
       if (current === null) throw new DomainError('not_found', `base: branch ${base} does not exist`);
-      const { pinned } = await check({ current, incoming });
+      const { pinned } = await asked.check({ current, incoming });
       const result = { current, incoming, resolved: [] as ResolvedFile[] };
       const expect = typeof head === 'string' ? { [head]: incoming } : {};
       if (await git.isAncestor(incoming, current)) return { changes: [], message, result };
@@ -67,6 +70,7 @@ export async function writeMerge(
         return { changes: [], message, result, fast_forward_to: incoming, expect };
       const { tree, changes, conflicts, resolved } = await mergeCommits(context, { current, incoming }, resolutions, {
         pinned,
+        ...(asked.require && { require: asked.require }),
       });
       if (conflicts.length > 0) throw mergeConflict(conflicts);
       const parents = strategy === 'merge' ? [incoming] : [];

@@ -3,6 +3,7 @@ import { DomainError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import { authorOf, messageOf } from '../entries/write-entry.ts';
+import type { ResolutionPermission } from '../merge/resolution-rules.ts';
 import { type Merged, writeMerge } from '../merge/write-merge.ts';
 import { isProtected } from '../repository/branch-rules.ts';
 import { claimMerge, finishMerge, releaseMerge } from './claim-merge.ts';
@@ -39,7 +40,10 @@ export const mergePull = projectOperation({
   kind: 'command',
   effect: 'external',
   permission: 'edit_studio',
-  also: { manage_studio: 'when it names another author', delete_studio: 'when it deletes the head branch' },
+  also: {
+    manage_studio: 'when it names another author, or resolutions write files outside collections and media',
+    delete_studio: 'when it deletes the head branch, or resolutions delete what both branches have',
+  },
   summary: 'Merge pull request',
   input: pullMerge,
   output: pullMerged,
@@ -69,7 +73,7 @@ export const mergePull = projectOperation({
 });
 
 async function mergeClaimed(
-  context: Pick<ProjectContext, 'git' | 'services'>,
+  context: Pick<ProjectContext<ResolutionPermission>, 'git' | 'services' | 'require'>,
   row: Pull,
   input: Input,
   author: { name: string; email: string },
@@ -82,6 +86,7 @@ async function mergeClaimed(
     author,
     message: messageFor(row, input),
     resolutions: input.resolutions ?? [],
+    require: context.require,
     async check({ incoming }) {
       if (input.sha !== undefined && input.sha !== incoming) {
         const details = { current_sha: incoming };

@@ -1,25 +1,16 @@
 import type { ProjectContext } from '../../operation.ts';
 import type { PushCommand, PushedChange, PushedObjects, PushVerdict } from '../../ports/git-transfer.ts';
+import { isContent } from '../content/is-content.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { mediaRootOf } from '../media/media-roots.ts';
 import { isProtected } from './branch-rules.ts';
 
 type Context = Pick<ProjectContext<'delete_studio' | 'manage_studio'>, 'grant' | 'project' | 'services' | 'git'>;
 
 const heads = 'refs/heads/';
 const branchOf = (ref: string) => (ref.startsWith(heads) ? ref.slice(heads.length) : null);
-const isFile = (mode: string) => mode === '100644' || mode === '100755';
-/** Files by which git itself treats others differently are code, wherever they lie. */
-const steersGit = /(?:^|\/)\.(?:git[a-z]*|lfsconfig)$/i;
-
-const isContent = (site: SiteIndex, { path, mode }: PushedChange): boolean =>
-  isFile(mode) &&
-  !steersGit.test(path) &&
-  (site.discovery.schemas.some((schema) => schema.matches(path)) || mediaRootOf(site, path) !== null);
-
 /** What a change needs beside edit_studio; null when nothing. */
 function neededFor(site: SiteIndex, change: PushedChange): 'delete_studio' | 'manage_studio' | null {
-  if (!isContent(site, change)) return 'manage_studio';
+  if (!isContent(site, change.path, change.mode)) return 'manage_studio';
   return change.status === 'removed' ? 'delete_studio' : null;
 }
 

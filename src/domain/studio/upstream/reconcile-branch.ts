@@ -6,6 +6,7 @@ import type { PushMove, UpstreamPush } from '../../ports/git-transfer.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
+import type { ResolutionOptions } from '../merge/resolutions.ts';
 import { writeMerge } from '../merge/write-merge.ts';
 import { deleteWithPulls } from '../pulls/open-pulls.ts';
 import type { BranchProblem } from './upstream.entity.ts';
@@ -23,6 +24,7 @@ export interface Reconciliation {
   push: boolean;
   /** A person asks for it: what was rewritten or deleted there is merged or pushed again, and conflicts are settled. */
   resolutions: readonly Resolution[] | null;
+  require: ResolutionOptions['require'] | undefined;
   fetch(): Promise<void>;
   send(move: PushMove): Promise<UpstreamPush>;
 }
@@ -137,6 +139,7 @@ async function takeCommits(work: Reconciliation, local: Oid, remote: Oid): Promi
         author,
         message: `Merge branch '${branch}' of the upstream`,
         resolutions: resolutions ?? [],
+        ...(work.require && { require: work.require }),
         check: async () => ({ pinned: false }),
       },
     );

@@ -6,6 +6,7 @@ import { Project, type ProjectRef } from '../../projects/project.entity.ts';
 import { servicesFor } from '../../projects/services-for.ts';
 import type { Services } from '../../services.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
+import type { ResolutionOptions } from '../merge/resolutions.ts';
 import { withLease } from './lease.ts';
 import { type Reconciled, reconcileBranch } from './reconcile-branch.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
@@ -21,6 +22,8 @@ export interface Pass {
   /** Not null: a person asks for it (see `Reconciliation`). */
   resolutions: readonly Resolution[] | null;
   author: { name: string; email: string };
+  /** Of the person: see `ResolutionOptions`. */
+  require?: ResolutionOptions['require'];
   signal: AbortSignal;
 }
 
@@ -117,6 +120,7 @@ function reconcileOne(work: Work, branch: string, synced: Oid | null): Promise<R
     synced,
     push,
     author: pass.author,
+    require: pass.require,
     resolutions: pass.resolutions,
     fetch: () => fetchBranches(work),
     send: (move) => services.git.pushUpstream(project.uuid, remote, move, pass.signal),

@@ -33,13 +33,17 @@ export const syncRepository = projectOperation({
   kind: 'command',
   effect: 'external',
   permission: 'edit_studio',
+  also: {
+    manage_studio: 'when resolutions write files outside collections and media',
+    delete_studio: 'when resolutions delete what both sides have',
+  },
   local: true,
   summary: 'Fetch from the upstream, merge, push; settle what has diverged',
   input: syncRequest,
   output: sync,
   audit: ({ branch }, _output, { project }) => ({ type: 'repository', id: branch ?? project }),
   async execute(context, { branch, resolutions = [] }) {
-    const { services, project, actor, signal } = context;
+    const { services, project, actor, require, signal } = context;
     if (!project.is_mirror) throw new DomainError('not_found', 'This project has no upstream');
     if (branch !== undefined && !(await isKnown(context, checkRefName('branch', branch))))
       throw new DomainError('not_found', `branch: ${branch} is neither here nor, as far as was fetched, there`);
@@ -51,6 +55,7 @@ export const syncRepository = projectOperation({
         // To name the branch is to ask for what nobody else may decide.
         resolutions: branch === undefined && resolutions.length === 0 ? null : resolutions,
         author: actor.author,
+        require,
         signal,
       });
     } catch (error) {

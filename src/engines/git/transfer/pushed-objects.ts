@@ -5,7 +5,6 @@ import type { Oid } from '../../../domain/ports/git-records.ts';
 import type { PushCommand, PushedChange, PushedObjects } from '../../../domain/ports/git-transfer.ts';
 import { wallTime } from '../git-process.ts';
 import { gitStream } from '../git-stream.ts';
-import { emptyTree } from '../history/diff.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
 import { records } from '../nul-records.ts';
 import { isOid } from '../objects/object-id.ts';
@@ -53,22 +52,20 @@ export class Quarantine implements PushedObjects {
     throw new DomainError('repository_unavailable', 'The push could not be read', { cause: new Error(stderr) });
   }
 
-  changes(old: Oid | null, new_: Oid): AsyncIterable<PushedChange> {
-    const from = old ?? emptyTree(new_);
-    return this.#read(['diff-tree', '-r', '-z', '--raw', '--no-renames', '--end-of-options'], [from, new_]);
+  async *introduced(new_: Oid): AsyncGenerator<PushedChange> {
+    const diff = ['-r', '-z', '--raw', '--no-renames', '--root', '--format='];
+    const known = [new_, '--not', '--branches', '--tags', '--glob=refs/pull/*'];
+    // A merge is held against the one git would have made: what differs was done by hand, also what one side lost by it.
+    yield* this.#read(['log', ...diff, '--max-parents=2', '--diff-merges=remerge', ...known]);
+    // git makes no such merge of more than two; there every difference from any parent counts.
+    yield* this.#read(['log', ...diff, '--min-parents=3', '--diff-merges=separate', ...known]);
   }
 
-  introduced(new_: Oid): AsyncIterable<PushedChange> {
-    const diff = ['-r', '-z', '--raw', '--no-renames', '--root', '--diff-merges=combined', '--format='];
-    const known = ['--not', '--branches', '--tags', '--glob=refs/pull/*'];
-    return this.#read(['log', ...diff, new_, ...known], []);
-  }
-
-  async *#read(args: string[], oids: Oid[]): AsyncGenerator<PushedChange> {
+  async *#read(args: string[]): AsyncGenerator<PushedChange> {
     const { processes, ...rest } = this.#place;
     const options = { ...rest, timeout: wallTime.merge, what: 'The push' };
     let fields: string[] | null = null;
-    for await (const some of records(gitStream(processes, [...args, ...oids], options))) {
+    for await (const some of records(gitStream(processes, args, options))) {
       for (const record of some) {
         if (fields !== null) {
           yield describe(fields, record);
@@ -79,12 +76,8 @@ export class Quarantine implements PushedObjects {
   }
 }
 
-/** `:<mode> <mode> <oid> <oid> <status>`; of a merge a colon, a mode and an oid for every parent in front (git-diff-tree, "-c"). */
-function describe(fields: readonly string[], path: string): PushedChange {
-  const parents = fields[0]?.lastIndexOf(':') ?? 0;
-  const modes = fields.slice(0, parents + 2).map((mode) => mode.replace(/^:+/, ''));
-  const becomes = modes.pop() ?? '';
-  const was = modes.find((mode) => mode !== '000000');
-  if (becomes === '000000') return { path, status: 'removed', mode: was ?? '' };
-  return { path, status: was === undefined ? 'added' : 'modified', mode: becomes };
+/** `:<mode> <mode> <oid> <oid> <status>` (git-diff-tree, "RAW OUTPUT FORMAT"). */
+function describe([was = '', becomes = '']: readonly string[], path: string): PushedChange {
+  if (becomes === '000000') return { path, status: 'removed', mode: was.slice(1) };
+  return { path, status: was === ':000000' ? 'added' : 'modified', mode: becomes };
 }

@@ -23,7 +23,7 @@ async function forked(base: Files, current: Files, incoming: Files) {
   const content = new ContentIndex({ cache: noContentCache, log: silentLog });
   const context = { git: repository, services: { content } as unknown as Services };
   const merge = (resolutions: Resolution[] = [], pinned = true) =>
-    mergeCommits(context, { current: ours, incoming: theirs }, resolutions, { pinned });
+    mergeCommits(context, { current: ours, incoming: theirs }, resolutions, { pinned, require: () => {} });
   return {
     gitDir,
     merge,

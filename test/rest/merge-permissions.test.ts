@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApp, studio, type TestApp } from '../support/app.ts';
+import { commitTo, makeBranch, post, postPath, seedPosts } from '../support/conflict-site.ts';
+import { expectRefusal } from '../support/refusal.ts';
+
+let app: TestApp;
+let editor: string;
+beforeAll(async () => {
+  app = await startTestApp();
+  await seedPosts(app);
+  editor = await app.makeToken(['browse_studio', 'edit_studio']);
+});
+afterAll(() => app?.stop());
+
+let made = 0;
+/** A branch that conflicts with main in one file. */
+async function conflictIn(
+  path: string,
+  contents: { base: string; here: string | null; there: string | null },
+): Promise<string> {
+  const branch = `conflict-${++made}`;
+  await commitTo(app, 'main', { [path]: contents.base });
+  await makeBranch(app, branch);
+  await commitTo(app, 'main', { [path]: contents.here });
+  await commitTo(app, branch, { [path]: contents.there });
+  return branch;
+}
+
+const stagesOf = async (head: string) =>
+  (await app.ask('POST', `${studio}/merge`, { body: { head, dry_run: true } })).body.conflicts[0];
+const merge = (head: string, resolution: object, more: object = {}, token = editor) =>
+  app.ask('POST', `${studio}/merge`, { token, body: { head, resolutions: [resolution], ...more } });
+
+describe('a resolution of a file that is no content', () => {
+  const path = 'astro.config.mjs';
+  const code = { base: 'one()\n', here: 'two()\n', there: 'three()\n' };
+
+  it.each([
+    ['raw', () => ({ raw: 'evil()\n' })],
+    ['delete', () => ({ delete: true })],
+    ['base', () => ({ take: 'base' })],
+    ['a hunk of its own', (id: string) => ({ hunks: { [id]: { value: 'evil()\n' } } })],
+    ['hunks chosen', (id: string) => ({ hunks: { [id]: { take: 'current' } } })],
+  ])('by %s needs manage_studio', async (_name, way) => {
+    const head = await conflictIn(path, code);
+    const { stages, hunks } = await stagesOf(head);
+    const resolution = { path, stages, ...way(hunks[0].id) };
+    const dry = await merge(head, resolution, { dry_run: true });
+    expectRefusal(dry, 403, 'forbidden', 'Permission manage_studio is required');
+    expectRefusal(await merge(head, resolution), 403, 'forbidden', 'Permission manage_studio is required');
+    const { body } = await app.ask('POST', `${studio}/pulls`, { body: { title: 'x', head } });
+    const pull = await app.ask('POST', `${studio}/pulls/${body.number}/merge`, {
+      token: editor,
+      body: { resolutions: [resolution] },
+    });
+    expectRefusal(pull, 403, 'forbidden', 'Permission manage_studio is required');
+    expect((await merge(head, resolution, {}, app.token)).status).toBe(201);
+  });
+
+  it('by choosing one of the two sides needs no more than to merge', async () => {
+    const head = await conflictIn(path, code);
+    const { stages } = await stagesOf(head);
+    expect((await merge(head, { path, stages, take: 'incoming' })).status).toBe(201);
+  });
+});
+
+describe('a resolution of an entry', () => {
+  const path = postPath('settled');
+  const entry = { base: post({ title: 'One' }), here: post({ title: 'Two' }), there: post({ title: 'Three' }) };
+
+  it('by new values needs no more than to edit', async () => {
+    const head = await conflictIn(path, entry);
+    const { stages } = await stagesOf(head);
+    expect((await merge(head, { path, stages, fields: { '/title': { value: 'Four' } } })).status).toBe(201);
+  });
+
+  it('that deletes it needs delete_studio, unless one side has deleted it', async () => {
+    const head = await conflictIn(path, entry);
+    const { stages } = await stagesOf(head);
+    const resolution = { path, stages, delete: true };
+    expectRefusal(await merge(head, resolution), 403, 'forbidden', 'Permission delete_studio is required');
+    expect((await app.ask('GET', `${studio}/collections/posts/settled`)).status).toBe(200);
+    expect((await merge(head, resolution, {}, app.token)).status).toBe(201);
+    const gone = await conflictIn(path, { ...entry, there: null });
+    expect((await merge(gone, { ...resolution, stages: (await stagesOf(gone)).stages })).status).toBe(201);
+  });
+});

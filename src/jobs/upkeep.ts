@@ -8,6 +8,7 @@ import { collectOutputs } from '../domain/studio/deployments/collect-outputs.ts'
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
 import { syncJob } from '../domain/studio/upstream/sync-job.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
+import { pruneStoredContent } from './prune-content.ts';
 
 const day = 24 * 3600_000;
 const deletedProjectDays = 30;
@@ -69,7 +70,7 @@ export async function pushMirrors(services: Services): Promise<void> {
   }
 }
 
-/** Begins the upkeep: retention every night, repositories every ten minutes, mirrors every minute; of several processes one does each. @returns how to end it. */
+/** Begins the upkeep: retention and derived content every night, repositories every ten minutes, mirrors every minute; of several processes one does each. @returns how to end it. */
 export function scheduleUpkeep(services: Services, auditDays: number): () => Promise<void> {
   const ended = new AbortController();
   const once = (lock: string, work: () => Promise<void>) => async () => {
@@ -84,6 +85,11 @@ export function scheduleUpkeep(services: Services, auditDays: number): () => Pro
     cron.schedule(
       '17 3 * * *',
       once('portico_retention', () => runRetention(services, auditDays)),
+      options,
+    ),
+    cron.schedule(
+      '32 3 * * *',
+      once('portico_content', () => pruneStoredContent(services, ended.signal)),
       options,
     ),
     cron.schedule(

@@ -39,7 +39,7 @@ const factsSql = `
 
 const storedSql = `
   select format, string_agg(oid || int4send(number), ''::bytea) as blobs, max(length(oid)) as length
-  from studio_blob where project_uuid = $1 group by format`;
+  from studio_blob where project_uuid = $1 and retired_at is null group by format`;
 
 const storeSql = `
   with given as (
@@ -47,21 +47,27 @@ const storeSql = `
   ), inserted as (
     insert into studio_blob (project_uuid, format, oid, facts, words)
     select $1, format, oid, facts::json, array_to_tsvector(string_to_array(words, ' ')) from given
-    on conflict do nothing returning format, oid, number
+    on conflict (project_uuid, format, oid) do update set retired_at = null where studio_blob.retired_at is not null
+    returning format, oid, number
   ), there as (
     select format, oid, blob.number from studio_blob blob join given using (format, oid) where project_uuid = $1
   )
   select format, encode(oid, 'hex') as oid, number from inserted
   union all select format, encode(oid, 'hex'), number from there`;
 
+/** Keys as two arrays of parameters. */
+export const keysOf = (blobs: readonly BlobKey[]) => [
+  blobs.map(({ format }) => format),
+  blobs.map(({ oid }) => bytesOf(oid)),
+];
+
 /** The table `studio_blob`. */
 export function blobRows(
   connection: CacheConnection,
 ): Pick<ContentCache, 'facts' | 'stored' | 'search' | 'store' | 'settle'> {
-  const keys = (blobs: readonly BlobKey[]) => [blobs.map(({ format }) => format), blobs.map(({ oid }) => bytesOf(oid))];
   return {
     async facts(repository, blobs) {
-      const rows = await connection.ask(factsSql, [repository, ...keys(blobs)]);
+      const rows = await connection.ask(factsSql, [repository, ...keysOf(blobs)]);
       if (!rows) return null;
       const found = new Array<string | undefined>(blobs.length).fill(undefined);
       for (const { at, facts } of rows) found[Number(at) - 1] = String(facts);
@@ -81,7 +87,7 @@ export function blobRows(
     async store(repository, blobs: readonly BlobRecord[]) {
       const facts = blobs.map((blob) => blob.facts);
       const words = blobs.map((blob) => [lexemeOf(repository), ...blob.words].join(' '));
-      const rows = await connection.change((query) => query(storeSql, [repository, ...keys(blobs), facts, words]));
+      const rows = await connection.change((query) => query(storeSql, [repository, ...keysOf(blobs), facts, words]));
       return (
         rows?.map(({ format, oid, number }) => ({
           format: String(format),

@@ -5,7 +5,7 @@ import { bytesOf } from './blob-rows.ts';
 import type { CacheConnection, Query } from './cache-connection.ts';
 
 /** Paths may be longer than an index entry: they are known by 16 bytes of their SHA-256. */
-const digest = (path: string) => createHash('sha256').update(path).digest().subarray(0, 16);
+export const digest = (path: string) => createHash('sha256').update(path).digest().subarray(0, 16);
 const hex = (bytes: unknown) => (bytes as Buffer).toString('hex');
 
 const readSql = `

@@ -4,9 +4,10 @@ import { ContentCache } from './20261123-content-cache.ts';
 import { Upstream } from './20261124-upstream.ts';
 import { Mergeability } from './20261125-mergeability.ts';
 import { Deployments } from './20261126-deployments.ts';
-import { Previews } from './20261127-previews.ts';
 import { Events } from './20261127-events.ts';
+import { Previews } from './20261127-previews.ts';
 import { StudioSchema } from './20261128-studio-schema.ts';
+import { RetiredContent } from './20261129-retired-content.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   { name: '20261127-previews', class: Previews },
   { name: '20261127-events', class: Events },
   { name: '20261128-studio-schema', class: StudioSchema },
+  { name: '20261129-retired-content', class: RetiredContent },
 ];

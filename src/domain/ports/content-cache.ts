@@ -52,11 +52,11 @@ export type CommitChanges = ReadonlyMap<string, Oid | null>;
 export interface ContentCache {
   /** Facts of blobs as JSON text, in the order asked; undefined: not stored. */
   facts(repository: string, blobs: readonly BlobKey[]): Promise<(string | undefined)[] | null>;
-  /** Every blob that is stored. */
+  /** Every blob that is stored, but for retired ones. */
   stored(repository: string): Promise<Iterable<StoredBlob> | null>;
   /** Numbers of the stored blobs that hold all the words. */
   search(repository: string, words: SearchWords): Promise<ReadonlySet<number> | null>;
-  /** Stores blobs durably; those that were there before stay as they are. */
+  /** Stores blobs durably; those that were there before stay as they are, and are retired no longer. */
   store(repository: string, blobs: readonly BlobRecord[]): Promise<StoredBlob[] | null>;
   /** Makes many blobs that were just stored as quick to search as the others. */
   settle(): Promise<void>;
@@ -70,6 +70,12 @@ export interface ContentCache {
    * counts, and all its paths with it).
    */
   moveMarker(repository: string, from: Oid | null, to: Oid, changes: CommitChanges): Promise<boolean>;
+  /** Retires blobs that nothing holds any more: who asks from now on takes them for not stored; searches find them until they are removed. */
+  retire(repository: string, blobs: readonly BlobKey[]): Promise<boolean>;
+  /** Removes up to `limit` blobs of all repositories that were retired an hour ago, and schemas stored a month ago. @returns how many blobs */
+  removeExpired(limit: number): Promise<number | null>;
+  /** Forgets up to `limit` paths beside those that the marker's commit holds, unless the marker has left it. @returns how many */
+  forgetCommits(repository: string, marker: Oid, held: readonly string[], limit: number): Promise<number | null>;
   /** Adds paths that were not known, unless the marker has left `marker`. */
   addCommits(repository: string, marker: Oid, commits: ReadonlyMap<string, Oid>): Promise<boolean>;
 }

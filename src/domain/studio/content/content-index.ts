@@ -12,6 +12,7 @@ import { SiteCache, Sites } from './sites.ts';
 import { FactStore } from './stored/fact-store.ts';
 import { FullText } from './stored/full-text.ts';
 import { Indexer } from './stored/indexer.ts';
+import { pruneContent } from './stored/prune.ts';
 import { SchemaStore } from './stored/schema-store.ts';
 import { StoredBlobs } from './stored/stored-blobs.ts';
 
@@ -22,6 +23,7 @@ function partsOver(cache: ContentCache, log: Log) {
   const indexer = new Indexer({ cache, stored, facts, log });
   return {
     facts,
+    cache,
     sites: new SiteCache(),
     schemas: new SchemaStore(cache),
     collections: new CollectionFacts(facts),
@@ -111,6 +113,16 @@ export class ContentIndex {
   /** For each path the newest commit reachable from `head` that touched it. */
   lastCommits(git: Repository, head: Oid, paths: readonly string[]): Promise<Map<string, Commit>> {
     return this.#parts.lastCommits.of(git, head, paths);
+  }
+
+  /** Retires what is stored of a repository and nothing there holds any more. */
+  prune(git: Repository, signal: AbortSignal): Promise<void> {
+    return pruneContent(this.#parts.cache, git, signal);
+  }
+
+  /** Removes up to `limit` rows that have been retired long enough. @returns how many; null: the cache cannot say */
+  removeExpired(limit: number): Promise<number | null> {
+    return this.#parts.cache.removeExpired(limit);
   }
 
   /** Resolves when nothing is being stored in the background. */

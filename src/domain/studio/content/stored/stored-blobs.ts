@@ -2,7 +2,10 @@ import { LRUCache } from 'lru-cache';
 import type { BlobKey, ContentCache, StoredBlob } from '../../../ports/content-cache.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 
-/** For so long what is known to be stored is taken to be there; milliseconds. Rows go only with their project, or by an operator's hand. */
+/**
+ * For so long what is known to be stored is taken to be there; milliseconds. Rows go with their project, by an operator's hand, or an hour and more
+ * after they were retired and so not said to be stored any more.
+ */
 const trusted = 60_000;
 
 /** Which blobs of one repository are known to be stored, and their numbers; there may be more by now. */

@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../../../errors.ts';
 import type { ContentCache } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { blobKey, type EntryFacts, factsOf, factsWeight, type Place, unreadable } from '../entry-facts.ts';
-import { soundBlobs } from './sound-blobs.ts';
+import { blobKey, type EntryFacts, factsOf, factsWeight, type Place } from '../entry-facts.ts';
 
 const memory = 64 * 1024 * 1024;
 /** So few blobs are read from the repository before a database has answered. */
@@ -22,16 +20,15 @@ export class FactStore {
     this.#cache = cache;
   }
 
-  /** Facts of files, in their order. @throws DomainError `repository_unavailable` when one cannot be read */
+  /** Facts of files, in their order. */
   async of(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
-    const { facts, damage } = await this.#read(git, snapshot, files);
-    if (damage) throw damage;
-    return facts;
-  }
-
-  /** Facts of files, in their order; `unreadable` for those that cannot be read, which must not take a list with them. */
-  async listed(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
-    return (await this.#read(git, snapshot, files)).facts;
+    const found = files.map((file) => this.#known.get(keyOf(git, file)));
+    const missing = files.flatMap((file, at) => (found[at] ? [] : [{ file, at }]));
+    if (missing.length === 0) return found as EntryFacts[];
+    const load = this.#load(git, snapshot, missing, found);
+    this.#loading.add(load);
+    await load.finally(() => this.#loading.delete(load));
+    return found as EntryFacts[];
   }
 
   /** Resolves at a moment when nobody waits for facts. */
@@ -39,50 +36,25 @@ export class FactStore {
     while (this.#loading.size > 0) await Promise.allSettled(this.#loading);
   }
 
-  async #read(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<Read> {
-    const facts = files.map((file) => this.#known.get(keyOf(git, file)) ?? unreadable);
-    const missing = files.flatMap((file, at) => (facts[at] === unreadable ? [{ file, at }] : []));
-    if (missing.length === 0) return { facts, damage: null };
-    const load = this.#load(git, snapshot, missing, facts);
-    this.#loading.add(load);
-    return { facts, damage: await load.finally(() => this.#loading.delete(load)) };
-  }
-
-  /** Puts what can be read in its place. @returns why the rest cannot */
-  async #load(
-    git: Repository,
-    snapshot: Snapshot,
-    missing: readonly Missing[],
-    found: EntryFacts[],
-  ): Promise<DomainError | null> {
+  async #load(git: Repository, snapshot: Snapshot, missing: Missing[], found: (EntryFacts | undefined)[]) {
     const keep = ({ file, at }: Missing, facts: EntryFacts) => {
       found[at] = facts;
       this.#known.set(keyOf(git, file), facts);
     };
-    const isFew = missing.length <= fewBlobs;
-    const unread = isFew ? missing : await this.#ask(git, missing, keep);
-    const damaged: Missing[] = [];
-    let damage: DomainError | null = null;
-    let next = 0;
-    for await (const content of soundBlobs(
-      snapshot,
-      unread.map(({ file }) => file.oid),
-    )) {
-      const read = unread[next++];
-      if (!read) continue;
-      if (content instanceof DomainError) {
-        damage = content;
-        damaged.push(read);
-      } else keep(read, factsOf(content, read.file.path));
+    const unread = missing.length > fewBlobs ? await this.#ask(git, missing, keep) : missing;
+    if (unread.length === 1 && unread[0]) {
+      const [only] = unread;
+      return keep(only, factsOf(await snapshot.blob(only.file.oid), only.file.path));
     }
-    if (damaged.length === 0) return null;
-    // What it said when it could be read, the cache may still know.
-    const left = isFew ? await this.#ask(git, damaged, keep) : damaged;
-    return left.length > 0 ? damage : null;
+    let next = 0;
+    for await (const { content } of snapshot.blobs(unread.map(({ file }) => file.oid))) {
+      const read = unread[next++];
+      if (read) keep(read, factsOf(content, read.file.path));
+    }
   }
 
   /** Keeps those that the cache has. @returns the others. */
-  async #ask(git: Repository, missing: readonly Missing[], keep: (missing: Missing, facts: EntryFacts) => void) {
+  async #ask(git: Repository, missing: Missing[], keep: (missing: Missing, facts: EntryFacts) => void) {
     const unread: Missing[] = [];
     for (let from = 0; from < missing.length; from += rowsAtOnce) {
       const slice = missing.slice(from, from + rowsAtOnce);
@@ -98,12 +70,6 @@ export class FactStore {
     }
     return unread;
   }
-}
-
-interface Read {
-  facts: EntryFacts[];
-  /** Why some are `unreadable`. */
-  damage: DomainError | null;
 }
 
 /** A file whose facts are not in memory, and where they belong in the answer. */

@@ -1,11 +1,9 @@
-import { DomainError } from '../../../errors.ts';
 import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { blobKey, type Place } from '../entry-facts.ts';
 import { holdsWords, wordsOf } from '../search.ts';
 import type { Indexer } from './indexer.ts';
-import { soundBlobs } from './sound-blobs.ts';
 import type { BlobNumbers, StoredBlobs } from './stored-blobs.ts';
 
 /** The numbers of a list's blobs, in its order; 0: not stored. */
@@ -65,17 +63,13 @@ export class FullText {
   }
 }
 
-/** Reads files for the words; nothing is found in one that cannot be read. */
+/** Reads files for the words. */
 async function scan<P extends Place>(git: Repository, files: readonly P[], wanted: SearchWords): Promise<P[]> {
   const found: P[] = [];
   let next = 0;
-  for await (const content of soundBlobs(
-    git,
-    files.map((file) => file.oid),
-  )) {
+  for await (const { content } of git.blobs(files.map((file) => file.oid))) {
     const file = files[next++];
-    if (!file || content instanceof DomainError) continue;
-    if (holdsWords(wordsOf(parseFile(content, file.path)), wanted)) found.push(file);
+    if (file && holdsWords(wordsOf(parseFile(content, file.path)), wanted)) found.push(file);
   }
   return found;
 }

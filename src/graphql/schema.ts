@@ -18,6 +18,7 @@ import {
   PullDeploymentsResolver,
 } from './resolvers/studio/deployment-edges.resolver.ts';
 import { DeploymentsResolver } from './resolvers/studio/deployments.resolver.ts';
+import { DeploymentsLiveResolver } from './resolvers/studio/deployments-live.resolver.ts';
 import {
   EntryEdgesResolver,
   EntryListsResolver,
@@ -29,6 +30,11 @@ import { LiveResolver } from './resolvers/studio/live.resolver.ts';
 import { MediaResolver } from './resolvers/studio/media.resolver.ts';
 import { MergesResolver } from './resolvers/studio/merges.resolver.ts';
 import { MirrorsResolver } from './resolvers/studio/mirrors.resolver.ts';
+import {
+  DeploymentPreviewResolver,
+  EntryPreviewResolver,
+  EnvironmentPreviewResolver,
+} from './resolvers/studio/previews.resolver.ts';
 import {
   PullConflictsResolver,
   PullEdgesResolver,
@@ -72,8 +78,12 @@ const resolvers = [
   DeploymentJobEdgesResolver,
   BranchEnvironmentsResolver,
   PullDeploymentsResolver,
+  EnvironmentPreviewResolver,
+  DeploymentPreviewResolver,
+  EntryPreviewResolver,
   ChangesResolver,
   LiveResolver,
+  DeploymentsLiveResolver,
 ] as const;
 
 const unused = () => {

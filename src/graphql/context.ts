@@ -5,7 +5,6 @@ import type { Actor } from '../domain/identity/actor.ts';
 import type { Call, Conditions, Operation, Scope } from '../domain/operation.ts';
 import { maxPerPage, type Page } from '../domain/paging.ts';
 import type { Permission } from '../domain/permissions.ts';
-import type { EventSubject } from '../domain/ports/event-feed.ts';
 import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
 import { type Connection, connectionFrom, defaultFirst } from './connection.ts';
@@ -58,9 +57,9 @@ export class GraphqlContext {
     return stream;
   }
 
-  /** Calls `wake` when there may be something new of a subject. @returns how to end it */
-  watch(subject: EventSubject, wake: () => void): () => void {
-    return this.caller.services.events.watch(subject, wake);
+  /** What tells of news: enough to look again, never news itself. */
+  get live(): Pick<Services, 'events' | 'feed'> {
+    return this.caller.services;
   }
 
   /** Looks again who calls, and forgets what was read: each event of a stream is answered with what is so then. */

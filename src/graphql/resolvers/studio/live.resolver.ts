@@ -3,30 +3,16 @@ import type { EventSubject } from '../../../domain/ports/event-feed.ts';
 import { branchMove, readBranchMoves } from '../../../domain/studio/repository/branch-moves.operations.ts';
 import { readImport } from '../../../domain/studio/repository/import-progress.operations.ts';
 import { importState } from '../../../domain/studio/repository/repository.schema.ts';
-import type { GraphqlContext } from '../../context.ts';
-import { follow, type Source } from '../../stream/follow.ts';
 import { stateNews } from '../../stream/state-news.ts';
 import { classOf } from '../../types/derive.ts';
 import { ProjectArgs } from '../places.ts';
+import { type Asked, afterDescription, begin } from './subscriptions.ts';
 
 const BranchMove = classOf(branchMove, 'BranchMove', false);
 const RepositoryImport = classOf(importState, 'RepositoryImport', false);
 
-const afterDescription = 'Position (`id` of an event) to go on behind; the header Last-Event-ID counts more';
-
-interface Asked {
-  args: { organization: string; project: string; branch?: string | null; after?: string | null };
-  context: GraphqlContext;
-}
-
-/** Begins a subscription where the client says it was. */
-function begin<T>({ args, context }: Asked, source: Source<T>): AsyncIterable<T | null> {
-  context.stream.after ??= args.after ?? null;
-  return follow(context, source);
-}
-
 /** Where a branch moves. */
-function branchMoves(asked: Asked) {
+function branchMoves(asked: Asked<{ branch?: string | null }>) {
   const { context, args } = asked;
   const { organization, project, branch } = args;
   let subject: EventSubject;
@@ -38,12 +24,12 @@ function branchMoves(asked: Asked) {
       const events = moves.map((event) => ({ position: String(event.position), data: event.move }));
       return { events, position: String(position), missed };
     },
-    watch: (wake) => context.watch(subject, wake),
+    watch: (wake) => context.live.events.watch(subject, wake),
   });
 }
 
 /** How far an import is. */
-function importProgress(asked: Asked) {
+function importProgress(asked: Asked<object>) {
   const { context, args } = asked;
   const { organization, project } = args;
   let subject: EventSubject;
@@ -53,7 +39,7 @@ function importProgress(asked: Asked) {
       subject = told.subject;
       return stateNews(after, told.import, ['completed', 'failed'].includes(told.import.state));
     },
-    watch: (wake) => context.watch(subject, wake),
+    watch: (wake) => context.live.events.watch(subject, wake),
   });
 }
 

@@ -1,0 +1,150 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { JobLog } from '../../src/domain/studio/deployments/log/job-log.ts';
+import { createEnvironment } from '../../src/domain/studio/environments/create-environment.operations.ts';
+import { type EventStream, openStream } from '../support/event-stream.ts';
+import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+
+let app: GraphqlApp;
+let token: string;
+let environment: number;
+const open: EventStream[] = [];
+
+/** Streams look for themselves only after ten minutes here: what arrives has been announced. */
+beforeAll(async () => {
+  app = await graphqlApp({ streams: { heartbeat: 60_000, patience: 1_000, poll: 600_000 } });
+  token = await app.token('acme');
+  const git = await app.repository();
+  const changes = [{ path: 'index.html', content: Buffer.from('<p>Hi</p>') }];
+  const author = { name: 'Seed', email: 'seed@portico.test' };
+  await git.write({ branch: 'main', author, plan: async () => ({ changes, message: 'Seed', result: null }) });
+  const draft = { organization: 'acme', project: 'site', name: 'live', branch: 'main', provider: 'static' };
+  environment = ((await app.run(createEnvironment, draft)) as { id: number }).id;
+});
+afterEach(() => {
+  for (const stream of open.splice(0)) stream.close();
+});
+afterAll(() => app?.close());
+
+const execute = <T>(sql: string, values: unknown[] = []): Promise<T> =>
+  app.services.orm.em.fork().execute(sql, values) as Promise<T>;
+
+/** The environment itself asked for a first run. */
+let runs = 100;
+/** A deployment that has begun, with one job. */
+async function deploy(): Promise<{ deployment: number; job: number }> {
+  runs += 1;
+  const [row] = await execute<{ id: number }[]>(
+    `insert into deployment (project_id, environment_id, run_number, branch, commit_sha, title, status, trigger, attempt, settings, created_at)
+     select project_id, id, ?, 'main', ?, 'Run', 'in_progress', 'manual', 1, '{}', now() from environment where id = ? returning id`,
+    [runs, 'a'.repeat(40), environment],
+  );
+  const deployment = row?.id ?? 0;
+  const [job] = await execute<{ id: number }[]>(
+    `insert into deployment_job (deployment_id, name, position, status, steps, started_at)
+     values (?, 'build', 0, 'in_progress', '[]', now()) returning id`,
+    [deployment],
+  );
+  return { deployment, job: job?.id ?? 0 };
+}
+
+/** Ends a deployment, and tells as the database would: no process listens to it in this test. */
+async function end({ deployment, job }: { deployment: number; job: number }): Promise<void> {
+  await execute(
+    `with ended as (update deployment_job set status = 'completed', conclusion = 'success', completed_at = now() where id = ?)
+     update deployment set status = 'completed', conclusion = 'success', completed_at = now() where id = ?`,
+    [job, deployment],
+  );
+  app.services.feed.hear(JSON.stringify({ deployment, environment, job }));
+}
+
+const place = 'organization: "acme", project: "site"';
+const subscribe = async (query: string, headers: Record<string, string> = {}) => {
+  const stream = await openStream(app.url, token, `subscription { ${query} }`, { headers });
+  open.push(stream);
+  return stream;
+};
+const logOf = ({ deployment, job }: { deployment: number; job: number }, headers = {}) =>
+  subscribe(`deploymentLog(${place}, deployment_id: ${deployment}, job: ${job}) { offset text }`, headers);
+
+describe('deploymentLog', () => {
+  it('gives what is written, at once, and goes on where it was', async () => {
+    const of = await deploy();
+    const log = new JobLog(app.services, of, (text) => text);
+    log.line('stored');
+    await log.close();
+    const stream = await logOf(of);
+    const first = await stream.next();
+    expect(first).toMatchObject({ id: '7', data: { data: { deploymentLog: { offset: 0, text: 'stored\n' } } } });
+    for (const line of ['one', 'zwei é', 'three']) log.line(line);
+    let text = '';
+    let last = first;
+    while (!text.endsWith('three\n')) {
+      last = await stream.next();
+      const piece = last?.data.data.deploymentLog;
+      expect(piece.offset).toBe(7 + Buffer.byteLength(text));
+      text += piece.text;
+    }
+    expect(text).toBe('one\nzwei é\nthree\n');
+    stream.close();
+    log.line('missed');
+    await log.close();
+    const again = await logOf(of, { 'Last-Event-ID': last?.id ?? '' });
+    expect((await again.next())?.data.data.deploymentLog).toEqual({ offset: Number(last?.id), text: 'missed\n' });
+    await end(of);
+    expect(await again.next()).toMatchObject({ event: 'complete' });
+    expect(await again.next()).toBeNull();
+  });
+
+  it('refuses a job of another deployment', async () => {
+    const [one, other] = [await deploy(), await deploy()];
+    const stream = await logOf({ deployment: one.deployment, job: other.job });
+    expect((await stream.next())?.data.errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
+  });
+});
+
+describe('deploymentChanged', () => {
+  const fields = '{ id status conclusion jobs { name status } }';
+
+  it('gives a deployment until it has ended', async () => {
+    const of = await deploy();
+    const query = `deploymentChanged(${place}, deployment_id: ${of.deployment}) ${fields}`;
+    const stream = await subscribe(query);
+    const first = await stream.next();
+    expect(first?.data.data.deploymentChanged).toMatchObject({
+      status: 'in_progress',
+      jobs: [{ status: 'in_progress' }],
+    });
+    // Who knows this state hears nothing until there is another.
+    const again = await subscribe(query, { 'Last-Event-ID': first?.id ?? '' });
+    await end(of);
+    for (const each of [stream, again]) {
+      expect((await each.next())?.data.data.deploymentChanged).toMatchObject({
+        status: 'completed',
+        conclusion: 'success',
+      });
+      expect((await each.next())?.event).toBe('complete');
+    }
+  });
+
+  it('gives the latest of an environment, and each that changes', async () => {
+    const [earlier, latest] = [await deploy(), await deploy()];
+    const stream = await subscribe(`deploymentChanged(${place}, environment_id: ${environment}) ${fields}`);
+    const next = async () => (await stream.next())?.data.data.deploymentChanged;
+    expect(await next()).toMatchObject({ id: latest.deployment });
+    await end(earlier);
+    expect(await next()).toMatchObject({ id: earlier.deployment, status: 'completed' });
+    await end(latest);
+    expect(await next()).toMatchObject({ id: latest.deployment, status: 'completed' });
+  });
+
+  it.each([
+    ['names neither', '', 'BAD_USER_INPUT'],
+    ['names both', ', deployment_id: 1, environment_id: 1', 'BAD_USER_INPUT'],
+    ['names an unknown deployment', ', deployment_id: 999999', 'NOT_FOUND'],
+    ['names an unknown environment', ', environment_id: 999999', 'NOT_FOUND'],
+  ])('is refused when it %s', async (_what, args, code) => {
+    const stream = await subscribe(`deploymentChanged(${place}${args}) ${fields}`);
+    expect((await stream.next())?.data.errors).toMatchObject([{ extensions: { code } }]);
+    expect((await stream.next())?.event).toBe('complete');
+  });
+});

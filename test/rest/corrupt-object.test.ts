@@ -4,6 +4,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkProject } from '../../src/domain/backups/check-project.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { searchWords } from '../../src/domain/studio/content/search.ts';
+import { collectionAt, counted, newIndex } from '../domain/studio/content/reading.ts';
 import { acme, startTestApp, type TestApp } from '../support/app.ts';
 import { post, postPath, seedPosts } from '../support/conflict-site.ts';
 import { git } from '../support/git-store.ts';
@@ -51,13 +53,40 @@ describe.each(['head', 'end', 'gone'] as const)('a blob whose object is damaged 
     for (let times = 0; times < 2; times += 1) {
       expectRefusal(await ask(`file?path=${postPath('b')}`), 503, 'repository_unavailable', /./);
       expectRefusal(await ask('collections/posts/b'), 503, 'repository_unavailable', /./);
-      expectRefusal(await ask('collections/posts'), 503, 'repository_unavailable', /./);
+      expectRefusal(await ask('collections/posts/b?raw=true'), 503, 'repository_unavailable', /./);
     }
     expect(await ask(`file?path=${postPath('a')}`)).toMatchObject({ status: 200, body: { encoding: 'utf-8' } });
     expect(await ask('collections/posts/a')).toMatchObject({ status: 200, body: { frontmatter: { title: 'A' } } });
     expect((await ask('collections/pages')).body).toHaveLength(1);
     for (const place of ['branches', 'commits', 'repository', 'filetree', 'pulls', 'schema'])
       expect([place, (await ask(place)).status]).toEqual([place, 200]);
+  });
+
+  it('is listed as unreadable, counted as invalid, and found by no search', async () => {
+    for (let times = 0; times < 2; times += 1) {
+      for (const query of [
+        '',
+        '?sort=title',
+        '?filter[description][eq]=Text&sort=-title',
+        '?include=body',
+        '?draft=any',
+      ]) {
+        const { status, body } = await ask(`collections/posts${query}`);
+        expect([query, status]).toEqual([query, 200]);
+        const b = body.find(({ slug }: { slug: string }) => slug === 'b');
+        if (query.startsWith('?filter')) expect(b).toBeUndefined();
+        else expect(b).toMatchObject({ frontmatter: null, title: 'B', error: { code: 'unreadable', line: 1 } });
+        const a = body.find(({ slug }: { slug: string }) => slug === 'a');
+        expect(a).toMatchObject({ frontmatter: { title: 'A' } });
+        expect(a).not.toHaveProperty('error');
+      }
+      const { body } = await ask('collections');
+      expect(body.find(({ name }: { name: string }) => name === 'posts')).toMatchObject({ invalid_count: 1 });
+      const found = await ask('collections/posts?q=text');
+      expect(found.status).toBe(200);
+      expect(found.body.map(({ slug }: { slug: string }) => slug)).not.toContain('b');
+      expect(found.body.map(({ slug }: { slug: string }) => slug)).toContain('a');
+    }
   });
 
   it('keeps nobody else waiting who asks at the same moment', async () => {
@@ -80,11 +109,37 @@ describe.each(['head', 'end', 'gone'] as const)('a blob whose object is damaged 
 
   it('is whole again when the object comes back', async () => {
     await ask(`file?path=${postPath('b')}`);
+    const lists = ['collections/posts', 'collections/posts?sort=title', 'collections', 'collections/posts?q=text'];
+    const before = await Promise.all(lists.map(ask));
     const oid = git(gitDir, ['rev-parse', `main:${postPath('b')}`]);
     await rm(path.join(gitDir, 'objects', oid.slice(0, 2), oid.slice(2)), { force: true });
     const content = post({ title: 'B', description: 'Text', draft: false, tags: ['one'] });
     expect(git(gitDir, ['hash-object', '-w', '--stdin'], content)).toBe(oid);
     expect((await ask(`file?path=${postPath('b')}`)).status).toBe(200);
+    const versions = { 'If-None-Match': before.map(({ headers }) => headers.get('etag')).join(', ') };
+    const [list, sorted, counted, found] = await Promise.all(
+      lists.map((list) => app.ask('GET', `${acme}/projects/${project}/studio/${list}`, { headers: versions })),
+    );
+    for (const answer of [list, sorted, found]) {
+      expect(answer?.status).toBe(200);
+      const b = answer?.body.find(({ slug }: { slug: string }) => slug === 'b');
+      expect(b).toMatchObject({ frontmatter: { title: 'B' } });
+      expect(b).not.toHaveProperty('error');
+    }
+    expect(counted?.body.map(({ invalid_count }: { invalid_count: number }) => invalid_count)).toEqual([0, 0]);
     expect(await app.run(checkProject, { organization: 'acme', project })).toEqual({ problems: [] });
   });
+});
+
+it('what a damaged blob said is remembered by other processes', async () => {
+  await ask('collections/posts');
+  await app.services.content.settled();
+  await corrupt(postPath('b'), 'head');
+  const content = newIndex(app);
+  const { git, count } = counted(await app.repository(project));
+  const { snapshot, index } = await collectionAt(content, git, 'posts');
+  const facts = await content.facts(git, snapshot, index.entries.slice(0, 2));
+  expect(facts.map(({ frontmatter }) => frontmatter?.title)).toEqual(['A', 'B']);
+  expect(count.blobs).toBeGreaterThan(0);
+  expect([...(await content.search(git, index.entries, searchWords('b')))].map(({ slug }) => slug)).toEqual(['b']);
 });

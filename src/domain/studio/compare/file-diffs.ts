@@ -68,7 +68,7 @@ async function entryPart(
   if (!place) return null;
   const factsOf = async (side: FileSide | null, at: string) => {
     if (!side || !isRegular(side)) return {};
-    const [facts] = await services.content.facts(git, snapshot, [{ path: at, oid: side.oid }]);
+    const [facts] = await services.content.listedFacts(git, snapshot, [{ path: at, oid: side.oid }]);
     return facts?.frontmatter ?? null;
   };
   const [before, after] = [await factsOf(base, previous_path ?? path), await factsOf(head, path)];

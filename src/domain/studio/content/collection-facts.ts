@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from './collection-index.ts';
-import type { EntryFacts } from './entry-facts.ts';
+import { type EntryFacts, unreadable } from './entry-facts.ts';
 import type { FactStore } from './stored/fact-store.ts';
 
 interface Known {
@@ -10,7 +10,7 @@ interface Known {
   facts: readonly EntryFacts[];
 }
 
-/** The facts of all entries of a collection, kept as long as its index is: what lists sort and filter by. */
+/** The facts of all entries of a collection as lists show them, kept as long as its index is: what they sort and filter by. */
 export class CollectionFacts {
   readonly #store: FactStore;
   readonly #lists = new WeakMap<readonly IndexedEntry[], Promise<readonly EntryFacts[]>>();
@@ -25,7 +25,9 @@ export class CollectionFacts {
     if (known) return known;
     const made = this.#make(git, snapshot, index);
     this.#lists.set(index.entries, made);
-    made.catch(() => this.#lists.delete(index.entries));
+    const forget = () => this.#lists.delete(index.entries);
+    // An object that is damaged now may come back.
+    made.then((facts) => facts.includes(unreadable) && forget(), forget);
     return made;
   }
 
@@ -39,9 +41,10 @@ export class CollectionFacts {
     const facts = entries.map((entry, at) => (latest?.entries[at] === entry ? latest.facts[at] : undefined));
     const missing = facts.flatMap((fact, at) => (fact ? [] : [at]));
     const places = missing.flatMap((at) => entries[at] ?? []);
-    for (const [at, read] of (await this.#store.of(git, snapshot, places)).entries()) facts[missing[at] ?? 0] = read;
+    for (const [at, read] of (await this.#store.listed(git, snapshot, places)).entries())
+      facts[missing[at] ?? 0] = read;
     const whole = facts as EntryFacts[];
-    this.#latest.set(key, { entries, facts: whole });
+    if (!whole.includes(unreadable)) this.#latest.set(key, { entries, facts: whole });
     return whole;
   }
 }

@@ -9,6 +9,7 @@ import type { EntryFacts, Place } from './entry-facts.ts';
 import { LastCommits } from './history/last-commits.ts';
 import type { SiteIndex } from './site-index.ts';
 import { SiteCache, Sites } from './sites.ts';
+import { Damage } from './stored/damage.ts';
 import { FactStore } from './stored/fact-store.ts';
 import { FullText } from './stored/full-text.ts';
 import { Indexer } from './stored/indexer.ts';
@@ -18,17 +19,19 @@ import { StoredBlobs } from './stored/stored-blobs.ts';
 
 /** What all content roots share. */
 function partsOver(cache: ContentCache, log: Log) {
-  const facts = new FactStore(cache);
+  const damage = new Damage();
+  const facts = new FactStore(cache, damage);
   const stored = new StoredBlobs(cache);
   const indexer = new Indexer({ cache, stored, facts, log });
   return {
     facts,
+    damage,
     cache,
     sites: new SiteCache(),
     schemas: new SchemaStore(cache),
     collections: new CollectionFacts(facts),
     orders: new LRUCache<string, Promise<readonly IndexedEntry[]>>({ max: 256 }),
-    fullText: new FullText(cache, stored, indexer),
+    fullText: new FullText(cache, stored, indexer, damage),
     lastCommits: new LastCommits(cache, log),
     indexer,
   };
@@ -49,7 +52,7 @@ export class ContentIndex {
     this.#parts = from instanceof ContentIndex ? from.#parts : partsOver(from.cache, from.log);
     this.#contentRoot = contentRoot;
     const { sites, facts, schemas } = this.#parts;
-    const read = { facts: facts.of.bind(facts), stored: schemas };
+    const read = { facts: facts.listed.bind(facts), stored: schemas };
     this.#sites = new Sites(sites, read, contentRoot);
   }
 
@@ -76,24 +79,40 @@ export class ContentIndex {
     return this.#sites.first(collection, slug);
   }
 
-  /** Facts of files, in their order. */
+  /** Facts of files, in their order. @throws DomainError `repository_unavailable` when one cannot be read */
   facts(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
     return this.#parts.facts.of(git, snapshot, files);
   }
 
-  /** Facts of all entries of a collection, in their order. */
+  /** The same for lists, which show a file that cannot be read as just that. */
+  listedFacts(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
+    return this.#parts.facts.listed(git, snapshot, files);
+  }
+
+  /** How often something could not be read: what it says of a list may change though no commit is made. */
+  damage({ id }: Repository): number {
+    return this.#parts.damage.met(id);
+  }
+
+  /** Facts of all entries of a collection for lists, in their order. */
   collectionFacts(git: Repository, snapshot: Snapshot, index: CollectionIndex): Promise<readonly EntryFacts[]> {
     return this.#parts.collections.of(git, snapshot, index);
   }
 
-  /** An order of a list, computed once per tree and query. */
-  order(key: string, compute: () => Promise<readonly IndexedEntry[]>): Promise<readonly IndexedEntry[]> {
+  /** An order of a list, computed once per tree and query; `key` names both and the repository. */
+  order(
+    git: Repository,
+    key: string,
+    compute: () => Promise<readonly IndexedEntry[]>,
+  ): Promise<readonly IndexedEntry[]> {
     const { orders } = this.#parts;
     const known = orders.get(key);
     if (known) return known;
+    const damage = this.damage(git);
     const made = compute();
     orders.set(key, made);
-    made.catch(() => orders.delete(key));
+    const forget = () => orders.delete(key);
+    made.then(() => this.damage(git) !== damage && forget(), forget);
     return made;
   }
 

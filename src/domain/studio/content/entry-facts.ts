@@ -12,8 +12,22 @@ export interface EntryFacts {
   title: string;
   draft: boolean;
   size: number;
-  error?: FrontmatterError;
+  error?: FrontmatterError | UnreadableError;
 }
+
+/** The file's object is damaged. */
+interface UnreadableError extends Omit<FrontmatterError, 'code'> {
+  code: 'unreadable';
+}
+
+/** What lists show of a file that cannot be read at all. */
+export const unreadable: EntryFacts = {
+  frontmatter: null,
+  title: '',
+  draft: false,
+  size: 0,
+  error: { code: 'unreadable', message: 'the file is missing or damaged in the repository', line: 1, column: 1 },
+};
 
 /** A file as far as its content goes. */
 export interface Place {

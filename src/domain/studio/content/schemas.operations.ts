@@ -7,7 +7,7 @@ import { invalidCount } from '../entries/validate.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import { toRecord } from '../schema/json-schema.ts';
 import { studioSchema, studioWarning, type Warning } from '../schema/schema.schema.ts';
-import { viewOf } from '../view.ts';
+import { passingTag, viewOf } from '../view.ts';
 import type { CollectionIndex } from './collection-index.ts';
 import type { SiteIndex } from './site-index.ts';
 
@@ -123,10 +123,12 @@ export const listCollections = projectOperation({
     const site = await services.content.site(git, snapshot);
     tag(schemasTag(site, snapshot.tree, [input.page, input.per_page, input.after]));
     const all = [...site.collections.values()];
+    const damage = services.content.damage(git);
     const items = [];
     for (const index of all.slice(window.offset, window.offset + window.limit)) {
       items.push(collectionRecord(index, await invalidCount({ services, git }, snapshot, site, index)));
     }
+    if (services.content.damage(git) !== damage) tag(passingTag());
     return pageFrom(items, all.length, window);
   },
 });
@@ -153,6 +155,9 @@ export const getCollection = projectOperation({
     const site = await services.content.site(git, snapshot);
     const index = site.collection(collection);
     tag(schemasTag(site, snapshot.tree, ['collection', collection]));
-    return collectionRecord(index, await invalidCount({ services, git }, snapshot, site, index));
+    const damage = services.content.damage(git);
+    const record = collectionRecord(index, await invalidCount({ services, git }, snapshot, site, index));
+    if (services.content.damage(git) !== damage) tag(passingTag());
+    return record;
   },
 });

@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../../errors.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { Discovery, SiteFiles } from '../schema/collection-schema.ts';
 import { discoverSchemas } from '../schema/discover.ts';
 import { viewOf } from '../view.ts';
 import { changesSchemas } from './changes-schemas.ts';
-import type { EntryFacts, Place } from './entry-facts.ts';
+import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
 import { siteFilesOf } from './site-files.ts';
 import { advanceSite, buildSite, type ListedSite, type SiteIndex } from './site-index.ts';
 import type { SchemaStore, SiteTree } from './stored/schema-store.ts';
@@ -106,29 +105,14 @@ export class Sites {
     let isWhole = true;
     const sampleEntries = async (paths: readonly string[]) => {
       const entries = paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
-      const facts = await readable(entries, (some) => this.#facts(git, snapshot, some));
-      isWhole &&= !facts.includes(null);
+      const facts = await this.#facts(git, snapshot, entries);
+      isWhole &&= !facts.includes(unreadable);
       return entries.map(({ path }, at) => ({ path, frontmatter: facts[at]?.frontmatter ?? null }));
     };
     const discovery = await discoverSchemas(site, { sampleEntries, ...this.#options });
     // What objects that cannot be read today would say is not known for good.
     if (isWhole) this.#stored.keep(this.#treeOf(git, snapshot, site.paths), discovery);
     return buildSite(discovery, keyOf(discovery), files);
-  }
-}
-
-/** Facts of entries in their order; null for one whose object is damaged, which must not take the others with it. */
-async function readable<P>(
-  entries: readonly P[],
-  factsOf: (entries: readonly P[]) => Promise<readonly EntryFacts[]>,
-): Promise<readonly (EntryFacts | null)[]> {
-  try {
-    return await factsOf(entries);
-  } catch (error) {
-    if (!(error instanceof DomainError && error.code === 'repository_unavailable')) throw error;
-    if (entries.length <= 1) return entries.map(() => null);
-    const half = Math.ceil(entries.length / 2);
-    return [...(await readable(entries.slice(0, half), factsOf)), ...(await readable(entries.slice(half), factsOf))];
   }
 }
 

@@ -1,13 +1,16 @@
 import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { type CollectionIndex, entryIn, type IndexedEntry } from '../content/collection-index.ts';
+import { unreadable } from '../content/entry-facts.ts';
 import { searchWords } from '../content/search.ts';
 import type { SiteIndex } from '../content/site-index.ts';
+import { soundBlobs } from '../content/stored/sound-blobs.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
-import { viewOf } from '../view.ts';
+import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
 import {
   type Condition,
@@ -109,9 +112,14 @@ async function include(
   wanted: readonly string[],
 ): Promise<void> {
   if (wanted.includes('body')) {
-    for (const [at, place] of places.entries()) {
-      const item = items[at];
-      if (item) item.body = entryOf(index, place, await snapshot.blob(place.oid)).body;
+    const oids = places.map(({ oid }) => oid);
+    let at = 0;
+    for await (const content of soundBlobs(snapshot, oids)) {
+      const [item, place] = [items[at], places[at]];
+      at += 1;
+      if (!item || !place) continue;
+      if (content instanceof DomainError) Object.assign(item, { error: unreadable.error });
+      else item.body = entryOf(index, place, content).body;
     }
   }
   if (wanted.includes('updated') && snapshot.commit) {
@@ -145,16 +153,19 @@ export const listEntries = projectOperation({
     const { collection, page, per_page, after, fields, include: wanted = [] } = input;
     const shape = { collection, page, per_page, after, fields, wanted };
     const state = wanted.includes('updated') ? snapshot.commit : await snapshot.treeOid(index.schema.path);
+    const damage = services.content.damage(git);
     if (state) tag(`"${state}.${viewOf([site.schemaKey, selection, shape])}"`);
     const key = `${git.id}:${version}:${JSON.stringify([collection, selection])}`;
-    const ordered = await services.content.order(key, () => order(context, snapshot, index, selection));
+    const ordered = await services.content.order(git, key, () => order(context, snapshot, index, selection));
     const places = ordered.slice(window.offset, window.offset + window.limit);
-    const facts = await services.content.facts(git, snapshot, places);
+    const facts = await services.content.listedFacts(git, snapshot, places);
     const items = places.flatMap((place, at) => {
       const known = facts[at];
       return known ? [summaryOf(collection, place, known, fields)] : [];
     });
     await include(context, snapshot, items, index, places, wanted);
+    const isWhole = items.every(({ error }) => error?.code !== 'unreadable');
+    if (!isWhole || services.content.damage(git) !== damage) tag(passingTag());
     return pageFrom(items, ordered.length, window, snapshot.commit);
   },
 });

@@ -34,7 +34,7 @@ export const searchEntries = projectOperation({
       found.push(...index.entries.filter((entry) => matching.has(entry)).map((entry) => ({ ...entry, collection })));
     }
     const places = found.slice(window.offset, window.offset + window.limit);
-    const facts = await services.content.facts(git, snapshot, places);
+    const facts = await services.content.listedFacts(git, snapshot, places);
     const items = places.flatMap((place, at) => {
       const known = facts[at];
       return known ? [summaryOf(place.collection, place, known)] : [];

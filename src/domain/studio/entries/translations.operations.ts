@@ -28,7 +28,7 @@ export const listTranslations = projectOperation({
     return Promise.all(
       asked.map(async (entry) => {
         const places = others(entry);
-        const facts = await services.content.facts(git, snapshot, places);
+        const facts = await services.content.listedFacts(git, snapshot, places);
         return places.flatMap((place, n) => {
           const known = facts[n];
           return known ? [summaryOf(collection, place, known)] : [];

@@ -94,8 +94,8 @@ export async function invalidCount(
 ): Promise<number> {
   const tree = await snapshot.treeOid(schema.path);
   const key = `${git.id}:${tree ?? ''}:${site.schemaKey}:invalid:${schema.collection}`;
-  const invalid = await services.content.order(key, async () => {
-    const facts = await services.content.facts(git, snapshot, entries);
+  const invalid = await services.content.order(git, key, async () => {
+    const facts = await services.content.listedFacts(git, snapshot, entries);
     const references = referencesIn(site);
     const found = [];
     for (const [at, entry] of entries.entries()) {

@@ -1,8 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import { DomainError } from '../../../errors.ts';
 import type { ContentCache } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { blobKey, type EntryFacts, factsOf, factsWeight, type Place } from '../entry-facts.ts';
+import { blobKey, type EntryFacts, factsOf, factsWeight, type Place, unreadable } from '../entry-facts.ts';
+import type { Damage } from './damage.ts';
+import { soundBlobs } from './sound-blobs.ts';
 
 const memory = 64 * 1024 * 1024;
 /** So few blobs are read from the repository before a database has answered. */
@@ -13,22 +16,25 @@ const rowsAtOnce = 5_000;
 /** The facts of files by their blobs: from memory, else from the cache, else from the repository. */
 export class FactStore {
   readonly #cache: ContentCache;
+  readonly #damage: Damage;
   readonly #known = new LRUCache<string, EntryFacts>({ maxSize: memory, sizeCalculation: factsWeight });
   readonly #loading = new Set<Promise<unknown>>();
 
-  constructor(cache: ContentCache) {
+  constructor(cache: ContentCache, damage: Damage) {
     this.#cache = cache;
+    this.#damage = damage;
   }
 
-  /** Facts of files, in their order. */
+  /** Facts of files, in their order. @throws DomainError `repository_unavailable` when one cannot be read */
   async of(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
-    const found = files.map((file) => this.#known.get(keyOf(git, file)));
-    const missing = files.flatMap((file, at) => (found[at] ? [] : [{ file, at }]));
-    if (missing.length === 0) return found as EntryFacts[];
-    const load = this.#load(git, snapshot, missing, found);
-    this.#loading.add(load);
-    await load.finally(() => this.#loading.delete(load));
-    return found as EntryFacts[];
+    const { facts, damage } = await this.#read(git, snapshot, files);
+    if (damage) throw damage;
+    return facts;
+  }
+
+  /** Facts of files, in their order; `unreadable` for those that cannot be read, which must not take a list with them. */
+  async listed(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
+    return (await this.#read(git, snapshot, files)).facts;
   }
 
   /** Resolves at a moment when nobody waits for facts. */
@@ -36,25 +42,50 @@ export class FactStore {
     while (this.#loading.size > 0) await Promise.allSettled(this.#loading);
   }
 
-  async #load(git: Repository, snapshot: Snapshot, missing: Missing[], found: (EntryFacts | undefined)[]) {
+  async #read(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<Read> {
+    const facts = files.map((file) => this.#known.get(keyOf(git, file)) ?? unreadable);
+    const missing = files.flatMap((file, at) => (facts[at] === unreadable ? [{ file, at }] : []));
+    if (missing.length === 0) return { facts, damage: null };
+    const load = this.#load(git, snapshot, missing, facts);
+    this.#loading.add(load);
+    return { facts, damage: await load.finally(() => this.#loading.delete(load)) };
+  }
+
+  /** Puts what can be read in its place. @returns why the rest cannot */
+  async #load(
+    git: Repository,
+    snapshot: Snapshot,
+    missing: readonly Missing[],
+    found: EntryFacts[],
+  ): Promise<DomainError | null> {
     const keep = ({ file, at }: Missing, facts: EntryFacts) => {
       found[at] = facts;
       this.#known.set(keyOf(git, file), facts);
     };
-    const unread = missing.length > fewBlobs ? await this.#ask(git, missing, keep) : missing;
-    if (unread.length === 1 && unread[0]) {
-      const [only] = unread;
-      return keep(only, factsOf(await snapshot.blob(only.file.oid), only.file.path));
-    }
+    const isFew = missing.length <= fewBlobs;
+    const unread = isFew ? missing : await this.#ask(git, missing, keep);
+    const damaged: Missing[] = [];
+    let damage: DomainError | null = null;
     let next = 0;
-    for await (const { content } of snapshot.blobs(unread.map(({ file }) => file.oid))) {
+    const oids = unread.map(({ file }) => file.oid);
+    for await (const content of soundBlobs(snapshot, oids)) {
       const read = unread[next++];
-      if (read) keep(read, factsOf(content, read.file.path));
+      if (!read) continue;
+      if (content instanceof DomainError) {
+        damage = content;
+        damaged.push(read);
+      } else keep(read, factsOf(content, read.file.path));
     }
+    if (damaged.length === 0) return null;
+    // What it said when it could be read, the cache may still know.
+    const left = isFew ? await this.#ask(git, damaged, keep) : damaged;
+    if (left.length === 0) return null;
+    this.#damage.note(git.id);
+    return damage;
   }
 
   /** Keeps those that the cache has. @returns the others. */
-  async #ask(git: Repository, missing: Missing[], keep: (missing: Missing, facts: EntryFacts) => void) {
+  async #ask(git: Repository, missing: readonly Missing[], keep: (missing: Missing, facts: EntryFacts) => void) {
     const unread: Missing[] = [];
     for (let from = 0; from < missing.length; from += rowsAtOnce) {
       const slice = missing.slice(from, from + rowsAtOnce);
@@ -70,6 +101,12 @@ export class FactStore {
     }
     return unread;
   }
+}
+
+interface Read {
+  facts: EntryFacts[];
+  /** Why some are `unreadable`. */
+  damage: DomainError | null;
 }
 
 /** A file whose facts are not in memory, and where they belong in the answer. */

@@ -1,9 +1,12 @@
+import { DomainError } from '../../../errors.ts';
 import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { blobKey, type Place } from '../entry-facts.ts';
 import { holdsWords, wordsOf } from '../search.ts';
+import type { Damage } from './damage.ts';
 import type { Indexer } from './indexer.ts';
+import { soundBlobs } from './sound-blobs.ts';
 import type { BlobNumbers, StoredBlobs } from './stored-blobs.ts';
 
 /** The numbers of a list's blobs, in its order; 0: not stored. */
@@ -18,10 +21,12 @@ export class FullText {
   readonly #cache: ContentCache;
   readonly #stored: StoredBlobs;
   readonly #indexer: Pick<Indexer, 'want'>;
+  readonly #damage: Damage;
   /** Looking up 10,000 blobs takes as long as finding their words. */
   readonly #numbered = new WeakMap<readonly Place[], Numbered>();
 
-  constructor(cache: ContentCache, stored: StoredBlobs, indexer: Pick<Indexer, 'want'>) {
+  constructor(cache: ContentCache, stored: StoredBlobs, indexer: Pick<Indexer, 'want'>, damage: Damage) {
+    this.#damage = damage;
     this.#cache = cache;
     this.#stored = stored;
     this.#indexer = indexer;
@@ -47,7 +52,7 @@ export class FullText {
       else if (hits?.has(number)) found.add(file);
     }
     if (unknown.length === 0) return found;
-    for (const file of await scan(git, unknown, wanted)) found.add(file);
+    for (const file of await this.#scan(git, unknown, wanted)) found.add(file);
     this.#indexer.want(git, [unknown]);
     return found;
   }
@@ -61,15 +66,17 @@ export class FullText {
     this.#numbered.set(list, { by, numbers, isWhole: !numbers.includes(0) });
     return numbers;
   }
-}
 
-/** Reads files for the words. */
-async function scan<P extends Place>(git: Repository, files: readonly P[], wanted: SearchWords): Promise<P[]> {
-  const found: P[] = [];
-  let next = 0;
-  for await (const { content } of git.blobs(files.map((file) => file.oid))) {
-    const file = files[next++];
-    if (file && holdsWords(wordsOf(parseFile(content, file.path)), wanted)) found.push(file);
+  /** Reads files for the words; nothing is found in one that cannot be read. */
+  async #scan<P extends Place>(git: Repository, files: readonly P[], wanted: SearchWords): Promise<P[]> {
+    const found: P[] = [];
+    const oids = files.map(({ oid }) => oid);
+    let next = 0;
+    for await (const content of soundBlobs(git, oids)) {
+      const file = files[next++];
+      if (content instanceof DomainError) this.#damage.note(git.id);
+      else if (file && holdsWords(wordsOf(parseFile(content, file.path)), wanted)) found.push(file);
+    }
+    return found;
   }
-  return found;
 }

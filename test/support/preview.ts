@@ -8,7 +8,11 @@ import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studi
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { deploymentLabel, environmentLabel } from '../../src/domain/studio/previews/preview-label.ts';
 import { createPreview } from '../../src/preview/preview.ts';
-import type { TestApp } from './app.ts';
+
+/** Whatever has services. */
+interface Serving {
+  services: Services;
+}
 
 /** What the preview origin answered. */
 export interface Served {
@@ -50,7 +54,7 @@ export function askHost(port: number, host: string, target: string, { method = '
 }
 
 /** Starts the preview origin, at `*.localhost` unless another form is given. */
-export async function startPreview({ services }: TestApp, form = 'http://*.localhost'): Promise<TestPreview> {
+export async function startPreview({ services }: Serving, form = 'http://*.localhost'): Promise<TestPreview> {
   const server = createHttpServer(createPreview(services));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -87,7 +91,7 @@ async function projectId({ orm }: Services, name: string): Promise<number> {
 
 /** Makes an environment without publishing anything there. */
 export async function makeEnvironment(
-  { services }: TestApp,
+  { services }: Serving,
   {
     slug,
     visibility = 'public',
@@ -125,7 +129,7 @@ let runs = 0;
 
 /** Publishes files to an environment. @returns the deployment */
 export async function publish(
-  { services }: TestApp,
+  { services }: Serving,
   environment: { id: number },
   files: Record<string, string | Buffer>,
 ): Promise<{ id: number; label: string }> {

@@ -1,0 +1,135 @@
+import { existsSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { systemActor } from '../src/domain/identity/actor.ts';
+import { authenticateToken } from '../src/domain/identity/authenticate.ts';
+import { run } from '../src/domain/run.ts';
+import { getPreviewLink } from '../src/domain/studio/previews/preview-link.operations.ts';
+import { systemCall } from '../src/first-run.ts';
+import { startTestApp, type TestApp } from './support/app.ts';
+import { makeEnvironment, publish, startPreview, type TestPreview } from './support/preview.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** What the dashboard gives a preview's frame. */
+const sandbox = 'allow-scripts allow-same-origin allow-forms allow-popups';
+const site = {
+  'index.html': `<!doctype html><meta charset="utf-8"><title>Start</title><link rel="stylesheet" href="/a.css">
+    <h1>Start</h1><a href="/blog">Blog</a><script type="module" src="/a.js"></script>`,
+  'blog/index.html': '<!doctype html><title>Blog</title><h1>Blog</h1>',
+  'a.css': 'h1 { color: rgb(1, 2, 3) }',
+  'a.js': 'document.querySelector("h1").dataset.script = "ran";',
+  '404.html': '<!doctype html><title>Lost</title><h1>Lost</h1>',
+};
+
+let app: TestApp;
+let preview: TestPreview;
+let browser: Browser;
+let context: BrowserContext;
+/** A page of another origin that frames what its query names: the dashboard, when the public URL is its own. */
+let framing: Server;
+let framingUrl: string;
+let members: { id: number; label: string };
+let open: { id: number; label: string };
+
+beforeAll(async () => {
+  if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
+  app = await startTestApp();
+  preview = await startPreview(app);
+  members = await makeEnvironment(app, { slug: 'members', visibility: 'members' });
+  open = await makeEnvironment(app, { slug: 'open' });
+  for (const environment of [members, open]) await publish(app, environment, site);
+  framing = createServer((request, response) => {
+    const of = new URL(request.url ?? '/', 'http://localhost').searchParams.get('of') ?? 'about:blank';
+    response.setHeader('Content-Type', 'text/html');
+    response.end(
+      `<!doctype html><title>Frame</title><iframe sandbox="${sandbox}" src="${of.replaceAll('&', '&amp;')}"></iframe>`,
+    );
+  });
+  await new Promise<void>((resolve) => framing.listen(0, '127.0.0.1', resolve));
+  framingUrl = `http://localhost:${(framing.address() as AddressInfo).port}`;
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+});
+afterAll(async () => {
+  await browser?.close();
+  await new Promise((resolve) => framing?.close(resolve));
+  await preview?.stop();
+  await app?.stop();
+});
+beforeEach(async () => {
+  context = await browser.newContext();
+  app.services.settings.public_url = framingUrl;
+});
+afterEach(() => context.close());
+
+const urlOf = ({ label }: { label: string }, target = '/') => `http://${label}.localhost:${preview.port}${target}`;
+
+async function linkTo(environment: { id: number }, path = '/'): Promise<string> {
+  const call = systemCall(app.services, systemActor('none', [], 'localhost'));
+  const actor = await authenticateToken(app.services, app.token);
+  const input = { organization: 'acme', project: 'site', environment: environment.id, path };
+  return (await run(getPreviewLink, { ...call, actor }, input))?.url ?? '';
+}
+
+test('a public site opens with its styles and scripts, and its clean URLs', async () => {
+  const page = await context.newPage();
+  await page.goto(urlOf(open));
+  await page.locator('h1[data-script=ran]').waitFor();
+  expect(await page.evaluate('getComputedStyle(document.querySelector("h1")).color')).toBe('rgb(1, 2, 3)');
+  await page.getByText('Blog').click();
+  await page.waitForURL(urlOf(open, '/blog/'));
+  expect((await page.goto(urlOf(open, '/nowhere')))?.status()).toBe(404);
+  expect(await page.title()).toBe('Lost');
+});
+
+test('a members’ site opens by its link and stays open, in this browser alone', async () => {
+  const page = await context.newPage();
+  expect((await page.goto(urlOf(members)))?.status()).toBe(403);
+  await page.goto(await linkTo(members, '/blog/'));
+  expect(page.url()).toBe(urlOf(members, '/blog/'));
+  await page.goto(urlOf(members));
+  await page.locator('h1[data-script=ran]').waitFor();
+  const [cookie] = await context.cookies(urlOf(members));
+  expect(cookie).toMatchObject({
+    name: '__Host-portico-preview',
+    httpOnly: true,
+    secure: true,
+    sameSite: 'None',
+    path: '/',
+  });
+  expect(await page.evaluate('document.cookie')).toBe('');
+  expect(await context.cookies(urlOf(open))).toEqual([]);
+  expect(await context.cookies(app.url.replace('127.0.0.1', 'localhost'))).toEqual([]);
+  const elsewhere = await browser.newContext();
+  const stranger = await elsewhere.newPage();
+  expect((await stranger.goto(urlOf(members)))?.status()).toBe(403);
+  await elsewhere.close();
+});
+
+test('a members’ site opens in a frame of the dashboard, with a link of its own', async () => {
+  const page = await context.newPage();
+  await page.goto(await linkTo(members));
+  await page.goto(`${framingUrl}/?of=${encodeURIComponent(await linkTo(members))}`);
+  const frame = page.frameLocator('iframe');
+  await frame.locator('h1[data-script=ran]').waitFor();
+  await frame.getByText('Blog').click();
+  await frame.locator('h1', { hasText: 'Blog' }).waitFor();
+});
+
+test('a members’ site is framed by nobody else', async () => {
+  app.services.settings.public_url = 'http://localhost:1';
+  const page = await context.newPage();
+  const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
+  await page.goto(`${framingUrl}/?of=${encodeURIComponent(await linkTo(members))}`);
+  await refused;
+});
+
+test('a site’s script reaches nothing of the API', async () => {
+  const page = await context.newPage();
+  await page.goto(urlOf(open));
+  const apiUrl = app.url.replace('127.0.0.1', 'localhost');
+  const reach = (url: string) => `fetch('${url}').then((answer) => answer.status, () => 'refused')`;
+  expect(await page.evaluate(reach(`${apiUrl}/api/v2/openapi.json`))).toBe('refused');
+  expect(await page.evaluate(reach('/api/v2/openapi.json'))).toBe(404);
+});

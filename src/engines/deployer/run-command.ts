@@ -5,6 +5,7 @@ import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import type { Command, CommandEnd, CommandLimit } from '../../domain/ports/deployer.ts';
 import { endProcesses } from './end-processes.ts';
+import { withoutInherited } from './inherited-descriptors.ts';
 import type { BuildLimits } from './limits.ts';
 import { nameOf, processesOf } from './processes.ts';
 import { watchProcesses } from './watch.ts';
@@ -38,7 +39,7 @@ function start({ text }: Command, { wrapper, cwd, environment, user, limits }: C
     cwd,
     env: environment,
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...withoutInherited(4)],
     ...(user !== null && { uid: user, gid: user }),
   });
 }

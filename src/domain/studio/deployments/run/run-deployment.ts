@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../../errors.ts';
 import type { ProcessName } from '../../../ports/deployer.ts';
 import { loadProject } from '../../../projects/project-ref.ts';
@@ -28,12 +29,28 @@ function explain(error: unknown): { reason: FailureReason; message: string } {
   return { reason: 'provider_error', message: 'The deployment could not go on: a fault of the server, see its log' };
 }
 
+/** The jobs of an attempt, none begun: those that were made when it was queued, unless an earlier attempt has used them. */
+async function freshJobs(em: EntityManager, row: Deployment): Promise<DeploymentJob[]> {
+  const of = { deployment_id: row.id };
+  if ((await em.count(DeploymentJob, { ...of, status: { $ne: 'queued' } })) > 0) await addJobs(em, row);
+  return em.find(DeploymentJob, of, { orderBy: { position: 'asc' } });
+}
+
+/** Says in the log of the first job why nothing was begun. */
+async function refuse(services: Services, row: Deployment, why: string): Promise<void> {
+  const [first] = await freshJobs(services.orm.em.fork(), row);
+  if (!first) return;
+  const job = new JobRun(services, first, (text) => text);
+  await job.begin();
+  job.log.line(why);
+  await job.log.close();
+}
+
 /** Runs the jobs of an attempt, one after another. @returns the digest of what is to be published */
 async function runJobs(run: Run, mask: (text: string) => string): Promise<{ digest: string; last: JobRun }> {
   const { services, row } = run;
   const em = services.orm.em.fork();
-  await addJobs(em, row);
-  const jobs = await em.find(DeploymentJob, { deployment_id: row.id }, { orderBy: { position: 'asc' } });
+  const jobs = await freshJobs(em, row);
   for (const record of jobs) {
     const job = new JobRun(services, record, mask);
     await job.begin();
@@ -90,8 +107,10 @@ async function attempt(
   beat: () => Promise<void>,
 ) {
   const isolation = await services.deployer.isolation();
-  if ('refused' in isolation && row.settings.provider === 'build')
+  if ('refused' in isolation && row.settings.provider === 'build') {
+    await refuse(services, row, isolation.refused);
     throw new StageFailure('isolation_unavailable', isolation.refused);
+  }
   const { project, environment, variables } = await open(services, row);
   const workspace = await services.deployer.open({ deployment: row.id, project: project.uuid });
   try {

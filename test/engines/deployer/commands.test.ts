@@ -1,0 +1,201 @@
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Command, CommandEnd, ProcessName, Workspace } from '../../../src/domain/ports/deployer.ts';
+import { createDeployer } from '../../../src/engines/deployer/deployer.ts';
+
+const mebibyte = 1024 * 1024;
+const project = '0193f3a0-0000-7000-8000-00000000000a';
+let directory: string;
+let workspace: Workspace;
+let deployer: ReturnType<typeof createDeployer>;
+
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'portico-deployer-'));
+  await chmod(directory, 0o711);
+  deployer = createDeployer({
+    directory: path.join(directory, 'builds'),
+    dataDirectory: path.join(directory, 'data'),
+    strict: false,
+    limits: { memory: 150 * mebibyte, processes: 40 },
+  });
+  workspace = await deployer.open({ deployment: 1, project });
+  async function* files() {
+    yield { path: 'site/a.txt', kind: 'file' as const, content: Buffer.from('a') };
+  }
+  await workspace.write(files());
+});
+afterAll(async () => {
+  await workspace?.remove();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function run(
+  text: string,
+  more: Partial<Command> = {},
+): Promise<CommandEnd & { output: string; leader: ProcessName }> {
+  let output = '';
+  let leader: ProcessName | undefined;
+  const end = await workspace.run({
+    text,
+    directory: 'site',
+    variables: {},
+    network: true,
+    time: 30_000,
+    signal: new AbortController().signal,
+    onOutput: (chunk) => {
+      output += chunk.toString();
+      return undefined;
+    },
+    onStart: async (name) => {
+      leader = name;
+    },
+    ...more,
+  });
+  return { ...end, output, leader: leader as ProcessName };
+}
+
+/** Processes that have a word in their command line. */
+async function processesNamed(word: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const line = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '');
+    if (line.includes(word) && Number(pid) !== process.pid) found.push(line);
+  }
+  return found;
+}
+
+describe('a command', () => {
+  it('runs where it is told to, and its end is told', async () => {
+    expect(await run('cat a.txt; exit 3')).toMatchObject({ output: 'a', exit_code: 3, limit: null });
+  });
+
+  it('has an environment that is built from nothing', async () => {
+    process.env.PORTICO_METRICS_TOKEN = 'of the server';
+    const { output } = await run('env', { variables: { GIVEN: 'by us', HOME: '/root' } });
+    delete process.env.PORTICO_METRICS_TOKEN;
+    const names = output
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')[0]);
+    const allowed = [
+      'GIVEN',
+      'HOME',
+      'LANG',
+      'PATH',
+      'PWD',
+      'TMPDIR',
+      'npm_config_update_notifier',
+      'OLDPWD',
+      'SHLVL',
+      '_',
+    ];
+    expect(names.filter((name) => !allowed.includes(name ?? ''))).toEqual([]);
+    expect(output).toMatch(/^HOME=.*\/home$/m);
+  });
+
+  it('has nothing to read, and no descriptor of the server', async () => {
+    const { output } = await run('cat | wc -c; ls -l /proc/self/fd');
+    const [bytes, , ...lines] = output.trim().split('\n');
+    expect(bytes).toBe('0');
+    const opened = lines.map((line) => line.split(' ').slice(-3).join(' '));
+    expect(opened.filter((one) => !/^(0|\d+) -> \/dev\/null$|^[12] -> (socket|pipe):|-> \/proc\//.test(one))).toEqual(
+      [],
+    );
+  });
+
+  it('begins only once its process is known', async () => {
+    const seen: string[] = [];
+    const { output } = await run('echo begun', {
+      onStart: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        seen.push('known');
+      },
+      onOutput: (chunk) => {
+        seen.push(chunk.toString().trim());
+        return undefined;
+      },
+    });
+    expect([output, seen]).toEqual(['', ['known', 'begun']]);
+  });
+});
+
+describe('limits', () => {
+  it('end a command that hangs', async () => {
+    const began = Date.now();
+    expect(await run('sleep 4711', { time: 500 })).toMatchObject({ limit: 'timeout', exit_code: null });
+    expect(Date.now() - began).toBeLessThan(9_000);
+    expect(await processesNamed('4711')).toEqual([]);
+  });
+
+  it('end one that does not heed SIGTERM with SIGKILL', async () => {
+    const text = `trap '' TERM; while :; do sleep 0.1; done`;
+    expect(await run(text, { time: 300 })).toMatchObject({ limit: 'timeout', signal: 'SIGKILL' });
+  }, 20_000);
+
+  it('end one that takes more memory than it may; one below the limit goes on', async () => {
+    const take = (size: number) =>
+      `node -e "const b = Buffer.alloc(${size}e6, 1); setTimeout(() => console.log(b.length), 1500)"`;
+    expect(await run(take(30))).toMatchObject({ limit: null, output: '30000000\n' });
+    expect(await run(take(400))).toMatchObject({ limit: 'memory', signal: 'SIGKILL' });
+  }, 20_000);
+
+  it('end one that forks without end, with all it forked', async () => {
+    const text = 'bomb() { bomb & bomb & sleep 0.05; }; bomb; sleep 4712';
+    const end = await run(text, { time: 5_000 });
+    expect(end.limit).not.toBe(null);
+    expect(await processesNamed('4712')).toEqual([]);
+    expect(await processesNamed('bomb()')).toEqual([]);
+  }, 30_000);
+
+  it('end one that is not wanted any more', async () => {
+    const stop = new AbortController();
+    const text = 'echo begun; sleep 4713';
+    const onOutput = () => {
+      stop.abort();
+      return undefined;
+    };
+    expect(await run(text, { signal: stop.signal, onOutput })).toMatchObject({ limit: 'aborted' });
+    expect(await processesNamed('4713')).toEqual([]);
+  });
+});
+
+it('leaves nothing that a command started in the background, in a session of its own too', async () => {
+  expect(await run('sleep 4714 & setsid sleep 4714 & (setsid sleep 4714 &) ; echo done')).toMatchObject({
+    exit_code: 0,
+  });
+  expect(await processesNamed('4714')).toEqual([]);
+});
+
+it.runIf(process.getuid?.() === 0)(
+  'started as root, runs commands as another user who cannot reach the server’s files',
+  async () => {
+    expect(workspace.isolation).not.toBe('process');
+    const { output } = await run('id -u; cat /etc/shadow; touch /etc/written; ls /root 2>&1 | head -1');
+    expect(output.split('\n')[0]).not.toBe('0');
+    expect(output).not.toContain('root:');
+    expect(output.match(/denied|Read-only/g)?.length).toBeGreaterThanOrEqual(2);
+  },
+);
+
+it('clears away what an earlier attempt left running', async () => {
+  const left = await deployer.open({ deployment: 77, project });
+  const leader = await new Promise<ProcessName>((resolve) => {
+    void left.run({
+      text: 'setsid sleep 4715',
+      directory: '',
+      variables: {},
+      network: true,
+      time: 60_000,
+      signal: new AbortController().signal,
+      onOutput: () => undefined,
+      onStart: async (name) => resolve(name),
+    });
+  });
+  expect(await deployer.standing(leader)).toBe('alive');
+  await deployer.clear(77, leader);
+  expect(await deployer.standing(leader)).toBe('gone');
+  expect(await processesNamed('4715')).toEqual([]);
+  expect(await deployer.workspaces()).toEqual([1]);
+});

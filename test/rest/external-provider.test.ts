@@ -1,0 +1,169 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tellProvider } from '../../src/domain/studio/deployments/external/tell-provider.ts';
+import { tickDeployments } from '../../src/domain/studio/deployments/tick.ts';
+import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+
+interface Heard {
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+}
+
+let app: TestApp;
+let provider: Server;
+let answerWith = 204;
+const heard: Heard[] = [];
+let environment: { id: number; deploy_hook_secret: string };
+
+beforeAll(async () => {
+  provider = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    heard.push({ headers: request.headers, text });
+    response.writeHead(answerWith).end();
+  });
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  app = await startTestApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
+  await seed(app, { 'index.html': 'x' });
+  const deploy_webhook_url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/hook`;
+  const draft = { name: 'Outside', branch: 'main', provider: 'webhook', deploy_webhook_url, auto_deploy: false };
+  environment = (await app.ask('POST', `${studio}/environments`, { body: draft })).body;
+});
+afterAll(async () => {
+  await app?.stop();
+  provider?.close();
+});
+
+const never = new AbortController().signal;
+const tell = (deployment_id: number, event: 'deployment.requested' | 'deployment.cancelled' = 'deployment.requested') =>
+  tellProvider(app.services, { deployment_id, event }, never);
+const start = async (): Promise<number> =>
+  (await app.ask('POST', `${studio}/deployments`, { body: { environment_id: environment.id } })).body.id;
+const get = async (id: number) => (await app.ask('GET', `${studio}/deployments/${id}`)).body;
+const report = (id: number, token: string, body: object) =>
+  app.ask('PATCH', `${studio}/deployments/${id}`, { token, body });
+
+/** Starts a deployment and has the provider told. @returns its number and token */
+async function requested(): Promise<{ id: number; token: string }> {
+  const id = await start();
+  await tell(id);
+  return { id, token: JSON.parse(heard.at(-1)?.text ?? '{}').report_token };
+}
+
+it('is asked by a signed notification, the same token in each', async () => {
+  expect(environment.deploy_hook_secret).toMatch(/^whsec_/);
+  const { id, token } = await requested();
+  const { headers, text } = heard.at(-1) as Heard;
+  const key = Buffer.from(environment.deploy_hook_secret.slice('whsec_'.length), 'base64');
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
+  expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
+  expect(JSON.parse(text)).toMatchObject({
+    event: 'deployment.requested',
+    deployment_id: id,
+    environment: 'Outside',
+    branch: 'main',
+    repository_url: 'http://portico.test/git/acme/site.git',
+    report_url: `http://portico.test${studio}/deployments/${id}`,
+  });
+  expect(token).toMatch(/^ptr_[0-9A-Za-z]{36}$/);
+  await tell(id);
+  expect(JSON.parse(heard.at(-1)?.text ?? '').report_token).toBe(token);
+  expect(await get(id)).toMatchObject({ status: 'queued', jobs: [] });
+});
+
+describe('reports', () => {
+  it('move the deployment on, never back; the end publishes and ends the token', async () => {
+    const { id, token } = await requested();
+    const jobs = [{ name: 'compile', status: 'in_progress', steps: [{ name: 'make', status: 'in_progress' }] }];
+    expect(await report(id, token, { status: 'in_progress', jobs, log_url: 'https://ci.test/1' })).toMatchObject({
+      status: 200,
+      body: {
+        status: 'in_progress',
+        log_url: 'https://ci.test/1',
+        jobs: [{ name: 'compile', steps: [{ name: 'make' }] }],
+      },
+    });
+    expect((await report(id, token, { status: 'queued', url: 'https://late.test' })).body).toMatchObject({
+      status: 'in_progress',
+      url: null,
+    });
+    const done = {
+      conclusion: 'success',
+      url: 'https://site.test/',
+      jobs: [{ name: 'compile', conclusion: 'success' }],
+    };
+    expect(await report(id, token, done)).toMatchObject({
+      status: 200,
+      body: {
+        status: 'completed',
+        conclusion: 'success',
+        published: true,
+        url: 'https://site.test/',
+        jobs: [{ conclusion: 'success' }],
+      },
+    });
+    expect((await report(id, token, { conclusion: 'failure' })).status).toBe(401);
+    expect((await report(id, app.token, { conclusion: 'failure' })).body.conclusion).toBe('success');
+  });
+
+  it('of a failure say so', async () => {
+    const { id, token } = await requested();
+    expect((await report(id, token, { conclusion: 'failure' })).body).toMatchObject({
+      conclusion: 'failure',
+      failure_reason: 'provider_error',
+    });
+  });
+
+  it('are refused when they contradict themselves', async () => {
+    const { id, token } = await requested();
+    expect((await report(id, token, { status: 'completed' })).status).toBe(400);
+    expect((await report(id, token, { status: 'queued', conclusion: 'success' })).status).toBe(400);
+    expect((await report(id, token, { url: 'javascript:alert(1)' })).status).toBe(400);
+  });
+});
+
+it('has a token for nothing but reports on its own run', async () => {
+  const first = await requested();
+  await report(first.id, first.token, { status: 'in_progress' });
+  const second = await requested();
+  expect((await report(second.id, first.token, { conclusion: 'success' })).status).toBe(403);
+  for (const path of [`${studio}/deployments/${first.id}`, `${studio}/collections`, '/api/v2/organizations'])
+    expect((await app.ask('GET', path, { token: first.token })).status).toBe(403);
+  expect((await report(first.id, first.token.replace(/.$/, '!'), {})).status).toBe(401);
+  const reader = await app.makeToken(['browse_studio', 'edit_studio']);
+  expect((await report(first.id, reader, { conclusion: 'success' })).status).toBe(403);
+});
+
+it('hears when a deployment is cancelled', async () => {
+  const { id } = await requested();
+  expect((await app.ask('POST', `${studio}/deployments/${id}/cancel`)).body).toMatchObject({
+    status: 'completed',
+    conclusion: 'cancelled',
+  });
+  await tell(id, 'deployment.cancelled');
+  expect(JSON.parse(heard.at(-1)?.text ?? '')).toMatchObject({ event: 'deployment.cancelled', deployment_id: id });
+});
+
+it('is asked again after a failure, and not after 410', async () => {
+  const id = await start();
+  answerWith = 500;
+  await expect(tell(id)).rejects.toThrow('500');
+  expect((await get(id)).status).toBe('queued');
+  answerWith = 410;
+  await tell(id);
+  answerWith = 204;
+  expect(await get(id)).toMatchObject({ conclusion: 'failure', failure_reason: 'provider_error' });
+});
+
+it('that says nothing for longer than the environment allows has failed', async () => {
+  const { id } = await requested();
+  app.clock.now = new Date(Date.now() + 899_000);
+  await tickDeployments(app.services);
+  expect((await get(id)).status).toBe('queued');
+  app.clock.now = new Date(Date.now() + 901_000);
+  await tickDeployments(app.services);
+  app.clock.now = null;
+  expect(await get(id)).toMatchObject({ conclusion: 'failure', failure_reason: 'provider_timeout' });
+});

@@ -15,7 +15,7 @@ describe('the schema', () => {
   });
 
   it('has snake_case fields and camelCase root fields', () => {
-    const roots = ['Query', 'Mutation'];
+    const roots = ['Query', 'Mutation', 'Subscription'];
     for (const type of Object.values(buildGraphqlSchema().getTypeMap())) {
       if (type.name.startsWith('__') || !('getFields' in type)) continue;
       const pattern = roots.includes(type.name) ? /^[a-z][a-zA-Z0-9]*$/ : /^[a-z][a-z0-9_]*$/;

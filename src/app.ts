@@ -34,6 +34,7 @@ import { followHeads } from './domain/studio/pulls/follow-heads.ts';
 import { PullRetests, retestPulls } from './domain/studio/pulls/pull-retests.ts';
 import { publishMoves } from './domain/studio/repository/branch-moves.ts';
 import { BranchesMoved } from './domain/studio/repository/branches-moved.ts';
+import { RoutesCache } from './domain/studio/routes/routes-cache.ts';
 import { syncJob } from './domain/studio/upstream/sync-job.ts';
 import { UpstreamSync } from './domain/studio/upstream/upstream-sync.ts';
 import { asUnavailable } from './domain/unavailable.ts';
@@ -174,6 +175,7 @@ export async function openCore({
       media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024,
     }),
     content: new ContentIndex({ cache: createContentCache(orm, log), log }),
+    routes: new RoutesCache(),
     moves,
     events,
     retests: new PullRetests(),

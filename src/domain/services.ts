@@ -17,6 +17,7 @@ import type { Building } from './studio/deployments/run/building.ts';
 import type { Previews } from './studio/previews/previews.ts';
 import type { PullRetests } from './studio/pulls/pull-retests.ts';
 import type { BranchesMoved } from './studio/repository/branches-moved.ts';
+import type { RoutesCache } from './studio/routes/routes-cache.ts';
 import type { UpstreamSync } from './studio/upstream/upstream-sync.ts';
 
 /** Settings that use-cases themselves depend on. */
@@ -39,6 +40,7 @@ export interface Services {
   blobs: BlobStore;
   previews: Previews;
   content: ContentIndex;
+  routes: RoutesCache;
   moves: BranchesMoved;
   events: EventFeed;
   retests: PullRetests;

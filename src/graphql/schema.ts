@@ -41,6 +41,7 @@ import {
   PullSummaryEdgesResolver,
 } from './resolvers/studio/pull-edges.resolver.ts';
 import { PullsResolver } from './resolvers/studio/pulls.resolver.ts';
+import { RoutesResolver } from './resolvers/studio/routes.resolver.ts';
 import { SearchResolver } from './resolvers/studio/search.resolver.ts';
 import { ProjectStudioResolver, StudioResolver } from './resolvers/studio/studio.resolver.ts';
 import { TokensResolver } from './resolvers/tokens.resolver.ts';
@@ -66,6 +67,7 @@ const resolvers = [
   CompareResolver,
   MergesResolver,
   MirrorsResolver,
+  RoutesResolver,
   PullsResolver,
   PullEdgesResolver,
   PullSummaryEdgesResolver,

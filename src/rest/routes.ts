@@ -57,6 +57,7 @@ import { listCommits } from '../domain/studio/repository/commits.operations.ts';
 import { deleteBranch } from '../domain/studio/repository/delete-branch.operations.ts';
 import { getFile, getFiletree } from '../domain/studio/repository/files.operations.ts';
 import { getRepository, startImport, updateRepository } from '../domain/studio/repository/repository.operations.ts';
+import { detectRoutePatterns } from '../domain/studio/routes/route-patterns.operations.ts';
 import { noticePush } from '../domain/studio/upstream/push-notice.operations.ts';
 import { removeRemote, setRemote } from '../domain/studio/upstream/remote.operations.ts';
 import { syncRepository } from '../domain/studio/upstream/sync.operations.ts';
@@ -139,6 +140,7 @@ export const routes: readonly Row[] = [
   post(`${studio}/deployments/:deployment/cancel`, cancelDeployment, 202),
   post(`${studio}/deployments/:deployment/rerun`, rerunDeployment, 202),
   get(`${studio}/deployments/:deployment/jobs/:job/log`, getDeploymentLog, 200, { raw: logText }),
+  post(`${studio}/route-patterns/detect`, detectRoutePatterns, 200),
   get(`${studio}/repository`, getRepository, 200),
   patch(`${studio}/repository`, updateRepository, 200),
   post(`${studio}/repository/import`, startImport, 202),

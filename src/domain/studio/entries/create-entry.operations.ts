@@ -18,7 +18,7 @@ export const createEntry = projectOperation({
   output: savedEntry,
   audit: ({ collection, slug }) => ({ type: 'entry', id: `${collection}/${slug}` }),
   async execute(context, { collection, ...draft }) {
-    const { git, services, tag } = context;
+    const { git, services } = context;
     const author = authorOf(context, draft.author);
     const branch = await directBranch(context, draft.branch);
     const { commit, snapshot, result } = await commitStep(
@@ -29,6 +29,6 @@ export const createEntry = projectOperation({
     const site = await services.content.site(git, snapshot);
     const index = site.collection(collection);
     const place = index.entries.find((item) => item.path === result.place.path) ?? result.place;
-    return savedRecord(snapshot, commit, { ...result, schemaKey: site.schemaKey, index, place }, tag);
+    return savedRecord(context, snapshot, commit, { ...result, schemaKey: site.schemaKey, index, place });
   },
 });

@@ -10,6 +10,7 @@ import type { SiteIndex } from '../content/site-index.ts';
 import { soundBlobs } from '../content/stored/sound-blobs.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
+import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
 import {
@@ -150,18 +151,21 @@ export const listEntries = projectOperation({
     const site = await services.content.site(git, snapshot);
     const index = site.collection(input.collection);
     const version = await versionOf(snapshot, site, index);
+    const routes = await entryRoutes(context, snapshot);
     const { collection, page, per_page, after, fields, include: wanted = [] } = input;
     const shape = { collection, page, per_page, after, fields, wanted };
     const state = wanted.includes('updated') ? snapshot.commit : await snapshot.treeOid(index.schema.path);
     const damage = services.content.damage(git);
-    if (state) tag(`"${state}.${viewOf([site.schemaKey, selection, shape])}"`);
+    if (state) tag(`"${state}.${viewOf([site.schemaKey + routes.key, selection, shape])}"`);
     const key = `${git.id}:${version}:${JSON.stringify([collection, selection])}`;
     const ordered = await services.content.order(git, key, () => order(context, snapshot, index, selection));
     const places = ordered.slice(window.offset, window.offset + window.limit);
     const facts = await services.content.listedFacts(git, snapshot, places);
     const items = places.flatMap((place, at) => {
       const known = facts[at];
-      return known ? [summaryOf(collection, place, known, fields)] : [];
+      if (!known) return [];
+      const url = urlMember(routes, collection, place, known.frontmatter);
+      return [{ ...summaryOf(collection, place, known, fields), ...url }];
     });
     await include(context, snapshot, items, index, places, wanted);
     const isWhole = items.every(({ error }) => error?.code !== 'unreadable');
@@ -187,13 +191,16 @@ export const getEntry = projectOperation({
     raw: z.boolean().optional().describe('Adds the whole file as text'),
   }),
   output: entry,
-  async execute({ git, services, tag }, { collection, entry: slug, raw, ...at }) {
+  async execute(context, { collection, entry: slug, raw, ...at }) {
+    const { git, services, tag } = context;
     checkStoredPath('slug', slug);
     const snapshot = await snapshotOf(git, at);
     const site = await services.content.site(git, snapshot);
     const index = site.collection(collection);
     const place = entryIn(index, slug);
-    tag(`"${place.oid}.${viewOf([site.schemaKey, place.slug, raw])}"`);
-    return entryOf(index, place, await snapshot.blob(place.oid), { raw });
+    const routes = await entryRoutes(context, snapshot);
+    tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw])}"`);
+    const record = entryOf(index, place, await snapshot.blob(place.oid), { raw });
+    return { ...record, ...urlMember(routes, collection, place, record.frontmatter) };
   },
 });

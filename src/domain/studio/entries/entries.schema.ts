@@ -14,6 +14,7 @@ const summary = {
   path: z.string().describe('Path in the repository'),
   sha: z.string().describe('Object id of the file'),
   title: z.string(),
+  url: z.string().optional().describe('Path of its page, by the saved route patterns'),
   draft: z.boolean(),
   locale: z.string().optional(),
   translation_key: z.string().optional(),

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
 import type { Commit, Snapshot } from '../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
+import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
 import type { savedEntry } from './entries.schema.ts';
@@ -39,16 +41,19 @@ export function checkSize(bytes: Buffer): Buffer {
 
 /** The record of a saved entry; `sha` is read from the tree that was committed. */
 export async function savedRecord(
+  context: Pick<ProjectContext, 'git' | 'services' | 'project' | 'tag'>,
   snapshot: Snapshot,
   commit: Commit | null,
   saved: Saved,
-  tag: (etag: string) => void,
 ): Promise<z.output<typeof savedEntry>> {
   const { entry } = await snapshot.lookup(saved.place.path);
   const place = { ...saved.place, oid: entry?.oid ?? saved.place.oid };
-  tag(`"${place.oid}.${viewOf([saved.schemaKey, place.slug, undefined])}"`);
+  const routes = await entryRoutes(context, snapshot);
+  context.tag(`"${place.oid}.${viewOf([saved.schemaKey + routes.key, place.slug, undefined])}"`);
+  const record = entryOf(saved.index, place, saved.bytes, { warnings: saved.warnings });
   return {
-    ...entryOf(saved.index, place, saved.bytes, { warnings: saved.warnings }),
+    ...record,
+    ...urlMember(routes, record.collection, place, record.frontmatter),
     commit,
     unchanged: commit === null,
     merged: saved.merged ?? false,

@@ -4,6 +4,7 @@ import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { IndexedEntry } from '../content/collection-index.ts';
 import { searchWords } from '../content/search.ts';
 import { pageSnapshot, refInput } from '../repository/refs.ts';
+import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import { entrySummary } from './entries.schema.ts';
 import { summaryOf } from './entry-record.ts';
 
@@ -23,7 +24,8 @@ export const searchEntries = projectOperation({
     ...pageInput,
   }),
   output: pageOf(entrySummary),
-  async execute({ git, services }, { q, ...input }) {
+  async execute(context, { q, ...input }) {
+    const { git, services } = context;
     const window = windowOf(input);
     const snapshot = await pageSnapshot(git, window, input);
     const site = await services.content.site(git, snapshot);
@@ -35,9 +37,12 @@ export const searchEntries = projectOperation({
     }
     const places = found.slice(window.offset, window.offset + window.limit);
     const facts = await services.content.listedFacts(git, snapshot, places);
+    const routes = await entryRoutes(context, snapshot);
     const items = places.flatMap((place, at) => {
       const known = facts[at];
-      return known ? [summaryOf(place.collection, place, known)] : [];
+      if (!known) return [];
+      const url = urlMember(routes, place.collection, place, known.frontmatter);
+      return [{ ...summaryOf(place.collection, place, known), ...url }];
     });
     return pageFrom(items, found.length, window, snapshot.commit);
   },

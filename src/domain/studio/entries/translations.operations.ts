@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
 import { entryIn, type IndexedEntry } from '../content/collection-index.ts';
 import { snapshotOf } from '../repository/refs.ts';
+import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import { entrySummary } from './entries.schema.ts';
 import { summaryOf } from './entry-record.ts';
 import { entriesInput } from './references.operations.ts';
@@ -13,8 +14,10 @@ export const listTranslations = projectOperation({
   summary: 'The same entries in other languages, for each in the order asked',
   input: z.object(entriesInput),
   output: z.array(z.array(entrySummary)),
-  async execute({ git, services }, { collection, slugs, ...at }) {
+  async execute(context, { collection, slugs, ...at }) {
+    const { git, services } = context;
     const snapshot = await snapshotOf(git, at);
+    const routes = await entryRoutes(context, snapshot);
     const site = await services.content.site(git, snapshot);
     const index = site.collection(collection);
     const asked = slugs.map((slug) => entryIn(index, slug));
@@ -31,7 +34,9 @@ export const listTranslations = projectOperation({
         const facts = await services.content.listedFacts(git, snapshot, places);
         return places.flatMap((place, n) => {
           const known = facts[n];
-          return known ? [summaryOf(collection, place, known)] : [];
+          if (!known) return [];
+          const url = urlMember(routes, collection, place, known.frontmatter);
+          return [{ ...summaryOf(collection, place, known), ...url }];
         });
       }),
     );

@@ -26,6 +26,6 @@ export const updateEntry = projectOperation({
       { branch, author, message: edit.message },
       (staged) => planUpdate(context, staged, { ...edit, to }),
     );
-    return savedRecord(snapshot, commit, result, context.tag);
+    return savedRecord(context, snapshot, commit, result);
   },
 });

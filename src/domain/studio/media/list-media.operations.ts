@@ -7,6 +7,7 @@ import type { SiteIndex } from '../content/site-index.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
+import { entryRoutes } from '../routes/entry-routes.ts';
 import { viewOf } from '../view.ts';
 import { media, mediaKind } from './media.schema.ts';
 import { mediaFacts } from './media-facts.ts';
@@ -72,11 +73,13 @@ export const listMedia = projectOperation({
     sort: z.enum(['path', '-path', 'name', '-name']).default('path'),
   }),
   output: pageOf(media),
-  async execute({ git, services, tag }, { path, recursive, type, q, sort, ...input }) {
+  async execute(context, { path, recursive, type, q, sort, ...input }) {
+    const { git, services, tag } = context;
     const window = windowOf(input);
     const snapshot = await snapshotOf(git, input);
     const site = await services.content.site(git, snapshot);
-    if (snapshot.tree) tag(`"${snapshot.tree}.${viewOf([path, recursive, type, q, sort, input])}"`);
+    const routes = await entryRoutes(context, snapshot);
+    if (snapshot.tree) tag(`"${snapshot.tree}.${viewOf([path, recursive, type, q, sort, input, routes.key])}"`);
     const directory = path === undefined || path === '' ? null : checkStoredPath('path', path.replace(/\/$/, ''));
     if (directory !== null && (mediaRootOf(site, directory) === null || (await snapshot.treeOid(directory)) === null)) {
       throw new DomainError('not_found', `path: ${directory} is not a directory of media`);
@@ -98,7 +101,9 @@ export const listMedia = projectOperation({
     );
     return pageFrom(
       items.map(({ path: at, name, type: kind, oid }) =>
-        kind === 'dir' ? { path: at, name, type: kind, sha: oid } : mediaRecord(site, { path: at, oid }, facts),
+        kind === 'dir'
+          ? { path: at, name, type: kind, sha: oid }
+          : mediaRecord(site, { path: at, oid }, facts, routes.base),
       ),
       all.length,
       window,

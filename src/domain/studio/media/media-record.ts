@@ -1,16 +1,21 @@
 import type { z } from 'zod';
 import type { SiteIndex } from '../content/site-index.ts';
 import { mimeOf } from '../mime.ts';
+import { encodePath } from '../routes/rules/paths.ts';
 import type { media } from './media.schema.ts';
 import type { MediaFacts } from './media-facts.ts';
 import { mediaRootOf, publicPath } from './media-roots.ts';
 import { mediaTypeOf } from './media-types.ts';
 
-/** The record of a media file. */
+/**
+ * The record of a media file.
+ * @param base the path all of the site lies below, `''` for none
+ */
 export function mediaRecord(
   site: SiteIndex,
   { path, oid }: { path: string; oid: string },
   facts: ReadonlyMap<string, MediaFacts>,
+  base: string,
 ): z.output<typeof media> {
   const url = publicPath(mediaRootOf(site, path), path);
   return {
@@ -19,7 +24,7 @@ export function mediaRecord(
     type: 'file',
     sha: oid,
     mime: mediaTypeOf(path)?.mime ?? mimeOf(path, false),
-    ...(url !== undefined && { public_path: url }),
+    ...(url !== undefined && { public_path: encodePath(base) + url }),
     ...facts.get(oid),
   };
 }

@@ -5,6 +5,7 @@ import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { authorOf } from '../entries/write-entry.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
+import { entryRoutes } from '../routes/entry-routes.ts';
 import { mediaUpload, savedMedia } from './media.schema.ts';
 import { mediaFacts } from './media-facts.ts';
 import { mediaRecord } from './media-record.ts';
@@ -64,13 +65,14 @@ export const uploadMedia = projectOperation({
     );
     const { placed } = result;
     const site = await services.content.site(git, snapshot);
+    const { base } = await entryRoutes(context, snapshot);
     const facts = await mediaFacts(
       git,
       snapshot,
       placed.map(({ path, blob }) => ({ path, oid: blob.oid })),
     );
     const files = placed.map(({ path, blob: { oid }, isNew }) => ({
-      ...mediaRecord(site, { path, oid }, facts),
+      ...mediaRecord(site, { path, oid }, facts, base),
       commit: isNew ? commit : null,
       unchanged: !isNew,
     }));

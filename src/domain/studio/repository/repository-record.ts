@@ -18,7 +18,7 @@ export async function repositoryRecord(
     git.objectFormat(),
     em.findOne(Upstream, project.id),
   ]);
-  const { content_root, ...settings } = studioSettings(row.settings);
+  const { content_root, routes, ...settings } = studioSettings(row.settings);
   const { public_url } = services.settings;
   const names = { organization: organization.machine_name, project: project.machine_name };
   const studio = `${public_url}/api/v2/organizations/${names.organization}/projects/${names.project}/studio`;
@@ -30,6 +30,7 @@ export async function repositoryRecord(
     object_format,
     clone_url: `${public_url}/git/${names.organization}/${names.project}.git`,
     content_root,
+    route_patterns: routes?.patterns ?? null,
     settings,
     upstream: upstream && {
       url: upstream.url,

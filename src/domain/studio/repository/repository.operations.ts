@@ -60,17 +60,19 @@ export const updateRepository = projectOperation({
   name: 'studio.updateRepository',
   kind: 'command',
   permission: 'manage_studio',
-  summary: 'Change the default branch, what is protected, and where the site stands',
+  summary: 'Change the default branch, what is protected, where the site stands and publishes',
   input: repositoryChange,
   output: repository,
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
-  async execute(context, { default_branch, content_root, ...change }) {
+  async execute(context, { default_branch, content_root, route_patterns, ...change }) {
     const { em, git, services, organization, project } = context;
     if (default_branch !== undefined && !(await git.head(checkRefName('default_branch', default_branch))))
       throw new DomainError('not_found', `default_branch: ${default_branch} does not exist`);
     if (content_root) checkStoredPath('content_root', content_root);
     const row = await em.findOneOrFail(Project, project.id);
-    row.settings = { ...row.settings, ...defined({ ...change, content_root }) };
+    const root = row.settings?.routes?.root ?? null;
+    const routes = route_patterns == null ? route_patterns : { root, patterns: route_patterns };
+    row.settings = { ...row.settings, ...defined({ ...change, content_root, routes }) };
     row.updated_at = services.clock.now();
     await em.flush();
     await grantsChanged(em, organization.id);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { routePattern, routePatterns } from '../routes/routes.schema.ts';
 import { compileGlob } from '../schema/glob.ts';
 import { divergence, sync, upstreamAuth, upstreamRecord, upstreamUrl } from '../upstream/upstream.schema.ts';
 
@@ -123,6 +124,7 @@ export const repositoryChange = z.object({
     .nullable()
     .optional()
     .describe("Directory of the site, '' for the root; null: found by its configuration"),
+  route_patterns: routePatterns.nullable().optional().describe('Where entries are published; null forgets it'),
 });
 
 export const repository = z
@@ -136,6 +138,7 @@ export const repository = z
       .string()
       .nullable()
       .describe("Directory of the site, '' for the root; null: found by its configuration"),
+    route_patterns: z.array(routePattern).nullable().describe('Saved; null: entries have no address'),
     settings: repositorySettings,
     upstream: upstreamRecord.nullable().describe('The repository this one mirrors'),
     sync: sync.nullable().describe('Of a mirror: the default branch, with the worst state of any branch'),

@@ -142,7 +142,7 @@ export const frameworks: readonly Framework[] = [
   {
     id: 'nuxt_content',
     ecosystem: 'node',
-    config: named('(nuxt|content)\\.config'),
+    config: named('nuxt\\.config'),
     packages: ['@nuxt/content'],
     typical: /^content\//,
     build: 'nuxt generate',

@@ -1,0 +1,64 @@
+import type { ProjectContext } from '../../operation.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
+import type { Frontmatter } from '../frontmatter/types.ts';
+import { viewOf } from '../view.ts';
+import { expandPattern } from './expand-pattern.ts';
+import type { SiteRoutes } from './read-routes.ts';
+import type { RoutePattern } from './routes.schema.ts';
+
+/** An entry as far as its address goes. */
+export interface RoutedEntry {
+  slug: string;
+  path: string;
+  locale?: string;
+}
+
+/** The addresses of a project's entries at one tree. */
+export interface EntryRoutes {
+  /** Belongs into the view of whatever shows an address; `''` while the project has saved no routes. */
+  key: string;
+  /** The path all of the site lies below. */
+  base: string;
+  /** Percent-encoded path; undefined for entries that are not published, or whose frontmatter cannot be read. */
+  urlOf(collection: string, entry: RoutedEntry, frontmatter: Frontmatter | null): string | undefined;
+}
+
+const none: EntryRoutes = { key: '', base: '', urlOf: () => undefined };
+
+/** Reads the routes a project has saved, as its configuration has them at a tree. */
+export async function entryRoutes(
+  { git, services, project }: Pick<ProjectContext, 'git' | 'services' | 'project'>,
+  snapshot: Snapshot,
+): Promise<EntryRoutes> {
+  const { routes: saved, content_root } = project.settings;
+  if (saved === null || saved.patterns.length === 0) return none;
+  const site = await services.routes.at(git, snapshot, saved.root ?? content_root);
+  const { urlOf } = routesWith(saved.patterns, site);
+  return { key: viewOf([site.key, saved.patterns]), base: site.base, urlOf };
+}
+
+/** Addresses by patterns: those with a source follow the site's rule, the others are as they are written. */
+export function routesWith(patterns: readonly RoutePattern[], site: SiteRoutes): Pick<EntryRoutes, 'urlOf'> {
+  const byCollection = Map.groupBy(patterns, ({ collection }) => collection);
+  return {
+    urlOf(collection, entry, frontmatter) {
+      const pattern = byCollection
+        .get(collection)
+        ?.find(({ locale }) => locale === undefined || locale === entry.locale);
+      if (pattern === undefined || frontmatter === null) return undefined;
+      if (pattern.source !== null) return site.urlOf({ path: entry.path, frontmatter }) ?? undefined;
+      return frontmatter.draft === true ? undefined : expandPattern(pattern, { ...entry, frontmatter });
+    },
+  };
+}
+
+/** The member `url` of an entry's record; nothing when it has none. */
+export function urlMember(
+  routes: EntryRoutes,
+  collection: string,
+  entry: RoutedEntry,
+  frontmatter: Frontmatter | null,
+): { url?: string } {
+  const url = routes.urlOf(collection, entry, frontmatter);
+  return url === undefined ? {} : { url };
+}

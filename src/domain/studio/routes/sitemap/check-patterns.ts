@@ -1,0 +1,88 @@
+import type { CollectionIndex, IndexedEntry } from '../../content/collection-index.ts';
+import type { EntryFacts } from '../../content/entry-facts.ts';
+import { expandPattern } from '../expand-pattern.ts';
+import { pathOf } from '../page-address.ts';
+import type { SiteRoutes } from '../read-routes.ts';
+import type { RoutePattern } from '../routes.schema.ts';
+
+/** A collection with what is known of its entries. */
+export interface CheckedCollection {
+  index: CollectionIndex;
+  facts: readonly EntryFacts[];
+  /** By the site's rule; null when it knows none. */
+  pattern: RoutePattern | null;
+}
+
+/** How well a collection's addresses are listed. */
+export interface PatternCheck {
+  pattern: RoutePattern | null;
+  /** Entries that should be published. */
+  entries: number;
+  hits: number;
+}
+
+interface Publishable {
+  entry: IndexedEntry;
+  frontmatter: NonNullable<EntryFacts['frontmatter']>;
+}
+
+/** Entries that the site publishes now, as far as their frontmatter tells. */
+function publishable(routes: SiteRoutes, { index, facts, pattern }: CheckedCollection, now: Date): Publishable[] {
+  return index.entries.flatMap((entry, at) => {
+    const { frontmatter = null, draft = false } = facts[at] ?? {};
+    if (frontmatter === null || draft) return [];
+    const file = { path: entry.path, frontmatter };
+    // What the rule knows to be no page is not missed in a sitemap.
+    if (pattern?.source && routes.urlOf(file) === null) return [];
+    return routes.isDue(file, now) ? [{ entry, frontmatter }] : [];
+  });
+}
+
+/** Patterns that sites often have, for a collection whose own does not fit. */
+function candidates({ index: { schema }, pattern }: CheckedCollection): RoutePattern[] {
+  const { collection, path } = schema;
+  const directory = path.slice(path.lastIndexOf('/') + 1);
+  const stems = new Set(['/{slug}', `/${collection}/{slug}`, `/${directory}/{slug}`, '/blog/{slug}', '/docs/{slug}']);
+  const own = pattern && [pattern.url_pattern.replace(/(\.html|\/)$/, '')];
+  const base = {
+    collection,
+    content_glob: pattern?.content_glob ?? `${path}/**`,
+    index_rule: 'directory' as const,
+    confidence: 0,
+    source: null,
+  };
+  return [...(own ?? []), ...stems].flatMap((stem) =>
+    ['/', '', '.html'].map((end) => ({ ...base, url_pattern: stem + end, trailing_slash: end === '/' })),
+  );
+}
+
+/**
+ * Compares the addresses of a collection with those a sitemap lists. The pattern with the most hits wins, the site's own among equals; its
+ * confidence is hits / entries.
+ */
+export function checkPatterns(
+  routes: SiteRoutes,
+  collection: CheckedCollection,
+  listed: ReadonlySet<string>,
+  now: Date,
+): PatternCheck {
+  const pages = publishable(routes, collection, now);
+  const hitsOf = (pattern: RoutePattern) =>
+    pages.filter(({ entry, frontmatter }) => {
+      const url = pattern.source
+        ? routes.urlOf({ path: entry.path, frontmatter })
+        : expandPattern(pattern, { ...entry, frontmatter });
+      return url != null && listed.has(pathOf(url));
+    }).length;
+  const own = collection.pattern;
+  let best: PatternCheck = { pattern: own, entries: pages.length, hits: own ? hitsOf(own) : 0 };
+  if (best.hits < pages.length) {
+    for (const pattern of candidates(collection)) {
+      const hits = hitsOf(pattern);
+      if (hits > best.hits) best = { pattern, entries: pages.length, hits };
+    }
+  }
+  if (best.pattern === null || pages.length === 0) return best;
+  const confidence = Math.round((best.hits / pages.length) * 1000) / 1000;
+  return { ...best, pattern: { ...best.pattern, confidence } };
+}

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cleanLine } from '../../../../../src/domain/studio/deployments/log/clean-text.ts';
+import { LineReader } from '../../../../../src/domain/studio/deployments/log/line-reader.ts';
+import { masker } from '../../../../../src/domain/studio/deployments/log/mask.ts';
+
+describe('a line', () => {
+  it.each([
+    ['\u001b[31mred\u001b[0m', 'red'],
+    ['\u001b]0;title\u0007text', 'text'],
+    ['\u001b]8;;https://a.test\u001b\\link\u001b]8;;\u001b\\', 'link'],
+    ['10 %\r55 %\r100 %', '100 %'],
+    ['ends in\r', 'ends in'],
+    ['tab\there', 'tab\there'],
+    ['bell\u0007 null\u0000 c1\u009b', 'bell null c1'],
+    ['\u001b(Bcharset \u001b=keypad', 'charset keypad'],
+  ])('%j is %j', (written, shown) => {
+    expect(cleanLine(written)).toBe(shown);
+  });
+
+  it('never holds a control character but the tab', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must be gone
+        expect(cleanLine(text)).not.toMatch(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/);
+      }),
+    );
+  });
+});
+
+describe('masking', () => {
+  const secret = fc
+    .string({ minLength: 4, maxLength: 40 })
+    .filter((text) => text.trim() === text && !/^\*+$/.test(text));
+  const around = fc.string({ unit: fc.constantFrom(...'<>#~ '), maxLength: 10 });
+
+  it('takes a secret out of any text, as it is, URL-encoded and in base64', () => {
+    fc.assert(
+      fc.property(secret, around, around, (text, before, after) => {
+        const mask = masker([text]);
+        for (const form of [text, encodeURIComponent(text), Buffer.from(text).toString('base64')])
+          expect(mask(`${before}${form}${after}`)).toBe(`${before}********${after}`);
+      }),
+    );
+  });
+
+  it('takes it out of base64 of a longer text', () => {
+    const value = 'correct horse battery staple';
+    const mask = masker([value]);
+    for (const user of ['', 'u', 'us', 'use']) {
+      const shown = mask(Buffer.from(`${user}${value}`).toString('base64'));
+      expect(shown).toContain('********');
+      expect(Buffer.from(shown.replaceAll('*', ''), 'base64').toString()).not.toContain('horse');
+    }
+  });
+
+  it('takes out each line of one with several, and nothing for one that is too short', () => {
+    const mask = masker(['-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----\n', 'abc']);
+    expect(mask('abc MIIEvQIBADANBg')).toBe('abc ********');
+  });
+});
+
+describe('lines', () => {
+  it('are the same however the bytes come', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'ab\n\r\té€😀\u001b[m') });
+    const cuts = fc.array(fc.nat({ max: 40 }), { maxLength: 8 });
+    fc.assert(
+      fc.property(text, cuts, (written, places) => {
+        const read = (parts: Buffer[]) => {
+          const reader = new LineReader((line) => line);
+          return parts.map((part) => reader.read(part)).join('') + reader.end();
+        };
+        const bytes = Buffer.from(written);
+        const ends = [...places.map((place) => Math.min(place, bytes.length)).sort((a, b) => a - b), bytes.length];
+        const parts = ends.map((end, index) => bytes.subarray(index === 0 ? 0 : ends[index - 1], end));
+        expect(read(parts)).toBe(read([bytes]));
+      }),
+    );
+  });
+
+  it('that never end are written in pieces, and no secret in two halves', () => {
+    const value = 's3cret-of-some-length';
+    const reader = new LineReader(masker([value]));
+    let shown = '';
+    for (const letter of `${'x'.repeat(16 * 1024 - 10)}${value}${'y'.repeat(30_000)}`)
+      shown += reader.read(Buffer.from(letter));
+    expect(shown).toContain('\n');
+    shown += reader.end();
+    expect(shown.replaceAll('\n', '')).toBe(`${'x'.repeat(16 * 1024 - 10)}********${'y'.repeat(30_000)}`);
+  });
+});

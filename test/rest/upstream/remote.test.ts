@@ -160,6 +160,23 @@ describe('push notices', () => {
     expect(host.requests).toEqual([]);
   });
 
+  it('tell strangers nothing of what there is', async () => {
+    const { project } = await mirrorOf(app);
+    const hosted = await newProject();
+    const places = [project.base, hosted.base, project.base.replace(project.name, 'gone')];
+    places.push(
+      project.base.replace('acme', 'gone'),
+      project.base.replace('acme', '-'),
+      project.base.replace('acme', 'A'),
+    );
+    for (const headers of [{}, { 'X-Hub-Signature-256': signature('guess', '{}') }] as Record<string, string>[]) {
+      const answers = await Promise.all(places.map((base) => send({ ...project, base }, '{}', headers)));
+      const said = answers.map(({ status, body: { request_id: _id, ...body } }) => JSON.stringify([status, body]));
+      expect(new Set(said).size).toBe(1);
+      expect(answers[0]?.status).toBe(401);
+    }
+  });
+
   it('have a body of at most a mebibyte', async () => {
     const { project, set } = await mirrorOf(app);
     const body = 'x'.repeat(1024 * 1024);

@@ -45,8 +45,20 @@ class FileQueue implements AsyncIterable<IncomingFile> {
   }
 }
 
+const malformed = (cause: unknown) =>
+  new DomainError('invalid_request', 'body: is not a valid multipart/form-data body', { cause });
+
+/** @throws DomainError `invalid_request` when the type of the body names no boundary */
+function parserFor({ headers }: Request): InstanceType<typeof Busboy> {
+  try {
+    return new Busboy({ headers: headers as { 'content-type': string }, limits });
+  } catch (cause) {
+    throw malformed(cause);
+  }
+}
+
 /** A part as it comes in. One that is cut off ends like a whole one, perhaps before anybody reads it, so its error is remembered. */
-function whole(content: Readable, malformed: (cause: unknown) => unknown): AsyncIterable<Uint8Array> {
+function whole(content: Readable): AsyncIterable<Uint8Array> {
   let failure: unknown = null;
   content.once('error', (cause) => {
     failure = malformed(cause);
@@ -73,9 +85,7 @@ export function readMultipart(request: Request): Promise<Multipart> {
       reject(error);
       files.end(error);
     };
-    const malformed = (cause: unknown) =>
-      new DomainError('invalid_request', 'body: is not a valid multipart/form-data body', { cause });
-    const parser = new Busboy({ headers: request.headers as { 'content-type': string }, limits });
+    const parser = parserFor(request);
     parser.on('field', (name, value) => {
       if (begun) fail(fieldError('invalid_request', name, 'must come before the files'));
       else if (Object.hasOwn(fields, name)) fail(fieldError('invalid_request', name, 'is given twice'));
@@ -87,7 +97,7 @@ export function readMultipart(request: Request): Promise<Multipart> {
         return fail(fieldError('invalid_request', name, 'is not a file field; send files as "file"'));
       }
       begun = true;
-      files.push({ name: filename ?? '', content: whole(content, malformed) });
+      files.push({ name: filename ?? '', content: whole(content) });
       resolve({ fields, files });
     });
     for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {

@@ -167,6 +167,16 @@ describe('upload as multipart', () => {
     });
     expect(cut.status).toBe(400);
   });
+  it.each(['', ';', '; boundary', '; boundary=', '; boundary=""', `; boundary=${'x'.repeat(71)}`])(
+    '400: no boundary that could be (%s)',
+    async (parameters) => {
+      const answer = await app.ask('POST', `${studio}/media`, {
+        body: '--x\r\nContent-Disposition: form-data; name="path"\r\n\r\npublic\r\n--x--\r\n',
+        headers: { 'Content-Type': `multipart/form-data${parameters}` },
+      });
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+    },
+  );
   it('413: the 21st file; the whole request leaves nothing', async () => {
     const files = Array.from({ length: 21 }, (_, at): [string, { name: string; content: Buffer }] => [
       'file',

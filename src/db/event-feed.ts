@@ -7,7 +7,8 @@ import type { Log } from '../domain/ports/log.ts';
 /** The channel on which the database tells of new events; the payload is the subject's name. */
 export const eventChannel = 'portico_event';
 
-const eventsAtOnce = 100;
+/** An event may name a thousand paths, and many read at the same time. */
+const eventsAtOnce = 10;
 /** A subject is announced at most so many times a second: reading what came meanwhile costs no more than reading one event. */
 const mostAnnouncements = 5;
 const second = 1_000;

@@ -34,7 +34,7 @@ export interface EventFeed {
   ): Promise<void>;
   /** Lets those who watch a subject look again, when the transaction of `em` commits. */
   announce(em: EntityManager, subject: EventSubject): Promise<void>;
-  /** At most 100 events after a position; null: only where the subject is now. */
+  /** A few events after a position; null: only where the subject is now. */
   read(em: EntityManager, subject: EventSubject, after: number | null): Promise<EventPage>;
   /** Calls `wake` when there may be something new. That can be lost with a connection: look again from time to time too. @returns how to end it */
   watch(subject: EventSubject, wake: () => void): () => void;

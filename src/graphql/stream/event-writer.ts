@@ -39,10 +39,19 @@ export class EventWriter {
   async next(result: FormattedExecutionResult, id: string | null): Promise<void> {
     const lines = [...(id === null ? [] : [`id: ${id}`]), 'event: next', `data: ${JSON.stringify(result)}`];
     if (this.#response.destroyed || this.#response.write(`${lines.join('\n')}\n\n`)) return;
-    const given = AbortSignal.timeout(this.#patience);
-    await Promise.race([once(this.#response, 'drain', { signal: given }), once(this.#response, 'close')]).catch(() => {
+    await this.#taken();
+  }
+
+  async #taken(): Promise<void> {
+    const over = new AbortController();
+    const options = { signal: AbortSignal.any([over.signal, AbortSignal.timeout(this.#patience)]) };
+    try {
+      await Promise.race([once(this.#response, 'drain', options), once(this.#response, 'close', options)]);
+    } catch {
       this.#response.destroy();
-    });
+    } finally {
+      over.abort();
+    }
   }
 
   complete(): void {

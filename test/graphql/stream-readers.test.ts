@@ -1,0 +1,64 @@
+import { type ClientRequest, request } from 'node:http';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { branchSubject } from '../../src/domain/studio/repository/branch-moves.ts';
+import { type EventStream, openStream } from '../support/event-stream.ts';
+import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+
+let app: GraphqlApp;
+let token: string;
+const open: (EventStream | ClientRequest)[] = [];
+
+const query = (after: number) =>
+  `subscription { branchMoved(organization: "acme", project: "site", after: "${after}") { sha paths } }`;
+const paths = Array.from({ length: 1000 }, (_, at) => `${'directory/'.repeat(20)}${at}.md`);
+const events = 100;
+
+beforeAll(async () => {
+  app = await graphqlApp({ streams: { heartbeat: 50, patience: 250, poll: 50 } });
+  token = await app.token('acme');
+  const em = app.services.orm.em.fork();
+  const [project] = await em.execute<{ id: number }[]>("select id from project where machine_name = 'site'");
+  for (let count = 1; count <= events; count++)
+    await app.services.events.publish(em, branchSubject(project?.id ?? 0, 'main'), () => ({ sha: `${count}`, paths }));
+}, 60_000);
+afterEach(() => {
+  for (const each of open.splice(0)) 'destroy' in each ? each.destroy() : each.close();
+});
+afterAll(() => app?.close());
+
+/** Subscribes and takes nothing of the answer. */
+function ignore(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      Accept: 'text/event-stream',
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${token}`,
+    };
+    const asked = request(`${app.url}/graphql`, { method: 'POST', headers }, () => resolve());
+    open.push(asked);
+    asked.once('error', reject);
+    asked.end(JSON.stringify({ query: query(0) }));
+  });
+}
+
+const subscribe = async (after: number) => {
+  const stream = await openStream(app.url, token, query(after));
+  open.push(stream);
+  return stream;
+};
+
+it('a reader who takes his time gets every event, in order', async () => {
+  const stream = await subscribe(0);
+  for (let count = 1; count <= events; count++) {
+    const event = await stream.next();
+    expect([event?.id, event?.data.data.branchMoved.sha]).toEqual([`${count}`, `${count}`]);
+  }
+});
+
+it('a reader who never reads is cut off, and holds up nobody', async () => {
+  await ignore();
+  for (let count = 1; count < 20; count++) await subscribe(events);
+  expect((await subscribe(events)).status).toBe(429);
+  // The place of the one who does not read becomes free.
+  await expect.poll(async () => (await subscribe(events)).status, { timeout: 10_000 }).toBe(200);
+});

@@ -47,7 +47,7 @@ export interface BlobStore {
   /** Keeps the content of a plain file (never of what a link names), which is read without being copied when it is kept already. */
   putFile(path: string): Promise<KeptBlob>;
   /**
-   * Keeps the codings that make a blob smaller beside it; cheap when they are there.
+   * Keeps the codings that make a blob smaller beside it; cheap when they are there. A loss of power may take them away again.
    * @throws DomainError `not_found`
    */
   encode(sha256: Sha256): Promise<void>;

@@ -1,13 +1,11 @@
 import path from 'node:path';
-import type { BlobEncoding, Sha256 } from '../../domain/ports/blobs.ts';
+import type { Sha256 } from '../../domain/ports/blobs.ts';
 
-const suffixes: Record<BlobEncoding, string> = { br: '.br', gzip: '.gz' };
-
-export const encodings = Object.keys(suffixes) as BlobEncoding[];
-
-/** Where the files of a store lie: `<root>/<2 hex>/<62 hex>`, its codings beside it, what is on its way in or out in folders of its own. */
+/** Where the files of a store lie: `<root>/<2 hex>/<62 hex>`, and what is on its way in or out in folders of its own. */
 export interface BlobPaths {
-  of(sha256: Sha256, encoding?: BlobEncoding): string;
+  of(sha256: Sha256): string;
+  /** The codings of a blob, beside it. */
+  codingsOf(sha256: Sha256): string;
   /** Files that are being written; nothing in here is a blob yet. */
   incoming: string;
   /** Files that a sweep has taken aside and not yet decided on, named by their whole hash. */
@@ -21,11 +19,10 @@ function checked(sha256: Sha256): Sha256 {
 }
 
 export function blobPaths(root: string): BlobPaths {
+  const of = (sha256: Sha256) => path.join(root, checked(sha256).slice(0, 2), sha256.slice(2));
   return {
-    of(sha256, encoding) {
-      const name = checked(sha256);
-      return path.join(root, name.slice(0, 2), name.slice(2) + (encoding ? suffixes[encoding] : ''));
-    },
+    of,
+    codingsOf: (sha256) => `${of(sha256)}.codings`,
     incoming: path.join(root, 'incoming'),
     leaving: path.join(root, 'leaving'),
   };

@@ -1,9 +1,9 @@
 import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, open, readFile, stat, utimes } from 'node:fs/promises';
-import type { BlobSizes, BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
-import { blobPaths, encodings } from './blob-paths.ts';
+import type { BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
+import { blobPaths } from './blob-paths.ts';
+import { type Codings, findCodings, packCodings } from './codings.ts';
 import { DurableDirectories } from './durable-file.ts';
-import { compressors } from './encode-blob.ts';
 import { absentAs, gone, withRoom } from './failures.ts';
 import { measure, measureStream } from './hash.ts';
 import { sweepBlobs } from './sweep.ts';
@@ -27,11 +27,18 @@ export function createBlobStore(root: string): BlobStore {
     return utimes(place, now, now).then(() => true, absentAs(false));
   }
 
-  async function writeBytes(place: string, content: Uint8Array): Promise<void> {
-    await files.writeWhole(paths.incoming, async (append) => {
+  async function writeBytes(place: string, content: Uint8Array, isDurable = true): Promise<void> {
+    const write = async (append: (chunk: Uint8Array) => Promise<unknown>) => {
       await append(content);
       return place;
-    });
+    };
+    await files.writeWhole(paths.incoming, write, isDurable);
+  }
+
+  /** Null when there are none yet. */
+  async function codingsOf(sha256: Sha256): Promise<Codings | null> {
+    const file = await readFile(paths.codingsOf(sha256)).catch(absentAs(null));
+    return file && findCodings(file);
   }
 
   async function putBytes(content: Uint8Array): Promise<KeptBlob> {
@@ -65,30 +72,26 @@ export function createBlobStore(root: string): BlobStore {
       return withRoom(putOpened(file)).finally(() => file.close());
     },
     async encode(sha256) {
+      if ((await codingsOf(sha256)) !== null) return;
       const content = await readFile(paths.of(sha256)).catch(absentAs(null));
       if (content === null) throw gone();
-      for (const encoding of encodings) {
-        const place = paths.of(sha256, encoding);
-        if ((await stat(place).catch(absentAs(null))) !== null) continue;
-        const encoded = await compressors[encoding](content);
-        if (encoded.length < content.length) await withRoom(writeBytes(place, encoded));
-      }
+      await withRoom(writeBytes(paths.codingsOf(sha256), await packCodings(content), false));
     },
     async sizes(sha256) {
-      const identity = await stat(paths.of(sha256)).catch(absentAs(null));
-      if (identity === null) return null;
-      const sizes: BlobSizes = { identity: identity.size };
-      for (const encoding of encodings) {
-        const found = await stat(paths.of(sha256, encoding)).catch(absentAs(null));
-        if (found !== null) sizes[encoding] = found.size;
-      }
-      return sizes;
+      const whole = await stat(paths.of(sha256)).catch(absentAs(null));
+      if (whole === null) return null;
+      const { br, gzip } = (await codingsOf(sha256)) ?? {};
+      return { identity: whole.size, ...(br && { br: br.size }), ...(gzip && { gzip: gzip.size }) };
     },
     async *read(sha256, { encoding, range } = {}) {
-      const file = await open(paths.of(sha256, encoding), 'r').catch(absentAs(null));
+      const coding = encoding && (await codingsOf(sha256))?.[encoding];
+      if (encoding && !coding) throw gone();
+      const file = await open(coding ? paths.codingsOf(sha256) : paths.of(sha256), 'r').catch(absentAs(null));
       if (file === null) throw gone();
+      const { start, size } = coding ?? { start: 0, size: Number.POSITIVE_INFINITY };
+      const part = { start: start + (range?.start ?? 0), end: start + (range?.end ?? size - 1) };
       try {
-        yield* file.createReadStream({ autoClose: false, ...range }) as AsyncIterable<Buffer>;
+        yield* file.createReadStream({ autoClose: false, ...part }) as AsyncIterable<Buffer>;
       } finally {
         await file.close();
       }

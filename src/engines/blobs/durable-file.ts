@@ -30,10 +30,12 @@ export class DurableDirectories {
   /**
    * Writes a file in `aside` and gives it its name when all of it is on the disk: there whole or not at all.
    * @param write fills the file. @returns where it belongs, or null when it is not wanted after all
+   * @param isDurable false for a file that can be made again and tells by itself whether it is whole: nobody waits for the disk then
    */
   async writeWhole(
     aside: string,
     write: (append: (chunk: Uint8Array) => Promise<unknown>) => Promise<string | null>,
+    isDurable = true,
   ): Promise<void> {
     await this.ensure(aside);
     const temporary = path.join(aside, randomUUID());
@@ -41,10 +43,10 @@ export class DurableDirectories {
     try {
       const place = await write((chunk) => handle.appendFile(chunk));
       if (place === null) return;
-      await handle.sync();
+      if (isDurable) await handle.sync();
       await this.ensure(path.dirname(place));
       await rename(temporary, place);
-      await syncDirectory(path.dirname(place));
+      if (isDurable) await syncDirectory(path.dirname(place));
     } finally {
       await handle.close();
       await rm(temporary, { force: true });

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Sha256, SweptBlobs } from '../../domain/ports/blobs.ts';
-import { type BlobPaths, encodings } from './blob-paths.ts';
+import type { BlobPaths } from './blob-paths.ts';
 import { absentAs } from './failures.ts';
 
 const look = (place: string) => stat(place).catch(absentAs(null));
@@ -16,14 +16,11 @@ async function decide(paths: BlobPaths, sha256: Sha256, before: number): Promise
     await rename(aside, paths.of(sha256));
     return null;
   }
-  let bytes = found.size;
+  const codings = await look(paths.codingsOf(sha256));
   // Nobody is sent a coding without having found the blob itself, so they may go first.
-  for (const encoding of encodings) {
-    bytes += (await look(paths.of(sha256, encoding)))?.size ?? 0;
-    await rm(paths.of(sha256, encoding), { force: true });
-  }
+  await rm(paths.codingsOf(sha256), { force: true });
   await rm(aside, { force: true });
-  return bytes;
+  return found.size + (codings?.size ?? 0);
 }
 
 /**

@@ -1,15 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { hostileConfigs } from './hostile-texts.ts';
 import { discover } from './sites.ts';
-
-const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 12 }, (_, at) => {
-  const [name, before] = [String.fromCharCode(98 + at), String.fromCharCode(97 + at)];
-  return `${name}: &${name} [${Array(9).fill(`*${before}`).join(', ')}]`;
-}).join('\n')}\ncollections: [*m, { name: x, folder: x, fields: *m }]\ncontent: *m\ndefaults: *m\n`;
-const junk = '\u0001{]:- &*'.repeat(150_000);
-const deep = '['.repeat(60_000);
-const bad = 'globalThis.__ran = true; process.exit(1);';
-const code = `const a = b; const b = a; const o = { get collections() { ${bad} return []; } }; (() => { ${bad} })(); export default { ...o, schema: { collections: [a, a()] }, collections: a }; while (true) {}`;
-const loop = 'const f = (n) => f(n); export default f(1);';
 
 const data = [
   '.pages.yml',
@@ -32,20 +23,8 @@ const scripts = [
   '.eleventy.js',
 ];
 const cases = [
-  ...data.flatMap((path) =>
-    [bomb, junk, deep, '- 1', 'collections: 5', '', '\ufeff{}'].map((text, at): [string, number, string] => [
-      path,
-      at,
-      text,
-    ]),
-  ),
-  ...scripts.flatMap((path) =>
-    [code, loop, junk, deep, '', 'module.exports = module'].map((text, at): [string, number, string] => [
-      path,
-      at,
-      text,
-    ]),
-  ),
+  ...data.flatMap((path) => hostileConfigs.data.map((text, at): [string, number, string] => [path, at, text])),
+  ...scripts.flatMap((path) => hostileConfigs.code.map((text, at): [string, number, string] => [path, at, text])),
 ];
 
 describe('configurations that want to do harm', () => {

@@ -16,6 +16,7 @@ export class Settings {
     this.path = path;
     this.#reading = reading;
     this.#ignoreCase = ignoreCase;
+    if (value && value.kind !== 'record' && value.kind !== 'scalar') this.warn('configuration', value);
   }
 
   /** How many settings could not be told. */

@@ -9,6 +9,8 @@ const globals = new Map<string, Value>([
   ['undefined', scalar(undefined)],
   ['Infinity', scalar(Number.POSITIVE_INFINITY)],
   ['Object', { kind: 'external', module: '', name: 'Object' }],
+  // Nuxt gives its configuration this function without an import.
+  ['defineNuxtConfig', { kind: 'external', module: 'nuxt/config', name: 'defineNuxtConfig' }],
 ]);
 
 const nameOf = (node: { type: string; name?: unknown; value?: unknown }) => String(node.name ?? node.value);

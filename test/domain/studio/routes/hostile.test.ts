@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { environmentDefaults } from '../../../../src/domain/studio/routes/framework/environment-defaults.ts';
+import { readRoutes } from '../../../../src/domain/studio/routes/read-routes.ts';
+import { hostileConfigs } from '../schema/hostile-texts.ts';
+import { siteOf } from '../schema/sites.ts';
+
+const data = [
+  '_config.yml',
+  'hugo.toml',
+  'hugo.yaml',
+  'mkdocs.yml',
+  'config/_default/permalinks.toml',
+  'package.json',
+  'package-lock.json',
+  'Gemfile',
+  'pyproject.toml',
+  'versions.json',
+  'posts/posts.json',
+];
+const code = [
+  'astro.config.mjs',
+  'src/content.config.ts',
+  'docusaurus.config.js',
+  '.vitepress/config.mts',
+  'eleventy.config.js',
+  'next.config.mjs',
+  'gatsby-config.js',
+  'nuxt.config.ts',
+  'svelte.config.js',
+  'posts/posts.11tydata.js',
+];
+/** What makes the file in question count. */
+const beside: Record<string, Record<string, string>> = {
+  'config/_default/permalinks.toml': { 'hugo.toml': '' },
+  'versions.json': { 'docusaurus.config.js': 'export default {};' },
+  'posts/posts.json': { 'eleventy.config.js': '' },
+  'posts/posts.11tydata.js': { 'eleventy.config.js': '' },
+  'src/content.config.ts': { 'astro.config.mjs': 'export default {};' },
+};
+const cases = [
+  ...data.flatMap((path) => hostileConfigs.data.map((text, at): [string, number, string] => [path, at, text])),
+  ...code.flatMap((path) => hostileConfigs.code.map((text, at): [string, number, string] => [path, at, text])),
+];
+
+describe('configurations that want to do harm', () => {
+  it.each(cases)('%s, case %i: routes are read, soon, and nothing is run', async (path, _at, text) => {
+    const site = siteOf({
+      ...beside[path],
+      [path]: text,
+      'posts/a.md': '',
+      'content/b.md': '',
+      'docs/c.md': '',
+      'src/pages/[...slug].astro': `---\n${text}\n---\n`,
+    });
+    const before = performance.now();
+    const routes = await readRoutes(site);
+    for (const file of ['posts/a.md', 'content/b.md', 'docs/c.md', 'src/pages/x.md', path])
+      expect(routes.urlOf({ path: file, frontmatter: {} }) ?? '/').toMatch(/^\//);
+    await environmentDefaults(site, routes.detected);
+    expect(performance.now() - before).toBeLessThan(5000);
+    expect((globalThis as Record<string, unknown>).__ran).toBeUndefined();
+  });
+});
+
+describe('frontmatter that wants to do harm', () => {
+  const values: unknown[] = [
+    { a: 1 },
+    [[]],
+    1e308,
+    '../../etc/passwd',
+    '//evil.example/',
+    `/${'a:'.repeat(5000)}`,
+    '\ud800',
+    '{{'.repeat(5000),
+  ];
+  const sites: Record<string, string>[] = [
+    { 'hugo.toml': "[permalinks]\nposts = '/:sections[9999999999:]/:title/:slug'" },
+    { '_config.yml': 'permalink: /:categories/:title' },
+    { 'eleventy.config.js': '' },
+    { 'docusaurus.config.js': 'export default {};' },
+    { '_config.yml': '', 'scaffolds/a.md': '', 'source/_posts/a.md': '' },
+  ];
+  it.each(sites)('%o: an address is a path on this site, or there is none', async (config) => {
+    const files = [
+      'content/posts/a.md',
+      '_posts/2020-01-02-a.md',
+      'posts/a.md',
+      'docs/a.md',
+      'blog/2020-01-02-a.md',
+      'source/_posts/a.md',
+    ];
+    const routes = await readRoutes(siteOf({ ...config, ...Object.fromEntries(files.map((path) => [path, ''])) }));
+    for (const path of files) {
+      for (const value of values) {
+        const keys = ['slug', 'url', 'permalink', 'title', 'date', 'categories', 'id', 'draft', '__proto__'];
+        const url = routes.urlOf({ path, frontmatter: Object.fromEntries(keys.map((key) => [key, value])) });
+        if (url !== null) expect(url).toMatch(/^\/(?!\/)/);
+      }
+    }
+  });
+});

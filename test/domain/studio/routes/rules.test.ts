@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { packageWith, page, predict } from './predict.ts';
+import { samples } from './samples.ts';
+
+describe('addresses', () => {
+  it.each(samples)('of $framework', async ({ framework, confidence, files, urls }) => {
+    const found = await predict(files);
+    expect(found.routes.detected.framework?.id).toBe(framework);
+    expect(found.urls).toEqual(urls);
+    const surest = Math.max(...Object.keys(urls).map((path) => found.routes.evidenceOf(path)?.confidence ?? 0));
+    expect(surest).toBe(confidence);
+    expect(found.routes.warnings).toEqual([]);
+  });
+});
+
+describe('settings that cannot be told', () => {
+  it('lower the confidence, and are named with their line', async () => {
+    const { routes } = await predict({
+      'package.json': packageWith('vitepress'),
+      '.vitepress/config.mts': 'const base = process.env.BASE;\nexport default { base, cleanUrls: compute() };',
+      'a.md': page(),
+    });
+    expect(routes.evidenceOf('a.md')?.confidence).toBe(0.5);
+    expect(routes.warnings).toMatchObject([
+      { code: 'setting_unknown', path: '.vitepress/config.mts' },
+      { code: 'setting_unknown', path: '.vitepress/config.mts' },
+    ]);
+  });
+
+  it('never make anybody surer than not at all', async () => {
+    const unknown = ['base', 'cleanUrls', 'srcDir', 'rewrites'].map((name) => `${name}: f()`).join(', ');
+    const files = { '.vitepress/config.mts': `export default { ${unknown} };`, 'a.md': page() };
+    expect((await predict(files)).routes.evidenceOf('a.md')?.confidence).toBe(0.1);
+  });
+});
+
+describe('Astro', () => {
+  const site = (template: string, path = 'src/pages/[lang]/[...slug].astro') => ({
+    'astro.config.mjs': 'export default {};',
+    'src/content/posts/en/a.md': page(),
+    'src/content/posts/en/draft.md': page('draft: true'),
+    [path]: `---\n${template}\n---\n`,
+  });
+
+  it('takes an id that is divided over two parameters for a guess', async () => {
+    const template = `export async function getStaticPaths() {
+  const posts = await getCollection('posts');
+  return posts.map((post) => { const [lang, ...slug] = post.id.split('/'); return { params: { lang, slug: slug.join('/') } }; });
+}`;
+    const { urls, routes } = await predict(site(template));
+    expect(urls['src/content/posts/en/a.md']).toBe('/en/a/');
+    expect(routes.evidenceOf('src/content/posts/en/a.md')?.confidence).toBe(0.4);
+  });
+
+  it('shows no page of entries for lists, for other collections, or in code that cannot be read', async () => {
+    const list =
+      "export async function getStaticPaths({ paginate }) { return paginate(await getCollection('posts')); }";
+    expect((await predict(site(list, 'src/pages/list/[...page].astro'))).urls).toEqual({});
+    const other = "export const getStaticPaths = () => getCollection('x').map((x) => ({ params: { slug: x.id } }));";
+    expect((await predict(site(other, 'src/pages/[...slug].astro'))).urls).toEqual({});
+    expect((await predict(site('export function (', 'src/pages/[...slug].astro'))).urls).toEqual({});
+  });
+
+  it.each([
+    ['file', 'ignore', '/posts/en/a.html'],
+    ['directory', 'never', '/posts/en/a'],
+    ['directory', 'always', '/posts/en/a/'],
+    ['preserve', 'ignore', '/posts/en/a.html'],
+  ])('build.format %s, trailingSlash %s', async (format, trailingSlash, url) => {
+    const template =
+      "export const getStaticPaths = () => getCollection('posts').map((x) => ({ params: { slug: x.id } }));";
+    const files = site(template, 'src/pages/posts/[...slug].astro');
+    const config = `export default { build: { format: '${format}' }, trailingSlash: '${trailingSlash}' };`;
+    expect((await predict({ ...files, 'astro.config.mjs': config })).urls['src/content/posts/en/a.md']).toBe(url);
+  });
+});

@@ -30,7 +30,7 @@ export class PreviewKey {
   /** @throws DomainError `unavailable` when the key service does not answer */
   get(): Promise<Buffer> {
     if (this.#key === null) {
-      const key = this.#load();
+      const key = this.#load().catch(asUnavailable);
       this.#key = key;
       key.catch(() => {
         this.#key = null;
@@ -63,9 +63,13 @@ export class PreviewKey {
     try {
       return Buffer.from(await this.#kms.unwrap(Buffer.from(blob, 'base64'), context));
     } catch (cause) {
-      if (!(cause instanceof KeyError)) throw cause;
-      if (cause.fault !== 'unavailable') return null;
-      throw new DomainError('unavailable', 'The key service does not answer; try again later', { cause });
+      if (!(cause instanceof KeyError) || cause.fault === 'unavailable') throw cause;
+      return null;
     }
   }
+}
+
+function asUnavailable(cause: unknown): never {
+  if (!(cause instanceof KeyError)) throw cause;
+  throw new DomainError('unavailable', 'The key service does not answer; try again later', { cause });
 }

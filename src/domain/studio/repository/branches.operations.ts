@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { Oid } from '../../ports/git-records.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { checkNewRefName, checkRefName } from '../ref-name.ts';
+import { isRescued } from '../upstream/rescued.ts';
 import { syncOf } from '../upstream/sync-record.ts';
 import { isProtected } from './branch-rules.ts';
-import { commitNamed } from './refs.ts';
+import { commitNamed, isOid } from './refs.ts';
 import { branch, branchDraft } from './repository.schema.ts';
 
 const short = (ref: string) => ref.replace(/^refs\/heads\//, '');
@@ -94,18 +97,28 @@ export const getBranches = projectOperation({
   },
 });
 
+/** The commit a new branch begins at. @param checkRight called when only those who manage the site may have it */
+async function startOf(git: Repository, from: string | undefined, checkRight: () => void): Promise<Oid> {
+  if (from !== undefined && isOid(from) && !(await git.isReachable(from)) && (await isRescued(git, from))) {
+    checkRight();
+    return from;
+  }
+  return commitNamed(git, 'from', from ?? (await git.defaultBranch()));
+}
+
 export const createBranch = projectOperation({
   name: 'studio.createBranch',
   kind: 'command',
   effect: 'external',
   permission: 'edit_studio',
+  also: { manage_studio: 'for a rescued commit' },
   summary: 'Create a branch',
   input: branchDraft,
   output: branch,
   audit: ({ name }) => ({ type: 'branch', id: name }),
-  async execute({ git, project }, draft) {
+  async execute({ git, project, require }, draft) {
     const name = checkNewRefName('name', draft.name);
-    const start = await commitNamed(git, 'from', draft.from ?? (await git.defaultBranch()));
+    const start = await startOf(git, draft.from, () => require('manage_studio'));
     const folded = name.toLowerCase();
     for (const other of (await git.branches()).map((ref) => short(ref.name))) {
       if (other === name) throw fieldError('already_exists', 'name', `branch ${name} exists`);

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
 import type { Project } from '../../projects/project.entity.ts';
 import { studioSettings } from '../../projects/studio-settings.ts';
+import { latestRescued } from '../upstream/rescued.ts';
 import { syncOfAll } from '../upstream/sync-record.ts';
 import { Upstream } from '../upstream/upstream.entity.ts';
 import type { repository } from './repository.schema.ts';
@@ -40,6 +41,7 @@ export async function repositoryRecord(
     },
     sync: standing?.sync ?? null,
     diverged: standing?.diverged ?? [],
+    rescued: await latestRescued(git),
     import: row.import ? { ...row.import, phase: row.import.phase ?? null } : null,
   };
 }

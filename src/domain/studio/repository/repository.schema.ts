@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { routePattern, routePatterns } from '../routes/routes.schema.ts';
 import { compileGlob } from '../schema/glob.ts';
+import { rescued } from '../upstream/rescued.ts';
 import { divergence, sync, upstreamAuth, upstreamRecord, upstreamUrl } from '../upstream/upstream.schema.ts';
 
 const person = z.object({ name: z.string(), email: z.string(), date: z.string() }).meta({ id: 'CommitPerson' });
@@ -30,7 +31,10 @@ export const branch = z
 
 export const branchDraft = z.object({
   name: z.string(),
-  from: z.string().optional().describe('Branch or full commit id; default: the default branch'),
+  from: z
+    .string()
+    .optional()
+    .describe('Branch or full commit id, with manage_studio also of a rescued commit; default: the default branch'),
 });
 
 const treeItem = z
@@ -143,6 +147,9 @@ export const repository = z
     upstream: upstreamRecord.nullable().describe('The repository this one mirrors'),
     sync: sync.nullable().describe('Of a mirror: the default branch, with the worst state of any branch'),
     diverged: z.array(divergence).describe('Branches of a mirror that people must bring together with the upstream'),
+    rescued: z
+      .array(rescued)
+      .describe('Commits that branches had when the upstream went another way, newest first; at most 50'),
     import: importState.nullable(),
   })
   .meta({ id: 'Repository' });

@@ -33,6 +33,7 @@ export interface Reconciled {
   synced: Oid | null;
   pushed: boolean;
   problem: BranchProblem | null;
+  /** What is in the way, or what happened that people should know. */
   message: string | null;
 }
 
@@ -118,7 +119,9 @@ async function takeRewritten(work: Reconciliation, local: Oid, remote: Oid, sync
   if (await git.isAncestor(local, synced)) {
     await git.rescue(branch, local);
     await git.resetBranch(branch, { from: local, to: remote });
-    return { done: inStep(remote) };
+    return {
+      done: { ...inStep(remote), message: `The upstream rewrote the history of the branch; ${local} is kept here` },
+    };
   }
   if (resolutions) return takeCommits(work, local, remote);
   return diverged(work, local, 'The upstream rewrote the history of the branch, which has commits here it never had');

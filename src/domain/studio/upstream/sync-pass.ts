@@ -9,6 +9,7 @@ import type { Resolution } from '../merge/merge.schema.ts';
 import type { ResolutionOptions } from '../merge/resolutions.ts';
 import { withLease } from './lease.ts';
 import { type Reconciled, reconcileBranch } from './reconcile-branch.ts';
+import { dropSettled } from './rescued.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 import { openUpstream } from './upstream-secrets.ts';
 
@@ -58,14 +59,16 @@ export async function syncPass(services: Services, project: ProjectRef, pass: Pa
   });
 }
 
+/** Fetches, and notes when it worked, or why it did not. */
 async function fetchBranches({ services, project, pass, remote }: Work): Promise<void> {
   const note = (fetch_error: string | null) =>
-    services.orm.em.fork().nativeUpdate(
-      Upstream,
-      { project_id: project.id },
-      // A failed attempt counts as well: the next one waits as long as after a good one.
-      { fetch_error, ...(fetch_error === null && { fetched_at: services.clock.now() }) },
-    );
+    services.orm.em
+      .fork()
+      .nativeUpdate(
+        Upstream,
+        { project_id: project.id },
+        { fetch_error, ...(fetch_error === null && { fetched_at: services.clock.now() }) },
+      );
   try {
     await services.git.fetchUpstream(project.uuid, remote, pass.signal);
   } catch (error) {
@@ -107,6 +110,8 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
     }
   }
   await keep(work, changed);
+  const wellDone = changed.filter(({ problem }) => problem === null).map(({ name }) => name);
+  if (wellDone.length > 0) await dropSettled(work.services.git.open(project.uuid), new Set(wellDone));
   if (accident !== undefined) throw accident;
 }
 

@@ -28,7 +28,7 @@ export async function syncOf(context: Context, branches: readonly string[]): Pro
     branches.map(async (branch) => {
       const row = known.get(branch);
       const [local, remote] = [await git.head(branch), await git.upstreamHead(branch)];
-      const message = row?.message ?? upstream.fetch_error;
+      const message = messageOf(row, local, remote) ?? upstream.fetch_error;
       return {
         ...untouched,
         ...(await distanceOf(context, local, remote)),
@@ -40,6 +40,12 @@ export async function syncOf(context: Context, branches: readonly string[]): Pro
       };
     }),
   );
+}
+
+/** Of a problem while it stands; of what happened to the branch until it moves again. */
+function messageOf(row: UpstreamBranch | undefined, local: string | null, remote: string | null): string | null {
+  const holds = row?.problem == null ? local === row?.synced_sha : local !== remote;
+  return holds ? (row?.message ?? null) : null;
 }
 
 /** A problem stands only while the two sides differ: they may have met since by themselves. */

@@ -15,7 +15,7 @@ export const sync = z
     behind_by: z.int32().describe('Commits of the upstream that are not here'),
     last_fetched_at: at,
     last_pushed_at: at,
-    message: z.string().optional().describe('What is in the way'),
+    message: z.string().optional().describe('What is in the way, or happened to the branch'),
   })
   .meta({ id: 'Sync' });
 export type Sync = z.output<typeof sync>;

@@ -13,6 +13,7 @@ import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
+import { sortEntries } from './entry-order.ts';
 import {
   type Condition,
   isPlaceField,
@@ -21,7 +22,6 @@ import {
   readFilter,
   readSort,
   type SortKey,
-  sortEntries,
 } from './entry-query.ts';
 import { entryOf, summaryOf } from './entry-record.ts';
 

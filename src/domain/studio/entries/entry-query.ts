@@ -102,23 +102,17 @@ export function fieldValue({ entry, facts }: KnownEntry, field: string): unknown
   return value;
 }
 
-const rank = (value: unknown) =>
-  value === undefined || value === null
-    ? 4
-    : typeof value === 'number'
-      ? 0
-      : typeof value === 'boolean'
-        ? 1
-        : typeof value === 'string'
-          ? 2
-          : 3;
+/** The rank of absent values, the highest. */
+export const absent = 4;
+/** Of values that cannot be compared with one another, such as lists. */
+export const incomparable = 3;
 
-/** Orders values of any kinds: numbers, booleans, texts (by code unit), others; absent ones last. */
-export function compareValues(a: unknown, b: unknown): number {
-  const kinds = rank(a) - rank(b);
-  if (kinds !== 0) return kinds;
-  if (rank(a) === 3) return 0;
-  return (a as string) < (b as string) ? -1 : (a as string) > (b as string) ? 1 : 0;
+/** Values of different kinds are ordered by their kinds: numbers, booleans, texts, others, absent ones. */
+export function rankOf(value: unknown): number {
+  if (typeof value === 'string') return 2;
+  if (typeof value === 'number') return 0;
+  if (value === undefined || value === null) return absent;
+  return typeof value === 'boolean' ? 1 : incomparable;
 }
 
 /** Reads a filter's text as the kind of the value it is compared with. */
@@ -140,9 +134,9 @@ function contains(actual: unknown, wanted: unknown): boolean {
 function ordered(actual: unknown, wanted: unknown, holds: (order: number) => boolean): boolean {
   if (Array.isArray(actual)) return actual.some((item) => ordered(item, wanted, holds));
   const value = likewise(wanted, actual);
-  return (
-    rank(actual) < 3 && rank(actual) === rank(value) && !Number.isNaN(value) && holds(compareValues(actual, value))
-  );
+  if (rankOf(actual) >= incomparable || rankOf(actual) !== rankOf(value) || Number.isNaN(value)) return false;
+  const [left, right] = [actual, value] as [string, string];
+  return holds(left < right ? -1 : left > right ? 1 : 0);
 }
 
 const tests: Record<Operator, (actual: unknown, wanted: unknown) => boolean> = {
@@ -160,19 +154,3 @@ const tests: Record<Operator, (actual: unknown, wanted: unknown) => boolean> = {
 
 export const matches = (known: KnownEntry, conditions: readonly Condition[]): boolean =>
   conditions.every(({ field, operator, value }) => tests[operator](fieldValue(known, field), value));
-
-/** Sorts by the keys; equal entries stay in order of their slugs, so that pages never overlap. */
-export function sortEntries(entries: readonly KnownEntry[], keys: readonly SortKey[]): KnownEntry[] {
-  const decorated = entries.map((known) => ({ known, values: keys.map(({ field }) => fieldValue(known, field)) }));
-  decorated.sort((a, b) => {
-    for (const [at, { descending }] of keys.entries()) {
-      const left = a.values[at];
-      const right = b.values[at];
-      const order = compareValues(left, right);
-      // Absent values come last in both directions.
-      if (order !== 0) return descending && rank(left) !== 4 && rank(right) !== 4 ? -order : order;
-    }
-    return a.known.entry.slug < b.known.entry.slug ? -1 : 1;
-  });
-  return decorated.map(({ known }) => known);
-}

@@ -123,6 +123,13 @@ function pathMatches(pattern: Segments, path: readonly string[]): boolean {
   return reachable.at(-1) === true;
 }
 
+/** The same for a file name that may lie in any directory, as most collections have it: only the name has to be looked at closely. */
+function fileMatches(name: readonly Atom[], path: string): boolean {
+  const slash = path.lastIndexOf('/');
+  if (path.startsWith('.') ? slash !== -1 : path.lastIndexOf('/.', slash - 1) !== -1) return false;
+  return segmentMatches(name, path.slice(slash + 1));
+}
+
 /** The literal characters a segment ends in: most paths fail on these. */
 function endingOf(segment: Segments[number] | undefined): string {
   let ending = '';
@@ -145,7 +152,7 @@ export function compileGlob(source: string): Glob | null {
   if (/[!+*?@]\(/.test(plain)) return null;
   const alternatives = expandBraces(plain);
   if (alternatives === null) return null;
-  const compiled: { segments: Segments; ending: string }[] = [];
+  const compiled: { ending: string; matches(path: string): boolean }[] = [];
   for (const alternative of alternatives) {
     const segments: Segments = [];
     for (const part of alternative.split('/')) {
@@ -154,15 +161,15 @@ export function compileGlob(source: string): Glob | null {
       if (atoms === null || part === '..') return null;
       segments.push(atoms);
     }
-    compiled.push({ segments, ending: endingOf(segments.at(-1)) });
+    const [first, name, ...more] = segments;
+    const anywhere = first === '**' && name !== undefined && name !== '**' && more.length === 0;
+    const matches = (path: string) => (anywhere ? fileMatches(name, path) : pathMatches(segments, path.split('/')));
+    compiled.push({ matches, ending: endingOf(segments.at(-1)) });
   }
   const fixed = plain.split('/');
   const wild = fixed.findIndex((part) => /[*?[\]{}\\]/.test(part));
   return {
     prefix: fixed.slice(0, wild === -1 ? -1 : wild).join('/'),
-    matches: (path) => {
-      const parts = path.split('/');
-      return compiled.some(({ segments, ending }) => path.endsWith(ending) && pathMatches(segments, parts));
-    },
+    matches: (path) => compiled.some(({ matches, ending }) => path.endsWith(ending) && matches(path)),
   };
 }

@@ -56,6 +56,18 @@ describe('globs', () => {
     );
   });
 
+  it('finds a name in any directory as the longer way does', () => {
+    const part = fc.constantFrom('a', '.a', 'a.md', '.md', '_a.md', 'b.mdx', 'aab');
+    const name = fc.constantFrom('*.md', '[^_]*.{md,mdx}', '?', '*', '.*', 'a*b', '.md');
+    fc.assert(
+      fc.property(name, fc.array(part, { minLength: 1, maxLength: 4 }), (pattern, parts) => {
+        const path = parts.join('/');
+        expect(matches(`**/${pattern}`, path)).toBe(matches(`**/**/${pattern}`, path));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   it('takes linear time where a backtracking matcher would not', () => {
     expect(matches(`${'*a'.repeat(200)}b`, 'a'.repeat(5000))).toBe(false);
     expect(matches(`${'**/'.repeat(100)}b`, 'a/'.repeat(2000))).toBe(false);

@@ -184,6 +184,7 @@ export async function openCore({
       directory: buildDirectory(config.PORTICO_DATA_DIR, config.PORTICO_BUILD_DIR),
       dataDirectory: config.PORTICO_DATA_DIR,
       strict: config.PORTICO_BUILD_ISOLATION === 'strict',
+      ...(config.PORTICO_CA_FILE !== undefined && { caFile: path.resolve(config.PORTICO_CA_FILE) }),
     }),
     building: new Building(),
     feed: new DeploymentFeed(),

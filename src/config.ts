@@ -75,7 +75,11 @@ const setting = z.object({
   PORTICO_MEDIA_LIMIT: z.coerce.number().int().min(1).max(100).default(25).describe('Largest media file, MiB'),
   PORTICO_TRUSTED_PROXIES: cidrs.default([]).describe('Ranges of proxies whose X-Forwarded-For counts'),
   PORTICO_ALLOWED_CIDRS: cidrs.default([]).describe('Private ranges that outgoing requests may reach'),
-  PORTICO_CA_FILE: z.string().min(1).optional().describe('Extra root certificates for outgoing requests'),
+  PORTICO_CA_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Extra root certificates for outgoing requests, and for what builds fetch'),
   PORTICO_SSH_KNOWN_HOSTS: z
     .string()
     .min(1)

@@ -14,6 +14,8 @@ interface Options {
   dataDirectory: string;
   /** Refuses to run builds as the server's own user. */
   strict: boolean;
+  /** Further root certificates for what builds fetch (PEM). */
+  caFile?: string;
   limits?: Partial<BuildLimits>;
 }
 
@@ -21,7 +23,7 @@ const refusal =
   'PORTICO_BUILD_ISOLATION=strict, and this machine can only run builds as the user of the server: install bubblewrap, or start the server as root with PORTICO_BUILD_DIR where other users can reach it';
 
 /** Runs repository code in child processes of this machine. */
-export function createDeployer({ directory, dataDirectory, strict, limits }: Options): Deployer {
+export function createDeployer({ directory, dataDirectory, strict, caFile, limits }: Options): Deployer {
   let ready: Promise<{ root: string; isolation: Isolation }> | undefined;
   const prepare = () => {
     ready ??= (async () => {
@@ -62,6 +64,7 @@ export function createDeployer({ directory, dataDirectory, strict, limits }: Opt
         project,
         isolation,
         hidden: [dataDirectory, root],
+        caFile: caFile ?? null,
         limits: { ...buildLimits, ...limits },
       });
     },

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Workspace } from '../../domain/ports/deployer.ts';
@@ -23,6 +23,8 @@ interface Options {
   isolation: Isolation;
   /** Hidden from commands where they have mounts of their own. */
   hidden: readonly string[];
+  /** Further root certificates (PEM); null: none. */
+  caFile: string | null;
   limits: BuildLimits;
 }
 
@@ -57,12 +59,16 @@ export async function openWorkspace({
   project,
   isolation,
   hidden,
+  caFile,
   limits,
 }: Options): Promise<Workspace> {
   const { level } = isolation;
   const user = isolation.userOf(project);
   const [tree, home, temporary] = [path.join(directory, 'tree'), homeIn(directory), path.join(directory, 'tmp')];
   for (const made of [directory, tree, home, temporary]) await mkdir(made, { mode: 0o700 });
+  // Where the server keeps them a build may not be able to look.
+  const roots = caFile === null ? null : path.join(directory, 'roots.pem');
+  if (caFile !== null && roots !== null) await copyFile(caFile, roots);
   const own = async (owned: string) => {
     if (user !== null) await run('chown', ['-Rh', `${user}:${user}`, owned]);
   };
@@ -97,6 +103,7 @@ export async function openWorkspace({
         environment: {
           LANG: 'C.UTF-8',
           npm_config_update_notifier: 'false',
+          ...(roots !== null && { NODE_EXTRA_CA_CERTS: roots }),
           ...(command.cache !== undefined && cacheVariables(command.cache)),
           ...command.variables,
           PATH: `${path.dirname(process.execPath)}:${systemPath}`,

@@ -11,13 +11,14 @@ import { memory } from './memory.ts';
 import { merge } from './merge.ts';
 import { organization } from './organization.ts';
 import { preview } from './preview.ts';
+import { routes } from './routes.ts';
 import { search } from './search.ts';
 import { start } from './start.ts';
 import { describeMachine } from './support/machine.ts';
 import { markdownOf } from './support/markdown.ts';
 import { repositoriesDirectory } from './support/repositories.ts';
 
-const studio: readonly Benchmark[] = [commit, entries, search, blob, merge, fields, clone, preview, memory];
+const studio: readonly Benchmark[] = [commit, entries, search, blob, merge, fields, clone, preview, routes, memory];
 const benchmarks: readonly Benchmark[] = [start, organization, ...studio];
 
 /** Milliseconds for one benchmark; a machine that needs longer is not of the class the figures are for. */

@@ -77,6 +77,13 @@ const documented: Documented[] = [
   },
   read(`${studio}/filetree`),
   read(`${studio}/file?path=README.md`),
+  {
+    method: 'POST',
+    path: `${studio}/route-patterns/detect`,
+    permission: 'edit_studio',
+    status: 200,
+    body: () => ({ save: true }),
+  },
 ];
 
 const base = '/api/v2/organizations';

@@ -1,6 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import express, { type Request, type Router } from 'express';
+import express, { type Request, type Response, type Router } from 'express';
 import ipaddr from 'ipaddr.js';
+import { DomainError } from '../domain/errors.ts';
+import { errorBody, statusOf } from './errors.ts';
 
 /** What readiness looks at; each resolves to true when it is fine. */
 export type Checks = Record<'database' | 'migrations' | 'queue' | 'keys' | 'repositories', () => Promise<boolean>>;
@@ -40,6 +42,13 @@ function hasToken(request: Request, token: string | undefined): boolean {
   return wanted.length > 0 && given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
+/** Answers a method that none of these paths knows. */
+function onlyGet(_request: Request, response: Response): void {
+  const error = new DomainError('method_not_allowed', 'This path knows GET, HEAD');
+  response.status(statusOf[error.code]).set('Allow', 'GET, HEAD');
+  response.json(errorBody(error, String(response.getHeader('X-Request-Id'))));
+}
+
 /** `/healthz`, `/readyz`, `/metrics`. */
 export function createHealth({ checks, phase, metrics, metricsToken }: HealthOptions): Router {
   const router = express.Router();
@@ -53,10 +62,14 @@ export function createHealth({ checks, phase, metrics, metricsToken }: HealthOpt
       checks: Object.fromEntries(names.map((name, at) => [name, results[at] ? 'ok' : 'failed'])),
     });
   });
-  router.get('/metrics', async (request, response, next) => {
-    if (!isLocal(request) && !hasToken(request, metricsToken)) return next();
+  // Of metrics not even the path is known to everybody.
+  router.use('/metrics', (request, _response, next) =>
+    isLocal(request) || hasToken(request, metricsToken) ? next() : next('router'),
+  );
+  router.get('/metrics', async (_request, response) => {
     const { type, text } = await metrics();
     response.set('Content-Type', type).send(text);
   });
+  router.all(['/healthz', '/readyz', '/metrics'], onlyGet);
   return router;
 }

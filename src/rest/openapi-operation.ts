@@ -78,8 +78,9 @@ function success(row: Row, status: number, writer: SchemaWriter): ResponseObject
   const base = { description: meanings[status] ?? 'Success', headers };
   if (status === 204) return base;
   const content = { 'application/json': { schema: writer.write(row.present?.schema ?? items ?? operation.output) } };
+  const lines = row.lines && { 'application/x-ndjson': { schema: {} } };
   // Bytes instead of JSON come in whatever type they have.
-  return { ...base, content: row.raw ? { ...content, '*/*': { schema: {} } } : content };
+  return { ...base, content: row.raw ? { ...content, '*/*': { schema: {} } } : { ...content, ...lines } };
 }
 
 const meanings: Record<number, string> = {

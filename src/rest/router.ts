@@ -46,6 +46,9 @@ const requestIdOf = (response: Response) => String(response.getHeader('X-Request
 const isPage = (output: unknown): output is Page<unknown> =>
   output !== null && typeof output === 'object' && 'cursors' in output && 'items' in output;
 
+/** One JSON value a line: what log tools read. */
+const lineType = 'application/x-ndjson';
+
 function statusFor(row: Row, output: unknown): number {
   for (const [flag, status] of Object.entries(row.also ?? {})) {
     if ((output as Record<string, unknown> | null)?.[flag] === true) return status;
@@ -91,6 +94,9 @@ function answer(
   if (isPage(output)) {
     response.set('X-Total-Count', String(output.total_count));
     response.set('Link', linkHeader(request.originalUrl, output));
+    if (row.lines) response.vary('Accept');
+    if (row.lines && request.accepts('application/json', lineType) === lineType)
+      return void response.type(lineType).send(output.items.map((item) => `${JSON.stringify(item)}\n`).join(''));
   }
   send(row, request, response, call, JSON.stringify(isPage(output) ? output.items : body));
 }

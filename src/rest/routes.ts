@@ -93,7 +93,7 @@ export const routes: readonly Row[] = [
   get(`${organization}/tokens`, listTokens, 200),
   post(`${organization}/tokens`, createToken, 201),
   del(`${organization}/tokens/:token_id`, revokeToken, 200),
-  get(`${organization}/audit`, listAudit, 200),
+  get(`${organization}/audit`, listAudit, 200, { lines: true }),
   get(`${studio}/schema`, listSchemas, 200),
   post(`${studio}/schema/refresh`, refreshSchemas, 200),
   get(`${studio}/schema/:collection`, getSchema, 200),

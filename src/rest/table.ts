@@ -27,6 +27,8 @@ export interface Row {
   signedBy?: string;
   /** The body, where REST shows another shape of the output. */
   present?: { schema: z.ZodType; from(output: never): unknown };
+  /** A list that is given as lines of JSON too (`Accept: application/x-ndjson`). */
+  lines?: true;
   /** Answers with the bytes an operation has attached; null means JSON. */
   raw?: (output: never, input: Record<string, unknown>, bytes: Buffer | undefined) => RawAnswer | null;
 }

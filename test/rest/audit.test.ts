@@ -37,6 +37,22 @@ describe('200', () => {
     });
   });
 
+  it('is given as lines of JSON to those who ask for them', async () => {
+    await app.ask('PATCH', acme, { body: { name: 'Acme' } });
+    const query = `${audit}?per_page=2&action=organizations.updateOrganization`;
+    const ask = (accept: string) => app.ask('GET', query, { headers: { Accept: accept } });
+    const [plain, lines] = [await ask('application/json'), await ask('application/x-ndjson')];
+    expect(lines.headers.get('content-type')).toMatch(/^application\/x-ndjson/);
+    expect(lines.body.endsWith('}\n')).toBe(true);
+    expect(lines.body.trimEnd().split('\n').map(JSON.parse)).toEqual(plain.body);
+    for (const { headers } of [plain, lines]) {
+      expect(headers.get('x-total-count')).toBe('1');
+      expect(headers.get('vary')).toContain('Accept');
+      expect(headers.get('link')).toContain('rel="last"');
+    }
+    expect((await ask('*/*')).headers.get('content-type')).toMatch(/^application\/json/);
+  });
+
   it('keeps what was denied and what failed', async () => {
     const token = await app.makeToken(['browse_studio']);
     await app.ask('DELETE', `${studio}/collections/posts/en/beta`, { token });

@@ -80,5 +80,18 @@ describe('/metrics', () => {
     ])
       expect(await ask({ 'X-Forwarded-For': '203.0.113.5', Authorization: authorization })).toBe(404);
     expect(await ask({ 'X-Forwarded-For': '127.0.0.1' })).toBe(404);
+    const post = { method: 'POST', headers: { 'X-Forwarded-For': '203.0.113.5' } };
+    expect((await fetch(`${url}/metrics`, post)).status).toBe(404);
+  });
+});
+
+describe('another method', () => {
+  it.each(['/healthz', '/readyz', '/metrics'])('405 with the ones %s knows', async (path) => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const response = await fetch(`${url}${path}`, { method });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+      expect(await response.json()).toMatchObject({ error: true, code: 'method_not_allowed' });
+    }
+    expect((await fetch(`${url}${path}`, { method: 'HEAD' })).status).toBe(200);
   });
 });

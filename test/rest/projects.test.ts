@@ -93,6 +93,13 @@ describe('200', () => {
     });
     expect(headers.get('x-ignored-fields')).toBe('machine_name');
   });
+
+  it('takes the region away by null, and not the name', async () => {
+    await make({ name: 'Anywhere', machine_name: 'anywhere', region: 'eu' });
+    const change = (body: object) => app.ask('PATCH', `${projects}/anywhere`, { body });
+    expect(Object.keys((await change({ region: null })).body)).not.toContain('region');
+    expect((await change({ name: null })).status).toBe(400);
+  });
 });
 
 describe('204', () => {

@@ -27,17 +27,21 @@ export const organizationSummary = organization
   .pick({ name: true, machine_name: true })
   .meta({ id: 'OrganizationSummary' });
 
-const attribute = oneLine(100).optional();
+const attribute = oneLine(100);
+const changed = attribute.nullish().describe('null: it has none any more');
 
 export const organizationChange = z.object({
   name: displayName.optional(),
-  type: attribute,
-  region: attribute,
-  subscription: attribute,
+  type: changed,
+  region: changed,
+  subscription: changed,
   limits: limits.optional().describe('Only an instance admin may set them'),
 });
 
 export const organizationDraft = organizationChange.extend({
+  type: attribute.optional(),
+  region: attribute.optional(),
+  subscription: attribute.optional(),
   name: displayName,
   machine_name: machineName.optional().describe('Made from the name when absent'),
 });

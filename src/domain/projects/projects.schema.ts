@@ -14,9 +14,12 @@ export const project = z
   })
   .meta({ id: 'ProjectRecord' });
 
-const region = oneLine(100).optional();
+const region = oneLine(100);
 
-export const projectChange = z.object({ name: displayName.optional(), region });
+export const projectChange = z.object({
+  name: displayName.optional(),
+  region: region.nullish().describe('null: it has none any more'),
+});
 
 /** An upstream given by a caller: https only, nothing secret in it. The address itself is checked when it is connected to. */
 export const importUrl = z
@@ -31,7 +34,7 @@ export const importUrl = z
 export const projectDraft = z.object({
   name: displayName,
   machine_name: machineName.optional().describe('Made from the name when absent'),
-  region,
+  region: region.optional(),
   import_url: importUrl
     .optional()
     .describe('A git repository to begin with; progress: `import` of the repository record'),

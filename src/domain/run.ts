@@ -76,6 +76,7 @@ async function perform(
     });
     // The caller's next request finds its own change, even before the notification has come round.
     if (within) for (const id of organizationsChanged(within)) call.services.grants.evict(id);
+    if (operation.scope === 'project') call.services.previews.targets.forget();
     return output;
   }
   return act(em);

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../src/db/listener.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
+import { updateEnvironment } from '../../src/domain/studio/environments/update-environment.operations.ts';
 import { previewChannel } from '../../src/domain/studio/previews/preview-targets.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { askHost, makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
@@ -149,6 +150,24 @@ describe('after a publish', () => {
     const em = app.services.orm.em.fork();
     await em.nativeUpdate(Environment, { id }, { published_deployment_id: deployment.id });
     expect((await preview.ask(label, '/')).text).toBe('one');
+  });
+
+  it('a command’s own process knows before any notification has come round', async () => {
+    const { targets } = app.services.previews;
+    const { id, label } = await site('own', { 'index.html': 'x' });
+    targets.setListening(true);
+    try {
+      expect((await preview.ask(label, '/')).status).toBe(200);
+      await app.run(updateEnvironment, {
+        organization: 'acme',
+        project: 'site',
+        environment: id,
+        visibility: 'members',
+      });
+      expect((await preview.ask(label, '/')).status).toBe(403);
+    } finally {
+      targets.setListening(false);
+    }
   });
 
   it('a process that remembers labels hears of it, and asks each time while it cannot hear', async () => {

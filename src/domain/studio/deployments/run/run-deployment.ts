@@ -89,7 +89,10 @@ async function settle(
 ): Promise<void> {
   const em = services.orm.em.fork();
   const at = services.clock.now();
-  if ('digest' in outcome && (await publish(em, row, { digest: outcome.digest, at }))) return;
+  if ('digest' in outcome && (await publish(em, row, { digest: outcome.digest, at }))) {
+    // Others hear of it from the database; this process must not be the last to know.
+    return services.previews.targets.forget();
+  }
   const stopped: StopReason | null = signal.aborted ? signal.reason : 'digest' in outcome ? 'cancelled' : null;
   if (stopped === 'lost') return;
   if (stopped === 'stopping') return void (await requeue(em, row, row.attempt));

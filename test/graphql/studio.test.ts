@@ -254,8 +254,9 @@ describe('an import', () => {
     // No queue runs here: that the job does its work is tested with the jobs.
     app.services.jobs = { send: async () => {} };
     const begun = await command(
-      'importRepository(organization: "acme", project: "empty", input: { url: "https://example.org/site.git" }) { import { state url } }',
+      'importRepository(organization: "acme", project: "empty", input: { url: "https://example.org/site.git" }) { hook_secret import { state url } }',
     );
+    expect(begun.data.importRepository.hook_secret).toBeNull();
     expect(begun.data.importRepository.import).toEqual({ state: 'queued', url: 'https://example.org/site.git' });
     expect(await app.run(getRepository, { organization: 'acme', project: 'empty' })).toMatchObject({
       import: { state: 'queued' },

@@ -50,7 +50,7 @@ describe('202', () => {
     };
     expect({ status, body }).toMatchObject({ status: 202, body: { import: queued } });
     expect((await app.ask('GET', repository('fresh'))).body.import).toEqual(queued);
-    expect(sent.at(-1)).toEqual([importJob.name, { project_id: expect.any(Number), url }]);
+    expect(sent.at(-1)).toEqual([importJob.name, { project_id: expect.any(Number), url, credentials: null }]);
   });
 
   it('begins with the project', async () => {
@@ -64,17 +64,17 @@ describe('400', () => {
   it.each([
     [undefined, 'url: is required'],
     [1, 'url: must be a string'],
-    ['http://example.org/a.git', 'url: must be an https URL'],
-    ['ssh://example.org/a.git', 'url: must be an https URL'],
-    ['git@example.org:a.git', 'url: must be an https URL'],
-    ['file:///etc/passwd', 'url: must be an https URL'],
-    ['/etc', 'url: must be an https URL'],
-    ['../other', 'url: must be an https URL'],
-    ['-c core.x=y', 'url: must be an https URL'],
-    ['ext::sh -c id', 'url: must be an https URL'],
-    ['', 'url: must be an https URL'],
-    ['https://user@example.org/a.git', 'url: must not contain a user name or password'],
-    ['https://u:p@example.org/a.git', 'url: must not contain a user name or password'],
+    ['http://example.org/a.git', 'url: must be https://host/path or ssh://account@host/path'],
+    ['ssh://example.org/a.git', 'auth.kind: must be ssh_key for an ssh address'],
+    ['git@example.org:a.git', 'url: must be https://host/path or ssh://account@host/path'],
+    ['file:///etc/passwd', 'url: must be https://host/path or ssh://account@host/path'],
+    ['/etc', 'url: must be https://host/path or ssh://account@host/path'],
+    ['../other', 'url: must be https://host/path or ssh://account@host/path'],
+    ['-c core.x=y', 'url: must be https://host/path or ssh://account@host/path'],
+    ['ext::sh -c id', 'url: must be https://host/path or ssh://account@host/path'],
+    ['', 'url: must be https://host/path or ssh://account@host/path'],
+    ['https://user@example.org/a.git', 'url: must not contain a user name; give it in auth'],
+    ['https://u:p@example.org/a.git', 'url: must not contain a password'],
     [`https://example.org/${'a'.repeat(2000)}`, 'url: must be at most 2000 characters'],
   ])('%j', async (given, message) => {
     const before = sent.length;

@@ -120,15 +120,15 @@ describe('credentials', () => {
   });
 });
 
-describe('push notices', () => {
-  const signature = (key: string, body: string) => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
-  const send = (project: TestProject, body: string, headers: Record<string, string>) =>
-    app.ask('POST', `${project.base}/repository/hook`, {
-      token: null,
-      body,
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
-    });
+const signature = (key: string, body: string) => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+const send = (project: TestProject, body: string, headers: Record<string, string>) =>
+  app.ask('POST', `${project.base}/repository/hook`, {
+    token: null,
+    body,
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+  });
 
+describe('push notices', () => {
   it('fetch at once when they are signed', async () => {
     const { host, project, set } = await mirrorOf(app);
     const { commit } = await save(host.repository, { 'content/posts/two.md': post({ title: 'Two' }) });
@@ -207,9 +207,22 @@ describe('an import', () => {
     const { jobs } = app.services;
     app.services.jobs = { send: async (_kind, payload) => void sent.push(payload as never) };
     const body = { url: host.url, auth: { kind: 'token', token: secret }, mode: 'remote' };
-    const asked = await project.ask('POST', '/repository/import', body);
+    const key = { 'Idempotency-Key': 'import-1' };
+    const asked = await project.ask('POST', '/repository/import', body, key);
+    // The answer holds a secret: it is kept for no repeat.
+    const again = await project.ask('POST', '/repository/import', body, key);
+    expectRefusal(again, 409, 'busy', /under way/);
     app.services.jobs = jobs;
-    expect(asked).toMatchObject({ status: 202, body: { mode: 'remote', import: { state: 'queued', url: host.url } } });
+    expect(asked).toMatchObject({
+      status: 202,
+      body: {
+        mode: 'remote',
+        import: { state: 'queued', url: host.url },
+        hook_secret: expect.stringMatching(/^[\w-]{43}$/),
+      },
+    });
+    const notice = { 'X-Hub-Signature-256': signature(asked.body.hook_secret, '{}') };
+    expect((await send(project, '{}', notice)).status).toBe(202);
     expect(JSON.stringify(sent)).not.toContain(secret);
     // Nobody is ahead of the import: its branches appear all at once.
     await project.ask('GET', '/collections');

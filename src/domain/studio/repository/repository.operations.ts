@@ -10,7 +10,7 @@ import { checkRefName } from '../ref-name.ts';
 import { checkAuthKind, storeUpstream } from '../upstream/remote.ts';
 import { sealAuth } from '../upstream/upstream-secrets.ts';
 import { claimImport } from './import-repository.ts';
-import { importRequest, repository, repositoryChange } from './repository.schema.ts';
+import { importRequest, repository, repositoryChange, repositoryWithHook } from './repository.schema.ts';
 import { repositoryRecord } from './repository-record.ts';
 
 async function record(context: ProjectContext): Promise<z.output<typeof repository>> {
@@ -32,10 +32,11 @@ export const startImport = projectOperation({
   name: 'studio.importRepository',
   kind: 'command',
   permission: 'manage_studio',
+  fresh: true,
   local: true,
   summary: 'Import a git repository into an empty project',
   input: importRequest,
-  output: repository,
+  output: repositoryWithHook,
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
   async execute(context, { url, auth, mode }) {
     const { em, git, services, project } = context;
@@ -51,8 +52,9 @@ export const startImport = projectOperation({
     await em.flush();
     const credentials = await sealAuth(services, project, 'import', 1, auth);
     await services.jobs.send(importJob, { project_id: project.id, url, credentials }, { em });
-    if (mode === 'remote') await storeUpstream(context, { url, auth, push: 'on_commit', new_hook_secret: false });
-    return record(context);
+    const mirror = { url, auth, push: 'on_commit', new_hook_secret: true } as const;
+    const { hook_secret } = mode === 'remote' ? await storeUpstream(context, mirror) : { hook_secret: null };
+    return { ...(await record(context)), hook_secret };
   },
 });
 

@@ -153,3 +153,10 @@ export const repository = z
     import: importState.nullable(),
   })
   .meta({ id: 'Repository' });
+
+/** What naming an upstream answers: the only time that the secret is shown. */
+export const repositoryWithHook = repository
+  .extend({
+    hook_secret: z.string().nullable().describe('What push notices are signed with; shown only when it is made'),
+  })
+  .meta({ id: 'RepositoryWithHook' });

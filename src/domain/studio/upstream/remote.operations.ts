@@ -3,7 +3,7 @@ import { DomainError } from '../../errors.ts';
 import { grantsChanged } from '../../identity/grants-changed.ts';
 import { projectOperation } from '../../operation.ts';
 import { Project } from '../../projects/project.entity.ts';
-import { repository } from '../repository/repository.schema.ts';
+import { repositoryWithHook } from '../repository/repository.schema.ts';
 import { repositoryRecord } from '../repository/repository-record.ts';
 import { checkAuthKind, storeUpstream } from './remote.ts';
 import { Upstream } from './upstream.entity.ts';
@@ -18,11 +18,7 @@ export const setRemote = projectOperation({
   local: true,
   summary: 'Make the repository a mirror of one on another git host',
   input: remoteDraft,
-  output: repository
-    .extend({
-      hook_secret: z.string().nullable().describe('What push notices are signed with; shown only when it is made'),
-    })
-    .meta({ id: 'RepositoryWithHook' }),
+  output: repositoryWithHook,
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
   async execute(context, draft) {
     const { em, git, services, organization, project } = context;

@@ -15,6 +15,7 @@ import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { type RefArgs, Studio, type StudioParent } from './studio.types.ts';
 
 const Repository = outputOf(getRepository);
+const RepositoryWithHook = outputOf(startImport);
 const SchemaConnection = connectionOf(listSchemas);
 const CollectionConnection = connectionOf(listCollections);
 const CommitConnection = connectionOf(listCommits);
@@ -103,7 +104,7 @@ export class StudioResolver {
     return context.run(updateRepository, { ...at, ...input });
   }
 
-  @Mutation(() => Repository, { nullable: true, description: startImport.summary })
+  @Mutation(() => RepositoryWithHook, { nullable: true, description: startImport.summary })
   importRepository(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ImportRepositoryInput) input: object,

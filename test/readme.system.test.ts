@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
@@ -7,18 +7,12 @@ import { post } from './support/conflict-site.ts';
 import { signIn } from './support/git-http.ts';
 import { fsck, git, save } from './support/git-store.ts';
 import { hostRoot, upstreamHost } from './support/mirror.ts';
+import { commandsOf } from './support/readme.ts';
 import { demoDataDir, portico, settingsFor, startServer } from './support/server-process.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
-
-/** The shell lines of a section of the README. */
-async function commandsOf(title: string): Promise<string> {
-  const text = await readFile(path.join(import.meta.dirname, '../README.md'), 'utf8');
-  const section = text.split(/^#{2,3} /m).find((part) => part.startsWith(title)) ?? '';
-  return [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, lines]) => lines).join('\n');
-}
 
 test('“From clone to upstream” does what it says, typed as it stands', async () => {
   const commands = await commandsOf('From clone to upstream');

@@ -186,7 +186,7 @@ describe('400, 404 and 422', () => {
     [{ head: 'nothing' }, 404, 'not_found'],
     [{ base: 'nothing' }, 404, 'not_found'],
     [{ head: 'a..b' }, 422, 'invalid_name'],
-    [{ head: '--help' }, 422, 'invalid_name'],
+    [{ head: '--help' }, 404, 'not_found'],
   ])('%j is %i', async (body, status, code) => {
     expectRefusal(await merge(body), status, code, /^[a-z]+: /);
   });

@@ -1,20 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Discovery } from '../../../../src/domain/studio/schema/collection-schema.ts';
-import { validateEntry } from '../../../../src/domain/studio/schema/validate.ts';
 import { pathForSlug } from '../../../../src/domain/studio/slug.ts';
+import { faults, named, shape } from './discovered.ts';
 import { discover } from './sites.ts';
-
-const named = (found: Discovery, name: string) => {
-  const schema = found.schemas.find((one) => one.collection === name);
-  if (!schema) throw new Error(`no ${name} in ${found.schemas.map((one) => one.collection)}`);
-  return schema;
-};
-const shape = (found: Discovery, name: string) =>
-  Object.fromEntries(
-    named(found, name).fields.map((one) => [one.name, `${one.type}${one.list ? '[]' : ''}${one.required ? '!' : ''}`]),
-  );
-const faults = async (found: Discovery, name: string, entry: object) =>
-  (await validateEntry(named(found, name), entry)).errors.map((one) => `${one.field} ${one.code}`);
 
 describe('studio.config', () => {
   const yml = `
@@ -129,118 +116,6 @@ content:
       '/links/1/url required',
       '/parts/0/src required',
     ]);
-  });
-});
-
-describe('Decap', () => {
-  const yml = `
-backend: { name: git-gateway }
-media_folder: static/img/uploads
-public_folder: /img/uploads
-i18n: { structure: multiple_files, locales: [en, de], default_locale: en }
-common: &common
-  - &title { label: Title, name: title, widget: string }
-  - { name: body, widget: markdown }
-collections:
-  - name: blog
-    label: Blog
-    folder: content/blog
-    path: '{{slug}}/index'
-    fields:
-      - *title
-      - { name: layout, widget: hidden, default: post }
-      - { name: date, widget: datetime }
-      - { name: when, widget: datetime, format: DD.MM.YYYY, required: false }
-      - { name: rating, widget: number, value_type: int, min: 1, max: 5, required: false }
-      - { name: author, widget: relation, collection: people, value_field: '{{slug}}', search_fields: [name] }
-      - { name: team, widget: relation, collection: people, value_field: name, required: false }
-      - { name: kinds, widget: select, multiple: true, options: [a, { label: B, value: b }], required: false }
-      - { name: tags, widget: list, required: false }
-      - { name: parts, widget: list, required: false, types: [{ name: hero, widget: object, fields: [{ name: h }] }, { name: cta, widget: object, fields: [{ name: to }] }] }
-      - { name: odd, widget: acme-map, required: false }
-      - { name: body, widget: markdown }
-  - { name: people, folder: data/people, extension: yml, i18n: true, fields: [{ name: name }, { name: body, widget: text, required: false }] }
-  - name: settings
-    label: Settings
-    files:
-      - { name: general, label: General, file: data/general.json, fields: [{ name: site, widget: object, fields: [{ name: name }] }] }
-      - { name: about, file: content/about.md, fields: *common }
-`;
-  const files = {
-    'static/admin/config.yml': yml,
-    'content/blog/old.md': '',
-    'content/blog/new/index.md': '',
-    'data/people/ann.yml': '',
-  };
-
-  it('gives folder and file collections their fields', async () => {
-    const found = await discover(files);
-    expect(found.schemas.map((one) => one.collection)).toEqual([
-      'blog',
-      'people',
-      'settings.about',
-      'settings.general',
-    ]);
-    expect(shape(found, 'blog')).toEqual({
-      title: 'string!',
-      layout: 'any',
-      date: 'datetime!',
-      when: 'string',
-      rating: 'integer',
-      author: 'reference!',
-      team: 'any',
-      kinds: 'enum[]',
-      tags: 'string[]',
-      parts: 'object[]',
-      odd: 'any',
-    });
-    expect(shape(found, 'people')).toEqual({ name: 'string!', body: 'text' });
-    expect(shape(found, 'settings.about')).toEqual({ title: 'string!' });
-    expect(named(found, 'settings.general')).toMatchObject({
-      label: 'Settings: General',
-      format: 'json',
-      source: { kind: 'decap' },
-    });
-    expect(found.mediaRoots).toEqual([{ path: 'static/img/uploads', public_path: '/img/uploads' }]);
-    expect(named(found, 'blog').warnings.map((one) => one.code)).toEqual(['relation_unchecked', 'widget_unknown']);
-  });
-
-  it('places new entries where the path template says', async () => {
-    const found = await discover(files);
-    expect(pathForSlug(named(found, 'blog'), 'x')).toBe('content/blog/x/index.md');
-    expect(named(found, 'blog').matches('content/blog/old.md')).toBe(true);
-    expect(pathForSlug(named(found, 'people'), 'bob', { locale: 'de' })).toBe('data/people/bob.de.yml');
-  });
-
-  it('validates entries as the CMS writes them', async () => {
-    const found = await discover(files);
-    const good = {
-      title: 'T',
-      date: '2024-01-01T10:00:00.000Z',
-      when: '01.02.2024',
-      author: 'ann',
-      tags: ['a'],
-      parts: [{ type: 'cta', to: '/' }],
-    };
-    expect(await faults(found, 'blog', good)).toEqual([]);
-    expect(await faults(found, 'blog', { title: 1, date: 'soon', author: 'ann', rating: 9 })).toEqual([
-      '/title type',
-      '/date date',
-      '/rating max',
-    ]);
-  });
-
-  it('reads JSON and TOML, and leaves other admin configurations alone', async () => {
-    const toml = await discover({
-      'public/admin/config.toml': '[[collections]]\nname = "a"\nfolder = "a"\n[[collections.fields]]\nname = "t"\n',
-    });
-    expect(shape(toml, 'a')).toEqual({ t: 'string!' });
-    const json = await discover({
-      'admin/config.json': '{"singletons": [{"name": "a", "file": "a.yml", "fields": [{"name": "t"}]}]}',
-    });
-    expect(shape(json, 'a')).toEqual({ t: 'string!' });
-    const other = await discover({ 'admin/config.yml': 'server: {port: 1}', 'a/b.md': '' });
-    expect(other.schemas.map((one) => one.source.kind)).toEqual(['inference']);
   });
 });
 

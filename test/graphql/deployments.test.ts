@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { workOnDeployments } from '../../src/domain/studio/deployments/run/work.ts';
+import { save } from '../support/git-store.ts';
+import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+
+let app: GraphqlApp;
+let token: string;
+const at = 'organization: "acme", project: "site"';
+
+beforeAll(async () => {
+  app = await graphqlApp();
+  token = await app.token('acme');
+  await save(await app.repository(), { 'index.html': '<h1>Hello</h1>' });
+});
+afterAll(() => app.close());
+
+async function ask(document: string) {
+  const { body } = await app.query(document, { token });
+  expect(body.errors).toBeUndefined();
+  return body.data;
+}
+const command = (field: string) => ask(`mutation { ${field} }`);
+const studio = async (selection: string) =>
+  (await ask(`{ project(${at}) { studio { ${selection} } } }`)).project.studio;
+
+it('creates environments, and leads from branches to them, to what they show, and to its log', async () => {
+  const draft = 'name: "Live", branch: "main", provider: static, variables: [{ name: "A", value: "secret" }]';
+  const { createEnvironment } = await command(
+    `createEnvironment(${at}, input: { ${draft} }) { id slug url variables { name secret value } deploy_hook_secret latest_deployment { id status } }`,
+  );
+  expect(createEnvironment).toMatchObject({
+    id: 1,
+    slug: 'live',
+    variables: [{ name: 'A', secret: true, value: null }],
+    deploy_hook_secret: null,
+    latest_deployment: { status: 'queued' },
+  });
+  await workOnDeployments(app.services);
+  const { branch, environments } = await studio(`
+    branch(name: "main") { environments { nodes { name published { conclusion commit { message } jobs {
+      name steps { name conclusion } log { text next_offset complete } } } } total_count } }
+    environments { nodes { branch { name } latest_deployment { id environment { id name } } deployments { total_count } } }`);
+  const [live] = branch.environments.nodes;
+  expect(live).toMatchObject({
+    name: 'Live',
+    published: { conclusion: 'success', jobs: [{ name: 'prepare' }, { name: 'publish' }] },
+  });
+  expect(live.published.jobs[1].log).toMatchObject({
+    complete: true,
+    text: expect.stringContaining('1 files, 1 of them new'),
+  });
+  expect(environments.nodes).toEqual([
+    {
+      branch: { name: 'main' },
+      latest_deployment: { id: 1, environment: { id: 1, name: 'Live' } },
+      deployments: { total_count: 1 },
+    },
+  ]);
+});
+
+it('starts, cancels, repeats and deletes', async () => {
+  const { startDeployment } = await command(
+    `startDeployment(${at}, input: { environment_id: 1 }) { id status trigger }`,
+  );
+  expect(startDeployment).toMatchObject({ status: 'queued', trigger: 'manual' });
+  const { cancelDeployment } = await command(
+    `cancelDeployment(${at}, input: { deployment: ${startDeployment.id} }) { status conclusion }`,
+  );
+  expect(cancelDeployment).toEqual({ status: 'completed', conclusion: 'cancelled' });
+  const { rerunDeployment } = await command(`rerunDeployment(${at}, input: { deployment: 1 }) { trigger run_number }`);
+  expect(rerunDeployment).toEqual({ trigger: 'rerun', run_number: 3 });
+  expect(
+    await command(`updateEnvironment(${at}, input: { environment: 1, visibility: public }) { visibility }`),
+  ).toEqual({
+    updateEnvironment: { visibility: 'public' },
+  });
+  const { latest_deployment, deployments } = await studio(
+    'latest_deployment { run_number } deployments(first: 1) { total_count }',
+  );
+  expect([latest_deployment.run_number, deployments.total_count]).toEqual([3, 3]);
+  expect(await command(`deleteEnvironment(${at}, input: { environment: 1, force: true })`)).toEqual({
+    deleteEnvironment: true,
+  });
+  expect((await studio('environments { total_count }')).environments.total_count).toBe(0);
+});
+
+it('leads from a pull request to the deployments of its branch', async () => {
+  await command(`createBranch(${at}, input: { name: "next" }) { name }`);
+  await save(await app.repository(), { 'next.html': 'x' }, { branch: 'next' });
+  await command(`createPull(${at}, input: { title: "Next", head: "next" }) { number }`);
+  await command(`createEnvironment(${at}, input: { name: "Next", branch: "next", provider: static }) { id }`);
+  expect((await studio('pull(number: 1) { deployments { nodes { branch status } } }')).pull.deployments.nodes).toEqual([
+    { branch: 'next', status: 'queued' },
+  ]);
+});

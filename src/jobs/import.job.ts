@@ -10,7 +10,7 @@ import type { Job } from './queue.ts';
 export function importJobFor(services: Services): Job<typeof importJob.payload> {
   return {
     kind: importJob,
-    async handle({ project_id, url, credentials }, signal) {
+    async handle({ project_id, url, credentials, branches }, signal) {
       const project = await loadProject(services.orm.em.fork(), { id: project_id });
       if (!project) return;
       try {
@@ -18,7 +18,7 @@ export function importJobFor(services: Services): Job<typeof importJob.payload> 
         await importRepository(
           services,
           project_id,
-          { url, kind: auth.kind === 'ssh_key' ? 'ssh' : 'https', auth },
+          { url, kind: auth.kind === 'ssh_key' ? 'ssh' : 'https', auth, ...(branches && { branches }) },
           { signal },
         );
         if (project.is_mirror) services.upstreams.notice(services, project);

@@ -22,6 +22,8 @@ export interface ImportSource {
   kind: 'https' | 'ssh' | 'path';
   /** An `ssh_key` for ssh; anything else for https. Default: none. */
   auth?: UpstreamAuth;
+  /** Only these branches, short names, and no tags; default: all of both. The first is the default one when the source's own is not among them. */
+  branches?: readonly string[];
   onProgress?: (progress: ImportProgress) => void;
   signal?: AbortSignal;
 }

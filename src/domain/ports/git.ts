@@ -112,7 +112,7 @@ export interface GitStore {
   /** What lies in the store: ids of repositories, and names of directories that are none, left by processes that died. */
   list(): Promise<{ ids: string[]; remains: string[] }>;
   /**
-   * Fetches all branches and tags of a source into an empty repository: fetched aside, checked, then all refs moved in one transaction. Resumable: a
+   * Fetches all branches and tags of a source, or the branches it names, into an empty repository: fetched aside, checked, then all refs moved in one transaction. Resumable: a
    * repeat after a crash starts over on what is there. HEAD becomes the source's default branch.
    */
   importFrom(id: string, source: ImportSource): Promise<{ default_branch: string; branches: number }>;

@@ -11,6 +11,8 @@ export const importJob = {
     url: z.string(),
     /** Sealed credentials; absent for none. */
     credentials: z.string().nullable().optional(),
+    /** Short names; absent for all. */
+    branches: z.array(z.string()).optional(),
   }),
   retries: 2,
   expireSeconds: 20 * 60,

@@ -28,6 +28,13 @@ function commitTree(path: string, tree: string): void {
   git(path, ['update-ref', 'refs/heads/trunk', git(path, ['commit-tree', tree, '-p', 'trunk', '-m', 'by hand'])]);
 }
 
+/** A commit of the empty tree. */
+const commitText = (path: string) => {
+  const tree = git(path, ['hash-object', '-t', 'tree', '-w', '--stdin'], '');
+  const person = 'Stock <stock@example.org> 1700000000 +0000';
+  return `tree ${tree}\nauthor ${person}\ncommitter ${person}\n\nleft\n`;
+};
+
 const refsOf = (path: string) =>
   git(path, ['for-each-ref', '--format=%(refname) %(objectname)', 'refs/heads', 'refs/tags']);
 
@@ -53,6 +60,39 @@ describe('import from a path', () => {
     expect((await save(repository, { 'content/b.md': 'two' }, { branch: 'trunk' })).commit).not.toBeNull();
     fsck(path('site'));
     expect(readdirSync(join(path('site'), '..')).sort()).toEqual(['.home', 'site.git']);
+  });
+
+  it.each([
+    [['other', 'trunk', 'other'], 'trunk'],
+    [['other', 'deep/er'], 'other'],
+    [['deep/er'], 'deep/er'],
+  ])('takes only the branches %j', async (branches, default_branch) => {
+    const from = source();
+    const { store, path } = testStore();
+    // What an earlier attempt has left aside.
+    await store.create('site', 'main');
+    const left = git(path('site'), ['hash-object', '-t', 'commit', '-w', '--stdin'], commitText(path('site')));
+    for (const name of ['heads/late', 'tags/heads/other'])
+      git(path('site'), ['update-ref', `refs/portico/import/${name}`, left]);
+    const wanted = [...new Set(branches)].sort();
+    const answer = await store.importFrom('site', { url: from, kind: 'path', branches });
+    expect(answer).toEqual({ default_branch, branches: wanted.length });
+    const refs = git(path('site'), ['for-each-ref', '--format=%(refname)']).split('\n');
+    expect(refs).toEqual(wanted.map((branch) => `refs/heads/${branch}`));
+    expect(await store.open('site').defaultBranch()).toBe(default_branch);
+    fsck(path('site'));
+  });
+
+  it('fails for a branch that is not there, and takes nothing', async () => {
+    const { store, path } = testStore();
+    const asked = store.importFrom('site', { url: source(), kind: 'path', branches: ['trunk', 'light'] });
+    await expect(asked).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'branches: the source has no branch light',
+    });
+    const { default_branch } = await store.importFrom('site', { url: source(), kind: 'path', branches: ['trunk'] });
+    expect(default_branch).toBe('trunk');
+    expect(git(path('site'), ['for-each-ref', 'refs/portico'])).toBe('');
   });
 
   it('takes a bare repository that belongs to somebody else', async () => {

@@ -198,6 +198,55 @@ describe('push notices', () => {
 });
 
 describe('an import', () => {
+  const begin = async (mode: string, branches: unknown) => {
+    const host = await upstreamHost();
+    await save(host.repository, { 'content/posts/one.md': post({ title: 'One' }) });
+    for (const name of ['next', 'old'])
+      await host.repository.createBranch(name, (await host.repository.head('main')) ?? '');
+    const project = await newProject();
+    const sent: unknown[] = [];
+    const { jobs } = app.services;
+    app.services.jobs = { send: async (_kind, payload) => void sent.push(payload) };
+    const asked = await project.ask('POST', '/repository/import', { url: host.url, mode, branches });
+    app.services.jobs = jobs;
+    const work = async () => {
+      await importJobFor(app.services).handle(importJob.payload.parse(sent[0]), new AbortController().signal);
+      await app.services.upstreams.settled();
+      return (await project.ask('GET', '/repository')).body;
+    };
+    return { project, asked, work };
+  };
+  const namesIn = async (project: TestProject) =>
+    (await project.git.branches()).map(({ name }) => name.slice(11)).sort();
+
+  it('brings in the branches it names, and a mirror the others with them', async () => {
+    const hosted = await begin('hosted', ['next', 'old']);
+    expect(hosted.asked.status).toBe(202);
+    expect(await hosted.work()).toMatchObject({ default_branch: 'next', import: { state: 'completed' } });
+    expect(await namesIn(hosted.project)).toEqual(['next', 'old']);
+    const mirror = await begin('remote', ['next']);
+    expect(await mirror.work()).toMatchObject({ default_branch: 'next', sync: { state: 'in_sync' } });
+    expect(await namesIn(mirror.project)).toEqual(['main', 'next', 'old']);
+  });
+
+  it('fails when there is no such branch, and can be tried again', async () => {
+    const { work } = await begin('hosted', ['main', 'nope']);
+    const message = 'branches: the source has no branch nope';
+    expect(await work()).toMatchObject({ import: { state: 'failed', message } });
+  });
+
+  it.each([
+    [[], 400, 'invalid_request'],
+    [['a..b'], 422, 'invalid_name'],
+    [['main', ''], 422, 'invalid_name'],
+    [Array.from({ length: 101 }, (_, at) => `b${at}`), 400, 'invalid_request'],
+    [Array.from({ length: 100 }, (_, at) => `b${at}`), 202, undefined],
+    ['main', 400, 'invalid_request'],
+  ])('takes 1 to 100 names of branches (%#)', async (branches, status, code) => {
+    const { asked } = await begin('hosted', branches);
+    expect([asked.status, asked.body.code]).toEqual([status, code]);
+  });
+
   it('of a private repository may stay a mirror', async () => {
     const host = await upstreamHost();
     const { commit } = await save(host.repository, { 'content/posts/one.md': post({ title: 'One' }) });

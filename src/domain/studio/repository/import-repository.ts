@@ -28,7 +28,7 @@ export async function claimImport(em: EntityManager, projectId: number): Promise
 export function importRepository(
   services: Services,
   projectId: number,
-  source: Pick<ImportSource, 'url' | 'kind' | 'auth'>,
+  source: Pick<ImportSource, 'url' | 'kind' | 'auth' | 'branches'>,
   options: Options = {},
 ): Promise<{ default_branch: string; branches: number }> {
   return services.orm.em.fork().transactional(async (em) => {
@@ -41,7 +41,7 @@ export function importRepository(
 async function fetchInto(
   services: Services,
   projectId: number,
-  source: Pick<ImportSource, 'url' | 'kind' | 'auth'>,
+  source: Pick<ImportSource, 'url' | 'kind' | 'auth' | 'branches'>,
   options: Options,
 ): Promise<{ default_branch: string; branches: number }> {
   const { uuid, import: earlier } = await services.orm.em.fork().findOneOrFail(Project, projectId);

@@ -38,9 +38,10 @@ export const startImport = projectOperation({
   input: importRequest,
   output: repositoryWithHook,
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
-  async execute(context, { url, auth, mode }) {
+  async execute(context, { url, auth, mode, branches }) {
     const { em, git, services, project } = context;
     checkAuthKind(url, auth);
+    for (const [at, branch] of (branches ?? []).entries()) checkRefName(`branches.${at}`, branch);
     const row = await em.findOneOrFail(Project, project.id);
     // An import that was killed is still called running; the lock it held tells.
     if (row.import?.state === 'queued' || !(await claimImport(em, project.id))) {
@@ -51,7 +52,11 @@ export const startImport = projectOperation({
     row.import = queuedImport(url);
     await em.flush();
     const credentials = await sealAuth(services, project, 'import', 1, auth);
-    await services.jobs.send(importJob, { project_id: project.id, url, credentials }, { em });
+    await services.jobs.send(
+      importJob,
+      { project_id: project.id, url, credentials, ...(branches && { branches }) },
+      { em },
+    );
     const mirror = { url, auth, push: 'on_commit', new_hook_secret: true } as const;
     const { hook_secret } = mode === 'remote' ? await storeUpstream(context, mirror) : { hook_secret: null };
     return { ...(await record(context)), hook_secret };

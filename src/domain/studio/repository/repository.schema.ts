@@ -115,6 +115,15 @@ export const importRequest = z.object({
     .enum(['hosted', 'remote'])
     .default('hosted')
     .describe('remote: the repository stays a mirror of the one it is imported from'),
+  branches: z
+    .array(z.string())
+    .min(1, 'must name at least one branch')
+    .max(100, 'must be at most 100 branches')
+    .optional()
+    .describe(
+      'Only these, and no tags; the first becomes the default branch when the source’s own is not among them. A mirror begins with them and takes ' +
+        'the other branches when it is synchronised. Default: all branches and tags',
+    ),
 });
 
 export const repositoryChange = z.object({

@@ -31,9 +31,11 @@ interface Remote {
   format: ObjectFormat;
   /** Short name; null when the source's HEAD names no branch. */
   head: string | null;
+  /** Full names of all refs. */
+  refs: ReadonlySet<string>;
 }
 
-/** Fetches all branches and tags of a source aside, checks them, and makes them the repository's in one transaction. */
+/** Fetches all branches and tags of a source, or the branches it names, aside, checks them, and makes them the repository's in one transaction. */
 export function importRepository(job: Import): Promise<{ default_branch: string; branches: number }> {
   return withReach(job.source, job.upstream, (way) => importBy(job, way));
 }
@@ -44,6 +46,7 @@ async function importBy(job: Import, way: Reach): Promise<{ default_branch: stri
   const signal = source.signal ?? new AbortController().signal;
   const progress = new ProgressReader(source.onProgress ?? (() => {}));
   const remote = await askRemote(job, way);
+  checkBranches(source, remote);
   await prepare(repository, remote);
   await fetchAside(job, way, progress);
   progress.phase('checking');
@@ -51,8 +54,19 @@ async function importBy(job: Import, way: Reach): Promise<{ default_branch: stri
   await checkIncoming({ processes, gitDir, env: {}, signal }, fetched.map(tipOf), { scope: 'held' }, limits);
   signal.throwIfAborted();
   progress.phase('finishing');
-  const branches = fetched.filter(({ name }) => name.startsWith(`${aside}/heads/`)).length;
-  return { default_branch: await publish(job, fetched, remote.head), branches };
+  return publish(job, fetched, remote.head);
+}
+
+/** @throws DomainError `not_found` naming the first branch that the source does not have */
+function checkBranches({ branches = [] }: ImportSource, { refs }: Remote): void {
+  const missing = branches.find((branch) => !refs.has(`refs/heads/${branch}`));
+  if (missing !== undefined) throw new DomainError('not_found', `branches: the source has no branch ${missing}`);
+}
+
+/** What is fetched of a source: its branches and tags, or the branches it names. */
+function refspecs({ branches }: ImportSource): string[] {
+  if (branches === undefined) return [`+refs/heads/*:${aside}/heads/*`, `+refs/tags/*:${aside}/tags/*`];
+  return [...new Set(branches)].map((branch) => `+refs/heads/${branch}:${aside}/heads/${branch}`);
 }
 
 function spawnOptions({ source: { signal } }: Import, way: Reach): SpawnOptions {
@@ -69,7 +83,9 @@ async function askRemote(job: Import, way: Reach): Promise<Remote> {
   if (code !== 0) throw failed(job, stderr);
   const text = stdout.toString('utf8');
   const oid = text.split('\n').find((line) => isOid(line.split('\t')[0] ?? ''));
+  const names = text.split('\n').flatMap((line) => line.split('\t')[1] ?? []);
   return {
+    refs: new Set(names),
     format: oid === undefined ? 'sha1' : formatOf(oid.split('\t')[0] ?? ''),
     head: /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(text)?.[1] ?? null,
   };
@@ -102,8 +118,7 @@ async function fetchAside(job: Import, way: Reach, progress: ProgressReader): Pr
       '--no-recurse-submodules',
       '--end-of-options',
       way.url,
-      `+refs/heads/*:${aside}/heads/*`,
-      `+refs/tags/*:${aside}/tags/*`,
+      ...refspecs(job.source),
     ],
     {
       ...options,
@@ -124,30 +139,36 @@ function failed({ source, log }: Import, stderr: string): DomainError {
   return upstreamError(failureOf(stderr));
 }
 
+/** Of a branch that waits aside. */
+const shortName = (name: string) => name.slice(`${aside}/heads/`.length);
+
 function tipOf({ name, oid }: Ref): Tip {
-  return { name: name.slice(`${aside}/heads/`.length), oid };
+  return { name: shortName(name), oid };
 }
 
 /** All refs appear together. HEAD is set first: until there is a branch it says only which will be the first. */
 async function publish(
-  { processes, repository }: Import,
+  { processes, repository, source }: Import,
   fetched: readonly Ref[],
   head: string | null,
-): Promise<string> {
+): Promise<{ default_branch: string; branches: number }> {
   const { gitDir } = repository;
-  const branches = fetched.flatMap(({ name }) =>
-    name.startsWith(`${aside}/heads/`) ? [name.slice(aside.length + 7)] : [],
-  );
-  const chosen = [head, 'main', 'master', branches[0]].find((name) => name != null && branches.includes(name));
-  const defaultBranch = chosen ?? head ?? 'main';
-  await repository.setDefaultBranch(defaultBranch);
-  if (fetched.length === 0) return defaultBranch;
-  await repository.updater.commit([
-    ...fetched.map(({ name, oid }) => ({ ref: `refs${name.slice(aside.length)}`, to: oid, from: null })),
-    ...fetched.map(({ name, oid }) => ({ ref: name, to: null, from: oid })),
-  ]);
-  // Thousands of branches are one file then, not thousands.
-  await processes.output(['pack-refs', '--all'], { gitDir });
-  await syncDirectories([gitDir, join(gitDir, 'refs/heads'), join(gitDir, 'refs/tags')]);
-  return defaultBranch;
+  // An earlier attempt may have fetched what is not wanted any more.
+  const names = source.branches && new Set(source.branches.map((branch) => `${aside}/heads/${branch}`));
+  const wanted = fetched.filter(({ name }) => names?.has(name) ?? true);
+  const branches = wanted.filter(({ name }) => name.startsWith(`${aside}/heads/`)).map(({ name }) => shortName(name));
+  const likely = source.branches ?? ['main', 'master', ...branches];
+  const chosen = [head, ...likely].find((name) => name != null && branches.includes(name));
+  const default_branch = chosen ?? head ?? 'main';
+  await repository.setDefaultBranch(default_branch);
+  if (fetched.length > 0) {
+    await repository.updater.commit([
+      ...wanted.map(({ name, oid }) => ({ ref: `refs${name.slice(aside.length)}`, to: oid, from: null })),
+      ...fetched.map(({ name, oid }) => ({ ref: name, to: null, from: oid })),
+    ]);
+    // Thousands of branches are one file then, not thousands.
+    await processes.output(['pack-refs', '--all'], { gitDir });
+    await syncDirectories([gitDir, join(gitDir, 'refs/heads'), join(gitDir, 'refs/tags')]);
+  }
+  return { default_branch, branches: branches.length };
 }

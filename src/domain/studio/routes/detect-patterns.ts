@@ -2,6 +2,7 @@ import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import type { SiteIndex } from '../content/site-index.ts';
+import type { Warning } from '../schema/schema.schema.ts';
 import { environmentDefaults } from './framework/environment-defaults.ts';
 import { pathOf } from './page-address.ts';
 import { patternOf } from './patterns.ts';
@@ -10,6 +11,25 @@ import type { RoutePattern } from './routes.schema.ts';
 import { checkPatterns } from './sitemap/check-patterns.ts';
 
 type Context = Pick<ProjectContext, 'git' | 'services'>;
+
+/**
+ * The site whose entries are routed: that of the project, unless another directory is asked for or was found.
+ * @param root.given what the caller asked for
+ */
+export async function siteAt(
+  { git, services }: Context,
+  snapshot: Snapshot,
+  root: { given: string | undefined; found: string },
+): Promise<{ site: SiteIndex; warnings: Warning[] }> {
+  const usual = await services.content.site(git, snapshot);
+  const wanted = root.given ?? root.found;
+  if (usual.discovery.contentRoot === wanted) return { site: usual, warnings: [] };
+  const message = `Entries are read from "${usual.discovery.contentRoot || '/'}"; set content_root to "${wanted}" for them to have these addresses`;
+  return {
+    site: await services.content.below(wanted).site(git, snapshot),
+    warnings: [{ code: 'content_root_differs', message }],
+  };
+}
 
 const maxSamples = 10;
 

@@ -4,7 +4,7 @@ import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { Project } from '../../projects/project.entity.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { branchInput, snapshotOf } from '../repository/refs.ts';
-import { confirmPatterns, defaultsAt, patternsOf, samplesOf } from './detect-patterns.ts';
+import { confirmPatterns, defaultsAt, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
 import { routesWith } from './entry-routes.ts';
 import { pathOf } from './page-address.ts';
 import { detectedRoutes, routePattern, type SavedRoutes } from './routes.schema.ts';
@@ -31,7 +31,7 @@ export const detectRoutePatterns = projectOperation({
     const chosen = root ?? project.settings.content_root;
     const routes = await services.routes.at(git, snapshot, chosen);
     const { detected, base } = routes;
-    const site = await services.content.below(chosen ?? detected.root).site(git, snapshot);
+    const { site, warnings } = await siteAt(context, snapshot, { given: root, found: detected.root });
     const pool = String(organization.id);
     const listed = sitemap_url === undefined ? null : await readSitemap(sitemap_url, { ...services, pool, signal });
     const found =
@@ -50,7 +50,7 @@ export const detectRoutePatterns = projectOperation({
       samples: samples.map((one) => ({ ...one, ...(listed && { verified: known.has(pathOf(one.url)) }) })),
       environment_defaults: await defaultsAt(context, snapshot, routes),
       saved: save,
-      warnings: [...routes.warnings],
+      warnings: [...routes.warnings, ...warnings],
     };
   },
 });

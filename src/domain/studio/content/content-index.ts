@@ -7,6 +7,7 @@ import { CollectionFacts } from './collection-facts.ts';
 import type { CollectionIndex, IndexedEntry } from './collection-index.ts';
 import type { EntryFacts, Place } from './entry-facts.ts';
 import { LastCommits } from './history/last-commits.ts';
+import { type ListAt, type ListOrder, ListOrders } from './list-orders.ts';
 import type { SiteIndex } from './site-index.ts';
 import { SiteCache, Sites } from './sites.ts';
 import { Damage } from './stored/damage.ts';
@@ -30,6 +31,7 @@ function partsOver(cache: ContentCache, log: Log) {
     sites: new SiteCache(),
     schemas: new SchemaStore(cache),
     collections: new CollectionFacts(facts),
+    lists: new ListOrders(),
     orders: new LRUCache<string, Promise<readonly IndexedEntry[]>>({ max: 256 }),
     fullText: new FullText(cache, stored, indexer, damage),
     lastCommits: new LastCommits(cache, log),
@@ -99,7 +101,7 @@ export class ContentIndex {
     return this.#parts.collections.of(git, snapshot, index);
   }
 
-  /** An order of a list, computed once per tree and query; `key` names both and the repository. */
+  /** A choice of entries, computed once; `key` names all it depends on, and the repository. */
   order(
     git: Repository,
     key: string,
@@ -114,6 +116,17 @@ export class ContentIndex {
     const forget = () => orders.delete(key);
     made.then(() => this.damage(git) !== damage && forget(), forget);
     return made;
+  }
+
+  /** An order of a list, computed once per tree, from the order at another tree where one is known. */
+  listOrder(
+    git: Repository,
+    at: ListAt,
+    compute: (before: ListOrder | undefined) => Promise<readonly IndexedEntry[]>,
+  ): Promise<readonly IndexedEntry[]> {
+    const damage = this.damage(git);
+    const list = `${git.id}:${at.list}`;
+    return this.#parts.lists.of({ ...at, list }, compute, () => this.damage(git) === damage);
   }
 
   /**

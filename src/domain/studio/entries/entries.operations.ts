@@ -5,37 +5,20 @@ import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { type CollectionIndex, entryIn, type IndexedEntry } from '../content/collection-index.ts';
 import { unreadable } from '../content/entry-facts.ts';
-import { searchWords } from '../content/search.ts';
-import type { SiteIndex } from '../content/site-index.ts';
 import { soundBlobs } from '../content/stored/sound-blobs.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
-import { sortEntries } from './entry-order.ts';
-import {
-  type Condition,
-  isPlaceField,
-  type KnownEntry,
-  matches,
-  readFilter,
-  readSort,
-  type SortKey,
-} from './entry-query.ts';
 import { entryOf, summaryOf } from './entry-record.ts';
+import { orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
 
 const listInput = z.object({
   collection: z.string(),
   ...refInput,
   ...pageInput,
-  q: z.string().max(500, 'must be at most 500 characters').optional().describe('Words; the last one may be unfinished'),
-  sort: z.array(z.string().max(200)).optional().describe('Fields, each descending with a leading -'),
-  filter: z.record(z.string(), z.unknown()).optional().describe('filter[<field>][<operator>]=value'),
-  draft: z.enum(['any', 'only', 'without']).default('any'),
-  locale: z.string().max(35).optional(),
-  dir: z.string().optional().describe('Only entries below this directory of the collection'),
-  depth: z.int32().min(1, 'must be at least 1').max(64, 'must be at most 64').optional().describe('Levels below `dir`'),
+  ...selectionInput,
   fields: z
     .array(z.string().max(200))
     .max(100)
@@ -46,62 +29,6 @@ const listInput = z.object({
     .max(2)
     .optional(),
 });
-type ListInput = z.output<typeof listInput>;
-
-/** What decides which entries a list shows and in which order; paging and shape do not. */
-interface Selection {
-  conditions: Condition[];
-  keys: SortKey[];
-  draft: ListInput['draft'];
-  locale: string | undefined;
-  dir: string | undefined;
-  depth: number | undefined;
-  q: string | undefined;
-}
-
-function selectionOf({ filter, sort, draft, locale, dir, depth, q }: ListInput): Selection {
-  return {
-    conditions: readFilter(filter ?? {}),
-    keys: readSort(sort ?? []),
-    draft,
-    locale,
-    dir: dir === undefined || dir === '' ? undefined : checkStoredPath('dir', dir),
-    depth,
-    q: q?.trim() ? q : undefined,
-  };
-}
-
-function placedIn({ schema: { path: root } }: CollectionIndex, { dir, depth, locale }: Selection) {
-  const base = [root, dir].filter(Boolean).join('/');
-  const prefix = base === '' ? '' : `${base}/`;
-  return ({ path, locale: own }: IndexedEntry): boolean =>
-    path.startsWith(prefix) &&
-    (depth === undefined || path.slice(prefix.length).split('/').length <= depth) &&
-    (locale === undefined || own === locale);
-}
-
-const unread = { frontmatter: null, title: '', draft: false, size: 0 };
-
-/** The entries a selection shows, in order; files are read only when the selection depends on what they say. */
-async function order(
-  { services, git }: Pick<ProjectContext, 'services' | 'git'>,
-  snapshot: Snapshot,
-  index: CollectionIndex,
-  selection: Selection,
-): Promise<readonly IndexedEntry[]> {
-  const inPlace = placedIn(index, selection);
-  const { conditions, keys, draft, q } = selection;
-  const found = q === undefined ? null : await services.content.search(git, index.entries, searchWords(q), inPlace);
-  const readsFiles = draft !== 'any' || [...conditions, ...keys].some(({ field }) => !isPlaceField(field));
-  const facts = readsFiles ? await services.content.collectionFacts(git, snapshot, index) : [];
-  const kept: KnownEntry[] = [];
-  for (const [at, entry] of index.entries.entries()) {
-    if (!inPlace(entry) || (found && !found.has(entry))) continue;
-    const known = { entry, facts: facts[at] ?? unread };
-    if ((draft === 'any' || known.facts.draft === (draft === 'only')) && matches(known, conditions)) kept.push(known);
-  }
-  return (keys.length > 0 ? sortEntries(kept, keys) : kept).map((item) => item.entry);
-}
 
 /** Adds what `include` asks for to a page of summaries. */
 async function include(
@@ -150,15 +77,17 @@ export const listEntries = projectOperation({
     const snapshot = await pageSnapshot(git, window, input);
     const site = await services.content.site(git, snapshot);
     const index = site.collection(input.collection);
-    const version = await versionOf(snapshot, site, index);
+    const tree = await snapshot.treeOid(index.schema.path);
     const routes = await entryRoutes(context, snapshot);
     const { collection, page, per_page, after, fields, include: wanted = [] } = input;
     const shape = { collection, page, per_page, after, fields, wanted };
-    const state = wanted.includes('updated') ? snapshot.commit : await snapshot.treeOid(index.schema.path);
+    const state = wanted.includes('updated') ? snapshot.commit : tree;
     const damage = services.content.damage(git);
     if (state) tag(`"${state}.${viewOf([site.schemaKey + routes.key, selection, shape])}"`);
-    const key = `${git.id}:${version}:${JSON.stringify([collection, selection])}`;
-    const ordered = await services.content.order(git, key, () => order(context, snapshot, index, selection));
+    const list = { list: `${site.schemaKey}:${JSON.stringify([collection, selection])}`, tree, entries: index.entries };
+    const ordered = await services.content.listOrder(git, list, (before) =>
+      orderEntries(context, snapshot, index, selection, before),
+    );
     const places = ordered.slice(window.offset, window.offset + window.limit);
     const facts = await services.content.listedFacts(git, snapshot, places);
     const items = places.flatMap((place, at) => {
@@ -173,11 +102,6 @@ export const listEntries = projectOperation({
     return pageFrom(items, ordered.length, window, snapshot.commit);
   },
 });
-
-/** Names what a list is made of: the tree of the collection's directory and the schemas it is read by. */
-async function versionOf(snapshot: Snapshot, site: SiteIndex, { schema }: CollectionIndex): Promise<string> {
-  return `${(await snapshot.treeOid(schema.path)) ?? ''}:${site.schemaKey}`;
-}
 
 export const getEntry = projectOperation({
   name: 'studio.getEntry',

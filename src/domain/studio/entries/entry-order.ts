@@ -22,8 +22,8 @@ function compareBy(entries: readonly KnownEntry[], { field, descending }: SortKe
   };
 }
 
-/** Sorts by the keys; equal entries stay in order of their slugs, so that pages never overlap. */
-export function sortEntries(entries: readonly KnownEntry[], keys: readonly SortKey[]): KnownEntry[] {
+/** Compares entries of a list by the keys; equal ones by their slugs, so that pages never overlap. */
+function comparison(entries: readonly KnownEntry[], keys: readonly SortKey[]): Compare {
   const [first, ...more] = keys.map((key) => compareBy(entries, key));
   const slugs = entries.map(({ entry }) => entry.slug);
   const bySlug: Compare = (a, b) => ((slugs[a] as string) < (slugs[b] as string) ? -1 : 1);
@@ -34,7 +34,15 @@ export function sortEntries(entries: readonly KnownEntry[], keys: readonly SortK
     }
     return bySlug(a, b);
   };
-  const order = entries.map((_, at) => at);
-  order.sort(first ? (a, b) => first(a, b) || byRest(a, b) : bySlug);
+  return first ? (a, b) => first(a, b) || byRest(a, b) : bySlug;
+}
+
+/** Sorts by the keys; equal entries stay in order of their slugs. */
+export function sortEntries(entries: readonly KnownEntry[], keys: readonly SortKey[]): KnownEntry[] {
+  const order = entries.map((_, at) => at).sort(comparison(entries, keys));
   return order.map((at) => entries[at] as KnownEntry);
 }
+
+/** Whether an entry comes before another one by the keys. */
+export const comesBefore = (one: KnownEntry, other: KnownEntry, keys: readonly SortKey[]): boolean =>
+  comparison([one, other], keys)(0, 1) < 0;

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import type { ProjectContext } from '../../operation.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
+import type { ListOrder } from '../content/list-orders.ts';
+import { searchWords } from '../content/search.ts';
+import { lowerBound } from '../content/slug-rivals.ts';
+import { checkStoredPath } from '../path-rules.ts';
+import { comesBefore, sortEntries } from './entry-order.ts';
+import {
+  type Condition,
+  isPlaceField,
+  type KnownEntry,
+  matches,
+  readFilter,
+  readSort,
+  type SortKey,
+} from './entry-query.ts';
+import { nextOrder } from './next-order.ts';
+
+/** What decides which entries a list shows and in which order, as it is asked for. */
+export const selectionInput = {
+  q: z.string().max(500, 'must be at most 500 characters').optional().describe('Words; the last one may be unfinished'),
+  sort: z.array(z.string().max(200)).optional().describe('Fields, each descending with a leading -'),
+  filter: z.record(z.string(), z.unknown()).optional().describe('filter[<field>][<operator>]=value'),
+  draft: z.enum(['any', 'only', 'without']).default('any'),
+  locale: z.string().max(35).optional(),
+  dir: z.string().optional().describe('Only entries below this directory of the collection'),
+  depth: z.int32().min(1, 'must be at least 1').max(64, 'must be at most 64').optional().describe('Levels below `dir`'),
+};
+const selectionShape = z.object(selectionInput);
+type SelectionInput = z.output<typeof selectionShape>;
+
+/** The same, read; paging and shape are no part of it. */
+export interface Selection {
+  conditions: Condition[];
+  keys: SortKey[];
+  draft: SelectionInput['draft'];
+  locale: string | undefined;
+  dir: string | undefined;
+  depth: number | undefined;
+  q: string | undefined;
+}
+
+/** Reads what a list was asked for. @throws DomainError naming the field */
+export function selectionOf({ filter, sort, draft, locale, dir, depth, q }: SelectionInput): Selection {
+  return {
+    conditions: readFilter(filter ?? {}),
+    keys: readSort(sort ?? []),
+    draft,
+    locale,
+    dir: dir === undefined || dir === '' ? undefined : checkStoredPath('dir', dir),
+    depth,
+    q: q?.trim() ? q : undefined,
+  };
+}
+
+function placedIn({ schema: { path: root } }: CollectionIndex, { dir, depth, locale }: Selection) {
+  const base = [root, dir].filter(Boolean).join('/');
+  const prefix = base === '' ? '' : `${base}/`;
+  return ({ path, locale: own }: IndexedEntry): boolean =>
+    path.startsWith(prefix) &&
+    (depth === undefined || path.slice(prefix.length).split('/').length <= depth) &&
+    (locale === undefined || own === locale);
+}
+
+const unread = { frontmatter: null, title: '', draft: false, size: 0 };
+
+/**
+ * The entries a selection shows, in order; files are read only when the selection depends on what they say.
+ * @param before the order of the same selection at an earlier tree, to go on from
+ */
+export async function orderEntries(
+  { services, git }: Pick<ProjectContext, 'services' | 'git'>,
+  snapshot: Snapshot,
+  index: CollectionIndex,
+  selection: Selection,
+  before?: ListOrder,
+): Promise<readonly IndexedEntry[]> {
+  const { entries } = index;
+  const inPlace = placedIn(index, selection);
+  const { conditions, keys, draft, q } = selection;
+  const found = q === undefined ? null : await services.content.search(git, entries, searchWords(q), inPlace);
+  const readsFiles = draft !== 'any' || [...conditions, ...keys].some(({ field }) => !isPlaceField(field));
+  const facts = readsFiles ? await services.content.collectionFacts(git, snapshot, index) : [];
+  const known = (entry: IndexedEntry, at: number): KnownEntry => ({ entry, facts: facts[at] ?? unread });
+  const isShown = (one: KnownEntry) =>
+    inPlace(one.entry) &&
+    (!found || found.has(one.entry)) &&
+    (draft === 'any' || one.facts.draft === (draft === 'only')) &&
+    matches(one, conditions);
+  // What a search finds may change without the files.
+  const next =
+    before && !found
+      ? nextOrder(before, entries, {
+          knownAt: (at) => known(entries[at] as IndexedEntry, at),
+          isShown,
+          knownOf: (entry) => known(entry, lowerBound(entries, entry.path)),
+          comesBefore: (one, other) =>
+            keys.length > 0 ? comesBefore(one, other, keys) : one.entry.path < other.entry.path,
+        })
+      : null;
+  if (next) return next;
+  const shown = entries.map(known).filter(isShown);
+  return (keys.length > 0 ? sortEntries(shown, keys) : shown).map(({ entry }) => entry);
+}

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { comesBefore, sortEntries } from '../../../../src/domain/studio/entries/entry-order.ts';
+import type { KnownEntry } from '../../../../src/domain/studio/entries/entry-query.ts';
+import { nextOrder } from '../../../../src/domain/studio/entries/next-order.ts';
+
+type Content = Map<string, number | null>;
+const keys = [{ field: 'x', descending: true }];
+
+/** A list of entries by their names, in order of their paths; those of `before` that say the same are the same objects. */
+function listOf(content: Content, before: readonly KnownEntry[] = []): KnownEntry[] {
+  return [...content.keys()].sort().map((name) => {
+    const x = content.get(name) ?? null;
+    const old = before.find(({ entry, facts }) => entry.slug === name && facts.frontmatter?.x === x);
+    if (old) return old;
+    const entry = { slug: name, path: `${name}.md`, oid: String(x) };
+    return { entry, facts: { frontmatter: { x }, title: '', draft: false, size: 0 } };
+  });
+}
+
+const isShown = ({ facts }: KnownEntry) => facts.frontmatter?.x !== 3;
+const ordered = (list: readonly KnownEntry[]) => sortEntries(list.filter(isShown), keys).map(({ entry }) => entry);
+
+function next(before: readonly KnownEntry[], after: readonly KnownEntry[]) {
+  const byEntry = new Map(after.map((known) => [known.entry, known]));
+  const entries = after.map(({ entry }) => entry);
+  return nextOrder({ entries: before.map(({ entry }) => entry), ordered: ordered(before) }, entries, {
+    knownAt: (at) => after[at] as KnownEntry,
+    isShown,
+    knownOf: (entry) => byEntry.get(entry) as KnownEntry,
+    comesBefore: (one, other) => comesBefore(one, other, keys),
+  });
+}
+
+it('is the order as it would be made from all entries', () => {
+  const name = fc.stringMatching(/^[a-f]{1,2}$/);
+  const content = fc
+    .array(fc.tuple(name, fc.constantFrom(1, 2, 3, null)), { maxLength: 25 })
+    .map((all) => new Map(all));
+  fc.assert(
+    fc.property(content, content, fc.boolean(), (one, other, keeps) => {
+      const before = listOf(one);
+      const after = listOf(keeps ? new Map([...one, ...other]) : other, before);
+      expect(next(before, after)).toEqual(ordered(after));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+it('is not made that way when much has changed', () => {
+  const content = new Map(Array.from({ length: 500 }, (_, at) => [`n${String(at).padStart(3, '0')}`, 1]));
+  const before = listOf(content);
+  const change = (count: number) =>
+    listOf(new Map([...content].map(([name, x], at) => [name, at < count ? 2 : x])), before);
+  expect(next(before, change(100))).toEqual(ordered(change(100)));
+  expect(next(before, change(101))).toBeNull();
+  expect(next(before, [])).toBeNull();
+  expect(next([], before)).toBeNull();
+});

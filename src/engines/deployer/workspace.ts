@@ -69,19 +69,17 @@ export async function openWorkspace({
   // Where the server keeps them a build may not be able to look.
   const roots = caFile === null ? null : path.join(directory, 'roots.pem');
   if (caFile !== null && roots !== null) await copyFile(caFile, roots);
-  const own = async (owned: string) => {
-    if (user !== null) await run('chown', ['-Rh', `${user}:${user}`, owned]);
+  // Until a command is to run, all of it is the server's: what is published as it is never changes hands.
+  let handedOver: Promise<unknown> | null = null;
+  const handOver = () => {
+    handedOver ??= user === null ? Promise.resolve() : run('chown', ['-Rh', `${user}:${user}`, directory]);
+    return handedOver;
   };
-  await own(directory);
 
   return {
     isolation: level,
     enforcesNetwork: level === 'bubblewrap',
-    async write(files) {
-      const leftOut = await writeTree(tree, files);
-      await own(tree);
-      return leftOut;
-    },
+    write: (files) => writeTree(tree, files),
     async cache(key) {
       const cache = path.join(caches, key);
       await mkdir(cache, { recursive: true, mode: 0o711 });
@@ -90,7 +88,8 @@ export async function openWorkspace({
       await pruneCaches(caches);
       return cache;
     },
-    run(command) {
+    async run(command) {
+      await handOver();
       const writable = [directory, ...(command.cache === undefined ? [] : [command.cache])];
       const wrapper = { hidden, writable, network: command.network };
       return runCommand(command, {
@@ -114,7 +113,7 @@ export async function openWorkspace({
     },
     output: (below) => walkOutput(tree, below, limits),
     async remove() {
-      await endProcesses({ leader: null, home }, false);
+      if (handedOver) await endProcesses({ leader: null, home }, false);
       await rm(directory, { recursive: true, force: true, maxRetries: 3 });
     },
   };

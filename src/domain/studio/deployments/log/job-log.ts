@@ -36,6 +36,7 @@ export class JobLog {
   #waitingBytes = 0;
   #size = 0;
   #storing: Promise<void> | null = null;
+  readonly #closing = new AbortController();
 
   constructor(
     services: Pick<Services, 'orm' | 'feed' | 'log'>,
@@ -61,8 +62,9 @@ export class JobLog {
     };
   }
 
-  /** Resolves when everything is stored. */
+  /** Resolves when everything is stored; nothing comes after it. */
   async close(): Promise<void> {
+    this.#closing.abort();
     while (this.#storing) await this.#storing;
   }
 
@@ -87,7 +89,7 @@ export class JobLog {
         this.#waitingBytes = 0;
         this.#size += content.length;
         await this.#write(piecesOf(content, start));
-        await setTimeout(writeEvery);
+        await setTimeout(writeEvery, null, { signal: this.#closing.signal }).catch(() => {});
       }
     } catch (err) {
       // A log with a hole is better than a deployment that fails for its log.

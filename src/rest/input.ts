@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
+import type { z } from 'zod';
 import { DomainError, fieldError } from '../domain/errors.ts';
 import type { Call } from '../domain/operation.ts';
-import { coerce, parseQuery, twice } from './query.ts';
+import { coerce, isNumeric, parseQuery, twice } from './query.ts';
 import { defaultBodyLimit, mebibyte, type Row } from './table.ts';
 import { readMultipart } from './upload.ts';
 
@@ -92,13 +93,26 @@ function searchOf(url: string): URLSearchParams {
   return new URLSearchParams(search);
 }
 
+/** What the path says. A number there that cannot be one names nothing. @throws DomainError `not_found` */
+function pathOf(row: Row, request: Request): Record<string, unknown> {
+  const { input } = row.operation;
+  const given = Object.entries(request.params).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join('/') : value,
+  ]);
+  const path = coerce(input, Object.fromEntries(given));
+  for (const [name, value] of Object.entries(path)) {
+    const schema: z.ZodType | undefined = input.shape[name];
+    if (schema && isNumeric(schema) && !schema.safeParse(value).success)
+      throw new DomainError('not_found', `${name}: there is no ${String(value).slice(0, 100)}`);
+  }
+  return path;
+}
+
 /** The input of an operation: path parameters, query and body in one. @throws DomainError `invalid_request` */
 export function inputOf(row: Row, request: Request): Record<string, unknown> {
-  const path = Object.fromEntries(
-    Object.entries(request.params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : value]),
-  );
   return merge(
-    coerce(row.operation.input, path),
+    pathOf(row, request),
     coerce(row.operation.input, parseQuery(searchOf(request.originalUrl))),
     bodyOf(request),
   );

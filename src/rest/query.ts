@@ -47,12 +47,15 @@ export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   return def.innerType ? unwrap(def.innerType) : schema;
 }
 
+/** Whether a schema wants a number. */
+export const isNumeric = (schema: z.core.$ZodType) => ['number', 'int'].includes(unwrap(schema)._zod.def.type);
+
 /** Reads one text value as the schema wants it; what does not fit stays text, so that the schema names the fault. */
 function coerceValue(schema: z.core.$ZodType, value: Json): unknown {
   const inner = unwrap(schema);
   const type = inner._zod.def.type;
   if (typeof value !== 'string') return value;
-  if (type === 'number' || type === 'int') return /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+  if (isNumeric(schema)) return /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
   if (type === 'boolean') return value === 'true' ? true : value === 'false' ? false : value;
   if (type === 'array') return value === '' ? [] : value.split(',');
   return value;

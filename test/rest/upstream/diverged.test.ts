@@ -91,6 +91,19 @@ describe('a true conflict', () => {
     expect((await project.ask('GET', '/repository')).body.sync.state).toBe('diverged');
   });
 
+  it('takes no resolution for what is not in conflict', async () => {
+    const { host, project } = await mirrorOf(app);
+    const stages = { base: null, current: null, incoming: null };
+    const resolutions = [{ path: onePath, stages, take: 'current' }];
+    const ask = (branch?: string) =>
+      project.ask('POST', '/repository/sync', { ...(branch && { branch }), resolutions });
+    for (const branch of ['main', undefined])
+      expectRefusal(await ask(branch), 422, 'validation_failed', /not in conflict/);
+    await save(host.repository, titled('Theirs'));
+    expectRefusal(await ask('main'), 422, 'validation_failed', /not in conflict/);
+    expect((await project.ask('POST', '/repository/sync', {})).body.state).toBe('in_sync');
+  });
+
   it('goes away by itself when somebody settles it there', async () => {
     const { host, project, ours, theirs } = await conflicting();
     // The person there fetched our commit from here and merged.

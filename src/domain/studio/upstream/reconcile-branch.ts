@@ -25,6 +25,8 @@ export interface Reconciliation {
   /** A person asks for it: what was rewritten or deleted there is merged or pushed again, and conflicts are settled. */
   resolutions: readonly Resolution[] | null;
   require: ResolutionOptions['require'] | undefined;
+  /** Told that the resolutions were needed, and held. */
+  settled(): void;
   fetch(): Promise<void>;
   send(move: PushMove): Promise<UpstreamPush>;
 }
@@ -152,6 +154,7 @@ async function takeCommits(work: Reconciliation, local: Oid, remote: Oid): Promi
     return diverged(work, local, `The upstream's commits cannot be merged: ${error.message}`);
   }
   const merged = await git.head(branch);
+  if (merged !== remote) work.settled();
   if (merged === null || merged === remote) return { done: inStep(remote) };
   return { move: { branch, oid: merged }, synced: remote };
 }

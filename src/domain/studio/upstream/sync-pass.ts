@@ -5,6 +5,7 @@ import type { Upstream as Remote } from '../../ports/git-transfer.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
 import { servicesFor } from '../../projects/services-for.ts';
 import type { Services } from '../../services.ts';
+import { refuseResolution } from '../merge/entry/resolve.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
 import type { ResolutionOptions } from '../merge/resolutions.ts';
 import { withLease } from './lease.ts';
@@ -93,6 +94,7 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
   const known = new Map(stored.map((branch) => [branch.name, branch]));
   const names = pass.branches ?? [...new Set([...here.keys(), ...there.keys(), ...known.keys()])].sort();
   const changed: Changed[] = [];
+  let open = pass.resolutions ?? [];
   let accident: unknown;
   for (const name of names) {
     const before = known.get(name);
@@ -100,7 +102,9 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
     if (inStep && before?.synced_sha === here.get(name) && before?.problem == null) continue;
     pass.signal.throwIfAborted();
     try {
-      const after = await reconcileOne(work, name, before?.synced_sha ?? null);
+      const after = await reconcileOne(work, name, before?.synced_sha ?? null, () => {
+        open = [];
+      });
       changed.push({ name, ...after });
     } catch (error) {
       if (pass.resolutions && pass.resolutions.length > 0) throw error;
@@ -113,9 +117,10 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
   const wellDone = changed.filter(({ problem }) => problem === null).map(({ name }) => name);
   if (wellDone.length > 0) await dropSettled(work.services.git.open(project.uuid), new Set(wellDone));
   if (accident !== undefined) throw accident;
+  if (open[0]) refuseResolution(open[0].path, 'the file is not in conflict');
 }
 
-function reconcileOne(work: Work, branch: string, synced: Oid | null): Promise<Reconciled> {
+function reconcileOne(work: Work, branch: string, synced: Oid | null, settled: () => void): Promise<Reconciled> {
   const { services, project, pass, remote, push } = work;
   return reconcileBranch({
     services,
@@ -127,6 +132,7 @@ function reconcileOne(work: Work, branch: string, synced: Oid | null): Promise<R
     author: pass.author,
     require: pass.require,
     resolutions: pass.resolutions,
+    settled,
     fetch: () => fetchBranches(work),
     send: (move) => services.git.pushUpstream(project.uuid, remote, move, pass.signal),
   });

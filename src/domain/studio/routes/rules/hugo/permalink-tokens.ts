@@ -50,10 +50,6 @@ function dateToken(name: string, date: Date | null): string | undefined {
   return Object.hasOwn(tokens, name) ? tokens[name] : undefined;
 }
 
-/** Whether a pattern's paths depend on the date of the page. */
-export const usesDate = (pattern: string): boolean =>
-  [...pattern.matchAll(token)].some(([, name = '']) => dateToken(name, null) !== undefined);
-
 const token = /:([A-Za-z]+|\d+)(?:\[([^\]]*)\])?/g;
 
 /** A pattern with its tokens replaced; `clean` makes a path of a value. Tokens nobody knows stay. */

@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { seed, studio } from './support/app.ts';
+import { buildDraft, builtSite, type DeployingApp, plainBuild, startDeployingApp } from './support/deployments.ts';
+
+let running: DeployingApp;
+const mounted: string[] = [];
+beforeEach(async () => {
+  running = await startDeployingApp();
+});
+afterEach(async () => {
+  for (const directory of mounted.splice(0)) execFileSync('umount', [directory]);
+  await running.stop();
+});
+
+/** Puts a disk of a few mebibytes at a directory. */
+async function smallDisk(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o711 });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=711', 'tmpfs', directory]);
+  mounted.push(directory);
+}
+
+// Mounting needs root; where there is none these are reported as skipped, by their names.
+const asRoot = test.runIf(process.getuid?.() === 0);
+
+const large = (path: string) =>
+  `${plainBuild}\nimport { randomBytes } from 'node:crypto'; writeFileSync('${path}', randomBytes(12 * 1024 * 1024));`;
+
+async function deployed(script: string) {
+  await seed(running.app, builtSite(plainBuild));
+  const { id } = await running.environment({ name: 'Site', branch: 'main', ...buildDraft });
+  const good = await running.latest(id);
+  expect(good.conclusion).toBe('success');
+  return async () => {
+    await seed(running.app, builtSite(script));
+    await running.app.services.moves.settled();
+    await running.work();
+    const environment = (await running.app.ask('GET', `${studio}/environments/${id}`)).body;
+    expect(environment.published_deployment_id).toBe(good.id);
+    return running.latest(id);
+  };
+}
+
+asRoot('a disk that a build fills fails the build, and nothing else', async () => {
+  await smallDisk(path.join(running.buildDir, 'own'));
+  const again = await deployed(large('filler'));
+  const failed = await again();
+  expect(failed).toMatchObject({ status: 'completed', conclusion: 'failure', failure_reason: 'exit_code' });
+  expect(await running.log(failed, 'build')).toContain('ENOSPC');
+});
+
+asRoot('a disk that is full when files are kept fails the deployment, and the site stays', async () => {
+  await smallDisk(path.join(path.dirname(path.dirname(running.app.directory('x'))), 'blobs'));
+  const again = await deployed(large('dist/large.bin'));
+  const failed = await again();
+  expect(failed).toMatchObject({ status: 'completed', conclusion: 'failure', failure_reason: 'provider_error' });
+  expect(await running.log(failed, 'publish')).toMatch(/full/);
+});

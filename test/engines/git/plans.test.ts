@@ -49,7 +49,12 @@ describe('a plan of a merge', () => {
   it('names only what is stored', async () => {
     const { repository, main } = await fresh();
     const missing = '1'.repeat(40);
-    for (const wrong of [{ tree: { oid: missing } }, { tree: { oid: main } }, { parents: [missing] }, { fast_forward_to: missing }])
+    for (const wrong of [
+      { tree: { oid: missing } },
+      { tree: { oid: main } },
+      { parents: [missing] },
+      { fast_forward_to: missing },
+    ])
       await expect(
         repository.write({ ...on('main'), plan: async () => ({ ...empty, ...wrong }) }),
       ).rejects.toMatchObject({ code: 'not_found' });

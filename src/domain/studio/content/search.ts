@@ -2,7 +2,7 @@ import type { SearchWords } from '../../ports/content-cache.ts';
 import type { ParsedFile } from '../frontmatter/types.ts';
 import { splitWords, words } from '../frontmatter/words.ts';
 
-/** Reads a query: all words, the last one as a prefix, case and accents folded. */
+/** Reads a query: all words, the last one as a prefix, case and accents folded. One without any word finds nothing. */
 export function searchWords(q: string): SearchWords {
   const all = splitWords(q);
   return { whole: all.slice(0, -1), prefix: all.at(-1) ?? null };
@@ -21,7 +21,7 @@ export function wordsOf({ frontmatter, body }: ParsedFile): string[] {
 
 /** Whether words of an entry are all those that are wanted. */
 export function holdsWords(found: readonly string[], { whole, prefix }: SearchWords): boolean {
-  if (prefix !== null && !found.some((word) => word.startsWith(prefix))) return false;
+  if (prefix === null || !found.some((word) => word.startsWith(prefix))) return false;
   if (whole.length === 0) return true;
   const has = new Set(found);
   return whole.every((word) => has.has(word));

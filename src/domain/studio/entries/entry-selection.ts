@@ -20,7 +20,11 @@ import { nextOrder } from './next-order.ts';
 
 /** What decides which entries a list shows and in which order, as it is asked for. */
 export const selectionInput = {
-  q: z.string().max(500, 'must be at most 500 characters').optional().describe('Words; the last one may be unfinished'),
+  q: z
+    .string()
+    .max(500, 'must be at most 500 characters')
+    .optional()
+    .describe('Words; the last one may be unfinished. Text without letters and digits finds nothing'),
   sort: z.array(z.string().max(200)).optional().describe('Fields, each descending with a leading -'),
   filter: z.record(z.string(), z.unknown()).optional().describe('filter[<field>][<operator>]=value'),
   draft: z.enum(['any', 'only', 'without']).default('any'),

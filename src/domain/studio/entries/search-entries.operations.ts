@@ -19,7 +19,7 @@ export const searchEntries = projectOperation({
       .trim()
       .min(1, 'must not be empty')
       .max(500, 'must be at most 500 characters')
-      .describe('Words; the last one may be unfinished'),
+      .describe('Words; the last one may be unfinished. Text without letters and digits finds nothing'),
     ...refInput,
     ...pageInput,
   }),

@@ -1,25 +1,47 @@
 const searchedBytes = 256 * 1024;
-/** Longest word, in characters: what PostgreSQL takes as one lexeme has at most 2,046 bytes. */
-const word = /[\p{L}\p{N}]{1,255}/gu;
+/** Scripts that are written without spaces between words. */
+const spaceless = String.raw`[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}]&&[\p{L}\p{N}]]`;
+/** A run of such a script, or a word; the longest has 255 characters: what PostgreSQL takes as one lexeme has at most 2,046 bytes. */
+const run = new RegExp(`(${spaceless}+)|[[\\p{L}\\p{N}]--${spaceless}]{1,255}`, 'gv');
 /** Bytes of all words of a text; a tsvector has at most 1 MiB. Folding makes few texts longer, but those of ligatures much. */
 const wordsBytes = 1_000_000;
 
-/** Folds case and accents, so that `Élan` is found by `elan`: NFKD, marks removed, lower case. */
+/** Folds case and accents, so that `Élan` is found by `elan` and `Straße` by `strasse`: NFKD, marks removed, upper and then lower case. */
 export function foldText(text: string): string {
   return text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
+    .toUpperCase()
     .toLowerCase()
+    .replaceAll('ς', 'σ')
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '');
 }
 
-/** The folded words (letters and digits) of a text, in order; a run of more than 255 is several words. */
-export const splitWords = (text: string): string[] => foldText(text).match(word) ?? [];
+/** What stands for each run of a text: a word for itself, a run without spaces for what `pieces` makes of its characters. */
+function* piecesOf(text: string, pieces: (characters: readonly string[]) => Iterable<string>): Generator<string> {
+  for (const [found, joined] of foldText(text).matchAll(run)) {
+    if (joined === undefined) yield found;
+    else yield* pieces([...joined]);
+  }
+}
+
+const pairsOf = (characters: readonly string[]) => characters.slice(1).map((next, at) => `${characters[at]}${next}`);
+
+/**
+ * The folded words (letters and digits) that a text asks for, in order; a run of more than 255 is several words. Chinese and Japanese are asked for
+ * by pairs of characters, as nothing tells where their words begin; a character that stands alone by itself.
+ */
+export const splitWords = (text: string): string[] => [
+  ...piecesOf(text, (characters) => (characters.length === 1 ? characters : pairsOf(characters))),
+];
+
+/** The words a text is found by: beside those it would ask for every character of a run without spaces. */
+const indexedWords = (text: string) => piecesOf(text, (characters) => [...characters, ...pairsOf(characters)]);
 
 /** The distinct folded words of the first 256 KiB of a text, in order of appearance; at most 1 MB of them. */
 export function words(text: string): string[] {
-  const distinct = [...new Set(splitWords(head(text)))];
+  const distinct = [...new Set(indexedWords(head(text)))];
   let left = wordsBytes;
   const over = distinct.findIndex((one) => {
     left -= Buffer.byteLength(one);

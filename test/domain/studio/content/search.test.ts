@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Repository } from '../../../../src/domain/ports/git.ts';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
-import { searchWords } from '../../../../src/domain/studio/content/search.ts';
+import { holdsWords, searchWords } from '../../../../src/domain/studio/content/search.ts';
 import { foldText, words } from '../../../../src/domain/studio/frontmatter/words.ts';
 import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
 import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';
@@ -24,7 +24,20 @@ const word = fc.oneof(
   { weight: 6, arbitrary: fc.string({ unit: character, minLength: 1, maxLength: 6 }) },
   {
     weight: 2,
-    arbitrary: fc.constantFrom('Élan', 'elan', 'ELANS', 'STRASSE', 'straße', "d'été", 'naïve', 'the', '#1', 'a:*'),
+    arbitrary: fc.constantFrom(
+      'Élan',
+      'elan',
+      'ELANS',
+      '日本語',
+      '天気',
+      'STRASSE',
+      'straße',
+      "d'été",
+      'naïve',
+      'the',
+      '#1',
+      'a:*',
+    ),
   },
   { weight: 1, arbitrary: fc.tuple(character, fc.integer({ min: 250, max: 260 })).map(([c, n]) => c.repeat(n)) },
 );
@@ -121,13 +134,31 @@ describe('the table and the files give the same answer', () => {
   });
 });
 
+describe('words', () => {
+  it.each([
+    ['明日の天気は晴れです', ['天気', '明日', '晴れ', 'の', '天', '明日の天気'], ['気天', '雨', '日天']],
+    ['日本語の検索エンジンを作る', ['日本語', '検索', 'エンジン', 'ｴﾝｼﾞﾝ', '検索 日本', '作'], ['本日', '検索 雨']],
+    ['東京tower 2024年', ['東京tow', '東京 tower', '2024年', '京', 'tower'], ['京tokyo', '年2024x']],
+    ['Die Straße, ﬁne œuvre, ΟΔΟΣ', ['strasse', 'STRASSE', 'straße', 'fine', 'οδος', 'ΟΔΟΣ', 'œuvre'], ['strase']],
+  ])('of %s are found as people write them', (body, found, missed) => {
+    const held = words(body);
+    for (const q of found) expect([q, holdsWords(held, searchWords(q))]).toEqual([q, true]);
+    for (const q of missed) expect([q, holdsWords(held, searchWords(q))]).toEqual([q, false]);
+  });
+
+  it.each(['%', '😀', '!()', ' \u0301 '])('a query without any finds nothing: %s', async (q) => {
+    expect(await slugs(newIndex(app), git, q)).toEqual([]);
+    expect(await slugs(uncachedIndex(), git, q)).toEqual([]);
+  });
+});
+
 describe('long texts', () => {
-  /** Characters that each fold to five letters and more: more than 1 MB of words out of 256 KiB. */
+  /** Characters that fold to five and four letters: more than 1 MB of words out of 256 KiB. */
   const folding = (count: number) => {
-    const wide = Array.from({ length: 88 }, (_, at) => String.fromCodePoint(0x3300 + at)).filter(
-      (one) => foldText(one).length >= 5,
-    );
-    const at = (index: number) => wide[(Math.imul(index + 1, 0x9e3779b1) >>> 12) % wide.length];
+    const wide = ['㉼', '㉽'];
+    expect(wide.map((one) => foldText(one).length)).toEqual([5, 4]);
+    const mixed = (value: number) => Math.imul(value ^ (value >>> 15), 0x85ebca6b);
+    const at = (index: number) => wide[mixed(mixed(Math.imul(index + 1, 0x9e3779b1))) >>> 31];
     return Array.from({ length: count }, (_, index) => at(index)).join('');
   };
   const long = {

@@ -39,7 +39,7 @@ export class FullText {
     wanted: SearchWords,
     among: (file: P) => boolean = () => true,
   ): Promise<ReadonlySet<P>> {
-    if (wanted.prefix === null) return new Set(list.filter(among));
+    if (wanted.prefix === null) return new Set();
     // What comes in while the cache searches may or may not be among its hits: what counts is what was there before.
     const numbers = await this.#numbersOf(git, list);
     const hits = numbers && (await this.#cache.search(git.id, wanted));

@@ -116,9 +116,10 @@ export const createBranch = projectOperation({
   input: branchDraft,
   output: branch,
   audit: ({ name }) => ({ type: 'branch', id: name }),
-  async execute({ git, project, require }, draft) {
+  async execute(context, draft) {
+    const { git, project } = context;
     const name = checkNewRefName('name', draft.name);
-    const start = await startOf(git, draft.from, () => require('manage_studio'));
+    const start = await startOf(git, draft.from, () => context.require('manage_studio'));
     const folded = name.toLowerCase();
     for (const other of (await git.branches()).map((ref) => short(ref.name))) {
       if (other === name) throw fieldError('already_exists', 'name', `branch ${name} exists`);

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { chown, lstat, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { IsolationLevel } from '../../domain/ports/deployer.ts';
+import { programPath } from './program-path.ts';
 
 /** How builds are kept apart from the server here. */
 export interface Isolation {
@@ -31,18 +32,13 @@ function succeeds(
   });
 }
 
-const hasBubblewrap = () =>
-  succeeds('bwrap', [
-    '--unshare-user',
-    '--unshare-pid',
-    '--unshare-ipc',
-    '--ro-bind',
-    '/',
-    '/',
-    '--proc',
-    '/proc',
-    'true',
-  ]);
+/** Whether bubblewrap can make the namespaces, for the user that is to be in them. */
+const hasBubblewrap = (uid: number | null) =>
+  succeeds(
+    programPath('bwrap') ?? 'bwrap',
+    ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--ro-bind', '/', '/', '--proc', '/proc', 'true'],
+    uid === null ? {} : { uid, gid: uid },
+  );
 
 /** Whether another user can work below the directory, by its whole path, and reach the programs that builds need. */
 async function isReachable(directory: string): Promise<boolean> {
@@ -65,10 +61,13 @@ export async function makeBuildDirectory(directory: string): Promise<void> {
     throw new Error(`${directory} belongs to somebody else: set PORTICO_BUILD_DIR to a directory of the server's own`);
 }
 
-/** Finds out the best way to keep builds apart that this machine has. */
+/**
+ * Finds out the best way to keep builds apart that this machine has. A server started as root gives its privileges away in either: root in a
+ * namespace still owns root's files.
+ */
 export async function findIsolation(directory: string): Promise<Isolation> {
-  if (await hasBubblewrap()) return { level: 'bubblewrap', userOf: () => null };
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot && (await isReachable(directory))) return { level: 'user', userOf };
-  return { level: 'process', userOf: () => null };
+  const canChange = process.getuid?.() === 0 && (await isReachable(directory));
+  const own = { userOf: canChange ? userOf : () => null };
+  if (await hasBubblewrap(canChange ? firstUser : null)) return { level: 'bubblewrap', ...own };
+  return { level: canChange ? 'user' : 'process', ...own };
 }

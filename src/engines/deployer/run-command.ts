@@ -8,6 +8,7 @@ import { endProcesses } from './end-processes.ts';
 import { withoutInherited } from './inherited-descriptors.ts';
 import type { BuildLimits } from './limits.ts';
 import { nameOf, processesOf } from './processes.ts';
+import { programPath } from './program-path.ts';
 import { watchProcesses } from './watch.ts';
 
 /** What a command runs in. */
@@ -32,7 +33,9 @@ const endedFirst = '500';
 const gate = 'read -r go <&3 || exit 125; exec 3<&-; exec "$@"';
 
 function start({ text }: Command, { wrapper, cwd, environment, user, limits }: CommandPlace): ChildProcess {
-  const bounds = ['prlimit', `--nproc=${limits.processes}`, `--fsize=${limits.workspace}`, '--core=0', '--'];
+  const prlimit = programPath('prlimit');
+  const bounds =
+    prlimit === null ? [] : [prlimit, `--nproc=${limits.processes}`, `--fsize=${limits.workspace}`, '--core=0', '--'];
   // As root the number of processes has no bound but the watch's.
   const bounded = user === null ? bounds.filter((bound) => !bound.startsWith('--nproc')) : bounds;
   return spawn('/bin/sh', ['-c', gate, 'sh', ...wrapper, ...bounded, '/bin/sh', '-c', text], {

@@ -7,6 +7,7 @@ import { bubblewrapArguments } from './bubblewrap.ts';
 import { endProcesses } from './end-processes.ts';
 import type { Isolation } from './isolation.ts';
 import type { BuildLimits } from './limits.ts';
+import { programPath } from './program-path.ts';
 import { runCommand } from './run-command.ts';
 import { walkOutput } from './walk-output.ts';
 import { writeTree } from './write-tree.ts';
@@ -93,7 +94,7 @@ export async function openWorkspace({
       const writable = [directory, ...(command.cache === undefined ? [] : [command.cache])];
       const wrapper = { hidden, writable, network: command.network };
       return runCommand(command, {
-        wrapper: level === 'bubblewrap' ? ['bwrap', ...bubblewrapArguments(wrapper)] : [],
+        wrapper: level === 'bubblewrap' ? [programPath('bwrap') ?? 'bwrap', ...bubblewrapArguments(wrapper)] : [],
         cwd: path.join(tree, command.directory),
         directory,
         home,

@@ -232,7 +232,15 @@ describe('an import', () => {
   it('fails when there is no such branch, and can be tried again', async () => {
     const { work } = await begin('hosted', ['main', 'nope']);
     const message = 'branches: the source has no branch nope';
-    expect(await work()).toMatchObject({ import: { state: 'failed', message } });
+    expect(await work()).toMatchObject({ import: { state: 'failed', message }, sync: null });
+  });
+
+  it('that stays a mirror is pending while it runs, and an error with its message when it fails', async () => {
+    const { project, work } = await begin('remote', ['nope']);
+    expect((await project.ask('GET', '/repository')).body.sync).toMatchObject({ state: 'pending', upstream_sha: null });
+    const message = 'branches: the source has no branch nope';
+    expect(await work()).toMatchObject({ import: { state: 'failed' }, sync: { state: 'error', message } });
+    expect((await project.ask('POST', '/repository/sync', {})).body.state).toBe('in_sync');
   });
 
   it.each([

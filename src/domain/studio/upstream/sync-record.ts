@@ -1,4 +1,6 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ProjectContext } from '../../operation.ts';
+import { Project } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
@@ -24,15 +26,16 @@ export async function syncOf(context: Context, branches: readonly string[]): Pro
   if (!upstream) return null;
   const rows = await em.find(UpstreamBranch, { project_id: project.id, name: { $in: [...branches] } });
   const known = new Map(rows.map((row) => [row.name, row]));
+  const begun = upstream.fetched_at === null ? await importOf(em, project.id) : null;
   return Promise.all(
     branches.map(async (branch) => {
       const row = known.get(branch);
       const [local, remote] = [await git.head(branch), await git.upstreamHead(branch)];
-      const message = messageOf(row, local, remote) ?? upstream.fetch_error;
+      const message = messageOf(row, local, remote) ?? upstream.fetch_error ?? begun?.message;
       return {
         ...untouched,
         ...(await distanceOf(context, local, remote)),
-        state: stateOf(row, local === remote, upstream.fetch_error != null),
+        state: begun?.state ?? stateOf(row, local === remote, upstream.fetch_error != null),
         upstream_sha: remote,
         last_fetched_at: isoOf(upstream.fetched_at),
         last_pushed_at: isoOf(row?.pushed_at),
@@ -40,6 +43,16 @@ export async function syncOf(context: Context, branches: readonly string[]): Pro
       };
     }),
   );
+}
+
+/** How an import stands that has not brought in what the upstream has; null when it has, or there was none. */
+async function importOf(
+  em: EntityManager,
+  id: number,
+): Promise<{ state: Sync['state']; message: string | null } | null> {
+  const { import: state } = await em.findOneOrFail(Project, id);
+  if (!state || state.state === 'completed') return null;
+  return { state: state.state === 'failed' ? 'error' : 'pending', message: state.message };
 }
 
 /** Of a problem while it stands; of what happened to the branch until it moves again. */

@@ -128,6 +128,12 @@ describe('upload as JSON', () => {
     expect((await upload({ path: '.github/a.png', content: base64 })).body.code).toBe('invalid_name');
     expect((await upload({ path: 'public/../../a.png', content: base64 })).body.code).toBe('invalid_path');
   });
+  it('400: a path with a control character; 422: one that ends with a space or a dot', async () => {
+    for (const path of ['public/a\u0000.png', 'public/a\n.png', 'pub\u007flic/a.png'])
+      expect((await upload({ path, content: base64 })).body).toMatchObject({ code: 'invalid_path' });
+    for (const path of ['public/a.png ', 'public/a.png.', 'public/dir /a.png', 'public/NUL.png'])
+      expect((await upload({ path, content: base64 })).body).toMatchObject({ code: 'invalid_name' });
+  });
   it('400: no content, no path, not base64', async () => {
     expect((await upload({ path: 'public/c.png' })).body.message).toBe(
       'content: is required, or a multipart body with files',

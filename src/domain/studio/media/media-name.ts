@@ -4,13 +4,16 @@ import { checkPath } from '../path-rules.ts';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
 const control = /[\u0000-\u001f\u007f-\u009f]/g;
 
+/** The name a file came with, as far as it can be one: browsers send what stands on somebody's disk. */
+export const cleanName = (name: string): string => name.replace(control, '');
+
 /**
- * The path an upload is stored at: NFC, control characters removed, spaces become `-`.
+ * The path an upload is stored at: NFC, spaces become `-`.
  * @throws DomainError `invalid_path`, `invalid_name`
  */
 export function mediaPath(path: string): string {
-  const cleaned = path.normalize('NFC').replace(control, '').replace(/ +/g, '-');
-  const checked = checkPath('path', cleaned);
+  // Before the spaces go: one at the end is a slip, and would become a part of the extension.
+  const checked = checkPath('path', path).replace(/ +/g, '-');
   if (checked.split('/').some((segment) => segment.startsWith('.'))) {
     throw fieldError('invalid_name', 'path', 'must not contain a name that begins with a dot');
   }

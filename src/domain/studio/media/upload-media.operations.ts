@@ -8,6 +8,7 @@ import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
 import { mediaUpload, savedMedia } from './media.schema.ts';
 import { mediaFacts } from './media-facts.ts';
+import { cleanName } from './media-name.ts';
 import { mediaRecord } from './media-record.ts';
 import { planUpload } from './plan-upload.ts';
 import { inlineLimit, storeUpload, type Upload } from './store-upload.ts';
@@ -19,8 +20,8 @@ type Input = z.output<typeof mediaUpload>;
 /** Directory or whole path a caller gave, and the file's own name. */
 const placeOf = (path: string | undefined, name: string | null): string => {
   if (name === null) return path ?? '';
-  if (path === undefined || path === '') return name;
-  return path.endsWith('/') ? `${path}${name}` : `${path}/${name}`;
+  if (path === undefined || path === '') return cleanName(name);
+  return `${path.replace(/\/$/, '')}/${cleanName(name)}`;
 };
 
 /** Stores what came along: the parts of a multipart body, or the base64 text of a JSON one. */

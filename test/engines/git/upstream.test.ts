@@ -130,7 +130,9 @@ describe('pushUpstream', () => {
     fsck(theirDir);
     await expect(push('1'.repeat(40))).rejects.toMatchObject({ code: 'not_found' });
     await expect(push(next, '+main')).resolves.toEqual({ outcome: 'ok' });
-    await expect(push(next, '-x')).rejects.toMatchObject({ code: 'invalid_name' });
+    await expect(push(next, '--upload-pack=x')).resolves.toEqual({ outcome: 'ok' });
+    expect(await theirs.head('--upload-pack=x')).toBe(next);
+    await expect(push(next, 'a..b')).rejects.toMatchObject({ code: 'invalid_name' });
   });
 
   it('tells a refusal from a race', async () => {

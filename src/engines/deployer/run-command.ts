@@ -68,11 +68,12 @@ export async function runCommand(command: Command, place: CommandPlace): Promise
   if (leader === undefined) throw new Error('a command did not start');
   for (const stream of [child.stdout, child.stderr]) if (stream) pass(stream, command.onOutput);
   let limit: CommandLimit | null = null;
+  let ending: Promise<void> = Promise.resolve();
   const remains = { leader, home: place.home };
   const end = (why: CommandLimit) => {
     if (limit !== null || child.exitCode !== null || child.signalCode !== null) return;
     limit = why;
-    void endProcesses(remains, why === 'timeout' || why === 'aborted');
+    ending = endProcesses(remains, why === 'timeout' || why === 'aborted');
   };
   const abort = () => end('aborted');
   const timer = setTimeout(() => end('timeout'), command.time);
@@ -89,6 +90,8 @@ export async function runCommand(command: Command, place: CommandPlace): Promise
     // What it left in the background goes with it; only then does its output end.
     if ((await processesOf(leader)).length > 0 || limit !== null) await endProcesses(remains, false);
     await closed;
+    // It must not come upon the next command of this home.
+    await ending;
   }
 }
 

@@ -62,7 +62,10 @@ export async function inDirectory(path: string, job: () => Promise<void>): Promi
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || made === 100) throw error;
     }
-    await mkdir(path, { recursive: true });
+    await mkdir(path, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+      // It was there, and gone when Node looked at what it is.
+      if (error.code !== 'ENOENT') throw error;
+    });
   }
 }
 

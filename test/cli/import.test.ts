@@ -109,7 +109,7 @@ test('Ctrl-C ends an import: exit 130, the repository empty, the state recorded,
   // A git that hangs while it fetches.
   const tools = temporaryDirectory();
   const real = (process.env.PATH ?? '').split(':');
-  const script = `#!/bin/sh\nPATH='${real.join(':')}'\ncase "$*" in *'fetch --progress'*) echo 'Receiving objects:  10% (1/10)' >&2; echo 'Receiving objects:  20% (2/10)' >&2; echo >"${tools}/fetching"; sleep 60;; *) exec git "$@";; esac\n`;
+  const script = `#!/bin/sh\nPATH='${real.join(':')}'\ncase "$*" in *'fetch --progress'*) echo >"${tools}/fetching"; echo 'Receiving objects:  10% (1/10)' >&2; echo 'Receiving objects:  20% (2/10)' >&2; sleep 60;; *) exec git "$@";; esac\n`;
   await writeFile(path.join(tools, 'git'), script);
   await chmod(path.join(tools, 'git'), 0o755);
   const slow = { ...settings, PATH: `${tools}:${process.env.PATH}` };

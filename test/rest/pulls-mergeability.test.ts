@@ -102,7 +102,9 @@ describe('mergeable', () => {
   it('is found out again in the background when a branch moves', async () => {
     await propose('topic', { title: 'Theirs' });
     const main = await commit('main', { [postPath('a')]: post({ ...fields, title: 'Ours' }) });
-    const known = () => sql('select mergeable from mergeability where current_sha = ?', [main]);
+    const head = await (await app.repository()).head('topic');
+    const known = () =>
+      sql('select mergeable from mergeability where current_sha = ? and incoming_sha = ?', [main, head]);
     await soon(async () => expect(await known()).toEqual([{ mergeable: false }]));
   });
 

@@ -1,9 +1,13 @@
+import { setTimeout } from 'node:timers/promises';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
 import type { Services } from '../../services.ts';
 
 /** Does something about branches that have moved: `branches` are short names; one that is gone has been deleted. */
 export type BranchFollower = (services: Services, project: ProjectRef, branches: readonly string[]) => Promise<void>;
+
+/** Writers come first: while branches keep moving, following them rests twice as long as it works, at most so many milliseconds. */
+const longestRest = 1_000;
 
 /**
  * Runs what follows when branches have moved, whoever moved them: an operation, a git client or the upstream. In the background, one run at
@@ -36,6 +40,7 @@ export class BranchesMoved {
 
   async #run(services: Services, repository: string): Promise<void> {
     for (let waiting = this.#take(repository); waiting; waiting = this.#take(repository)) {
+      const began = performance.now();
       try {
         const project = await loadProject(services.orm.em.fork(), { uuid: repository });
         // A repository is made, and may be filled, before its project's row is committed.
@@ -44,6 +49,8 @@ export class BranchesMoved {
       } catch (err) {
         services.log.warn({ err, repository }, 'what follows a moved branch was not done');
       }
+      const rest = Math.min(2 * (performance.now() - began), longestRest);
+      if (this.#waiting.has(repository)) await setTimeout(rest);
     }
   }
 

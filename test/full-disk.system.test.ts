@@ -1,45 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { seed, studio } from './support/app.ts';
 import { buildDraft, builtSite, type DeployingApp, plainBuild, startDeployingApp } from './support/deployments.ts';
+import { asRoot, removeDisks, smallDisk } from './support/small-disk.ts';
 
 let running: DeployingApp;
-const mounted: string[] = [];
 beforeEach(async () => {
   running = await startDeployingApp();
 });
 afterEach(async () => {
-  for (const directory of mounted.splice(0)) execFileSync('umount', [directory]);
+  removeDisks();
   await running.stop();
 });
-
-/** Puts a disk of a few mebibytes at a directory. */
-async function smallDisk(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o711 });
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=711', 'tmpfs', directory]);
-  mounted.push(directory);
-}
-
-/** Mounting needs root, and a container may forbid it even then. */
-function canMount(): boolean {
-  const directory = mkdtempSync(path.join(tmpdir(), 'portico-mount-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', directory], { stdio: 'ignore' });
-    execFileSync('umount', [directory]);
-    return true;
-  } catch {
-    return false;
-  } finally {
-    rmdirSync(directory);
-  }
-}
-
-// Where nothing can be mounted these are reported as skipped, by their names.
-const asRoot = test.runIf(canMount());
 
 const large = (path: string) =>
   `${plainBuild}\nimport { randomBytes } from 'node:crypto'; writeFileSync('${path}', randomBytes(12 * 1024 * 1024));`;

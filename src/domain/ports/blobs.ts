@@ -33,10 +33,13 @@ export interface SweptBlobs {
   bytes: number;
 }
 
+/** Says which of the blobs whose name begins with two hexadecimal digits are referred to. A rejection ends the sweep. */
+export type LiveBlobs = (prefix: string) => Promise<ReadonlySet<Sha256>>;
+
 /**
  * Contents by their own hash, so that the same one is never kept twice. What a call resolved with is durable. A blob that nothing
- * refers to goes with a sweep; each put and each `missing` that finds it makes it young again, so whoever is about to refer to a blob
- * has as long as the sweep's grace to do so.
+ * refers to goes with a sweep; each put and each `missing` that finds it makes it young again, unless that was done within half an hour, so
+ * whoever is about to refer to a blob has as long as the sweep's grace, but for half an hour, to do so.
  */
 export interface BlobStore {
   /**
@@ -61,7 +64,7 @@ export interface BlobStore {
   verify(sha256: Sha256): Promise<'intact' | 'corrupted' | 'missing'>;
   /**
    * Removes what is neither in `live` nor younger than `before`, and what interrupted puts left. `live` must have been collected after
-   * `before`, or at least hold everything that was referred to then.
+   * `before`, or at least hold everything that was referred to then. Where that is too much for the memory, it is asked for part by part.
    */
-  sweep(live: ReadonlySet<Sha256>, before: Date): Promise<SweptBlobs>;
+  sweep(live: ReadonlySet<Sha256> | LiveBlobs, before: Date): Promise<SweptBlobs>;
 }

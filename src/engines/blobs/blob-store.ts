@@ -1,22 +1,35 @@
-import { constants, createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { type FileHandle, open, readFile, stat, utimes } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
+import { BlobJournal } from './blob-journal.ts';
 import { blobPaths } from './blob-paths.ts';
 import { type Codings, findCodings, packCodings } from './codings.ts';
 import { DurableDirectories } from './durable-file.ts';
 import { absentAs, gone, withRoom } from './failures.ts';
 import { measure, measureStream } from './hash.ts';
+import { plainFile, readSmall } from './read-small.ts';
 import { sweepBlobs } from './sweep.ts';
 
-/** Files up to this size are read at once, larger ones are streamed; bytes. */
-const small = 1024 * 1024;
 /** Files looked at together. */
 const batch = 32;
 
+/** A blob that was made young less than so many milliseconds ago is young enough: a fraction of what any sweep leaves to those who refer to one. */
+const stillYoung = 30 * 60_000;
+
+/** Contents up to this size may become durable in a journal; bytes. */
+const journaled = 64 * 1024;
+
+export interface BlobStoreOptions {
+  /** Where small contents are made durable together; without it each is for itself. */
+  journal?: string;
+}
+
 /** Blobs as files below `root`, readable for their owner alone. */
-export function createBlobStore(root: string): BlobStore {
+export function createBlobStore(root: string, { journal: directory }: BlobStoreOptions = {}): BlobStore {
   const paths = blobPaths(root);
   const files = new DurableDirectories();
+  const journal = directory === undefined ? null : new BlobJournal({ directory, paths, directories: files });
 
   /** Makes a blob young when it is there; one cut short by a loss of power does not count. */
   async function touch(sha256: Sha256, size: number | null): Promise<boolean> {
@@ -24,7 +37,12 @@ export function createBlobStore(root: string): BlobStore {
     const found = await stat(place).catch(absentAs(null));
     if (found === null || (size !== null && found.size !== size)) return false;
     const now = new Date();
-    return utimes(place, now, now).then(() => true, absentAs(false));
+    const age = now.getTime() - found.mtimeMs;
+    const isYoung = age >= 0 && age < stillYoung;
+    if (!isYoung && !(await utimes(place, now, now).then(() => true, absentAs(false)))) return false;
+    // Another put may have given it its name this moment.
+    await files.landed(place);
+    return true;
   }
 
   async function writeBytes(place: string, content: Uint8Array, isDurable = true): Promise<void> {
@@ -43,6 +61,10 @@ export function createBlobStore(root: string): BlobStore {
 
   async function putBytes(content: Uint8Array): Promise<KeptBlob> {
     const { sha256, size } = measure(content);
+    if (journal && size <= journaled && !statSync(paths.of(sha256), { throwIfNoEntry: false })) {
+      await journal.keep(sha256, content);
+      return { sha256, size, isNew: true };
+    }
     const isNew = !(await touch(sha256, size));
     if (isNew) await writeBytes(paths.of(sha256), content);
     return { sha256, size, isNew };
@@ -59,7 +81,6 @@ export function createBlobStore(root: string): BlobStore {
   }
 
   async function putOpened(file: FileHandle): Promise<KeptBlob> {
-    if ((await file.stat()).size <= small) return putBytes(await file.readFile());
     const whole = () => file.createReadStream({ start: 0, autoClose: false });
     const { sha256, size } = await measureStream(whole());
     return (await touch(sha256, size)) ? { sha256, size, isNew: false } : putStream(whole());
@@ -68,7 +89,9 @@ export function createBlobStore(root: string): BlobStore {
   return {
     put: (content) => withRoom(content instanceof Uint8Array ? putBytes(content) : putStream(content)),
     async putFile(place) {
-      const file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      const content = readSmall(place);
+      if (content !== null) return setImmediate().then(() => withRoom(putBytes(content)));
+      const file = await open(place, plainFile);
       return withRoom(putOpened(file)).finally(() => file.close());
     },
     async encode(sha256) {

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { KeptDirectories } from './kept-directories.ts';
 
-/** Makes the names in a directory survive a loss of power. */
-async function syncDirectory(place: string): Promise<void> {
-  const handle = await open(place, 'r');
-  await handle.sync().finally(() => handle.close());
-}
+type Write = (append: (chunk: Uint8Array) => Promise<unknown>) => Promise<string | null>;
 
 /** Directories this process has made sure of: whoever finds one just made by another writer waits until its name is durable, too. */
 export class DurableDirectories {
   readonly #made = new Map<string, Promise<void>>();
+  readonly #directories = new KeptDirectories();
+  readonly #landing = new Map<string, Promise<void>>();
 
   ensure(place: string): Promise<void> {
     let making = this.#made.get(place);
@@ -24,7 +23,7 @@ export class DurableDirectories {
 
   async #make(place: string): Promise<void> {
     await mkdir(place, { recursive: true, mode: 0o700 });
-    await syncDirectory(path.dirname(place));
+    await this.#directories.sync(path.dirname(place));
   }
 
   /**
@@ -32,24 +31,42 @@ export class DurableDirectories {
    * @param write fills the file. @returns where it belongs, or null when it is not wanted after all
    * @param isDurable false for a file that can be made again and tells by itself whether it is whole: nobody waits for the disk then
    */
-  async writeWhole(
-    aside: string,
-    write: (append: (chunk: Uint8Array) => Promise<unknown>) => Promise<string | null>,
-    isDurable = true,
-  ): Promise<void> {
+  async writeWhole(aside: string, write: Write, isDurable = true): Promise<void> {
     await this.ensure(aside);
     const temporary = path.join(aside, randomUUID());
-    const handle = await open(temporary, 'wx', 0o600);
     try {
-      const place = await write((chunk) => handle.appendFile(chunk));
-      if (place === null) return;
-      if (isDurable) await handle.sync();
+      const place = await fill(temporary, write, isDurable);
+      if (place === null) return void (await rm(temporary, { force: true }));
       await this.ensure(path.dirname(place));
-      await rename(temporary, place);
-      if (isDurable) await syncDirectory(path.dirname(place));
-    } finally {
-      await handle.close();
+      if (isDurable) await this.#land(temporary, place);
+      else await rename(temporary, place);
+    } catch (error) {
       await rm(temporary, { force: true });
+      throw error;
     }
+  }
+
+  /** Resolves when a name that can be seen already is also durable. */
+  async landed(place: string): Promise<void> {
+    await this.#landing.get(place);
+  }
+
+  async #land(temporary: string, place: string): Promise<void> {
+    const landing = rename(temporary, place).then(() => this.#directories.sync(path.dirname(place)));
+    this.#landing.set(place, landing);
+    await landing.finally(() => {
+      if (this.#landing.get(place) === landing) this.#landing.delete(place);
+    });
+  }
+}
+
+async function fill(file: string, write: Write, isDurable: boolean): Promise<string | null> {
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    const place = await write((chunk) => handle.appendFile(chunk));
+    if (place !== null && isDurable) await handle.sync();
+    return place;
+  } finally {
+    await handle.close();
   }
 }

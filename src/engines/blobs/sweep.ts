@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Sha256, SweptBlobs } from '../../domain/ports/blobs.ts';
+import type { LiveBlobs, Sha256, SweptBlobs } from '../../domain/ports/blobs.ts';
 import type { BlobPaths } from './blob-paths.ts';
 import { absentAs } from './failures.ts';
 
@@ -35,10 +35,11 @@ async function removeOne(paths: BlobPaths, sha256: Sha256, before: number): Prom
 }
 
 /** What interrupted puts and sweeps left. */
-async function clearLeftovers(paths: BlobPaths, live: ReadonlySet<Sha256>, before: number): Promise<void> {
+async function clearLeftovers(paths: BlobPaths, liveBelow: LiveBlobs, before: number): Promise<void> {
   await mkdir(paths.leaving, { recursive: true, mode: 0o700 });
   for (const sha256 of await namesIn(paths.leaving)) {
-    if (live.has(sha256)) await rename(path.join(paths.leaving, sha256), paths.of(sha256));
+    if ((await liveBelow(sha256.slice(0, 2))).has(sha256))
+      await rename(path.join(paths.leaving, sha256), paths.of(sha256));
     else await decide(paths, sha256, before);
   }
   for (const name of await namesIn(paths.incoming)) {
@@ -51,15 +52,17 @@ async function clearLeftovers(paths: BlobPaths, live: ReadonlySet<Sha256>, befor
 export async function sweepBlobs(
   root: string,
   paths: BlobPaths,
-  live: ReadonlySet<Sha256>,
+  live: ReadonlySet<Sha256> | LiveBlobs,
   before: number,
 ): Promise<SweptBlobs> {
   const swept: SweptBlobs = { kept: 0, removed: 0, bytes: 0 };
-  await clearLeftovers(paths, live, before);
+  const liveBelow = typeof live === 'function' ? live : async () => live;
+  await clearLeftovers(paths, liveBelow, before);
   for (const folder of (await namesIn(root)).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
+    const named = await liveBelow(folder);
     for (const name of (await namesIn(path.join(root, folder))).filter((each) => /^[0-9a-f]{62}$/.test(each))) {
       const sha256 = folder + name;
-      const bytes = live.has(sha256) ? null : await removeOne(paths, sha256, before);
+      const bytes = named.has(sha256) ? null : await removeOne(paths, sha256, before);
       if (bytes === null) swept.kept += 1;
       else swept.removed += 1;
       swept.bytes += bytes ?? 0;

@@ -71,8 +71,19 @@ describe('a blob', () => {
     expect(await read(hashOf(content))).toEqual(content);
   });
 
+  it('is kept with many others that are put at the same time, some of them twice', async () => {
+    const contents = Array.from({ length: 400 }, (_, index) => randomBytes(15_000 + (index % 7)));
+    const twice = contents.slice(0, 50);
+    await Promise.all([...contents, ...twice].map((content) => blobs.put(content)));
+    expect(await filesIn()).toHaveLength(400);
+    // By another process nothing is known but what lies on the disk.
+    const others = createBlobStore(root);
+    expect(await others.missing(contents.map(hashOf))).toEqual(new Set());
+    for (const content of contents) expect(await others.verify(hashOf(content))).toBe('intact');
+  });
+
   it('is put from a file, small or large, and copied only once', async () => {
-    for (const size of [0, 10, 1024 * 1024, 1024 * 1024 + 1, 3_000_000]) {
+    for (const size of [0, 10, 64 * 1024, 64 * 1024 + 1, 3_000_000]) {
       const file = path.join(root, 'a-file');
       const content = randomBytes(size);
       await writeFile(file, content);
@@ -231,6 +242,23 @@ describe('a sweep', () => {
     await blobs.sweep(new Set(), anHourAgo());
     expect(await readdir(path.join(root, 'incoming'))).toEqual(['young']);
   });
+
+  it.each([
+    ['29 minutes', 29, false],
+    ['31 minutes', 31, true],
+  ])(
+    'finds a blob of %s made young by a put and by being asked for, or young enough',
+    async (_name, minutes, isTouched) => {
+      const content = Buffer.from('again');
+      const { sha256 } = await blobs.put(content);
+      for (const again of [() => blobs.put(content), () => blobs.missing([sha256])]) {
+        const then = new Date(Date.now() - minutes * 60_000);
+        await utimes(placeOf(sha256), then, then);
+        await again();
+        expect((await stat(placeOf(sha256))).mtimeMs > then.getTime() + 1_000).toBe(isTouched);
+      }
+    },
+  );
 
   it('finishes one that was killed with blobs in its hands, and gives back what has become live or young', async () => {
     const shas: string[] = [];

@@ -1,0 +1,155 @@
+import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Sha256 } from '../../domain/ports/blobs.ts';
+import type { BlobPaths } from './blob-paths.ts';
+import type { DurableDirectories } from './durable-file.ts';
+import { absentAs } from './failures.ts';
+import { encodeRecord, type JournalRecord, recordsOf } from './journal-records.ts';
+import { bootId, journalName, takeJournals } from './journal-recovery.ts';
+import { KeptDirectories } from './kept-directories.ts';
+import { writeSmall } from './small-file.ts';
+
+/** Contents of one write. */
+const together = 100;
+/** Bytes after which another journal begins. */
+const largest = 8 * 1024 * 1024;
+/** Milliseconds after which another begins. */
+const longest = 10_000;
+/** Milliseconds a full journal rests: by then Linux has written its files by itself, and asking for it costs little. */
+const usualRest = 40_000;
+
+interface Waiting extends JournalRecord {
+  done: PromiseWithResolvers<void>;
+}
+
+interface OpenJournal {
+  place: string;
+  file: FileHandle;
+  size: number;
+}
+
+export interface BlobJournalOptions {
+  directory: string;
+  paths: BlobPaths;
+  directories: DurableDirectories;
+  /** Milliseconds a full journal rests. */
+  rest?: number;
+  /** See `bootId`. */
+  boot?: string | null;
+}
+
+/**
+ * Makes many small contents durable with one sync: they are written into a journal, one after another, and only then into files of their
+ * own, which nobody syncs until the machine has long written them. A journal goes when that has been made sure of; one that is there after
+ * a loss of power is read again.
+ */
+export class BlobJournal {
+  readonly #options: Required<BlobJournalOptions>;
+  readonly #names = new KeptDirectories();
+  #waiting: Waiting[] = [];
+  #isWriting = false;
+  #open: OpenJournal | null = null;
+  #settled: Promise<void> = Promise.resolve();
+
+  constructor({ rest = usualRest, boot = bootId(), ...options }: BlobJournalOptions) {
+    this.#options = { rest, boot, ...options };
+    for (const place of takeJournals(options.directory, options.paths, boot)) this.#settleLater(place);
+  }
+
+  /** Resolves when the content is durable, and found by its name. */
+  keep(sha256: Sha256, content: Uint8Array): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#waiting.push({ sha256, content, done });
+    if (!this.#isWriting) void this.#drain();
+    return done.promise;
+  }
+
+  async #drain(): Promise<void> {
+    this.#isWriting = true;
+    // Those that come in this turn of the event loop are written together.
+    await turn();
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, together);
+      try {
+        await this.#write(group);
+        for (const { done } of group) done.resolve();
+      } catch (error) {
+        // Nothing may follow a record that is cut short.
+        await this.#retire();
+        for (const { done } of group) done.reject(error);
+      }
+    }
+    this.#isWriting = false;
+  }
+
+  async #write(group: readonly Waiting[]): Promise<void> {
+    const { paths, directories } = this.#options;
+    const records = Buffer.concat(group.flatMap(encodeRecord));
+    for (;;) {
+      this.#open ??= await this.#begin();
+      const journal = this.#open;
+      await journal.file.appendFile(records);
+      await journal.file.datasync();
+      journal.size += records.length;
+      if (await stat(journal.place).catch(absentAs(null))) break;
+      // Another process has taken it over, perhaps before this was in it.
+      this.#open = null;
+      await journal.file.close();
+    }
+    await directories.ensure(paths.incoming);
+    for (const { sha256, content } of group) {
+      const place = paths.of(sha256);
+      await directories.ensure(path.dirname(place));
+      writeSmall(paths.incoming, place, content);
+    }
+    if (this.#open.size >= largest) await this.#retire();
+  }
+
+  async #begin(): Promise<OpenJournal> {
+    const { directory, boot, directories } = this.#options;
+    await directories.ensure(directory);
+    const place = path.join(directory, journalName(boot));
+    const file = await open(place, 'ax', 0o600);
+    await this.#names.sync(directory);
+    const journal: OpenJournal = { place, file, size: 0 };
+    setTimeout(() => {
+      if (this.#open !== journal) return;
+      if (!this.#isWriting) void this.#retire();
+      else journal.size = largest;
+    }, longest).unref();
+    return journal;
+  }
+
+  async #retire(): Promise<void> {
+    const journal = this.#open;
+    if (journal === null) return;
+    this.#open = null;
+    this.#settleLater(journal.place);
+    await journal.file.close().catch(() => {});
+  }
+
+  /** Journals are settled one after another; one that cannot be stays for the next time. */
+  #settleLater(place: string): void {
+    setTimeout(() => {
+      this.#settled = this.#settled.then(() => this.#settle(place)).catch(() => this.#settleLater(place));
+    }, this.#options.rest).unref();
+  }
+
+  /** Syncs the files of a journal, which is not needed any more then. */
+  async #settle(place: string): Promise<void> {
+    const { paths } = this.#options;
+    const journal = await readFile(place).catch(absentAs(null));
+    if (journal === null) return;
+    const folders = new Set<string>();
+    for (const { sha256 } of recordsOf(journal)) {
+      const file = await open(paths.of(sha256), 'r').catch(absentAs(null));
+      // A sweep has removed it, or it was never told to anybody.
+      if (file === null) continue;
+      await file.sync().finally(() => file.close());
+      folders.add(path.dirname(paths.of(sha256)));
+    }
+    for (const folder of folders) await this.#names.sync(folder);
+    await rm(place, { force: true });
+  }
+}

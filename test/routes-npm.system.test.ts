@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { build, compare, writeSite } from './support/routes/real-build.ts';
 import { eleventySite } from './support/routes/sites/eleventy.ts';
+import { starlightSite } from './support/routes/sites/starlight.ts';
 import { vitepressSite } from './support/routes/sites/vitepress.ts';
 
 let home: string;
@@ -35,6 +36,17 @@ describe('the pages that were predicted are written', { timeout: 180_000 }, () =
     const found = await compare(directory, 'dist', made);
     expect(found).toMatchObject({ framework: 'astro', missing: [], unpredicted: [] });
     expect(found.predicted).toBeGreaterThan(20);
+  });
+
+  it('by Starlight, with a base and two languages', async () => {
+    const directory = await withPackages('starlight', { astro: '7.3.5', '@astrojs/starlight': '0.42.4' });
+    await writeSite(directory, starlightSite);
+    await build(directory, 'npx', 'astro', 'build');
+    // What is not translated is shown in the root language, out of no file of its own.
+    const made = /^404\.html$|^de\/(elsewhere|reference|guides\/(component|v12-notes))\//;
+    const found = await compare(directory, 'dist', made);
+    expect(found).toMatchObject({ framework: 'starlight', missing: [], unpredicted: [] });
+    expect(found.predicted).toBeGreaterThan(9);
   });
 
   it('by Eleventy', async () => {

@@ -7,6 +7,9 @@ export const smallContent = 256 * 1024;
 /** All contents in memory together; bytes. */
 const memory = 64 * 1024 * 1024;
 
+/** How long a content without codings counts as having none: they are made once it is published. Milliseconds. */
+const uncodedTime = 5_000;
+
 interface Part {
   sha256: Sha256;
   encoding: BlobEncoding | null;
@@ -16,13 +19,19 @@ interface Part {
 export class Contents {
   readonly #blobs: BlobStore;
   readonly #sizes: LRUCache<Sha256, BlobSizes>;
+  /** Contents whose codings have been made, or would not be smaller. */
+  readonly #encoded = new LRUCache<Sha256, true>({ max: 100_000 });
   readonly #bytes: LRUCache<string, Buffer, Part>;
 
   constructor(blobs: BlobStore) {
     this.#blobs = blobs;
     this.#sizes = new LRUCache({
       max: 100_000,
-      fetchMethod: async (sha256) => (await blobs.sizes(sha256)) ?? undefined,
+      fetchMethod: async (sha256, _old, { options }) => {
+        const sizes = (await blobs.sizes(sha256)) ?? undefined;
+        if (sizes && sizes.br === undefined && sizes.gzip === undefined) options.ttl = uncodedTime;
+        return sizes;
+      },
     });
     this.#bytes = new LRUCache({
       maxSize: memory,
@@ -42,6 +51,17 @@ export class Contents {
     const sizes = this.#sizes.get(sha256) ?? (await this.#sizes.fetch(sha256));
     if (sizes === undefined) throw new DomainError('not_found', 'The content is no longer stored');
     return sizes;
+  }
+
+  /** The same, with codings made first for a content that is small and has none. @throws DomainError `not_found` */
+  async encodedSizes(sha256: Sha256): Promise<BlobSizes> {
+    const sizes = await this.sizes(sha256);
+    if (sizes.br !== undefined || sizes.gzip !== undefined || this.#encoded.has(sha256)) return sizes;
+    if (sizes.identity > smallContent) return sizes;
+    await this.#blobs.encode(sha256);
+    this.#encoded.set(sha256, true);
+    this.#sizes.delete(sha256);
+    return this.sizes(sha256);
   }
 
   /** All bytes of a content that is small. @throws DomainError `not_found` */

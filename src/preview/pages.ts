@@ -10,12 +10,12 @@ export interface OwnPage {
 export const bareHost: OwnPage = {
   status: 200,
   title: 'Previews live here',
-  text: 'This is the preview origin: built sites are served from here, each under a host of its own, apart from the API, so that their scripts reach nothing of yours.',
+  text: 'This is the preview origin: built and crawled sites are served from here, each under a host of its own, apart from the API, so that their scripts reach nothing of yours.',
 };
 export const unknownHost: OwnPage = {
   status: 404,
   title: 'Nothing here',
-  text: 'No environment or deployment has this address. It may have been renamed or deleted.',
+  text: 'No environment, deployment, crawler or snapshot has this address. It may have been renamed or deleted.',
 };
 export const unpublished: OwnPage = {
   status: 404,
@@ -26,6 +26,11 @@ export const notFound: OwnPage = {
   status: 404,
   title: 'Page not found',
   text: 'The published site has no such file, and no page of its own to say so.',
+};
+export const notFoundInCopy: OwnPage = {
+  status: 404,
+  title: 'Not captured',
+  text: 'The crawl has captured nothing at this address.',
 };
 export const membersOnly: OwnPage = {
   status: 403,

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { DomainError } from '../domain/errors.ts';
 import type { Services } from '../domain/services.ts';
+import { isEncodable, type ManifestEntry } from '../domain/studio/deployments/manifest.ts';
 import { lookUp, type Output } from '../domain/studio/previews/output-lookup.ts';
 import type { PreviewTarget } from '../domain/studio/previews/preview-targets.ts';
 import { asUnavailable } from '../domain/unavailable.ts';
@@ -9,15 +10,18 @@ import { labelIn, originOf } from './host.ts';
 import { admit } from './members.ts';
 import * as pages from './pages.ts';
 import { type Headers, sendFile } from './send-file.ts';
+import { RewrittenContents } from './site/rewritten.ts';
+import { sendEntry } from './site/send-entry.ts';
 
 /** How long open pages still find the assets of the output before; milliseconds. */
 const swapTime = 10 * 60_000;
 
 /** Headers of everything served from a target. Versions are told by ETag, so nothing is used without asking. */
-function commonHeaders(services: Services, { isMembersOnly }: PreviewTarget): Headers {
+function commonHeaders(services: Services, { isMembersOnly, permission }: PreviewTarget): Headers {
   return {
     'Cache-Control': isMembersOnly ? 'private, no-cache' : 'no-cache',
-    'Referrer-Policy': 'strict-origin-when-cross-origin',
+    // What a crawl has copied is not to tell where from.
+    'Referrer-Policy': permission === 'browse_crawlers' ? 'no-referrer' : 'strict-origin-when-cross-origin',
     'X-Content-Type-Options': 'nosniff',
     ...(isMembersOnly && {
       'Content-Security-Policy': `frame-ancestors ${new URL(services.settings.public_url).origin}`,
@@ -25,6 +29,13 @@ function commonHeaders(services: Services, { isMembersOnly }: PreviewTarget): He
     }),
   };
 }
+
+const contentType = (mime: string) => (mime.startsWith('text/') ? `${mime}; charset=utf-8` : mime);
+
+const fileOf = ({ entry, status }: { entry: ManifestEntry; status: number }) => {
+  const [, sha256, , mime] = entry;
+  return { sha256, type: contentType(mime), isEncodable: isEncodable(entry), status };
+};
 
 async function replacedOutput({ previews, clock }: Services, { replaced }: PreviewTarget): Promise<Output | null> {
   if (replaced === null || clock.now().getTime() - replaced.at.getTime() >= swapTime) return null;
@@ -40,21 +51,24 @@ const ifGone =
   };
 
 /**
- * Answers requests on the preview origin: built sites, each under a host of its own, and never anything of the API or the dashboard. The
+ * Answers requests on the preview origin: built and crawled sites, each under a host of its own, and never anything of the API or the dashboard. The
  * only cookie it reads or sets is its own.
  */
 export function createPreview(services: Services): RequestListener {
   const contents = new Contents(services.blobs);
+  const rewritten = new RewrittenContents(services.blobs);
   let origin = originOf(services.settings.preview_url);
 
   async function serve(target: PreviewTarget, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { outputs } = services.previews;
     const common = commonHeaders(services, target);
+    if (target.site)
+      return sendEntry({ services, contents, rewritten }, request, response, { site: target.site, common });
     const output = target.manifest_sha256 && (await outputs.get(target.manifest_sha256).catch(ifGone(null)));
     if (!output) return pages.sendPage(response, pages.unpublished);
     const found = lookUp(output, request.url ?? '', await replacedOutput(services, target));
     if (found.kind === 'nothing') return pages.sendPage(response, pages.notFound);
-    if (found.kind === 'file') return sendFile(contents, request, response, { ...found, common });
+    if (found.kind === 'file') return sendFile(contents, request, response, { ...fileOf(found), common });
     response.writeHead(found.status, { ...common, Location: found.location, 'Content-Length': 0 }).end();
   }
 

@@ -1,17 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { BlobEncoding } from '../domain/ports/blobs.ts';
-import { isEncodable, type ManifestEntry } from '../domain/studio/deployments/manifest.ts';
+import type { BlobEncoding, Sha256 } from '../domain/ports/blobs.ts';
 import { isHeld, negotiate, wantedBytes } from './conditions.ts';
 import { type Contents, smallContent } from './contents.ts';
 
 export type Headers = Record<string, string | number>;
 
-/** A file of an output, and how it goes out. */
+/** A content, and how it goes out. */
 export interface Sending {
-  entry: ManifestEntry;
-  /** 404 for the page that says so. */
-  status: 200 | 404;
+  sha256: Sha256;
+  /** Content-Type. */
+  type: string;
+  /** It may be sent in a coding. */
+  isEncodable: boolean;
+  /** Only what is there (200) is sent in part, or not at all to those who hold it. */
+  status: number;
   /** Headers of everything that is served from this host. */
   common: Headers;
 }
@@ -19,16 +22,13 @@ export interface Sending {
 /** A representation has a tag of its own (RFC 9110 8.8.3.3): the hash, and the coding when there is one. */
 const etagOf = (sha256: string, encoding: BlobEncoding | null) => `"${sha256}${encoding ? `.${encoding}` : ''}"`;
 
-const contentType = (mime: string) => (mime.startsWith('text/') ? `${mime}; charset=utf-8` : mime);
-
 /** Sends a file, or the part of it that is asked for, in the coding the client likes best. Parts are always of the file as it is. */
 export async function sendFile(
   contents: Contents,
   { method, headers: asked }: IncomingMessage,
   response: ServerResponse,
-  { entry, status, common }: Sending,
+  { sha256, type, isEncodable, status, common }: Sending,
 ): Promise<void> {
-  const [, sha256, , mime] = entry;
   const sizes = await contents.sizes(sha256);
   const encoding = asked.range === undefined ? negotiate(asked['accept-encoding'], sizes) : null;
   const size = (encoding && sizes[encoding]) ?? sizes.identity;
@@ -37,10 +37,10 @@ export async function sendFile(
     ...common,
     ETag: etag,
     'Accept-Ranges': 'bytes',
-    ...(isEncodable(entry) && { Vary: 'Accept-Encoding' }),
+    ...(isEncodable && { Vary: 'Accept-Encoding' }),
   };
   if (status === 200 && isHeld(asked, etag)) return end(response, 304, headers);
-  headers['Content-Type'] = contentType(mime);
+  headers['Content-Type'] = type;
   if (encoding) headers['Content-Encoding'] = encoding;
   const wanted = status === 200 && method === 'GET' ? wantedBytes(asked, etag, size) : 'all';
   if (wanted === 'none') {
@@ -59,7 +59,7 @@ export async function sendFile(
   await pipeline(contents.stream(sha256, encoding, range ?? undefined), response);
 }
 
-function end(response: ServerResponse, status: number, headers: Headers, body?: Buffer): void {
+export function end(response: ServerResponse, status: number, headers: Headers, body?: Buffer): void {
   response.writeHead(status, headers);
   response.end(body);
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -117,7 +117,7 @@ it('a stop in order puts a running build back, and the next start ends it', asyn
   );
   await server.stop();
   expect(await processesWith('4731')).toEqual([]);
-  const { writeFile } = await import('node:fs/promises');
+  await mkdir(path.dirname(marker), { recursive: true });
   await writeFile(marker, '');
   server = await startServer(dataDir, settings);
   for (const one of [wait, other])

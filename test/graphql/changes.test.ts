@@ -69,5 +69,5 @@ it('says which action is refused, and what it needs', async () => {
   expect(malformed.errors[0]).toMatchObject({ message: expect.stringMatching(/^actions\.0\.op: must be one of/) });
   const editor = await app.token('acme', ['edit_studio']);
   const refused = await commit({ actions: [{ op: 'delete', collection: 'posts', slug: 'en/alpha' }] }, editor);
-  expect(refused.errors[0]).toMatchObject({ message: 'Permission delete_studio is required' });
+  expect(refused.errors[0]).toMatchObject({ message: 'Missing permission: delete_studio' });
 });

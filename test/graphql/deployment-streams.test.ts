@@ -95,6 +95,18 @@ describe('deploymentLog', () => {
     expect(await again.next()).toBeNull();
   });
 
+  it.each(['abc', '-1', '1.5', '9'.repeat(16)])(
+    'refuses to go on behind %s, which is no position',
+    async (position) => {
+      const stream = await logOf(await deploy(), { 'Last-Event-ID': position });
+      const [error] = (await stream.next())?.data.errors ?? [];
+      expect([error?.message, error?.extensions.reason]).toEqual([
+        'after: must be the id of an event of this log',
+        'invalid_request',
+      ]);
+    },
+  );
+
   it('refuses a job of another deployment', async () => {
     const [one, other] = [await deploy(), await deploy()];
     const stream = await logOf({ deployment: one.deployment, job: other.job });

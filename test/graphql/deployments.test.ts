@@ -84,12 +84,24 @@ it('starts, cancels, repeats and deletes', async () => {
   expect((await studio('environments { total_count }')).environments.total_count).toBe(0);
 });
 
-it('leads from a pull request to the deployments of its branch', async () => {
+it('leads from pull requests to the deployments of their branches, asked for once for a list', async () => {
   await command(`createBranch(${at}, input: { name: "next" }) { name }`);
+  await command(`createBranch(${at}, input: { name: "bare" }) { name }`);
   await save(await app.repository(), { 'next.html': 'x' }, { branch: 'next' });
+  await save(await app.repository(), { 'bare.html': 'x' }, { branch: 'bare' });
   await command(`createPull(${at}, input: { title: "Next", head: "next" }) { number }`);
+  await command(`createPull(${at}, input: { title: "Bare", head: "bare" }) { number }`);
   await command(`createEnvironment(${at}, input: { name: "Next", branch: "next", provider: static }) { id }`);
-  expect((await studio('pull(number: 1) { deployments { nodes { branch status } } }')).pull.deployments.nodes).toEqual([
-    { branch: 'next', status: 'queued' },
+  const deployment = { branch: 'next', status: 'queued', jobs: [{ name: 'prepare' }, { name: 'publish' }] };
+  const selection = 'branch status jobs { name }';
+  app.reset();
+  const { pull, pulls } = await studio(
+    `pull(number: 1) { deployments { nodes { ${selection} } } } pulls { nodes { number deployments { ${selection} } } }`,
+  );
+  expect(pull.deployments.nodes).toEqual([deployment]);
+  expect(pulls.nodes).toEqual([
+    { number: 2, deployments: [] },
+    { number: 1, deployments: [deployment] },
   ]);
+  expect(app.operations.filter((name) => name === 'studio.listDeploymentsOfBranches').length).toBe(1);
 });

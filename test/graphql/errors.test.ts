@@ -146,7 +146,7 @@ describe('refusals', () => {
         token: one,
       });
       if (permission === 'manage_organization') expect(body.errors).toBeUndefined();
-      else expect(body.errors[0].message).toBe('Permission manage_organization is required');
+      else expect(body.errors[0].message).toBe('Missing permission: manage_organization');
     }
   });
 });

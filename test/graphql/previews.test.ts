@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { save } from '../support/git-store.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 import { makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
 
@@ -41,5 +42,36 @@ describe('a preview', () => {
     expect(body).toMatchObject({ data: { project: { studio: { environment: { preview: null } } } } });
     const bad = await ask(`environment(id: ${id}) { preview(path: "//evil.test") { url } }`);
     expect(bad.body.errors[0].message).toContain('path: must be a path');
+  });
+
+  it('of an entry opens its page, and is null where nothing is published', async () => {
+    const page = '---\ntitle: One\n---\n';
+    await save(await app.repository(), {
+      'hugo.toml': "baseURL = 'https://x.org/'\n",
+      'content/posts/one.md': page,
+    });
+    const at = 'organization: "acme", project: "site"';
+    const saved = await app.query(`mutation { detectRoutePatterns(${at}, input: { save: true }) { saved } }`, {
+      token,
+    });
+    expect(saved.body).toEqual({ data: { detectRoutePatterns: { saved: true } } });
+    const environment = await makeEnvironment(app, { slug: 'entries', visibility: 'members' });
+    const bare = await makeEnvironment(app, { slug: 'bare' });
+    await publish(app, environment, { 'posts/one/index.html': 'the page of one' });
+    const entry = `entry(collection: "posts", slug: "one")`;
+    const { body } = await ask(`
+      ${entry} { url preview(environment: ${environment.id}) { ${link} } none: preview(environment: ${bare.id}) { url } }
+      at: entry_at(url: "https://x.org/posts/one/") { slug preview(environment: ${environment.id}) { url } }`);
+    expect(body.errors).toBeUndefined();
+    const { entry: one, at: found } = body.data.project.studio;
+    expect([one.url, one.none, found.slug]).toEqual(['/posts/one/', null, 'one']);
+    for (const { url } of [one.preview, found.preview]) {
+      expect(new URL(url).pathname).toBe('/posts/one/');
+      const opened = await preview.ask(environment.label, url.slice(new URL(url).origin.length));
+      expect([opened.status, opened.headers.location]).toEqual([303, '/posts/one/']);
+      const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+      const served = await preview.ask(environment.label, '/posts/one/', { headers: { cookie } });
+      expect([served.status, served.text]).toEqual([200, 'the page of one']);
+    }
   });
 });

@@ -79,7 +79,7 @@ describe('studio', () => {
       token: await app.token('acme', ['browse_organization']),
     });
     expect(refused.body.data.project.studio).toEqual({ repository: null });
-    expect(refused.body.errors[0].message).toBe('Permission browse_studio is required');
+    expect(refused.body.errors[0].message).toBe('Missing permission: browse_studio');
   });
 
   it('lists entries by filter, order and words', async () => {
@@ -206,7 +206,7 @@ describe('entries', () => {
     const reader = await app.token('acme', ['browse_studio']);
     const body = await command(`deleteEntry(${at}, input: { collection: "pages", entry: "about" }) { path }`, reader);
     expect(body.errors[0]).toMatchObject({
-      message: 'Permission delete_studio is required',
+      message: 'Missing permission: delete_studio',
       extensions: { code: 'FORBIDDEN' },
     });
   });
@@ -252,7 +252,7 @@ describe('an import', () => {
     expect(body.errors[0].extensions).toMatchObject({ code: 'CONFLICT', reason: 'already_exists' });
     await command(`createProject(organization: "acme", input: { name: "Empty" }) { name }`);
     // No queue runs here: that the job does its work is tested with the jobs.
-    app.services.jobs = { send: async () => {} };
+    app.services.jobs = { send: async () => {}, sendMany: async () => {} };
     const begun = await command(
       'importRepository(organization: "acme", project: "empty", input: { url: "https://example.org/site.git" }) { hook_secret import { state url } }',
     );

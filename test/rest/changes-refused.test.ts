@@ -57,7 +57,7 @@ describe('403', () => {
     const token = await app.makeToken(['edit_studio']);
     for (const action of [of('delete', 'en/alpha'), { op: 'delete_media', path: 'public/logo.svg' }]) {
       const answer = await change({ actions: [post('en/never'), action] }, { token });
-      expectRefusal(answer, 403, 'forbidden', 'Permission delete_studio is required');
+      expectRefusal(answer, 403, 'forbidden', 'Missing permission: delete_studio');
     }
     const allowed = await change({ branch: await branch(), actions: [post('en/allowed')] }, { token });
     expect(allowed.status).toBe(201);
@@ -66,10 +66,10 @@ describe('403', () => {
   it('for files outside the media roots and other authors without manage_studio', async () => {
     const token = await app.makeToken(['edit_studio', 'delete_studio']);
     const outside = await change({ actions: [{ op: 'upload_media', path: 'scripts/x.txt', content: '' }] }, { token });
-    expectRefusal(outside, 403, 'forbidden', 'actions.0: Permission manage_studio is required');
+    expectRefusal(outside, 403, 'forbidden', 'actions.0: Missing permission: manage_studio');
     const author = { name: 'Eve', email: 'eve@portico.test' };
     const named = await change({ author, actions: [post('en/x')] }, { token });
-    expectRefusal(named, 403, 'forbidden', 'Permission manage_studio is required');
+    expectRefusal(named, 403, 'forbidden', 'Missing permission: manage_studio');
   });
 });
 

@@ -109,7 +109,7 @@ describe('201', () => {
     await change({ branch: name, actions: [{ op: 'upload_media', path: 'public/x.png', content: image }] });
     await change({ branch: name, actions: [{ ...post('en/shows'), body: '![](/x.png)\n' }] });
     const refused = await change({ branch: name, actions: [{ op: 'delete_media', path: 'public/x.png' }] });
-    expectRefusal(refused, 409, 'in_use', /^actions\.0: public\/x\.png is named by 1 entries/);
+    expectRefusal(refused, 409, 'in_use', /^actions\.0: public\/x\.png is named by 1 entry/);
     const slugs = ['en/alpha', 'en/beta', 'en/deep/gamma', 'de/alpha', 'en/shows'];
     const { status, body } = await change({
       branch: name,

@@ -58,6 +58,18 @@ describe('POST', () => {
     ['400', { name: 'a', branch: 'main', timeout_seconds: 3601 }, 'invalid_request', 'timeout_seconds'],
     ['400', { name: 'a', branch: 'main', output_directory: '../etc' }, 'invalid_request', 'output_directory'],
     ['400', { name: 'a', branch: 'main', variables: [{ name: '1A', value: '' }] }, 'invalid_request', 'variables'],
+    [
+      '400',
+      { name: 'a', branch: 'main', variables: [{ name: 'PATH', value: '/' }] },
+      'invalid_request',
+      'variables.0.name',
+    ],
+    [
+      '400',
+      { name: 'a', branch: 'main', variables: [{ name: 'PORTICO_URL', value: '' }] },
+      'invalid_request',
+      'variables.0.name',
+    ],
     ['404', { name: 'a', branch: 'nowhere' }, 'not_found', 'branch'],
     ['409', { name: 'Live Site', branch: 'main' }, 'already_exists', 'name'],
     ['422', { name: 'a', branch: 'main', provider: 'webhook' }, 'validation_failed', 'deploy_webhook_url'],

@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { z } from 'zod';
+import { deployNoticeJob } from '../../src/domain/studio/deployments/deploy-job.ts';
 import { tellProvider } from '../../src/domain/studio/deployments/external/tell-provider.ts';
 import { tickDeployments } from '../../src/domain/studio/deployments/tick.ts';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
@@ -144,6 +146,41 @@ it('hears when a deployment is cancelled', async () => {
   });
   await tell(id, 'deployment.cancelled');
   expect(JSON.parse(heard.at(-1)?.text ?? '')).toMatchObject({ event: 'deployment.cancelled', deployment_id: id });
+});
+
+it('hears that a deployment is cancelled which is deleted with its environment', async () => {
+  const deploy_webhook_url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/hook`;
+  const draft = { name: 'Doomed', branch: 'main', provider: 'webhook', deploy_webhook_url, auto_deploy: false };
+  const { body: doomed } = await app.ask('POST', `${studio}/environments`, { body: draft });
+  const { body: run } = await app.ask('POST', `${studio}/deployments`, { body: { environment_id: doomed.id } });
+  await tell(run.id);
+  const notices: z.input<typeof deployNoticeJob.payload>[] = [];
+  const sending = vi.spyOn(app.services.jobs, 'send').mockImplementation(async (kind, payload) => {
+    if (kind.name === deployNoticeJob.name) notices.push(deployNoticeJob.payload.parse(payload));
+  });
+  const path = `${studio}/environments/${doomed.id}`;
+  expect((await app.ask('DELETE', path)).status).toBe(409);
+  expect((await app.ask('DELETE', `${path}?force=true`)).status).toBe(204);
+  sending.mockRestore();
+  expect((await app.ask('GET', `${studio}/deployments/${run.id}`)).status).toBe(404);
+  expect(notices).toHaveLength(1);
+  // What is in the queue is no secret that anybody could sign with.
+  expect(JSON.stringify(notices)).not.toContain(doomed.deploy_hook_secret);
+  for (const notice of notices) await tellProvider(app.services, notice, never);
+  const { headers, text } = heard.at(-1) as Heard;
+  const { deploy_hook_secret: secret } = doomed;
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
+  expect(JSON.parse(text)).toEqual({
+    event: 'deployment.cancelled',
+    deployment_id: run.id,
+    environment: 'Doomed',
+    branch: 'main',
+    commit_sha: run.commit_sha,
+    repository_url: 'http://portico.test/git/acme/site.git',
+    report_url: `http://portico.test${studio}/deployments/${run.id}`,
+  });
 });
 
 it('is asked again after a failure, and not after 410', async () => {

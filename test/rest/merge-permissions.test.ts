@@ -46,14 +46,14 @@ describe('a resolution of a file that is no content', () => {
     const { stages, hunks } = await stagesOf(head);
     const resolution = { path, stages, ...way(hunks[0].id) };
     const dry = await merge(head, resolution, { dry_run: true });
-    expectRefusal(dry, 403, 'forbidden', 'Permission manage_studio is required');
-    expectRefusal(await merge(head, resolution), 403, 'forbidden', 'Permission manage_studio is required');
+    expectRefusal(dry, 403, 'forbidden', 'Missing permission: manage_studio');
+    expectRefusal(await merge(head, resolution), 403, 'forbidden', 'Missing permission: manage_studio');
     const { body } = await app.ask('POST', `${studio}/pulls`, { body: { title: 'x', head } });
     const pull = await app.ask('POST', `${studio}/pulls/${body.number}/merge`, {
       token: editor,
       body: { resolutions: [resolution] },
     });
-    expectRefusal(pull, 403, 'forbidden', 'Permission manage_studio is required');
+    expectRefusal(pull, 403, 'forbidden', 'Missing permission: manage_studio');
     expect((await merge(head, resolution, {}, app.token)).status).toBe(201);
   });
 
@@ -78,7 +78,7 @@ describe('a resolution of an entry', () => {
     const head = await conflictIn(path, entry);
     const { stages } = await stagesOf(head);
     const resolution = { path, stages, delete: true };
-    expectRefusal(await merge(head, resolution), 403, 'forbidden', 'Permission delete_studio is required');
+    expectRefusal(await merge(head, resolution), 403, 'forbidden', 'Missing permission: delete_studio');
     expect((await app.ask('GET', `${studio}/collections/posts/settled`)).status).toBe(200);
     expect((await merge(head, resolution, {}, app.token)).status).toBe(201);
     const gone = await conflictIn(path, { ...entry, there: null });

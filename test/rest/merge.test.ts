@@ -137,7 +137,7 @@ describe('409', () => {
     await commit('main', { [postPath('a')]: post({ ...fields, title: 'Ours', description: 'Ours' }) });
     await commit('topic', { [postPath('a')]: post({ ...fields, title: 'Theirs', description: 'Theirs' }) });
     const answer = await merge({});
-    expectRefusal(answer, 409, 'merge_conflict', '1 files are in conflict');
+    expectRefusal(answer, 409, 'merge_conflict', '1 file is in conflict');
     const [{ path, stages, fields: open }] = answer.body.details.conflicts;
     expect(open.map(({ field }: { field: string }) => field)).toEqual(['/title', '/description']);
     const partial = await merge({ resolutions: [{ path, stages, fields: { '/title': { take: 'incoming' } } }] });

@@ -90,6 +90,25 @@ describe('POST /pulls', () => {
     expect(await refOf('refs/pull/1/head')).toBe(head);
   });
 
+  it('tells the deployments of its branch, the newest first, and no 304 hides one', async () => {
+    await open();
+    const before = (await get(1)).headers.get('etag') ?? '';
+    const draft = { name: 'Topic', branch: 'topic', provider: 'static' };
+    const { body: environment } = await app.ask('POST', `${studio}/environments`, { body: draft });
+    await app.ask('POST', `${studio}/environments`, { body: { ...draft, name: 'Main', branch: 'main' } });
+    const { status, body, headers } = await get(1, { 'If-None-Match': before });
+    expect([status, body.deployments]).toEqual([200, [environment.latest_deployment]]);
+    for (let more = 0; more < 20; more++)
+      await app.ask('POST', `${studio}/deployments`, { body: { environment_id: environment.id } });
+    const { deployments } = (await get(1)).body;
+    expect(deployments.length).toBe(20);
+    expect(deployments[0]).toMatchObject({ status: 'queued', run_number: 22 });
+    expect(deployments[1]).toMatchObject({ status: 'completed', conclusion: 'skipped', run_number: 21 });
+    // What is deployed is no reason to refuse a change.
+    expect((await change(1, { title: 'Other' }, { 'If-Match': headers.get('etag') ?? '' })).status).toBe(200);
+    expect((await change(1, { title: 'Again' }, { 'If-Match': headers.get('etag') ?? '' })).status).toBe(412);
+  });
+
   it('numbers those opened at the same time one after another', async () => {
     const names = ['b1', 'b2', 'b3', 'b4'];
     for (const name of names) {

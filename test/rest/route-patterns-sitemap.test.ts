@@ -50,7 +50,10 @@ describe('a sitemap', () => {
     const all = ['/posts/one/', '/posts/two/', '/posts/three-more/', '/notes/x/', '/tags/'];
     const { status, body } = await check(serve('/a.xml', urlset(...all.map((path) => `https://x.org${path}`))));
     expect(status).toBe(200);
-    expect(body.sitemap).toEqual({ urls: 5, entries: 4, hits: 4, hit_rate: 1 });
+    expect(body.sitemap).toEqual({
+      ...{ urls: 5, entries: 4, hits: 4, hit_rate: 1 },
+      ...{ misses: [], surplus: ['https://x.org/tags/'], surplus_count: 1 },
+    });
     expect(
       body.patterns.map(({ collection, confidence }: { collection: string; confidence: number }) => [
         collection,
@@ -84,7 +87,7 @@ describe('a sitemap', () => {
     );
     const two = serve('/two.xml', urlset('https://x.org/notes/x/?a=1&amp;b=2', 'https://x.org/posts/three%2Dmore/'));
     const { body } = await check(serve('/index.xml', index(one, two, `${origin}/index.xml`)));
-    expect(body.sitemap).toEqual({ urls: 4, entries: 4, hits: 4, hit_rate: 1 });
+    expect(body.sitemap).toMatchObject({ urls: 4, entries: 4, hits: 4, hit_rate: 1, misses: [], surplus: [] });
   });
 
   it('counts up to 50,000 addresses', async () => {

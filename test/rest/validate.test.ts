@@ -103,6 +103,6 @@ describe('refusals', () => {
   it('400 without frontmatter, 403 without browse_studio', async () => {
     expectRefusal(await validate({}), 400, 'invalid_request', 'frontmatter: is required');
     const token = await app.makeToken(['edit_studio']);
-    expectRefusal(await validate({ frontmatter: {} }, token), 403, 'forbidden', 'Permission browse_studio is required');
+    expectRefusal(await validate({ frontmatter: {} }, token), 403, 'forbidden', 'Missing permission: browse_studio');
   });
 });

@@ -14,11 +14,11 @@ afterEach(async () => {
 });
 
 /** Two servers with the demo on one database and one data directory, a command that makes tokens there, and the demo's repository. */
-export async function twoServers() {
+export async function twoServers(settings: Record<string, string> = {}) {
   database = await createDatabase();
   const { url } = database;
   const dataDir = await newDataDir();
-  const more = { DATABASE_URL: url };
+  const more = { DATABASE_URL: url, ...settings };
   const one = await startServer(dataDir, more);
   const other = await startServer(dataDir, more);
   servers.push(one, other);

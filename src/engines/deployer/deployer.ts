@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, realpath, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Deployer, ProcessName } from '../../domain/ports/deployer.ts';
 import { endProcesses } from './end-processes.ts';
@@ -14,7 +14,7 @@ interface Options {
   dataDirectory: string;
   /** Refuses to run builds as the server's own user. */
   strict: boolean;
-  /** Further root certificates for what builds fetch (PEM). */
+  /** Further root certificates for what builds fetch (PEM); default: those the server itself was given by `NODE_EXTRA_CA_CERTS`. */
   caFile?: string;
   limits?: Partial<BuildLimits>;
 }
@@ -22,12 +22,23 @@ interface Options {
 const refusal =
   'PORTICO_BUILD_ISOLATION=strict, and this machine can only run builds as the user of the server: install bubblewrap, or start the server as root with PORTICO_BUILD_DIR where other users can reach it';
 
+/** Behind a proxy with a certificate of its own a server trusts more than Node does, and its builds have to as well. Node ignores a file it cannot read. */
+async function ownRoots(): Promise<string | null> {
+  const file = process.env.NODE_EXTRA_CA_CERTS;
+  if (!file) return null;
+  return access(file, constants.R_OK).then(
+    () => path.resolve(file),
+    () => null,
+  );
+}
+
 /** Runs repository code in child processes of this machine. */
 export function createDeployer({ directory, dataDirectory, strict, caFile, limits }: Options): Deployer {
+  let hasMade = false;
   let ready: Promise<{ root: string; isolation: Isolation }> | undefined;
   const prepare = () => {
     ready ??= (async () => {
-      await makeBuildDirectory(directory);
+      hasMade = (await makeBuildDirectory(directory)) || hasMade;
       const root = await realpath(directory);
       await mkdir(path.join(root, 'cache'), { recursive: true, mode: 0o711 });
       return { root, isolation: await findIsolation(root) };
@@ -57,6 +68,9 @@ export function createDeployer({ directory, dataDirectory, strict, caFile, limit
     },
     standing: standingOf,
     async open({ deployment, project }) {
+      // Another process may have found it empty when it ended.
+      const known = await ready?.catch(() => null);
+      if (known && (await realpath(known.root).catch(() => null)) === null) ready = undefined;
       const { root, isolation } = await prepare();
       return openWorkspace({
         directory: path.join(root, `${deployment}-${randomBytes(4).toString('hex')}`),
@@ -64,7 +78,7 @@ export function createDeployer({ directory, dataDirectory, strict, caFile, limit
         project,
         isolation,
         hidden: [dataDirectory, root],
-        caFile: caFile ?? null,
+        caFile: caFile ?? (await ownRoots()),
         limits: { ...buildLimits, ...limits },
       });
     },
@@ -80,5 +94,10 @@ export function createDeployer({ directory, dataDirectory, strict, caFile, limit
       }
     },
     workspaces: async () => [...new Set((await workspaces()).map(({ id }) => id))],
+    async close() {
+      // What somebody else has made stays, and so does what holds caches or the workspaces of another process.
+      if (!hasMade) return;
+      for (const place of [path.join(directory, 'cache'), directory]) await rmdir(place).catch(() => {});
+    },
   };
 }

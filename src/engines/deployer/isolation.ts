@@ -53,12 +53,13 @@ async function isReachable(directory: string): Promise<boolean> {
   }
 }
 
-/** Makes the directory of workspaces, which nobody else may have made before. */
-export async function makeBuildDirectory(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o711 });
+/** Makes the directory of workspaces, which no other user may have made before. @returns false when it was there */
+export async function makeBuildDirectory(directory: string): Promise<boolean> {
+  const made = await mkdir(directory, { recursive: true, mode: 0o711 });
   const found = await lstat(directory);
   if (!found.isDirectory() || (process.getuid && found.uid !== process.getuid()))
     throw new Error(`${directory} belongs to somebody else: set PORTICO_BUILD_DIR to a directory of the server's own`);
+  return made !== undefined;
 }
 
 /**

@@ -1,21 +1,17 @@
-const mebibyte = 1024 * 1024;
-const gibibyte = 1024 * mebibyte;
+import { type OutputLimits, outputLimits } from '../../domain/studio/deployments/output-limits.ts';
+
+const gibibyte = 1024 ** 3;
 
 /** What a build may take; bytes and numbers. */
-export interface BuildLimits {
+export interface BuildLimits extends OutputLimits {
   memory: number;
   processes: number;
   workspace: number;
-  outputFiles: number;
-  outputBytes: number;
-  outputFileBytes: number;
 }
 
 export const buildLimits: BuildLimits = {
   memory: 2 * gibibyte,
   processes: 512,
   workspace: 4 * gibibyte,
-  outputFiles: 20_000,
-  outputBytes: gibibyte,
-  outputFileBytes: 100 * mebibyte,
+  ...outputLimits,
 };

@@ -1,12 +1,9 @@
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { Output, OutputFile, OutputProblem } from '../../domain/ports/deployer.ts';
-import type { BuildLimits } from './limits.ts';
+import { neverPublished, type OutputLimits, OutputSize } from '../../domain/studio/deployments/output-limits.ts';
 
 type Problem = { problem: OutputProblem; detail: string };
-
-/** Directories that are never meant for readers. */
-const neverPublished = new Set(['.git', 'node_modules']);
 
 async function resolveInside(root: string, directory: string): Promise<string | Problem> {
   const missing = { problem: 'missing', detail: `There is no directory ${directory || '.'} after the build` } as const;
@@ -18,30 +15,16 @@ async function resolveInside(root: string, directory: string): Promise<string | 
   return (await lstat(real)).isDirectory() ? real : missing;
 }
 
-function sizeProblem(
-  files: readonly OutputFile[],
-  total: number,
-  last: OutputFile,
-  limits: BuildLimits,
-): Problem | null {
-  if (files.length > limits.outputFiles)
-    return { problem: 'too_many_files', detail: `The output has more than ${limits.outputFiles} files` };
-  if (last.size > limits.outputFileBytes)
-    return { problem: 'file_too_large', detail: `${last.path} has more than ${limits.outputFileBytes} bytes` };
-  if (total <= limits.outputBytes) return null;
-  return { problem: 'too_large', detail: `The output has more than ${limits.outputBytes} bytes` };
-}
-
 /**
  * The plain files below a directory of the tree. Links and special files are refused and named, whatever they lead to.
  * @param root the tree, without links; nothing may be writing to it any more
  */
-export async function walkOutput(root: string, directory: string, limits: BuildLimits): Promise<Output | Problem> {
+export async function walkOutput(root: string, directory: string, limits: OutputLimits): Promise<Output | Problem> {
   const start = await resolveInside(root, directory);
   if (typeof start !== 'string') return start;
   const files: OutputFile[] = [];
   const refused: string[] = [];
-  let total = 0;
+  const total = new OutputSize(limits);
   const waiting = [''];
   for (let below = waiting.pop(); below !== undefined; below = waiting.pop()) {
     for (const item of await readdir(path.join(start, below), { withFileTypes: true })) {
@@ -52,8 +35,7 @@ export async function walkOutput(root: string, directory: string, limits: BuildL
         const file = path.join(start, name);
         const found = { path: name, file, size: (await lstat(file)).size };
         files.push(found);
-        total += found.size;
-        const problem = sizeProblem(files, total, found, limits);
+        const problem = total.add(name, found.size);
         if (problem) return problem;
       } else refused.push(name);
     }

@@ -1,3 +1,4 @@
+import { Bell } from '../../domain/bell.ts';
 import type { GraphqlContext } from '../context.ts';
 
 /** What is new behind a position. */
@@ -17,30 +18,6 @@ export interface Source<T> {
   read(after: string | null): Promise<News<T>>;
   /** Calls `wake` when there may be something new; asked after the first reading. @returns how to end it */
   watch(wake: () => void): () => void;
-}
-
-/** Waits for a bell that may have rung before. */
-class Bell {
-  #hasRung = false;
-  #wake = () => {};
-
-  ring = (): void => {
-    this.#hasRung = true;
-    this.#wake();
-  };
-
-  async heard(within: number): Promise<void> {
-    if (!this.#hasRung) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, within);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.#hasRung = false;
-  }
 }
 
 /**

@@ -206,7 +206,7 @@ describe('an import', () => {
     const project = await newProject();
     const sent: unknown[] = [];
     const { jobs } = app.services;
-    app.services.jobs = { send: async (_kind, payload) => void sent.push(payload) };
+    app.services.jobs = { send: async (_kind, payload) => void sent.push(payload), sendMany: async () => {} };
     const asked = await project.ask('POST', '/repository/import', { url: host.url, mode, branches });
     app.services.jobs = jobs;
     const work = async () => {
@@ -262,7 +262,7 @@ describe('an import', () => {
     const project = await newProject();
     const sent: { project_id: number }[] = [];
     const { jobs } = app.services;
-    app.services.jobs = { send: async (_kind, payload) => void sent.push(payload as never) };
+    app.services.jobs = { send: async (_kind, payload) => void sent.push(payload as never), sendMany: async () => {} };
     const body = { url: host.url, auth: { kind: 'token', token: secret }, mode: 'remote' };
     const key = { 'Idempotency-Key': 'import-1' };
     const asked = await project.ask('POST', '/repository/import', body, key);

@@ -19,7 +19,10 @@ export async function writeSite(directory: string, files: Record<string, string>
 /** Runs one program to its end; a program that is not there fails by its name. */
 export async function build(directory: string, program: string, ...args: string[]): Promise<void> {
   // npm's settings and certificates are those of whoever runs the tests.
-  const env = { ...process.env, CI: 'true', LANG: 'C.UTF-8', TZ: 'UTC', NO_COLOR: '1', ASTRO_TELEMETRY_DISABLED: '1' };
+  const plain = { CI: 'true', LANG: 'C.UTF-8', TZ: 'UTC', NO_COLOR: '1', ASTRO_TELEMETRY_DISABLED: '1' };
+  const env: NodeJS.ProcessEnv = { ...process.env, ...plain, NODE_ENV: 'production' };
+  // A deployment has none of these of the test runner, which make drafts pages.
+  for (const name of ['MODE', 'DEV', 'PROD', 'SSR', 'TEST', 'VITEST']) delete env[name];
   try {
     await run(program, args, { cwd: directory, env, timeout: 170_000 });
   } catch (error) {

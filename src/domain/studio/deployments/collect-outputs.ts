@@ -1,4 +1,7 @@
+import { snapshotBlobs } from '../../crawlers/snapshots/snapshot-blobs.ts';
 import type { Services } from '../../services.ts';
+import { deliveryBlobs } from '../../workflows/deliveries/delivery-blobs.ts';
+import { executionBlobs } from '../../workflows/executions/execution-blobs.ts';
 import { readManifest } from './manifest.ts';
 
 /** Deployments of an environment that can be gone back to, beside the published one and those of the last day. */
@@ -17,9 +20,18 @@ async function forgetOld({ orm }: Services, before: Date): Promise<void> {
   );
 }
 
+/** A crash may have come between a publication and the compression of its files. */
+async function encodeShown(services: Services): Promise<void> {
+  const shown = await services.orm.em.fork().execute<{ sha256: string }[]>(
+    `select distinct manifest_sha256 as sha256 from environment
+     join deployment on deployment.id = published_deployment_id where manifest_sha256 is not null`,
+  );
+  for (const { sha256 } of shown) services.building.encodings.add(services, sha256);
+}
+
 /**
- * Removes files of outputs that no deployment holds any more: marks what is named by a kept manifest, and sweeps the rest once it has been
- * unnamed for a day, so that nothing is lost that somebody is about to publish.
+ * Removes contents that nothing holds any more: marks what is named by a kept manifest, by an entry of a snapshot or by a delivery, and sweeps the rest once
+ * it has been unnamed for a day, so that nothing is lost that somebody is about to publish.
  */
 export async function collectOutputs(services: Services): Promise<void> {
   const { orm, blobs, clock, log } = services;
@@ -35,6 +47,14 @@ export async function collectOutputs(services: Services): Promise<void> {
     // One that cannot be read ends the sweep: what it names would be taken for nobody's.
     for (const [, file] of await readManifest(blobs, sha256)) live.add(file);
   }
-  const swept = await blobs.sweep(live, before);
-  log.info({ ...swept }, 'published files looked through');
+  const swept = await blobs.sweep(async (prefix) => {
+    // Of crawled sites there may be more than the memory holds.
+    const named = await snapshotBlobs(orm.em.fork(), prefix);
+    for (const sha256 of await deliveryBlobs(orm.em.fork(), prefix)) named.add(sha256);
+    for (const sha256 of await executionBlobs(orm.em.fork(), prefix)) named.add(sha256);
+    for (const sha256 of live) if (sha256.startsWith(prefix)) named.add(sha256);
+    return named;
+  }, before);
+  log.info({ ...swept }, 'stored contents looked through');
+  await encodeShown(services);
 }

@@ -71,6 +71,7 @@ export async function deploymentRecords(context: Context, rows: readonly Deploym
       trigger: row.trigger,
       attempt: row.attempt,
       output_digest: row.output_digest ?? null,
+      warnings: row.warnings ?? [],
       created_at: row.created_at,
       started_at,
       completed_at,

@@ -1,6 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { IsolationLevel, ProcessName } from '../../ports/deployer.ts';
 import type { Network, Provider, StoredVariable } from '../environments/environment.entity.ts';
+import type { Warning } from '../schema/schema.schema.ts';
 
 export const statuses = ['queued', 'in_progress', 'completed'] as const;
 export const conclusions = ['success', 'failure', 'cancelled', 'skipped'] as const;
@@ -70,6 +71,8 @@ export const Deployment = defineEntity({
     /** Where an external provider says it is. */
     url: p.text().nullable(),
     log_url: p.text().nullable(),
+    /** What did not become part of it, or is not used, though nothing failed. */
+    warnings: p.json<Warning[]>().nullable(),
     cancel_requested: p.boolean(),
     worker: p.json<Worker>().nullable(),
     heartbeat_at: p.datetime().nullable(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isolationLevels } from '../../ports/deployer.ts';
 import { timestamp } from '../../shapes.ts';
+import { studioWarning } from '../schema/schema.schema.ts';
 import { conclusions, failureReasons, statuses, triggers } from './deployment.entity.ts';
 
 const progress = {
@@ -41,11 +42,17 @@ export const deployment = z
     trigger: z.enum(triggers),
     attempt: z.int32(),
     output_digest: z.string().nullable().describe('SHA-256 of what it published: equal outputs have equal digests'),
+    warnings: z
+      .array(studioWarning)
+      .describe('What was left out or is not used, though nothing failed; also in the log'),
     created_at: timestamp,
     duration_ms: z.int32().nullable(),
     jobs: z.array(deploymentJob),
   })
   .meta({ id: 'Deployment' });
+
+/** One among others: its jobs are asked for by its id. */
+export const deploymentSummary = deployment.omit({ jobs: true }).meta({ id: 'DeploymentSummary' });
 
 /** Addresses a deployment: `{runId}` of the documented interface. */
 export const deploymentNumber = { deployment: z.int32().min(1, 'must be at least 1') };

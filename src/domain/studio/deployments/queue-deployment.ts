@@ -6,7 +6,7 @@ import type { JobKind } from '../../ports/jobs.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import type { Environment } from '../environments/environment.entity.ts';
-import { deployJob, deployNoticeJob } from './deploy-job.ts';
+import { type DeletedDeployment, deployJob, deployNoticeJob } from './deploy-job.ts';
 import { Deployment, DeploymentJob, type DeploymentSettings, type Trigger } from './deployment.entity.ts';
 import { conclude, concludeQueued, requestCancel } from './transitions.ts';
 
@@ -68,18 +68,21 @@ export async function notify(
   context: Pick<Context, 'em' | 'services'>,
   deployment_id: number,
   event: 'deployment.requested' | 'deployment.cancelled',
+  deleted?: DeletedDeployment,
 ): Promise<void> {
-  await send(context, deployNoticeJob, { deployment_id, event });
+  await send(context, deployNoticeJob, { deployment_id, event, ...(deleted && { deleted }) });
 }
 
 /**
  * Ends a deployment that waits or runs: at once when nobody here works on it, else as soon as its worker hears of it.
+ * @param deleted given when its row goes in the same transaction: what its provider will have to be told
  * @returns false when it has ended before
  */
 export async function stopDeployment(
   context: Pick<Context, 'em' | 'services'>,
   { id, settings, attempt }: Pick<Deployment, 'id' | 'settings' | 'attempt'>,
   conclusion: 'cancelled' | 'skipped',
+  deleted?: DeletedDeployment,
 ): Promise<boolean> {
   const { em, services } = context;
   const at = services.clock.now();
@@ -87,7 +90,7 @@ export async function stopDeployment(
   const ended =
     (await concludeQueued(em, id, { conclusion, at })) ||
     (isExternal && (await conclude(em, { id, attempt }, { conclusion, at })));
-  if (ended && isExternal) await notify(context, id, 'deployment.cancelled');
+  if (ended && isExternal) await notify(context, id, 'deployment.cancelled', deleted);
   return ended || requestCancel(em, id);
 }
 

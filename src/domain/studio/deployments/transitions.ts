@@ -71,7 +71,7 @@ export async function requestCancel(em: EntityManager, id: number): Promise<bool
 export async function requeue(em: EntityManager, { id, attempt }: Attempt, next: number): Promise<boolean> {
   const changed = await affected(
     em,
-    `update deployment set status = 'queued', attempt = ?, worker = null, heartbeat_at = null, started_at = null
+    `update deployment set status = 'queued', attempt = ?, worker = null, heartbeat_at = null, started_at = null, warnings = null
      where id = ? and attempt = ? and status = 'in_progress'`,
     [next, id, attempt],
   );

@@ -1,4 +1,5 @@
 import { DomainError } from '../../errors.ts';
+import { counted } from '../../plural.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { entryIn, findEntry } from '../content/collection-index.ts';
 import { checkStoredPath } from '../path-rules.ts';
@@ -41,7 +42,7 @@ export async function planDelete(
       if (required.length === 0) return [];
       throw new DomainError(
         'in_use',
-        `${collection}/${entry} is required by ${required.length} entries; change them first, or use force`,
+        `${collection}/${entry} is required by ${counted(required.length, 'entry', 'entries')}; change them first, or use force`,
         { details: { references: required.slice(0, 100) } },
       );
     },

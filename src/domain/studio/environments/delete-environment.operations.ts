@@ -29,7 +29,12 @@ export const deleteEnvironment = projectOperation({
       throw new DomainError('in_use', `Environment ${row.name} is being deployed to; force cancels that`, {
         details: { deployments: open.map((deployment) => deployment.id) },
       });
-    for (const deployment of open) await stopDeployment(context, deployment, 'cancelled');
+    const environment = { uuid: row.uuid, name: row.name, secret: row.deploy_hook_secret ?? null };
+    for (const deployment of open) {
+      const { branch, commit_sha, settings } = deployment;
+      const deleted = { project_id: project.id, environment, branch, commit_sha, url: settings.deploy_webhook_url };
+      await stopDeployment(context, deployment, 'cancelled', deleted);
+    }
     // A worker whose deployment has gone ends what it runs, as one that was cancelled.
     await em.nativeDelete(Environment, { id });
     return null;

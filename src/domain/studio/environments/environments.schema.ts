@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { oneLine, timestamp } from '../../shapes.ts';
-import { deployment } from '../deployments/deployments.schema.ts';
+import { deploymentSummary } from '../deployments/deployments.schema.ts';
 import { pathProblem } from '../path-rules.ts';
 import { environmentTypes, networks, providers, visibilities } from './environment.entity.ts';
 
@@ -26,12 +26,16 @@ const command = z
   .transform((text) => (text === '' ? null : text))
   .nullable();
 
+/** What a command gets from the server whatever an environment says. */
+const ownNames = /^(?:PATH|HOME|TMPDIR|PORTICO_.*)$/;
+
 const variable = z
   .object({
     name: z
       .string()
       .max(200, 'must be at most 200 characters')
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be letters, digits and _, not beginning with a digit'),
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be letters, digits and _, not beginning with a digit')
+      .refine((name) => !ownNames.test(name), 'is set by the build itself, as PATH, HOME, TMPDIR and PORTICO_… are'),
     value: z
       .string()
       .max(32_768, 'must be at most 32768 characters')
@@ -119,7 +123,7 @@ export const environment = z
     url: z.string().nullable().describe('Where the site is'),
     deploy_webhook_url: z.string().nullable(),
     published_deployment_id: z.int32().nullable(),
-    latest_deployment: deployment.omit({ jobs: true }).meta({ id: 'DeploymentSummary' }).nullable(),
+    latest_deployment: deploymentSummary.nullable(),
     created_at: timestamp,
     updated_at: timestamp,
   })

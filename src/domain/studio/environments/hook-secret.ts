@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { newWebhookSecret } from '../../notifications/webhook-secret.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 
 type Owner = Pick<ProjectRef, 'organization_id'>;
 
-/** What notifications to an external provider are signed with (Standard Webhooks: `whsec_` and 24 bytes in base64). */
-export const newHookSecret = () => `whsec_${randomBytes(24).toString('base64')}`;
+/** What notifications to an external provider are signed with. */
+export const newHookSecret = newWebhookSecret;
 
 /** One secret for the life of an environment, so its version stays 1. */
 export const sealHookSecret = ({ secrets }: Pick<Services, 'secrets'>, owner: Owner, uuid: string, secret: string) =>

@@ -1,4 +1,5 @@
 import { DomainError } from '../../errors.ts';
+import { counted } from '../../plural.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { schemaAt } from '../content/entry-at.ts';
 import { checkVersion } from '../entries/write-entry.ts';
@@ -45,7 +46,7 @@ export async function planDeleteMedia(
       if (references.length === 0) return [];
       throw new DomainError(
         'in_use',
-        `${path} is named by ${references.length} entries; change them first, or use force`,
+        `${path} is named by ${counted(references.length, 'entry', 'entries')}; change them first, or use force`,
         { details: { references: references.slice(0, 100) } },
       );
     },

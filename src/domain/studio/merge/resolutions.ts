@@ -15,7 +15,7 @@ const oidsOf = ({ base, current, incoming }: FileStages) => [base?.oid, current?
 
 /** Where nobody can be asked, no resolution may need more than the right to merge. */
 const refuseAll = (permission: ResolutionPermission) => {
-  throw new DomainError('forbidden', `Permission ${permission} is required`);
+  throw new DomainError('forbidden', `Missing permission: ${permission}`);
 };
 
 /**

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
+import { counted } from '../../plural.ts';
 import type { Commit, Oid } from '../../ports/git-records.ts';
 import type { CommitPlan } from '../../ports/git-writes.ts';
 import type { Conflict, Resolution } from './merge.schema.ts';
@@ -36,7 +37,9 @@ export interface Merged {
 
 /** A merge that people have to settle. */
 export function mergeConflict(conflicts: readonly Conflict[]): DomainError {
-  return new DomainError('merge_conflict', `${conflicts.length} files are in conflict`, { details: { conflicts } });
+  return new DomainError('merge_conflict', `${counted(conflicts.length, 'file is', 'files are')} in conflict`, {
+    details: { conflicts },
+  });
 }
 
 export const headOf = async ({ git }: Pick<ProjectContext, 'git'>, field: string, branch: string): Promise<Oid> => {

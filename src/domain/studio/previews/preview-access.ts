@@ -17,11 +17,11 @@ export async function passHolder(
   services: Services,
   kind: PassKind,
   text: string,
-  { label, organization_id, project_id }: PreviewTarget,
+  { label, organization_id, project_id, permission }: PreviewTarget,
 ): Promise<string | null> {
   const pass = openPass(await services.previews.key.get(), kind, text, label, services.clock.now());
   if (pass === null) return null;
   const grant = (await authenticateHolder(services, pass.holder))?.grantFor(organization_id);
-  if (!grant?.permissions.has('browse_studio')) return null;
+  if (!grant?.permissions.has(permission)) return null;
   return grant.projects === null || grant.projects.has(project_id) ? pass.holder : null;
 }

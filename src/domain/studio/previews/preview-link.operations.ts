@@ -1,24 +1,12 @@
 import { z } from 'zod';
-import { DomainError, fieldError } from '../../errors.ts';
-import { authenticateHolder } from '../../identity/authenticate.ts';
+import { fieldError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import { timestamp } from '../../shapes.ts';
 import { findDeployment } from '../deployments/deployment-record.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
 import { environmentNumber } from '../environments/environments.schema.ts';
-import { makePass } from './preview-access.ts';
-import { deploymentLabel, environmentLabel, labelUrl } from './preview-label.ts';
-import { isTrustworthy } from './preview-origin.ts';
-import { linkParameter, passSeconds } from './preview-pass.ts';
+import { deploymentLabel, environmentLabel } from './preview-label.ts';
+import { memberLink, previewLink, publicLink } from './preview-link.ts';
 import { parseRequestPath } from './request-path.ts';
-
-const previewLink = z
-  .object({
-    url: z.string().describe('Opens the page; each tab and each frame needs a link of its own'),
-    expires_at: timestamp.nullable().describe('Until when it opens; null where no link is needed'),
-    embeddable: z.boolean().describe('It may stand in a frame of the dashboard'),
-  })
-  .meta({ id: 'PreviewLink' });
 
 /** What a link leads to: a label, and whether only members see it. */
 interface Place {
@@ -55,14 +43,8 @@ export const getPreviewLink = projectOperation({
     };
     const place = environment === undefined ? await ofDeployment(deployment ?? 0) : await ofEnvironment(environment);
     if (place === null) return null;
-    const url = labelUrl(services.settings, place.label) + path;
-    const embeddable = isTrustworthy(services.settings.preview_url);
-    if (!place.isMembersOnly) return { url, expires_at: null, embeddable };
-    // A pass is looked at again with every request, so it must be for someone whose rights can be found again.
-    if ((await authenticateHolder(services, actor.id)) === null)
-      throw new DomainError('forbidden', 'Only a token or a person can be given a link to a members’ preview');
-    const pass = await makePass(services, 'link', place.label, actor.id);
-    const expires_at = new Date(services.clock.now().getTime() + passSeconds.link * 1000);
-    return { url: `${url}${path.includes('?') ? '&' : '?'}${linkParameter}=${pass}`, expires_at, embeddable };
+    return place.isMembersOnly
+      ? memberLink(services, actor, place.label, path)
+      : publicLink(services, place.label, path);
   },
 });

@@ -1,5 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import { loadLiveCopy, loadSnapshotSite, type SnapshotSite } from '../../crawlers/snapshots/serve/snapshot-site.ts';
+import type { Permission } from '../../permissions.ts';
 import type { Sha256 } from '../../ports/blobs.ts';
 import { environmentLabel, parseLabel } from './preview-label.ts';
 
@@ -8,16 +10,22 @@ export interface PreviewTarget {
   label: string;
   organization_id: number;
   project_id: number;
-  /** Only callers who may read the project see it. */
+  /** Only callers who may read what it is of see it. */
   isMembersOnly: boolean;
+  /** What those callers must be permitted. */
+  permission: Permission;
   /** Null: nothing is published. */
   manifest_sha256: Sha256 | null;
   /** What was published there before, and since when it is not any more. */
   replaced: { manifest_sha256: Sha256; at: Date } | null;
+  /** The crawled site, where it is one and there is something to see; no manifest is published then. */
+  site: SnapshotSite | null;
 }
 
 /** The channel on which the database tells of every change to what is published; no payload. */
 export const previewChannel = 'portico_previews';
+
+const ofStudio = { permission: 'browse_studio', site: null } as const;
 
 type EnvironmentRow = Pick<PreviewTarget, 'organization_id' | 'project_id' | 'manifest_sha256'> & {
   slug: string;
@@ -79,9 +87,9 @@ export class PreviewTargets {
   async #load(label: string): Promise<PreviewTarget | null> {
     const parsed = parseLabel(label);
     if (parsed === null) return null;
-    return 'deployment_id' in parsed
-      ? this.#deployment(label, parsed.deployment_id)
-      : this.#environment(label, parsed.uuid_end);
+    if ('deployment_id' in parsed) return this.#deployment(label, parsed.deployment_id);
+    if ('uuid_end' in parsed) return this.#environment(label, parsed.uuid_end);
+    return this.#crawled(label, parsed);
   }
 
   async #environment(label: string, uuidEnd: string): Promise<PreviewTarget | null> {
@@ -93,11 +101,27 @@ export class PreviewTargets {
       replaced_manifest !== null && replaced_at !== null
         ? { manifest_sha256: replaced_manifest, at: new Date(replaced_at) }
         : null;
-    return { label, organization_id, project_id, isMembersOnly: visibility === 'members', manifest_sha256, replaced };
+    const isMembersOnly = visibility === 'members';
+    return { ...ofStudio, label, organization_id, project_id, isMembersOnly, manifest_sha256, replaced };
   }
 
   async #deployment(label: string, id: number): Promise<PreviewTarget | null> {
     const [row] = (await this.#orm.em.fork().execute(deploymentQuery, [id])) as Omit<EnvironmentRow, 'slug'>[];
-    return row ? { label, ...row, isMembersOnly: true, replaced: null } : null;
+    return row ? { ...ofStudio, label, ...row, isMembersOnly: true, replaced: null } : null;
+  }
+
+  async #crawled(label: string, of: { crawler_id: number } | { snapshot_id: number }): Promise<PreviewTarget | null> {
+    const em = this.#orm.em.fork();
+    const found =
+      'crawler_id' in of ? await loadLiveCopy(em, of.crawler_id) : await loadSnapshotSite(em, of.snapshot_id);
+    if (found === null) return null;
+    return {
+      label,
+      ...found,
+      permission: 'browse_crawlers',
+      isMembersOnly: true,
+      manifest_sha256: null,
+      replaced: null,
+    };
   }
 }

@@ -1,15 +1,16 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
+import { SiteEntries } from '../../crawlers/snapshots/serve/site-entries.ts';
 import type { BlobStore } from '../../ports/blobs.ts';
 import type { Kms } from '../../ports/kms.ts';
-import type { Log } from '../../ports/log.ts';
 import { Outputs } from './outputs.ts';
 import { PreviewKey } from './preview-key.ts';
 import { PreviewTargets } from './preview-targets.ts';
 
-/** What this process knows of published outputs. */
+/** What this process knows of published outputs and crawled sites. */
 export interface Previews {
   targets: PreviewTargets;
   outputs: Outputs;
+  entries: SiteEntries;
   key: PreviewKey;
 }
 
@@ -17,11 +18,11 @@ interface Options {
   orm: MikroORM;
   kms: Kms;
   blobs: BlobStore;
-  log: Log;
 }
 
-export const createPreviews = ({ orm, kms, blobs, log }: Options): Previews => ({
+export const createPreviews = ({ orm, kms, blobs }: Options): Previews => ({
   targets: new PreviewTargets(orm),
-  outputs: new Outputs(blobs, log),
+  outputs: new Outputs(blobs),
+  entries: new SiteEntries(orm),
   key: new PreviewKey(orm, kms),
 });

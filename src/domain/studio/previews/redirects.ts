@@ -11,8 +11,8 @@ export interface RedirectRule {
 
 /** A line that is not used, and why. */
 export interface RedirectFault {
-  /** Counts from 1. */
-  line: number;
+  /** Counts from 1; null: the whole file. */
+  line: number | null;
   problem: string;
 }
 

@@ -9,7 +9,7 @@ import { isProtected } from '../repository/branch-rules.ts';
 import { claimMerge, finishMerge, releaseMerge } from './claim-merge.ts';
 import { openPullsFrom } from './open-pulls.ts';
 import { type Pull, pullBaseRef, pullRef } from './pull.entity.ts';
-import { checkTag, detailOf, findPull, headsOf, tagOf } from './pull-record.ts';
+import { checkTag, findPull, headsOf, showPull } from './pull-record.ts';
 import { pullMerge, pullMerged } from './pulls.schema.ts';
 
 type Input = z.output<typeof pullMerge>;
@@ -65,9 +65,8 @@ export const mergePull = projectOperation({
     await git.updateRefs([{ name: pullBaseRef(row.number), to: sha }]);
     const done = await finishMerge(context, row, { head_sha: incoming, base_sha: current, merge_commit_sha: sha });
     const branch_deleted = input.delete_branch === true && (await dropBranch(context, row.head_branch, incoming));
-    context.tag(tagOf(done, await headsOf(context, done)));
     const message = (commit ?? (await git.commit(sha))).message;
-    const pull = await detailOf(context, done);
+    const pull = await showPull(context, done);
     return { merged: true, sha, message, commit, branch_deleted, conflicts: [], resolved, pull };
   },
 });

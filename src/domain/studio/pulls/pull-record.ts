@@ -2,12 +2,14 @@ import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
+import { deploymentsOfBranches } from '../deployments/branch-deployments.operations.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
 import { isMergeable, mergeabilityOf } from '../merge/mergeability.ts';
+import { viewOf } from '../view.ts';
 import { Pull } from './pull.entity.ts';
 import type { pull as pullShape, pullSummary } from './pulls.schema.ts';
 
-type Context = Pick<ProjectContext, 'em' | 'git' | 'services' | 'project'>;
+type Context = Pick<ProjectContext, 'em' | 'git' | 'services' | 'project' | 'organization'>;
 
 export interface PullHeads {
   head: Oid;
@@ -30,13 +32,15 @@ export async function headsOf({ git }: Pick<Context, 'git'>, row: Pull): Promise
   return { head: head ?? row.head_sha, base: base ?? row.base_sha, live: head !== null && base !== null };
 }
 
-export const tagOf = (row: Pull, { head, base }: PullHeads) => `"${head}.${base}.${row.version}"`;
+/** What the pull request is at: begins its ETag, and is all that a condition of a write looks at. */
+const versionOf = (row: Pull, { head, base }: PullHeads) => `${head}.${base}.${row.version}`;
 
 /** @throws DomainError `precondition_failed` when the pull request or a branch of it has changed since it was read. */
 export function checkTag(ifMatch: string | undefined, row: Pull, heads: PullHeads): void {
   if (ifMatch === undefined) return;
   const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  if (tags.includes('*') || tags.includes(tagOf(row, heads))) return;
+  const version = versionOf(row, heads);
+  if (tags.some((tag) => tag === '*' || tag === `"${version}"` || tag.startsWith(`"${version}.`))) return;
   throw new DomainError('precondition_failed', 'If-Match: the pull request has changed since it was read', {
     details: { current_sha: heads.head },
   });
@@ -76,11 +80,17 @@ export async function summariesOf(context: Context, rows: readonly Pull[]): Prom
   return lines.map(({ row, heads }) => present(row, heads, mergeable.get(row) ?? null));
 }
 
-/** The whole record, with what a merge would meet. */
-export async function detailOf(context: Context, row: Pull): Promise<z.output<typeof pullShape>> {
+/** The whole record with what a merge would meet, answered with its ETag. */
+export async function showPull(
+  context: Context & Pick<ProjectContext, 'tag'>,
+  row: Pull,
+): Promise<z.output<typeof pullShape>> {
   const { git } = context;
   const heads = await headsOf(context, row);
   const { head, base, live } = heads;
+  const [deployments = []] = await deploymentsOfBranches(context, [row.head_branch]);
+  const seen = deployments.map(({ id, status, attempt, published, url }) => [id, status, attempt, published, url]);
+  context.tag(`"${versionOf(row, heads)}.${viewOf(seen)}"`);
   const ancestor = await git.mergeBase(base, head);
   const { ahead_by, behind_by } = await git.aheadBehind(head, base);
   const pair = { current: base, incoming: head };
@@ -92,7 +102,7 @@ export async function detailOf(context: Context, row: Pull): Promise<z.output<ty
     conflicts,
     commits_count: ahead_by,
     ...(await git.diffTotals(ancestor ?? base, head)),
-    deployments: [],
+    deployments,
   };
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ProjectRef } from '../../projects/project.entity.ts';
+import { servicesFor } from '../../projects/services-for.ts';
 import type { Services } from '../../services.ts';
 import { mergeabilityOf } from '../merge/mergeability.ts';
 import type { BranchFollower } from '../repository/branches-moved.ts';
@@ -71,8 +72,7 @@ async function retest(
 ): Promise<void> {
   const em = services.orm.em.fork();
   const git = services.git.open(project.uuid);
-  const content = services.content.below(project.settings.content_root);
-  const context = { em, git, project, services: { ...services, content } };
+  const context = { em, git, project, services: servicesFor(services, project) };
   const names = [...branches];
   const rows = await em.find(
     Pull,

@@ -5,7 +5,7 @@ import { fileDiff } from '../compare/compare.schema.ts';
 import { fileDiffs } from '../compare/file-diffs.ts';
 import { viewOf } from '../view.ts';
 import { Pull, pullStates } from './pull.entity.ts';
-import { detailOf, findPull, headsOf, summariesOf, tagOf } from './pull-record.ts';
+import { findPull, headsOf, showPull, summariesOf } from './pull-record.ts';
 import { pull, pullNumber, pullSummary } from './pulls.schema.ts';
 
 export const listPulls = projectOperation({
@@ -54,8 +54,7 @@ export const getPull = projectOperation({
   output: pull,
   async execute(context, { number }) {
     const row = await findPull(context, number);
-    context.tag(tagOf(row, await headsOf(context, row)));
-    return detailOf(context, row);
+    return showPull(context, row);
   },
 });
 

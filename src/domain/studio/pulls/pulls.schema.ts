@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../../shapes.ts';
+import { deploymentSummary } from '../deployments/deployments.schema.ts';
 import { conflict, resolvedFile } from '../merge/merge.schema.ts';
 import { mergeInput } from '../merge/merge-branches.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
@@ -42,7 +43,7 @@ export const pull = z
     changed_files: z.int32(),
     additions: z.int32(),
     deletions: z.int32(),
-    deployments: z.array(z.record(z.string(), z.unknown())),
+    deployments: z.array(deploymentSummary).describe('Of the branch to be merged, the newest 20'),
   })
   .meta({ id: 'Pull' });
 

@@ -6,7 +6,7 @@ import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
 import { isMerging } from './claim-merge.ts';
 import { Pull, pullBaseRef, pullRef } from './pull.entity.ts';
-import { checkTag, detailOf, findPull, headsOf, tagOf } from './pull-record.ts';
+import { checkTag, findPull, headsOf, showPull } from './pull-record.ts';
 import { pull, pullChange, pullDraft } from './pulls.schema.ts';
 
 type Pair = { head: string; base: string };
@@ -71,8 +71,7 @@ export const createPull = projectOperation({
       { name: pullRef(row.number), to: head_sha },
       { name: pullBaseRef(row.number), to: base_sha },
     ]);
-    context.tag(tagOf(row, await headsOf(context, row)));
-    return detailOf(context, row);
+    return showPull(context, row);
   },
 });
 
@@ -93,8 +92,7 @@ export const updatePull = projectOperation({
     if (state !== undefined && state !== row.state) await moveTo(context, row, state);
     em.assign(row, { ...defined(change), updated_at: services.clock.now(), version: row.version + 1 });
     await em.flush();
-    context.tag(tagOf(row, await headsOf(context, row)));
-    return detailOf(context, row);
+    return showPull(context, row);
   },
 });
 

@@ -4,11 +4,11 @@ import { siteFilesOf } from '../content/site-files.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { environmentDefaults } from './framework/environment-defaults.ts';
-import { pathOf } from './page-address.ts';
 import { patternOf } from './patterns.ts';
+import type { PublishedPages } from './published-pages.ts';
 import type { SiteRoutes } from './read-routes.ts';
 import type { RoutePattern } from './routes.schema.ts';
-import { checkPatterns } from './sitemap/check-patterns.ts';
+import { checkPatterns, rate } from './sitemap/check-patterns.ts';
 
 type Context = Pick<ProjectContext, 'git' | 'services'>;
 
@@ -37,27 +37,43 @@ const maxSamples = 10;
 export const patternsOf = (routes: SiteRoutes, site: SiteIndex): RoutePattern[] =>
   [...site.collections.values()].flatMap((index) => patternOf(routes, index) ?? []);
 
-/** Patterns after a comparison with the addresses a sitemap lists, and how many of them were right. */
+/** Misses, and surplus, that a comparison lists. */
+const mostListed = 100;
+
+/** Patterns after a comparison with the pages that are there, and how many of them were right. */
 export async function confirmPatterns(
   { git, services }: Context,
   snapshot: Snapshot,
-  { routes, site, listed }: { routes: SiteRoutes; site: SiteIndex; listed: readonly string[] },
+  { routes, site, published }: { routes: SiteRoutes; site: SiteIndex; published: PublishedPages },
 ) {
-  const known = new Set(listed.map(pathOf));
+  const { addresses, pages } = published;
   const patterns: RoutePattern[] = [];
+  const misses: { path: string; url: string | null }[] = [];
+  const found = new Set<string | undefined>();
   let [entries, hits] = [0, 0];
   for (const index of site.collections.values()) {
     const facts = await services.content.collectionFacts(git, snapshot, index);
     const collection = { index, facts, pattern: patternOf(routes, index) };
-    const check = checkPatterns(routes, collection, known, services.clock.now());
+    const check = checkPatterns(routes, collection, new Set(addresses.keys()), services.clock.now());
     // Without a rule a directory has pages only when some of them are there.
     if (check.pattern === null) continue;
     patterns.push(check.pattern);
     entries += check.entries;
     hits += check.hits;
+    misses.push(...check.misses);
+    for (const address of check.found) found.add(addresses.get(address));
   }
-  const hit_rate = entries === 0 ? 0 : Math.round((hits / entries) * 1000) / 1000;
-  return { patterns, sitemap: { urls: listed.length, entries, hits, hit_rate } };
+  const surplus = pages.filter((page) => !found.has(page));
+  const check = {
+    urls: pages.length,
+    entries,
+    hits,
+    hit_rate: rate(hits, entries),
+    misses: misses.slice(0, mostListed),
+    surplus: surplus.slice(0, mostListed),
+    surplus_count: surplus.length,
+  };
+  return { patterns, check };
 }
 
 /** Entries of every collection with a pattern, spread over them, as they are predicted. */
@@ -69,8 +85,9 @@ export async function samplesOf(
   const each = Math.max(1, Math.floor(maxSamples / Math.max(1, patterns.length)));
   const places = patterns.flatMap(({ collection }) => {
     const entries = site.collections.get(collection)?.entries ?? [];
-    return Array.from({ length: Math.min(each, entries.length) }, (_, at) => {
-      const entry = entries[Math.floor((at * entries.length) / each)] ?? entries[at];
+    const count = Math.min(each, entries.length);
+    return Array.from({ length: count }, (_, at) => {
+      const entry = entries[Math.floor((at * entries.length) / count)];
       return entry ? [{ ...entry, collection }] : [];
     }).flat();
   });

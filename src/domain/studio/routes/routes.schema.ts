@@ -55,14 +55,23 @@ const environmentDefaults = z
   })
   .meta({ id: 'EnvironmentDefaults' });
 
-const sitemapCheck = z
-  .object({
-    urls: z.int32().describe('Addresses the sitemap lists'),
-    entries: z.int32().describe('Entries that should be published'),
-    hits: z.int32().describe('Of these, those whose predicted address is listed'),
-    hit_rate: z.number(),
-  })
-  .meta({ id: 'SitemapCheck' });
+const patternsCheck = {
+  urls: z.int32().describe('Pages that are there'),
+  entries: z.int32().describe('Entries that should be published'),
+  hits: z.int32().describe('Of these, those whose predicted address is one of a page'),
+  hit_rate: z.number(),
+  misses: z
+    .array(z.object({ path: z.string(), url: z.string().nullable() }).meta({ id: 'RouteMiss' }))
+    .describe('Entries whose predicted address is none of a page; the first 100'),
+  surplus: z.array(z.string()).describe('Pages that are no entry, such as lists and tags; the first 100'),
+  surplus_count: z.int32(),
+};
+
+const sitemapCheck = z.object(patternsCheck).meta({ id: 'SitemapCheck' });
+
+const outputCheck = z
+  .object({ deployment_id: z.int32(), commit_sha: z.string().describe('What it was made of'), ...patternsCheck })
+  .meta({ id: 'OutputCheck' });
 
 export const detectedRoutes = z
   .object({
@@ -75,12 +84,13 @@ export const detectedRoutes = z
         .object({
           path: z.string(),
           url: z.string(),
-          verified: z.boolean().optional().describe('With `sitemap_url`: whether it lists the address'),
+          verified: z.boolean().optional().describe('After a comparison: whether there is a page at the address'),
         })
         .meta({ id: 'RouteSample' }),
     ),
     environment_defaults: environmentDefaults,
     sitemap: sitemapCheck.optional().describe('With `sitemap_url`'),
+    output: outputCheck.optional().describe('With `environment_id` or `deployment_id`'),
     saved: z.boolean(),
     warnings: z.array(studioWarning),
   })

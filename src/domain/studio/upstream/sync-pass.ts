@@ -8,6 +8,7 @@ import type { Services } from '../../services.ts';
 import { refuseResolution } from '../merge/entry/resolve.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
 import type { ResolutionOptions } from '../merge/resolutions.ts';
+import { branchHeads } from './branch-heads.ts';
 import { withLease } from './lease.ts';
 import { type Reconciled, reconcileBranch } from './reconcile-branch.ts';
 import { dropSettled } from './rescued.ts';
@@ -79,17 +80,9 @@ async function fetchBranches({ services, project, pass, remote }: Work): Promise
   await note(null);
 }
 
-const short = (name: string, prefix: string) => name.slice(prefix.length + 1);
-
-async function headsBelow({ services, project }: Work, prefix: string): Promise<Map<string, Oid>> {
-  const refs = await services.git.open(project.uuid).refsBelow(prefix);
-  return new Map(refs.map(({ name, oid }) => [short(name, prefix), oid]));
-}
-
 async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
   const { project, pass } = work;
-  const here = await headsBelow(work, 'refs/heads');
-  const there = await headsBelow(work, 'refs/remotes/upstream');
+  const { here, there } = await branchHeads(work.services.git.open(project.uuid));
   const stored = await em.find(UpstreamBranch, { project_id: project.id }, { disableIdentityMap: true });
   const known = new Map(stored.map((branch) => [branch.name, branch]));
   const names = pass.branches ?? [...new Set([...here.keys(), ...there.keys(), ...known.keys()])].sort();

@@ -3,6 +3,7 @@ import type { ProjectContext } from '../../operation.ts';
 import { Project } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
+import { branchHeads } from './branch-heads.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 import type { Divergence, Sync } from './upstream.schema.ts';
 
@@ -74,15 +75,13 @@ function stateOf(row: UpstreamBranch | undefined, isSame: boolean, isUnreachable
  * @param repository its id, which is the project's uuid
  */
 export async function hasUnpushed({ git, orm }: Services, repository: string, projectId: number): Promise<boolean> {
-  const heads = async (prefix: string) =>
-    new Map((await git.open(repository).refsBelow(prefix)).map(({ name, oid }) => [name.slice(prefix.length), oid]));
-  const [here, there] = [await heads('refs/heads'), await heads('refs/remotes/upstream')];
+  const { here, there } = await branchHeads(git.open(repository));
   const differing = [...here.keys(), ...there.keys()].filter((name) => here.get(name) !== there.get(name));
   if (differing.length === 0) return false;
   const stuck = await orm.em
     .fork()
     .find(UpstreamBranch, { project_id: projectId, problem: { $in: ['diverged', 'refused'] } });
-  const names = new Set(stuck.map(({ name }) => `/${name}`));
+  const names = new Set(stuck.map(({ name }) => name));
   return differing.some((name) => !names.has(name));
 }
 

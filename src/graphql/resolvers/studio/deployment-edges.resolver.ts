@@ -1,4 +1,5 @@
 import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Resolver, Root } from 'type-graphql';
+import { listDeploymentsOfBranches } from '../../../domain/studio/deployments/branch-deployments.operations.ts';
 import { getDeployment, listDeployments } from '../../../domain/studio/deployments/deployments.operations.ts';
 import { getDeploymentLog } from '../../../domain/studio/deployments/log/get-log.operations.ts';
 import { getEnvironment, listEnvironments } from '../../../domain/studio/environments/environments.operations.ts';
@@ -16,7 +17,7 @@ import {
   type JobParent,
   placedDeployment,
 } from './deployments.types.ts';
-import { Branch, type BranchParent, Pull, type PullParent } from './studio.types.ts';
+import { Branch, type BranchParent, Pull, type PullParent, PullSummary } from './studio.types.ts';
 
 const Commit = outputOf(listCommits);
 const DeploymentConnection = connectionOf(listDeployments, 'Deployment');
@@ -98,6 +99,18 @@ export class BranchEnvironmentsResolver {
   ) {
     const page = await context.list(listEnvironments, { ...at, ...args, branch: name });
     return mapConnection(page, (record) => ({ ...record, at }));
+  }
+}
+
+@Resolver(() => PullSummary)
+export class PullSummaryDeploymentsResolver {
+  @Extensions({ cost: 5 })
+  @FieldResolver(() => [Deployment], { nullable: true, description: 'The newest of the branch to be merged' })
+  async deployments(@Root() { at, head }: PullParent, @Ctx() context: GraphqlContext) {
+    const ofBranches = context.loader(`deployments ${at.organization}/${at.project}`, (branches) =>
+      context.run(listDeploymentsOfBranches, { ...at, branches: [...branches] }),
+    );
+    return (await ofBranches.load(head.ref)).map((record) => placedDeployment(record, at));
   }
 }
 

@@ -93,12 +93,16 @@ function logTexts(asked: Asked<{ deployment_id: number; job: number }>) {
   const heard: LogText[] = [];
   return begin(asked, {
     async read(after) {
+      if (after !== null && !/^\d{1,15}$/.test(after))
+        throw new DomainError('invalid_request', 'after: must be the id of an event of this log');
       const offset = after === null ? 0 : Number(after);
       const wanted = { organization, project, deployment: deployment_id, job, offset };
       const { text, next_offset, complete } = await context.run(getDeploymentLog, wanted);
       const stored = text === '' ? [] : [{ position: String(next_offset), data: { offset, text } }];
-      const events = [...stored, ...textsBehind(next_offset, heard.splice(0))];
-      return { events, position: events.at(-1)?.position ?? String(next_offset), ended: complete };
+      // What was heard and sent may not be stored yet: going back to what is would send it twice, and hold up what comes.
+      const at = Math.max(offset, next_offset);
+      const events = [...stored, ...textsBehind(at, heard.splice(0))];
+      return { events, position: events.at(-1)?.position ?? String(at), ended: complete };
     },
     watch(wake) {
       const endTexts = feed.followLog(job, (text) => {

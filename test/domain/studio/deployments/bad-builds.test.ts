@@ -97,16 +97,43 @@ it('leaves no workspace behind', async () => {
   expect((await readdir(path.join(running.buildDir, 'own'))).filter((name) => name !== 'cache')).toEqual([]);
 });
 
-it('reports links in the output, publishes the rest', async () => {
-  await seed(
-    running.app,
-    builtSite(`${plainBuild}\nimport { symlinkSync } from 'node:fs'; symlinkSync('/etc/passwd', 'dist/passwd');`),
-  );
+/** Builds another script that is expected to go well. */
+async function deployWell(script: string): Promise<Deployment> {
+  await seed(running.app, builtSite(script));
   await running.app.services.moves.settled();
   await running.work();
   const deployment = await running.latest(environment);
-  expect(deployment).toMatchObject({ conclusion: 'success', output_digest: good.output_digest });
-  expect(await running.log(deployment, 'publish')).toMatch(/Not published.*passwd/);
+  expect(deployment.conclusion).toBe('success');
+  return deployment;
+}
+
+it('reports links in the output, publishes the rest', async () => {
+  const deployment = await deployWell(
+    `${plainBuild}\nimport { symlinkSync } from 'node:fs'; symlinkSync('/etc/passwd', 'dist/passwd');`,
+  );
+  expect(deployment).toMatchObject({
+    output_digest: good.output_digest,
+    warnings: [{ code: 'not_published', message: expect.stringMatching(/^Not published.*: passwd$/) }],
+  });
+  expect(await running.log(deployment, 'publish')).toContain(deployment.warnings[0].message);
+});
+
+it('reports lines of _redirects that are not used, publishes the rest', async () => {
+  const lines = ['/a /b', '/c /d 999', 'e', ...Array.from({ length: 20 }, () => '/x//*/y z')];
+  const deployment = await deployWell(
+    `${plainBuild}\nwriteFileSync('dist/_redirects', ${JSON.stringify(lines.join('\n'))});`,
+  );
+  const [{ code, message }] = deployment.warnings;
+  expect([code, deployment.warnings.length]).toEqual(['redirect_not_used', 1]);
+  expect(message).toMatch(/^Not used of _redirects: line 2 \(the status must be one of .*\), line 3 \(needs a path/);
+  expect(message).toMatch(/ and 2 more$/);
+  expect(await running.log(deployment, 'publish')).toContain(message);
+  const large = await deployWell(`${plainBuild}\nwriteFileSync('dist/_redirects', '#'.repeat(1024 * 1024 + 1));`);
+  expect(large.warnings).toEqual([
+    { code: 'redirect_not_used', message: 'Not used of _redirects: it is larger than 1 MiB' },
+  ]);
+  const fits = await deployWell(`${plainBuild}\nwriteFileSync('dist/_redirects', '#'.repeat(1024 * 1024));`);
+  expect(fits.warnings).toEqual([]);
 });
 
 describe('secrets', () => {
@@ -114,13 +141,14 @@ describe('secrets', () => {
   it('reach the build of their environment, and no log', async () => {
     const script = `const text = process.env.API_KEY;
 console.log('plain', text, 'base64', Buffer.from(text).toString('base64'), 'url', encodeURIComponent(text));
-console.log('header', Buffer.from('user:' + text + ':end').toString('base64'), 'length', text.length);
+console.log('header', Buffer.from('user:' + text + ':end').toString('base64'), 'length', text.length, 'CI', process.env.CI);
 ${plainBuild}`;
     await seed(running.app, builtSite(script));
-    const install = 'node -e "console.log(process.env.API_KEY, process.env.SITE_NAME)"';
+    const install = 'node -e "console.log(process.env.API_KEY, process.env.SITE_NAME, process.env.CI)"';
     const variables = [
       { name: 'API_KEY', value: secret },
       { name: 'SITE_NAME', value: 'Acme', secret: false, available_in_install: true },
+      { name: 'CI', value: 'false', secret: false },
     ];
     const { id, variables: shown } = await running.environment({
       name: 'Secrets',
@@ -132,12 +160,13 @@ ${plainBuild}`;
     expect(shown).toEqual([
       { name: 'API_KEY', secret: true, available_in_install: false, value: null },
       { name: 'SITE_NAME', secret: false, available_in_install: true, value: 'Acme' },
+      { name: 'CI', secret: false, available_in_install: false, value: 'false' },
     ]);
     const deployment = await running.latest(id);
-    expect(await running.log(deployment, 'install')).toContain('undefined Acme\n');
+    expect(await running.log(deployment, 'install')).toContain('undefined Acme true\n');
     const log = await running.log(deployment, 'build');
     expect(log).toContain('plain ******** base64 ******** url ********\n');
-    expect(log).toContain(`length ${secret.length}\n`);
+    expect(log).toContain(`length ${secret.length} CI false\n`);
     const shownInHeader = /header (\S+)/.exec(log)?.[1] ?? '';
     expect(Buffer.from(shownInHeader.replaceAll('*', ''), 'base64').toString()).not.toContain('word');
     const [stored] = await running.app.services.orm.em

@@ -148,6 +148,9 @@ describe('refuses, naming the key, and changes nothing', () => {
     } catch (error) {
       expect(error).toMatchObject({ code });
       expect((error as Error).message).toMatch(reason);
+      // The field is one of the request, as it is for every other refusal.
+      for (const { field } of ((error as DomainError).details?.errors ?? []) as { field: string }[])
+        expect(field).toMatch(/^\/frontmatter(\/|$)/);
       return;
     }
     expect.unreachable('the edit must be refused');

@@ -79,6 +79,8 @@ it('labels of environments made in the same minute differ, and are read back', (
     slug: 'my-branch',
     uuid_end: '456789ab',
   });
-  for (const odd of ['', 'main', '-12345678', 'MAIN-12345678', 'main-1234567g', 'd--', 'd--x', 'c--12', 'd--01'])
+  expect(parseLabel('c--12')).toEqual({ crawler_id: 12 });
+  expect(parseLabel('s--12')).toEqual({ snapshot_id: 12 });
+  for (const odd of ['', 'main', '-12345678', 'MAIN-12345678', 'main-1234567g', 'd--', 'd--x', 'e--12', 'd--01'])
     expect(parseLabel(odd)).toBeNull();
 });

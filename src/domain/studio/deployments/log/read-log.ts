@@ -23,21 +23,30 @@ export async function readLog(em: EntityManager, job: DeploymentJob, offset: num
     [job.id, offset],
   );
   const parts: string[] = [];
-  let next = Math.min(offset, job.log_size);
+  // The row may be older than its log: what was passed over must not come again.
+  let next = rows.length > 0 ? offset : Math.min(offset, job.log_size);
   let bytes = 0;
+  let isCut = false;
   for (const { start: text, content } of rows) {
     const start = Number(text);
-    if (bytes + content.length > mostBytes) break;
+    isCut = bytes + content.length > mostBytes;
+    if (isCut) break;
     if (start > next) parts.push(leftOut(start - next));
     const from = Math.max(0, next - start);
     parts.push(content.subarray(from).toString('utf8'));
     bytes += content.length - from;
     next = start + content.length;
   }
+  const hasEnded = job.status === 'completed';
+  // An old log is no longer kept, and of one that could not be stored the end may be missing.
+  if (hasEnded && !isCut && next < job.log_size) {
+    parts.push(leftOut(job.log_size - next));
+    next = job.log_size;
+  }
   return {
     offset,
     next_offset: next,
     text: parts.join(''),
-    complete: job.status === 'completed' && next >= job.log_size,
+    complete: hasEnded && next >= job.log_size,
   };
 }

@@ -1,3 +1,5 @@
+import { Encodings } from './encodings.ts';
+
 /** Why a run ends before its time: somebody cancelled it, the server stops, or another worker has taken it over. */
 export type StopReason = 'cancelled' | 'stopping' | 'lost';
 
@@ -5,6 +7,8 @@ export type StopReason = 'cancelled' | 'stopping' | 'lost';
 export class Building {
   readonly #running = new Map<number, { stop: AbortController; done: Promise<void> }>();
   #closing = false;
+  /** What is done to their outputs afterwards. */
+  readonly encodings = new Encodings();
 
   get closing(): boolean {
     return this.#closing;
@@ -31,5 +35,6 @@ export class Building {
     this.#closing = true;
     for (const { stop } of this.#running.values()) stop.abort('stopping' satisfies StopReason);
     await Promise.all([...this.#running.values()].map(({ done }) => done));
+    await this.encodings.close();
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CommandEnd, CommandLimit } from '../../../ports/deployer.ts';
 import type { FailureReason } from '../deployment.entity.ts';
 import type { JobRun } from './job-run.ts';
-import { type Run, type Stage, StageFailure } from './stage.ts';
+import { type Stage, StageFailure, type WorkspaceRun } from './stage.ts';
 
 const limits: Record<Exclude<CommandLimit, 'aborted'>, [FailureReason, string]> = {
   timeout: ['timeout', 'took longer than the environment allows (timeout_seconds)'],
@@ -28,7 +28,7 @@ interface Asked {
   cache?: string;
 }
 
-async function runCommand(run: Run, job: JobRun, { text, ...asked }: Asked): Promise<void> {
+async function runCommand(run: WorkspaceRun, job: JobRun, { text, ...asked }: Asked): Promise<void> {
   const { row, workspace, deadline, signal, onCommand } = run;
   const shown = text.length > 200 ? `${text.slice(0, 199)}…` : text;
   await job.step(shown, async (step) => {
@@ -55,7 +55,7 @@ const lockFiles =
   /^(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|package\.json|Gemfile\.lock|Gemfile|uv\.lock|poetry\.lock|requirements\.txt)$/;
 
 /** Names the packages of a commit by the lock files beside its manifest: the same files, the same cache. */
-async function cacheKey({ git, row }: Run): Promise<string> {
+async function cacheKey({ git, row }: WorkspaceRun): Promise<string> {
   const snapshot = await git.snapshot(row.commit_sha);
   const hash = createHash('sha256');
   for (const directory of new Set(['', row.settings.root_directory])) {
@@ -67,15 +67,14 @@ async function cacheKey({ git, row }: Run): Promise<string> {
 }
 
 /** Variables of the environment that a stage gets. */
-const given = ({ variables }: Run, inInstall: boolean) =>
+const given = ({ variables }: WorkspaceRun, inInstall: boolean) =>
   Object.fromEntries(
     variables
       .filter(({ available_in_install }) => available_in_install || !inInstall)
       .map(({ name, value }) => [name, value]),
   );
 
-const about = ({ row, environment }: Run) => ({
-  CI: 'true',
+const about = ({ row, environment }: WorkspaceRun) => ({
   PORTICO_ENVIRONMENT: environment.name,
   PORTICO_BRANCH: row.branch,
   PORTICO_COMMIT_SHA: row.commit_sha,
@@ -87,7 +86,7 @@ export const install: Stage = async (run, job) => {
   const { install_command: text, network } = run.row.settings;
   if (!text) return job.log.line('Nothing to install');
   const cache = await run.workspace.cache(await cacheKey(run));
-  const variables = { ...given(run, true), ...about(run) };
+  const variables = { CI: 'true', ...given(run, true), ...about(run) };
   await runCommand(run, job, { text, variables, network: network !== 'none', cache });
 };
 
@@ -95,6 +94,6 @@ export const install: Stage = async (run, job) => {
 export const build: Stage = async (run, job) => {
   const { build_command: text, network } = run.row.settings;
   if (!text) throw new StageFailure('exit_code', 'The environment has no build_command');
-  const variables = { NODE_ENV: 'production', ...given(run, false), ...about(run) };
+  const variables = { CI: 'true', NODE_ENV: 'production', ...given(run, false), ...about(run) };
   await runCommand(run, job, { text, variables, network: network === 'full' });
 };

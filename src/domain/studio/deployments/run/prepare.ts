@@ -2,23 +2,15 @@ import type { WorkspaceFile } from '../../../ports/deployer.ts';
 import type { TreeFile } from '../../../ports/git-records.ts';
 import { pathProblem } from '../../path-rules.ts';
 import { largestPointer, readLfsPointer } from '../../repository/lfs-pointer.ts';
-import type { JobRun } from './job-run.ts';
+import { notice } from './notice.ts';
 import { type Run, type Stage, StageFailure } from './stage.ts';
 
 const mostFiles = 200_000;
 const mostBytes = 4 * 1024 ** 3;
-/** Names of a kind that a log lists. */
-const listed = 20;
 
 const kinds: Record<string, WorkspaceFile['kind']> = { '100644': 'file', '100755': 'executable', '120000': 'link' };
 
-function note(job: JobRun, what: string, names: readonly string[]): void {
-  if (names.length === 0) return;
-  const more = names.length > listed ? ` and ${names.length - listed} more` : '';
-  job.log.line(`${what}: ${names.slice(0, listed).join(', ')}${more}`);
-}
-
-async function checkSizes({ git }: Run, files: readonly TreeFile[]): Promise<number> {
+async function checkSizes({ git }: Pick<Run, 'git'>, files: readonly TreeFile[]): Promise<number> {
   if (files.length > mostFiles)
     throw new StageFailure('output_too_large', `The commit has more than ${mostFiles} files`);
   const sizes = await git.sizes(files.map(({ oid }) => oid));
@@ -47,10 +39,10 @@ export const prepare: Stage = async (run, job) => {
     }
     const leftOut = await workspace.write(contents());
     job.log.line(`${files.length} files, ${bytes} bytes of commit ${row.commit_sha} on ${row.branch}`);
-    note(job, 'Left out, because the link leads out of the repository', leftOut);
+    notice(run, job, 'link_left_out', 'Left out, because the link leads out of the repository', leftOut);
     const submodules = all.filter(({ mode }) => mode === '160000').map(({ path }) => path);
-    note(job, 'Submodules are not fetched', submodules);
-    note(job, 'Still Git LFS pointers', pointers);
+    notice(run, job, 'submodule_not_fetched', 'Submodules are not fetched', submodules);
+    notice(run, job, 'lfs_pointer', 'Still Git LFS pointers', pointers);
   });
   const network = workspace.enforcesNetwork || row.settings.network === 'full' ? '' : ', not enforced at this level';
   job.log.line(`Isolation: ${workspace.isolation}; network: ${row.settings.network}${network}`);

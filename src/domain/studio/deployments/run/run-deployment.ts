@@ -6,6 +6,7 @@ import type { Services } from '../../../services.ts';
 import { Environment } from '../../environments/environment.entity.ts';
 import { openVariables } from '../../environments/variables.ts';
 import { environmentLabel, labelUrl } from '../../previews/preview-label.ts';
+import type { Warning } from '../../schema/schema.schema.ts';
 import { type Deployment, DeploymentJob, type FailureReason, type Worker } from '../deployment.entity.ts';
 import { masker } from '../log/mask.ts';
 import { addJobs } from '../queue-deployment.ts';
@@ -14,11 +15,19 @@ import type { StopReason } from './building.ts';
 import { build, install } from './commands.ts';
 import { keepAlive } from './heartbeat.ts';
 import { JobRun } from './job-run.ts';
+import { keepWarnings } from './notice.ts';
 import { prepare } from './prepare.ts';
 import { keepOutput } from './publish-output.ts';
-import { type Run, type Stage, StageFailure } from './stage.ts';
+import { type Run, type Stage, StageFailure, type Work, type WorkspaceRun } from './stage.ts';
+import { treeWork } from './static/publish-tree.ts';
 
 const stages: Record<string, Stage> = { prepare, install, build };
+
+/** Runs code of the repository in a workspace, and publishes what it leaves there. */
+const workspaceWork = (run: WorkspaceRun): Work => ({
+  stages: Object.fromEntries(Object.entries(stages).map(([name, stage]) => [name, (job) => stage(run, job)])),
+  keep: (job) => keepOutput(run, job),
+});
 
 /** Why something that is not a stage's own failure ended it, in words for the log. */
 function explain(error: unknown): { reason: FailureReason; message: string } {
@@ -47,18 +56,18 @@ async function refuse(services: Services, row: Deployment, why: string): Promise
 }
 
 /** Runs the jobs of an attempt, one after another. @returns the digest of what is to be published */
-async function runJobs(run: Run, mask: (text: string) => string): Promise<{ digest: string; last: JobRun }> {
+async function runJobs(run: Run, work: Work): Promise<{ digest: string; last: JobRun }> {
   const { services, row } = run;
   const em = services.orm.em.fork();
   const jobs = await freshJobs(em, row);
   for (const record of jobs) {
-    const job = new JobRun(services, record, mask);
+    const job = new JobRun(services, record, run.mask);
     await job.begin();
     try {
       run.signal.throwIfAborted();
-      const stage = stages[record.name];
-      if (!stage) return { digest: await keepOutput(run, job), last: job };
-      await stage(run, job);
+      const stage = work.stages[record.name];
+      if (!stage) return { digest: await work.keep(job), last: job };
+      await stage(job);
       await job.end('success');
     } catch (error) {
       if (run.signal.aborted) job.log.line(`Ended: ${String(run.signal.reason)}`);
@@ -91,7 +100,8 @@ async function settle(
   const at = services.clock.now();
   if ('digest' in outcome && (await publish(em, row, { digest: outcome.digest, at }))) {
     // Others hear of it from the database; this process must not be the last to know.
-    return services.previews.targets.forget();
+    services.previews.targets.forget();
+    return services.building.encodings.add(services, outcome.digest);
   }
   const stopped: StopReason | null = signal.aborted ? signal.reason : 'digest' in outcome ? 'cancelled' : null;
   if (stopped === 'lost') return;
@@ -102,35 +112,44 @@ async function settle(
   await conclude(em, row, { conclusion: 'failure', reason: explain(error).reason, at });
 }
 
-async function attempt(
-  services: Services,
-  row: Deployment,
-  worker: Worker,
-  signal: AbortSignal,
-  beat: () => Promise<void>,
-) {
-  const isolation = await services.deployer.isolation();
-  if ('refused' in isolation && row.settings.provider === 'build') {
+interface Attempt {
+  worker: Worker;
+  signal: AbortSignal;
+  beat(): Promise<void>;
+  /** Publishes an output; nobody waits for what is cleared away afterwards. */
+  show(digest: string): Promise<void>;
+}
+
+async function attempt(services: Services, row: Deployment, { worker, signal, beat, show }: Attempt): Promise<void> {
+  const isBuilt = row.settings.provider === 'build';
+  const isolation = isBuilt ? await services.deployer.isolation() : null;
+  if (isolation && 'refused' in isolation) {
     await refuse(services, row, isolation.refused);
     throw new StageFailure('isolation_unavailable', isolation.refused);
   }
   const { project, environment, variables } = await open(services, row);
+  const warnings: Warning[] = [];
+  const mask = masker(variables.filter(({ secret }) => secret).map(({ value }) => value));
+  const git = services.git.open(project.uuid);
+  const deadline = Date.now() + row.settings.timeout_seconds * 1000;
+  const onCommand = async (leader: ProcessName) => {
+    worker.command = leader;
+    await beat();
+  };
+  const about = { services, project, git, row, environment, variables, mask, warnings };
+  const run: Run = { ...about, deadline, signal, onCommand };
+  const finish = async (work: Work) => {
+    const jobs = runJobs(run, work);
+    const { digest, last } = await jobs.finally(() => keepWarnings(services, row, warnings));
+    await last.log.close();
+    await show(digest);
+  };
+  if (!isBuilt) return finish(treeWork(run));
   const workspace = await services.deployer.open({ deployment: row.id, project: project.uuid });
   try {
-    const { isolation: level } = workspace;
-    if (row.settings.provider === 'build')
-      await services.orm.em.fork().execute('update deployment set isolation = ? where id = ?', [level, row.id]);
-    const mask = masker(variables.filter(({ secret }) => secret).map(({ value }) => value));
-    const git = services.git.open(project.uuid);
-    const deadline = Date.now() + row.settings.timeout_seconds * 1000;
-    const onCommand = async (leader: ProcessName) => {
-      worker.command = leader;
-      await beat();
-    };
-    const run: Run = { services, project, git, row, environment, workspace, variables, deadline, signal, onCommand };
-    const { digest, last } = await runJobs(run, mask);
-    await last.log.close();
-    return digest;
+    const values = [workspace.isolation, row.id];
+    await services.orm.em.fork().execute('update deployment set isolation = ? where id = ?', values);
+    await finish(workspaceWork({ ...run, workspace }));
   } finally {
     await workspace.remove();
   }
@@ -141,8 +160,8 @@ export async function runDeployment(services: Services, row: Deployment, worker:
   await services.building.run(row.id, async (signal, stop) => {
     const { beat, end } = keepAlive(services, row, worker, stop);
     try {
-      const digest = await attempt(services, row, worker, signal, beat);
-      await settle(services, row, signal, { digest });
+      const show = (digest: string) => settle(services, row, signal, { digest });
+      await attempt(services, row, { worker, signal, beat, show });
     } catch (error) {
       await settle(services, row, signal, { error });
     } finally {

@@ -1,8 +1,10 @@
+import type { Sha256 } from '../../../ports/blobs.ts';
 import type { Workspace } from '../../../ports/deployer.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { ProjectRef } from '../../../projects/project.entity.ts';
 import type { Services } from '../../../services.ts';
 import type { OpenVariable } from '../../environments/variables.ts';
+import type { Warning } from '../../schema/schema.schema.ts';
 import type { Deployment, FailureReason } from '../deployment.entity.ts';
 import type { JobRun } from './job-run.ts';
 
@@ -13,8 +15,11 @@ export interface Run {
   git: Repository;
   row: Deployment;
   environment: { name: string; url: string };
-  workspace: Workspace;
   variables: readonly OpenVariable[];
+  /** Without the values of secret variables. */
+  mask(text: string): string;
+  /** What is to be told of the deployment beside its log. */
+  warnings: Warning[];
   /** When it has to be done, milliseconds since the epoch. */
   deadline: number;
   signal: AbortSignal;
@@ -22,8 +27,19 @@ export interface Run {
   onCommand: Parameters<Workspace['run']>[0]['onStart'];
 }
 
+/** An attempt that runs code of the repository. */
+export interface WorkspaceRun extends Run {
+  workspace: Workspace;
+}
+
 /** Does the work of one job. @throws StageFailure */
-export type Stage = (run: Run, job: JobRun) => Promise<void>;
+export type Stage = (run: WorkspaceRun, job: JobRun) => Promise<void>;
+
+/** How the jobs of one attempt are done: the stages by name, and the last, which keeps what is to be published and gives its digest. */
+export interface Work {
+  stages: Readonly<Record<string, (job: JobRun) => Promise<void>>>;
+  keep(job: JobRun): Promise<Sha256>;
+}
 
 /** Why a deployment fails, in words for its log. */
 export class StageFailure extends Error {

@@ -34,7 +34,7 @@ export interface Editing {
 export function refuse(pointer: string, reason: string): never {
   const name = parsePointer(pointer)?.join('.') || 'frontmatter';
   throw new DomainError('not_editable', `${name}: ${reason}; write the file as raw text instead`, {
-    details: { errors: [{ field: pointer, code: 'not_editable', message: reason }] },
+    details: { errors: [{ field: `/frontmatter${pointer}`, code: 'not_editable', message: reason }] },
   });
 }
 

@@ -19,6 +19,10 @@ export interface PatternCheck {
   /** Entries that should be published. */
   entries: number;
   hits: number;
+  /** The others, with the address that is not listed; null: the pattern gives none. */
+  misses: { path: string; url: string | null }[];
+  /** Listed paths that are an entry's. */
+  found: string[];
 }
 
 interface Publishable {
@@ -57,7 +61,7 @@ function candidates({ index: { schema }, pattern }: CheckedCollection): RoutePat
 }
 
 /**
- * Compares the addresses of a collection with those a sitemap lists. The pattern with the most hits wins, the site's own among equals; its
+ * Compares the addresses of a collection with those that are listed. The pattern with the most hits wins, the site's own among equals; its
  * confidence is hits / entries.
  */
 export function checkPatterns(
@@ -67,22 +71,27 @@ export function checkPatterns(
   now: Date,
 ): PatternCheck {
   const pages = publishable(routes, collection, now);
-  const hitsOf = (pattern: RoutePattern) =>
-    pages.filter(({ entry, frontmatter }) => {
-      const url = pattern.source
-        ? routes.urlOf({ path: entry.path, frontmatter })
-        : expandPattern(pattern, { ...entry, frontmatter });
-      return url != null && listed.has(pathOf(url));
-    }).length;
-  const own = collection.pattern;
-  let best: PatternCheck = { pattern: own, entries: pages.length, hits: own ? hitsOf(own) : 0 };
-  if (best.hits < pages.length) {
-    for (const pattern of candidates(collection)) {
-      const hits = hitsOf(pattern);
-      if (hits > best.hits) best = { pattern, entries: pages.length, hits };
+  const addressBy = (pattern: RoutePattern | null, { entry, frontmatter }: Publishable): string | null => {
+    if (pattern === null) return null;
+    if (pattern.source) return routes.urlOf({ path: entry.path, frontmatter });
+    return expandPattern(pattern, { ...entry, frontmatter }) ?? null;
+  };
+  const isHit = (url: string | null) => url !== null && listed.has(pathOf(url));
+  const hitsOf = (pattern: RoutePattern) => pages.filter((page) => isHit(addressBy(pattern, page))).length;
+  let pattern = collection.pattern;
+  let hits = pattern ? hitsOf(pattern) : 0;
+  if (hits < pages.length) {
+    for (const candidate of candidates(collection)) {
+      const its = hitsOf(candidate);
+      if (its > hits) [pattern, hits] = [candidate, its];
     }
   }
-  if (best.pattern === null || pages.length === 0) return best;
-  const confidence = Math.round((best.hits / pages.length) * 1000) / 1000;
-  return { ...best, pattern: { ...best.pattern, confidence } };
+  const addresses = pages.map((page) => ({ path: page.entry.path, url: addressBy(pattern, page) }));
+  const misses = addresses.filter(({ url }) => !isHit(url));
+  const found = addresses.flatMap(({ url }) => (url !== null && isHit(url) ? [pathOf(url)] : []));
+  if (pattern !== null && pages.length > 0) pattern = { ...pattern, confidence: rate(hits, pages.length) };
+  return { pattern, entries: pages.length, hits, misses, found };
 }
+
+/** A share with three decimals; 0 of nothing. */
+export const rate = (part: number, of: number): number => (of === 0 ? 0 : Math.round((part / of) * 1000) / 1000);

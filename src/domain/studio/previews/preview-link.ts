@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import type { Actor } from '../../identity/actor.ts';
+import { authenticateHolder } from '../../identity/authenticate.ts';
+import type { Services } from '../../services.ts';
+import { timestamp } from '../../shapes.ts';
+import { makePass } from './preview-access.ts';
+import { labelUrl } from './preview-label.ts';
+import { isTrustworthy } from './preview-origin.ts';
+import { linkParameter, passSeconds } from './preview-pass.ts';
+
+export const previewLink = z
+  .object({
+    url: z.string().describe('Opens the page; each tab and each frame needs a link of its own'),
+    expires_at: timestamp.nullable().describe('Until when it opens; null where no link is needed'),
+    embeddable: z.boolean().describe('It may stand in a frame of the dashboard'),
+  })
+  .meta({ id: 'PreviewLink' });
+export type PreviewLink = z.output<typeof previewLink>;
+
+/** An address everybody may open. @param path path and query on the site */
+export function publicLink({ settings }: Services, label: string, path: string): PreviewLink {
+  return { url: labelUrl(settings, label) + path, expires_at: null, embeddable: isTrustworthy(settings.preview_url) };
+}
+
+/** Whether a pass can be made for an actor: it is looked at again with every request, so their rights must be found again. */
+export const canHoldPass = async (services: Services, { id }: Actor): Promise<boolean> =>
+  (await authenticateHolder(services, id)) !== null;
+
+/**
+ * An address that opens what only members see, for an actor, for a minute.
+ * @param path path and query on the site
+ * @throws DomainError `forbidden` for an actor whose rights cannot be found again
+ */
+export async function memberLink(services: Services, actor: Actor, label: string, path: string): Promise<PreviewLink> {
+  if (!(await canHoldPass(services, actor)))
+    throw new DomainError('forbidden', 'Only a token or a person can be given a link to a members’ preview');
+  const { url, embeddable } = publicLink(services, label, path);
+  const pass = await makePass(services, 'link', label, actor.id);
+  const expires_at = new Date(services.clock.now().getTime() + passSeconds.link * 1000);
+  return { url: `${url}${path.includes('?') ? '&' : '?'}${linkParameter}=${pass}`, expires_at, embeddable };
+}

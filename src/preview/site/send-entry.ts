@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { rewritableKind } from '../../domain/crawlers/snapshots/rewrite/rewrite-content.ts';
+import type { SiteEntry } from '../../domain/crawlers/snapshots/serve/site-entries.ts';
+import type { SnapshotSite } from '../../domain/crawlers/snapshots/serve/snapshot-site.ts';
+import type { Services } from '../../domain/services.ts';
+import { isHeld, negotiate, wantedBytes } from '../conditions.ts';
+import type { Contents } from '../contents.ts';
+import { notFoundInCopy, sendPage } from '../pages.ts';
+import { end, type Headers, sendFile } from '../send-file.ts';
+import { type RewrittenContents, rewrittenTag } from './rewritten.ts';
+
+/** What sending needs. */
+interface Sources {
+  services: Services;
+  contents: Contents;
+  rewritten: RewrittenContents;
+}
+
+interface Where {
+  site: SnapshotSite;
+  /** Headers of everything that is served from this host. */
+  common: Headers;
+}
+
+/** A longer document is rewritten as it goes out, and never sent in part; bytes. */
+const wholeContent = 1024 * 1024;
+/** Below this a coding is not worth it; bytes. */
+const leastEncoded = 1024;
+
+const isText = (type: string) => /^text\/|[/+](?:xml|json|javascript)\b/i.test(type);
+
+/** Headers of the captured answer that mean the same here. */
+function replayed({ headers }: SiteEntry): Headers {
+  const kept: Headers = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    const lower = name.toLowerCase();
+    if ((lower === 'content-language' || lower === 'content-disposition') && /^[\t -~]*$/.test(value))
+      kept[name] = value;
+  }
+  return kept;
+}
+
+/** The type as it was received, in the encoding the content is in now. */
+function typeOf({ content_type }: SiteEntry, becomes: string | null): string {
+  const type = content_type !== null && /^[\t -~]+$/.test(content_type) ? content_type : 'application/octet-stream';
+  return becomes === null ? type : `${type.split(';', 1)[0]?.trim()}; charset=${becomes}`;
+}
+
+/** Sends what a crawl has captured at an address: its status and type, its content with links that stay on the site. */
+export async function sendEntry(
+  { services, contents, rewritten }: Sources,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { site, common }: Where,
+): Promise<void> {
+  const { previews, settings } = services;
+  // A worker would answer for this host from then on, also after another copy has been published.
+  const isWorker = request.headers['service-worker'] === 'script';
+  const target = request.url ?? '';
+  const isPath = target.startsWith('/') && !isWorker;
+  const entry = isPath ? await previews.entries.find(site, target, settings.crawl.strip_params) : null;
+  if (entry === null) return sendPage(response, notFoundInCopy);
+  if (entry.location !== null)
+    return end(response, entry.http_status, { ...common, Location: entry.location, 'Content-Length': 0 });
+  const { sha256, http_status: status } = entry;
+  if (sha256 === null) return end(response, status, { ...common, 'Content-Length': 0 });
+  const headers = { ...common, ...replayed(entry) };
+  if (rewritableKind(entry.content_type) !== null)
+    return sendRewritten(rewritten, request, response, { entry: { ...entry, sha256 }, site, common: headers });
+  const type = typeOf(entry, null);
+  const isEncodable = isText(type) && entry.bytes > leastEncoded;
+  if (isEncodable) await contents.encodedSizes(sha256);
+  return sendFile(contents, request, response, { sha256, type, isEncodable, status, common: headers });
+}
+
+async function sendRewritten(
+  rewritten: RewrittenContents,
+  { method, headers: asked }: IncomingMessage,
+  response: ServerResponse,
+  { entry, site, common }: Where & { entry: SiteEntry & { sha256: string } },
+): Promise<void> {
+  const { addresses } = site;
+  const of = { ...entry, kind: rewritableKind(entry.content_type) ?? 'html' };
+  const isWhole = entry.bytes <= wholeContent;
+  const isEncoded = isWhole && asked.range === undefined && entry.bytes > leastEncoded;
+  const encoding = isEncoded ? negotiate(asked['accept-encoding'], { identity: 2, br: 1, gzip: 1 }) : null;
+  const etag = `"${rewrittenTag(of, addresses)}${encoding ? `.${encoding}` : ''}"`;
+  const headers: Headers = { ...common, ETag: etag, Vary: 'Accept-Encoding' };
+  if (entry.http_status === 200 && isHeld(asked, etag)) return end(response, 304, headers);
+  if (!isWhole) {
+    const { content, becomes } = rewritten.stream(of, addresses);
+    response.writeHead(entry.http_status, { ...headers, 'Content-Type': typeOf(entry, becomes) });
+    if (method === 'HEAD') return void response.end();
+    return pipeline(content, response);
+  }
+  const { bytes, becomes } = await rewritten.whole(of, addresses, encoding);
+  headers['Content-Type'] = typeOf(entry, becomes);
+  headers['Accept-Ranges'] = 'bytes';
+  if (encoding) headers['Content-Encoding'] = encoding;
+  const isPart = entry.http_status === 200 && method === 'GET';
+  const wanted = isPart ? wantedBytes(asked, etag, bytes.length) : 'all';
+  if (wanted === 'none')
+    return end(response, 416, { ...common, 'Content-Range': `bytes */${bytes.length}`, 'Content-Length': 0 });
+  const part = wanted === 'all' ? bytes : bytes.subarray(wanted.start, wanted.end + 1);
+  headers['Content-Length'] = part.length;
+  if (wanted !== 'all') headers['Content-Range'] = `bytes ${wanted.start}-${wanted.end}/${bytes.length}`;
+  end(response, wanted === 'all' ? entry.http_status : 206, headers, method === 'HEAD' ? undefined : part);
+}

@@ -1,0 +1,74 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDeployer } from '../../../../src/engines/deployer/deployer.ts';
+import { seed } from '../../../support/app.ts';
+import {
+  buildDraft,
+  builtSite,
+  type DeployingApp,
+  plainBuild,
+  startDeployingApp,
+} from '../../../support/deployments.ts';
+
+const draft = { branch: 'main', install_command: '', ...buildDraft };
+/** What this machine can do where the server alone reaches its builds, and where others do. */
+let levels: { closed: string; open: string };
+let closed: string;
+let running: DeployingApp;
+
+const levelIn = async (directory: string) => {
+  const found = await createDeployer({ directory, dataDirectory: '/nowhere', strict: false }).isolation();
+  return 'level' in found ? found.level : 'refused';
+};
+
+beforeAll(async () => {
+  // Nobody else can enter it, so builds cannot be another user's, whoever runs this.
+  closed = await mkdtemp(path.join(tmpdir(), 'portico-closed-'));
+  const strict = { PORTICO_BUILD_ISOLATION: 'strict', PORTICO_BUILD_DIR: path.join(closed, 'own') };
+  running = await startDeployingApp(strict);
+  await seed(running.app, { ...builtSite(plainBuild), 'plain/index.html': 'as it is' });
+  levels = {
+    closed: await levelIn(path.join(closed, 'level')),
+    open: await levelIn(path.join(running.buildDir, 'level')),
+  };
+});
+afterAll(async () => {
+  await running?.stop();
+  await rm(closed, { recursive: true, force: true });
+});
+
+describe('strict isolation', () => {
+  it('builds nothing as the user of the server, and says what would help', async () => {
+    const { id } = await running.environment({ name: 'Strict', ...draft });
+    const deployment = await running.latest(id);
+    if (levels.closed === 'bubblewrap') {
+      expect(deployment).toMatchObject({ conclusion: 'success', isolation: 'bubblewrap' });
+      return;
+    }
+    expect(levels.closed).toBe('process');
+    expect(deployment).toMatchObject({
+      conclusion: 'failure',
+      failure_reason: 'isolation_unavailable',
+      isolation: null,
+    });
+    expect(await running.log(deployment, 'prepare')).toMatch(/PORTICO_BUILD_ISOLATION=strict.*install bubblewrap/);
+  });
+
+  it('publishes what needs no build', async () => {
+    const plain = { name: 'Plain', branch: 'main', provider: 'static', output_directory: 'plain' };
+    const { id } = await running.environment(plain);
+    expect(await running.latest(id)).toMatchObject({ conclusion: 'success', isolation: null });
+  });
+
+  it('builds where builds have a user or namespaces of their own', async () => {
+    const open = await startDeployingApp({ PORTICO_BUILD_ISOLATION: 'strict' });
+    await seed(open.app, builtSite(plainBuild));
+    const { id } = await open.environment({ name: 'Open', ...draft });
+    const { conclusion, isolation } = await open.latest(id);
+    await open.stop();
+    const expected = levels.open === 'process' ? ['failure', null] : ['success', levels.open];
+    expect([conclusion, isolation]).toEqual(expected);
+  });
+});

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { snapshotImportJobFor } from '../../src/jobs/snapshot-import.job.ts';
+import { crawl, endRun, makeCrawler, makeSnapshot, origin } from '../support/crawlers/snapshots.ts';
+import { save } from '../support/git-store.ts';
+import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+
+let app: GraphqlApp;
+let token: string;
+const at = 'organization: "acme", project: "site"';
+
+beforeAll(async () => {
+  app = await graphqlApp();
+  token = await app.token('acme');
+  await save(await app.repository(), { 'README.md': 'ours' });
+});
+afterAll(() => app.close());
+
+async function ask(document: string) {
+  const { body } = await app.query(document, { token });
+  expect(body.errors).toBeUndefined();
+  return body.data;
+}
+const crawlerField = async (uuid: string, selection: string) =>
+  (await ask(`{ project(${at}) { crawler(crawler: "${uuid}") { ${selection} } } }`)).project.crawler;
+
+it('leads from a crawler to its snapshots, their entries and differences', async () => {
+  const crawler = await makeCrawler(app);
+  const first = await makeSnapshot(app, crawler.id, { '/': 'home', '/a': 'a' });
+  const second = await makeSnapshot(app, crawler.id, { '/': 'home 2', '/a': 'a', '/b': 'b' });
+  const found = await crawlerField(
+    crawler.uuid,
+    `snapshots { total_count nodes { id state published entries(kind: page, q: "/a") { nodes { url http_status } } } }
+     snapshot(id: ${first?.id}) { id published preview { url } diff { nodes { url change base { bytes } head { bytes } } } }
+     published_snapshot { id checks { name passed } entries { total_count } }`,
+  );
+  expect(found.snapshots).toMatchObject({
+    total_count: 2,
+    nodes: [
+      {
+        id: second?.id,
+        state: 'ready',
+        published: true,
+        entries: { nodes: [{ url: `${origin}/a`, http_status: 200 }] },
+      },
+      { id: first?.id, published: false },
+    ],
+  });
+  expect(found.snapshot).toMatchObject({
+    id: first?.id,
+    published: false,
+    preview: { url: expect.stringContaining(`s--${first?.id}.`) },
+  });
+  expect(found.snapshot.diff.nodes).toEqual([
+    { url: `${origin}/`, change: 'changed', base: { bytes: 6 }, head: { bytes: 4 } },
+    { url: `${origin}/b`, change: 'removed', base: { bytes: 1 }, head: null },
+  ]);
+  expect(found.published_snapshot).toMatchObject({ id: second?.id, entries: { total_count: 3 } });
+});
+
+it('publishes, pins, imports and deletes snapshots, and shows broken links', async () => {
+  const crawler = await makeCrawler(app);
+  const run = await crawl(app, crawler.id, { '/': 'home' }, { failed: { '/gone': 404 } });
+  const first = await endRun(app, run);
+  await makeSnapshot(app, crawler.id, { '/': 'home 2' });
+  const input = `crawler: "${crawler.uuid}", snapshot: ${first?.id}`;
+  const done = await ask(`mutation {
+    publishSnapshot(${at}, input: { ${input} }) { id published }
+    updateSnapshot(${at}, input: { ${input}, pinned: true, note: "keep" }) { pinned note entries { total_count } }
+    importSnapshot(${at}, input: { ${input}, branch: "main", directory: "site" }) { id state mode }
+  }`);
+  expect(done).toMatchObject({
+    publishSnapshot: { id: first?.id, published: true },
+    updateSnapshot: { pinned: true, note: 'keep', entries: { total_count: 1 } },
+    importSnapshot: { state: 'queued', mode: 'mirror' },
+  });
+  const { id } = done.importSnapshot;
+  await snapshotImportJobFor(app.services).handle({ import_id: id }, new AbortController().signal);
+  const shown = await crawlerField(
+    crawler.uuid,
+    `import(id: ${id}) { state added commit skipped { path } } run(run_id: ${run.id}) { broken_links { nodes { url http_status linked_from { url } } } }`,
+  );
+  expect(shown.import).toMatchObject({ state: 'completed', added: 1, skipped: [] });
+  expect(shown.run.broken_links.nodes).toEqual([{ url: `${origin}/gone`, http_status: 404, linked_from: [] }]);
+  const { body } = await app.query(`mutation { deleteSnapshot(${at}, input: { ${input} }) }`, { token });
+  expect(body.errors[0].extensions.reason).toBe('in_use');
+});

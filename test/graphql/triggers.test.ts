@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
+
+let app: GraphqlApp;
+let token: string;
+let workflow: string;
+
+beforeAll(async () => {
+  app = await graphqlApp();
+  token = await app.token('acme');
+  const definition = 'portico: workflow/1\\nsteps:\\n  - {id: a, type: fail}\\n';
+  const made = await ask(
+    `mutation { createWorkflow(${at}, input: { name: "Hooked", definition: "${definition}" }) { id } }`,
+  );
+  workflow = made.createWorkflow.id;
+});
+afterAll(() => app.close());
+
+const at = 'organization: "acme", project: "site"';
+async function ask(document: string) {
+  const { body } = await app.query(document, { token });
+  expect(body.errors).toBeUndefined();
+  return body.data;
+}
+
+it('triggers are made, read, changed and deleted; their secrets shown, rotated and revoked', async () => {
+  const made = await ask(
+    `mutation { createTrigger(${at}, input: { workflow: "${workflow}", type: webhook }) { id auth_mode } }`,
+  );
+  const { id } = made.createTrigger;
+  expect(made.createTrigger.auth_mode).toBe('secret');
+  const names = `workflow: "${workflow}", trigger: "${id}"`;
+  const changed = await ask(
+    `mutation { updateTrigger(${at}, input: { ${names}, auth_mode: hmac, methods: [POST] }) { auth_mode methods } }`,
+  );
+  expect(changed.updateTrigger).toEqual({ auth_mode: 'hmac', methods: ['POST'] });
+  const shown = await ask(
+    `mutation { revealTriggerSecret(${at}, input: { ${names} }) { secret secret_version auth_mode } }`,
+  );
+  expect(shown.revealTriggerSecret).toMatchObject({ secret: expect.stringMatching(/^whk_/), secret_version: 1 });
+  const rotated = await ask(
+    `mutation { rotateTriggerSecret(${at}, input: { ${names}, grace_period_seconds: 60 }) { secret secret_state } }`,
+  );
+  expect(rotated.rotateTriggerSecret.secret_state).toBe('grace');
+  const read =
+    await ask(`{ project(${at}) { workflow(id: "${workflow}") { triggers { id secret_state } trigger(id: "${id}") {
+    url refusals { reason count } deliveries { total_count nodes { id } } } } } }`);
+  expect(read.project.workflow).toEqual({
+    triggers: [{ id, secret_state: 'grace' }],
+    trigger: {
+      url: expect.stringMatching(/\/webhooks\/ai\/workflows\//),
+      refusals: [],
+      deliveries: { total_count: 0, nodes: [] },
+    },
+  });
+  const revoked = await ask(
+    `mutation { revokeTriggerSecret(${at}, input: { ${names}, which: all }) { secret_state } }`,
+  );
+  expect(revoked.revokeTriggerSecret.secret_state).toBe('revoked');
+  expect((await ask(`mutation { deleteTrigger(${at}, input: { ${names} }) }`)).deleteTrigger).toBe(true);
+});

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { generateToken, hashToken, isTokenText, tokenChecksum } from '../../../src/domain/identity/token-text.ts';
+import { generateToken, hashToken, isTokenText } from '../../../src/domain/identity/token-text.ts';
+import { checksum62 } from '../../../src/domain/keys/base62.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const character = fc.constantFrom(...base62);
@@ -11,7 +12,7 @@ describe('the text of a token', () => {
     [`ptc_${'0'.repeat(30)}`, '1Q7UKf'],
     ['ptc_abcdefghijklmnopqrstuvwxyz0123', '3PHGXn'],
   ])('%s has checksum %s', (text, checksum) => {
-    expect(tokenChecksum(text)).toBe(checksum);
+    expect(checksum62(text)).toBe(checksum);
     expect(isTokenText(text + checksum)).toBe(true);
   });
 

@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** CRC-32 (IEEE) of a text in base62, left-padded to six: tells a typing error from an unknown secret. */
+export function checksum62(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let i = 0; i < 6; i++) {
+    digits = alphabet.charAt(rest % 62) + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+/** What bytes give in base62, one character each; those of 248 and above give none, since they would favour the first letters. */
+export const lettersOf = (bytes: Uint8Array): string =>
+  [...bytes]
+    .filter((byte) => byte < 248)
+    .map((byte) => alphabet.charAt(byte % 62))
+    .join('');
+
+/** So many random characters of base62, 5.95 bits each. */
+export function random62(length: number): string {
+  let text = '';
+  while (text.length < length) text += lettersOf(randomBytes(2 * length));
+  return text.slice(0, length);
+}

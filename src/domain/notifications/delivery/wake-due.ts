@@ -1,0 +1,19 @@
+import type { Services } from '../../services.ts';
+import { wakeDelivery } from '../notify.ts';
+
+/** How long a delivery may be due before it is looked for, milliseconds: its job was lost with a worker, or never put in. */
+const lateness = 30_000;
+const atOnce = 500;
+
+/** Wakes workers for deliveries that nobody has come for. */
+export async function wakeDueDeliveries(services: Services): Promise<void> {
+  const now = services.clock.now();
+  const em = services.orm.em.fork();
+  const rows = await em.execute<{ id: number }[]>(
+    `select id from notification
+     where status = 'pending' and next_attempt_at < ? and (leased_until is null or leased_until < ?)
+     order by next_attempt_at limit ?`,
+    [new Date(now.getTime() - lateness), now, atOnce],
+  );
+  for (const { id } of rows) await em.transactional((own) => wakeDelivery(own, services, id));
+}

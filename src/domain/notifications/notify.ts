@@ -1,0 +1,87 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../errors.ts';
+import type { Services } from '../services.ts';
+import { uuid7 } from '../uuid7.ts';
+import { notifyJob } from './delivery/notify-job.ts';
+import { type EventData, type EventPlace, type EventType, eventPayload } from './event-payload.ts';
+import { NotificationRow } from './notification.entity.ts';
+
+/** What the notifier knows of a crawler. */
+interface Told extends EventPlace {
+  /** Null: nobody is to be told. */
+  url: string | null;
+}
+
+const placeSql = `
+  select organization.machine_name as organization, project.machine_name as project,
+    crawler.id, crawler.uuid, crawler.name, crawler.domain, crawler.settings
+  from crawler join project on project.id = project_id join organization on organization.id = organization_id
+  where crawler.id = ?`;
+
+interface PlaceRow {
+  organization: string;
+  project: string;
+  id: number;
+  uuid: string;
+  name: string;
+  domain: string;
+  settings: { webhook_url?: string | null; webhook_extra_vars?: string | null };
+}
+
+async function placeOf(em: EntityManager, crawler_id: number): Promise<Told | null> {
+  const [row] = await em.execute<PlaceRow[]>(placeSql, [crawler_id]);
+  if (!row) return null;
+  const { organization, project, id, uuid, name, domain, settings } = row;
+  return {
+    organization,
+    project,
+    crawler: { id, uuid, name, domain },
+    extraVars: settings.webhook_extra_vars ?? undefined,
+    url: settings.webhook_url ?? null,
+  };
+}
+
+/** Puts the job of a delivery in with the transaction. A queue that is starting loses nothing: the minute's tick looks for what waits. */
+export async function wakeDelivery(
+  em: EntityManager,
+  { jobs, log }: Pick<Services, 'jobs' | 'log'>,
+  notification_id: number,
+  delaySeconds?: number,
+): Promise<void> {
+  try {
+    await jobs.send(notifyJob, { notification_id }, { em, ...(delaySeconds !== undefined && { delaySeconds }) });
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    log.debug({ err: error }, 'a notification waits for the next look');
+  }
+}
+
+/**
+ * Tells a crawler's webhook of an event: the row of the outbox and its job are written in the transaction of `em`, so it is told exactly
+ * when what happened is committed. A crawler without `webhook_url` has nobody to tell, and nothing is written.
+ * @returns the number of the delivery, or null when nobody is told
+ */
+export async function notify(
+  em: EntityManager,
+  services: Pick<Services, 'jobs' | 'log' | 'clock'>,
+  crawler: { id: number },
+  type: EventType,
+  data: EventData = {},
+): Promise<number | null> {
+  const place = await placeOf(em, crawler.id);
+  if (!place?.url) return null;
+  const now = services.clock.now();
+  const event_id = `msg_${uuid7(now).replaceAll('-', '')}`;
+  const id = await em.insert(NotificationRow, {
+    event_id,
+    crawler_id: crawler.id,
+    type,
+    payload: eventPayload(event_id, type, now, place, data),
+    status: 'pending',
+    tries: 0,
+    next_attempt_at: now,
+    created_at: now,
+  });
+  await wakeDelivery(em, services, id);
+  return id;
+}

@@ -1,0 +1,78 @@
+import { Cron } from 'croner';
+import type { CronExpression } from './cron-expression.ts';
+import { localTime, minute, momentsOf, setBack } from './local-time.ts';
+
+/** Answers the first matching local time after another one; null when there is none any more. */
+type NextLocal = (after: number) => number | null;
+
+/** croner gets the sets, not the text, so that only the day rule is left to it; it runs on a clock without zones. */
+function localTimes({ minutes, hours, days, months, weekdays, daysAnd }: CronExpression): NextLocal {
+  const all = (values: readonly number[], span: number) => (values.length === span ? '*' : values.join(','));
+  // Without the star flag a written-out range counts as restricted, so it must not become a star.
+  const byDay = daysAnd ? [all(days, 31), all(weekdays, 7)] : [days.join(','), weekdays.join(',')];
+  const pattern = [all(minutes, 60), all(hours, 24), byDay[0], all(months, 12), byDay[1]].join(' ');
+  const cron = new Cron(pattern, { mode: '5-part', domAndDow: daysAnd, utcOffset: 0, paused: true });
+  return (after) => cron.nextRun(new Date(after))?.getTime() ?? null;
+}
+
+/** When a schedule fires. */
+export interface Fires {
+  /** The first fire after an instant; null when there is none any more. */
+  after(instant: Date): Date | null;
+  /** The first fires after an instant. */
+  several(instant: Date, count: number): Date[];
+  /** The last fire not before `from` and not after `to`; null when there is none. */
+  newest(from: Date, to: Date): Date | null;
+  /** How many fires there are from `from` until before `to`, counted up to `most`. */
+  count(from: Date, to: Date, most: number): number;
+}
+
+/**
+ * The fires of an expression in a zone. A local time that is skipped fires when the clock is set forward, unless the hour begins with `*`:
+ * then the expression goes by the time that passes. A local time that comes twice fires the first time, and the second time too when minute or
+ * hour begins with `*`.
+ */
+export function firesOf(expression: CronExpression, zone: string): Fires {
+  const nextLocal = localTimes(expression);
+  const twice = expression.minuteStar || expression.hourStar;
+
+  function after(instant: Date): Date | null {
+    const from = Math.floor(instant.getTime() / minute) * minute;
+    const isLater = (moment: number | null): moment is number => moment !== null && moment > instant.getTime();
+    let repeated: number | null = null;
+    // Local times before the present one are still to come when the clock is set back.
+    let local = nextLocal(localTime(from, zone) - setBack(from, zone) - minute);
+    for (; local !== null; local = nextLocal(local)) {
+      const { first, second, skipped } = momentsOf(local, zone);
+      if (twice && repeated === null && isLater(second)) repeated = second;
+      if ((skipped && expression.hourStar) || !isLater(first)) continue;
+      return new Date(repeated === null ? first : Math.min(first, repeated));
+    }
+    return repeated === null ? null : new Date(repeated);
+  }
+
+  const several = (instant: Date, count: number): Date[] => {
+    const fires: Date[] = [];
+    for (let fire = after(instant); fire !== null && fires.length < count; fire = after(fire)) fires.push(fire);
+    return fires.slice(0, count);
+  };
+
+  function newest(from: Date, to: Date): Date | null {
+    const earliest = from.getTime() - 1;
+    for (let span = 60 * minute; ; span *= 2) {
+      const start = new Date(Math.max(earliest, to.getTime() - span));
+      let found: Date | null = null;
+      for (let fire = after(start); fire !== null && fire <= to; fire = after(fire)) found = fire;
+      if (found !== null || start.getTime() === earliest) return found;
+    }
+  }
+
+  function count(from: Date, to: Date, most: number): number {
+    let number = 0;
+    let fire = after(new Date(from.getTime() - 1));
+    for (; fire !== null && fire < to && number < most; fire = after(fire)) number += 1;
+    return number;
+  }
+
+  return { after, several, newest, count };
+}

@@ -1,0 +1,45 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../services.ts';
+import type { Timing } from './next-fire.ts';
+import type { ScheduleSourceName } from './schedule-fire.entity.ts';
+
+/** A schedule whose time has come. */
+export interface DueSchedule extends Timing {
+  /** Its number or UUID, as text. */
+  id: string;
+  next_fire_at: Date;
+}
+
+/** What came of a fire. */
+export type Started = { outcome: 'started'; started_id: string } | { outcome: 'skipped_overlap' };
+
+/** How a schedule goes on. */
+export interface NextFire {
+  id: string;
+  next_fire_at: Date | null;
+  /** What it has started now; null: nothing. */
+  started_id: string | null;
+}
+
+/** What has schedules, for the dispatcher; all of it happens in the transaction of `em`. */
+export interface ScheduleSource<Due extends DueSchedule = DueSchedule> {
+  name: ScheduleSourceName;
+  /**
+   * Takes schedules that are due, the longest waiting first, and locks them and whatever keeps others from starting the same; what is locked is passed over.
+   * @param without schedules to leave alone
+   */
+  claim(em: EntityManager, now: Date, limit: number, without: readonly string[]): Promise<Due[]>;
+  /** Whether any are due, also of those that others hold. */
+  anyDue(em: EntityManager, now: Date, without: readonly string[]): Promise<boolean>;
+  /** Starts what a schedule is for, unless it must not overlap with what is there. */
+  start(em: EntityManager, services: Services, schedule: Due, fire: { fire_at: Date }): Promise<Started>;
+  /** Told of a fire that started nothing. */
+  skipped(
+    em: EntityManager,
+    services: Services,
+    schedule: Due,
+    fire: { fire_at: Date; reason: 'overlap' | 'missed'; missed: number },
+  ): Promise<void>;
+  /** Sets when schedules are due next, and what they have started last. */
+  setNext(em: EntityManager, next: readonly NextFire[]): Promise<void>;
+}

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openAwsKms } from '../../../src/engines/kms/aws-kms.ts';
+import { startAwsKms } from './aws-server.ts';
+import { fault, kmsContract } from './kms-contract.ts';
+
+beforeAll(() => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDTEST');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+});
+afterAll(() => vi.unstubAllEnvs());
+
+async function open() {
+  const server = await startAwsKms();
+  const kms = openAwsKms({ key: 'alias/portico', url: server.url });
+  onTestFinished(() => kms.close());
+  return { ...server, server, kms };
+}
+
+kmsContract('AWS KMS', open);
+
+describe('AWS KMS', () => {
+  const key = Buffer.alloc(32, 7);
+
+  it('goes on after throttling', async () => {
+    const { kms, server } = await open();
+    server.trouble({ type: 'ThrottlingException', status: 400, count: 3 });
+    const { blob } = await kms.wrap(key, 'context');
+    expect(server.requests).toHaveLength(4);
+    expect(Buffer.from(await kms.unwrap(blob, 'context'))).toEqual(key);
+  });
+
+  it.each([
+    ['an internal fault', 'KMSInternalException', 500],
+    ['missing rights', 'AccessDeniedException', 400],
+  ])('%s says nothing about the key', async (_what, type, status) => {
+    const { kms, server } = await open();
+    const { blob } = await kms.wrap(key, 'context');
+    server.trouble({ type, status, count: 100 });
+    expect(await fault(kms.unwrap(blob, 'context'))).toBe('unavailable');
+    expect(await kms.health()).toMatchObject({ ok: false });
+  });
+
+  it('is unavailable while nobody answers, and says so', async () => {
+    const { kms, server } = await open();
+    server.stop();
+    expect(await fault(kms.wrap(key, 'context'))).toBe('unavailable');
+    expect(await kms.health()).toMatchObject({ ok: false });
+  });
+
+  it('a disabled key makes it unhealthy', async () => {
+    const { kms, server } = await open();
+    const { kek_id } = await kms.wrap(key, 'context');
+    await server.disable(kek_id);
+    expect(await kms.health()).toEqual({ ok: false, problem: `the key ${kek_id} is disabled` });
+    expect((await kms.describe()).keys.map(({ state }) => state)).toEqual(['disabled']);
+  });
+});

@@ -99,4 +99,6 @@ export interface Deployer {
   clear(deployment: number, leader: ProcessName | null): Promise<void>;
   /** Deployments that have a workspace here. */
   workspaces(): Promise<number[]>;
+  /** Leaves no empty directories behind; nothing may run any more. */
+  close(): Promise<void>;
 }

@@ -32,6 +32,11 @@ export interface EventFeed {
     subject: EventSubject,
     next: (last: unknown) => Promise<object | undefined> | object | undefined,
   ): Promise<void>;
+  /**
+   * Adds events to many subjects at once, in the transaction of `em`; each subject is named once. For who decides alone what comes next:
+   * what was there before is not looked at. Locks the subjects like `publish`, in one order.
+   */
+  append(em: EntityManager, news: readonly { subject: EventSubject; events: readonly object[] }[]): Promise<void>;
   /** Lets those who watch a subject look again, when the transaction of `em` commits. */
   announce(em: EntityManager, subject: EventSubject): Promise<void>;
   /** A few events after a position; null: only where the subject is now. */

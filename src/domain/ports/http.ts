@@ -38,6 +38,8 @@ export interface HttpRequest {
   timeouts?: HttpTimeouts;
   /** How many redirects are followed; 0, the default, hands a 3xx answer to the caller. */
   maxRedirections?: number;
+  /** A redirect from https to http is `redirect_invalid`. */
+  refusesDowngrade?: boolean;
 }
 
 export interface HttpHop {

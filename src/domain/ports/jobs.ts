@@ -18,6 +18,17 @@ export interface JobQueue {
   send<P extends z.ZodType>(
     kind: JobKind<P>,
     payload: z.input<P>,
-    options?: { em?: EntityManager; singletonKey?: string },
+    options?: {
+      em?: EntityManager;
+      singletonKey?: string;
+      /** Seconds it waits before it is given to a worker. */
+      delaySeconds?: number;
+    },
+  ): Promise<void>;
+  /** Puts in many jobs of a kind at once. */
+  sendMany<P extends z.ZodType>(
+    kind: JobKind<P>,
+    payloads: readonly z.input<P>[],
+    options?: { em?: EntityManager },
   ): Promise<void>;
 }

@@ -33,7 +33,8 @@ export function asHttpFailure(error: unknown, host: string, begun: boolean): Dom
     return httpFailure('invalid_headers', `${host}: the request's method or headers cannot be sent`, error);
   }
   // Not every parser error of undici carries its HPE_ code.
-  const unparsed = error instanceof errors.HTTPParserError || /^HPE_|HEADERS_OVERFLOW/.test(code);
+  const unparsed =
+    error instanceof errors.HTTPParserError || /^HPE_|HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH/.test(code);
   if (unparsed && !begun) {
     return httpFailure('protocol', `${host}: the answer is not valid HTTP`, error);
   }

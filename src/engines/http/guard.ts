@@ -53,7 +53,8 @@ export function createGuard(always: readonly Cidr[], resolve: Resolve = systemRe
       if (range !== 'unicast') {
         // The address goes to the log only: a name may have been made to map an inner network.
         const cause = new Error(`${host} is ${address}`);
-        throw httpFailure('blocked_address', `${host} is a ${range} address, which may not be reached`, cause);
+        const words = range.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+        throw httpFailure('blocked_address', `${host} is a ${words} address, which may not be reached`, cause);
       }
       if (policy.ports !== undefined && !policy.ports.includes(port)) {
         throw httpFailure('blocked_address', `${host}: port ${port} may not be reached`);

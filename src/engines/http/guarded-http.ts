@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import type { Exchange } from '../../domain/ports/exchange.ts';
 import type { GuardedHttp, HttpHop, HttpRequest, HttpResponse, HttpTimeouts } from '../../domain/ports/http.ts';
 import { parseCidrs } from './address.ts';
 import { collect, readBody } from './body.ts';
+import { createExchange } from './exchange.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
 import { createGuard, type Resolve, targetOf } from './guard.ts';
 import { createPools } from './pools.ts';
@@ -21,11 +23,16 @@ export interface GuardedHttpOptions {
 const defaults: Required<HttpTimeouts> = { connect: 10_000, headers: 30_000, idle: 15_000, total: 120_000 };
 const defaultMaxBytes = 100 * 1024 * 1024;
 
+/** The client as engines see it. */
+export interface GuardedClient extends GuardedHttp {
+  exchange: Exchange;
+}
+
 /**
  * The guarded outgoing client. Environment proxies are not used and no cookies are kept.
  * @throws Error when a range cannot be parsed or the roots cannot be read.
  */
-export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttpOptions): GuardedHttp {
+export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttpOptions): GuardedClient {
   const guard = createGuard(parseCidrs(allowedCidrs), resolve);
   const ca = [...getCACertificates('default'), ...(caFile === undefined ? [] : [readFileSync(caFile, 'utf8')])];
   const pools = createPools(guard, ca);
@@ -63,7 +70,10 @@ export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttp
       // A small body is read to keep the connection; its fate does not matter.
       answer.body.dump({ limit: 16 * 1024 }).catch(() => {});
       if (hops.length > most) throw httpFailure('redirect_too_many', `${out.url.host}: more than ${most} redirects`);
-      out = redirected(out, answer.statusCode, answer.headers.location);
+      const next = redirected(out, answer.statusCode, answer.headers.location);
+      if (request.refusesDowngrade && out.url.protocol === 'https:' && next.url.protocol === 'http:')
+        throw httpFailure('redirect_invalid', `${out.url.host}: the redirect leads from https to http`);
+      out = next;
     }
   }
 
@@ -81,6 +91,7 @@ export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttp
       }
     },
     check: async (url, policy) => ({ addresses: await guard(targetOf(url, ['http:', 'https:', 'ssh:']), policy) }),
+    exchange: createExchange(pools),
     close: () => pools.close(),
   };
 }

@@ -6,12 +6,20 @@ import type { Guard } from './guard.ts';
 
 export interface Pools {
   /** The dispatcher for a request: shared within the policy's pool, or one of its own that ends with the request. */
-  use<T>(policy: HttpPolicy, connectTimeout: number, send: (agent: Agent) => Promise<T>): Promise<T>;
+  use<T>(policy: HttpPolicy, connectTimeout: number, send: (agent: Agent) => T): T;
   close(): Promise<void>;
 }
 
 /** A pool without requests for this long gives its connections back. */
 const idleMilliseconds = 60_000;
+/** A pool in use is made young this often at most: each time costs a timer. */
+const renewMilliseconds = 5_000;
+
+interface Pool {
+  agent: Agent;
+  /** When it was last made young; milliseconds since 1970. */
+  since: number;
+}
 
 /**
  * Connections by pool **and** policy: one that was opened under a laxer policy must not serve a stricter one, because the check
@@ -23,11 +31,11 @@ export function createPools(guard: Guard, ca: string[]): Pools {
     const done: Promise<void> = agent.close().finally(() => closing.delete(done));
     closing.add(done);
   };
-  const agents = new LRUCache<string, Agent>({
+  const agents = new LRUCache<string, Pool>({
     max: 256,
     ttl: idleMilliseconds,
     ttlAutopurge: true,
-    dispose: retire,
+    dispose: ({ agent }) => retire(agent),
     noDisposeOnSet: true,
   });
   const open = (policy: HttpPolicy, timeout: number, pooled: boolean): Agent =>
@@ -49,9 +57,13 @@ export function createPools(guard: Guard, ca: string[]): Pools {
       }
       const { pool, ports = null, trustedNames = [], allowedCidrs = [] } = policy;
       const key = JSON.stringify([pool, connectTimeout, ports, trustedNames, allowedCidrs]);
-      const agent = agents.get(key) ?? open(policy, connectTimeout, true);
-      agents.set(key, agent);
-      return send(agent);
+      const found = agents.get(key) ?? { agent: open(policy, connectTimeout, true), since: 0 };
+      const now = Date.now();
+      if (now - found.since > renewMilliseconds || now < found.since) {
+        found.since = now;
+        agents.set(key, found);
+      }
+      return send(found.agent);
     },
     async close() {
       agents.clear();

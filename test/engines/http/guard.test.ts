@@ -132,6 +132,15 @@ describe('odd spellings of loopback', () => {
     }
   });
 
+  it.each([
+    ['169.254.169.254', 'link-local'],
+    ['100.64.0.1', 'carrier-grade-nat'],
+    ['10.0.0.1', 'private'],
+  ])('%s, as %s in words', async (host, range) => {
+    const error = await failure(client({ allowedCidrs: [] }).check(new URL(`http://${host}/`), {}));
+    expect(error.message).toBe(`${host} is a ${range} address, which may not be reached`);
+  });
+
   it('addresses with a zone', async () => {
     const http = client({ allowedCidrs: ['fe80::/10'], resolve: async () => ['fe80::1%lo'] });
     expect((await failure(http.check(new URL('http://zone.test/'), {}))).message).toContain('scoped');

@@ -1,0 +1,35 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { CrawlerSettings } from './crawler.schema.ts';
+
+/** Settings as they lie in the row: what a caller left to its default is as it was at the last change. */
+export interface StoredSettings extends Omit<CrawlerSettings, 'name' | 'domain'> {
+  /** Nobody chose `start_urls`: they follow `urls`. */
+  start_urls_unset?: boolean;
+}
+
+/** A configuration of one domain in one project. */
+export const Crawler = defineEntity({
+  name: 'Crawler',
+  tableName: 'crawler',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    uuid: p.uuid().unique(),
+    project_id: p.integer(),
+    name: p.text(),
+    /** As it was sent, trimmed. */
+    domain: p.text(),
+    /** Host name in its normal form, and the port when it is not the scheme's own. */
+    host: p.text(),
+    settings: p.json<StoredSettings>(),
+    /** Sealed at `version`: headers and the authorization of the webhook; null when there is neither. */
+    secrets: p.text().nullable(),
+    /** Sealed: what notifications are signed with; made with the first webhook_url. */
+    webhook_secret: p.text().nullable(),
+    version: p.integer(),
+    published_snapshot_id: p.integer().nullable(),
+    created_at: p.datetime(),
+    updated_at: p.datetime(),
+    deleted_at: p.datetime().nullable(),
+  },
+});
+export type Crawler = InferEntity<typeof Crawler>;

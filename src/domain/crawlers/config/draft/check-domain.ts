@@ -1,0 +1,21 @@
+import { getDomain } from 'tldts';
+import { isTrusted, type TrustedDomain } from '../../verification/trusted-domains.ts';
+import { type Host, hostOf, hostText } from '../host.ts';
+
+/** Options of the public suffix list: suffixes of hosting services count, since their customers are strangers to each other. */
+const suffixes = { allowPrivateDomains: true, validateHostname: false };
+
+/** The domain one can register that a name belongs to; null for addresses, single labels and public suffixes. */
+export const registrableDomain = (name: string): string | null => getDomain(name, suffixes);
+
+/**
+ * The host of a crawler's domain.
+ * @returns null for what is no host or origin, a public suffix, or (unless the operator vouches for it) an address or a single label
+ */
+export function crawlableHost(domain: string, trusted: readonly TrustedDomain[]): Host | null {
+  const host = hostOf(domain);
+  if (!host) return null;
+  if (isTrusted(trusted, hostText(host))) return host;
+  if (host.is_address || !host.name.includes('.')) return null;
+  return registrableDomain(host.name) === null ? null : host;
+}

@@ -1,0 +1,116 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import { fieldError } from '../../errors.ts';
+import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { fetchRobots, keepRobots, keptRobots } from '../crawl/host-robots.ts';
+import { requestHeaders } from '../crawl/request-headers.ts';
+import { createDecider } from '../urls/decide.ts';
+import { normalise } from '../urls/normalise.ts';
+import { disallowAll, type RobotsRules } from '../urls/robots.ts';
+import { policyFor } from '../verification/crawl-policy.ts';
+import { standingsOf } from '../verification/standing.ts';
+import { crawlDefaults } from './crawl-defaults.ts';
+import type { Crawler } from './crawler.entity.ts';
+import { crawlerName } from './crawler.schema.ts';
+import { openCrawlerSecrets } from './crawler-secrets.ts';
+import { findCrawler } from './find-crawler.ts';
+import { hostOf } from './host.ts';
+
+const urlProblem = 'must be a path or an http(s) URL';
+
+const urlTest = z
+  .object({
+    normalised: z.string().describe('The spelling under which a run knows it'),
+    in_scope: z.boolean(),
+    decision: z.enum(['take', 'skip']).meta({ id: 'UrlDecision' }),
+    rule: z.string().nullable().describe('Why it is skipped, such as `exclude[3]`; null when it is taken'),
+    robots: z
+      .enum(['allowed', 'disallowed', 'ignored', 'unreachable', 'not_asked'])
+      .meta({ id: 'RobotsVerdict' })
+      .describe('What robots.txt of its host says'),
+  })
+  .meta({ id: 'UrlTest' });
+
+type Verdict = z.output<typeof urlTest>['robots'];
+
+interface Site {
+  origin: URL;
+  /** The sibling of the primary host, once a run was led there. */
+  siblings: string[];
+}
+
+/** Where the newest run of the same host began; without one, what the domain says. */
+async function siteOf({ em }: Pick<ProjectContext, 'em'>, { id, host, domain }: Crawler): Promise<Site> {
+  const [run] = await em.execute<{ origin: string; hosts: Record<string, { is_sibling?: boolean }> | null }[]>(
+    'select origin, hosts from crawler_run where crawler_id = ? and origin is not null order by id desc limit 1',
+    [id],
+  );
+  const scheme = hostOf(domain)?.scheme;
+  const usual = new URL(`${scheme ?? 'https'}://${host}`);
+  const began = run && URL.parse(run.origin);
+  if (!began || began.host !== usual.host || (scheme && began.protocol !== `${scheme}:`))
+    return { origin: usual, siblings: [] };
+  return { origin: began, siblings: Object.keys(run.hosts ?? {}).filter((name) => run.hosts?.[name]?.is_sibling) };
+}
+
+/** The rules of a host, as kept or asked for now; null when it could not be asked. */
+async function robotsOf(context: ProjectContext, crawler: Crawler, { origin, siblings }: Site, url: URL) {
+  const { em, services, project, organization, signal } = context;
+  const kept = await keptRobots(em, project.id, url.host);
+  if (kept) return kept;
+  const secrets = await openCrawlerSecrets(services, project, crawler);
+  const userAgent = crawler.settings.user_agent ?? crawlDefaults(services.settings, organization).user_agent;
+  const isOwn = [origin.host, ...siblings].includes(url.host);
+  const headers = requestHeaders({ userAgent, headers: secrets.headers, isOwn });
+  const answer = await fetchRobots({
+    fetcher: services.fetcher,
+    origin: url.origin,
+    request: { headers, policy: policyFor(services, project) },
+    signal,
+    pause: async (milliseconds) => void (await pause(milliseconds, undefined, { signal })),
+  });
+  if (answer.robots.state !== 'known') return null;
+  await keepRobots(em, project.id, url.host, answer);
+  return answer.robots.rules;
+}
+
+export const testUrl = projectOperation({
+  name: 'crawlers.testUrl',
+  kind: 'query',
+  permission: 'browse_crawlers',
+  summary: 'Tell whether a crawler would take a URL, and why not',
+  input: z.object({ ...crawlerName, url: z.string().min(1, urlProblem).max(8_192, 'must be at most 8192 characters') }),
+  output: urlTest,
+  async execute(context, { crawler: name, url: text }) {
+    const { em, services, organization } = context;
+    const crawler = await findCrawler(context, name);
+    const { settings } = crawler;
+    const site = await siteOf(context, crawler);
+    const { origin, siblings } = site;
+    const spell = (link: string) =>
+      normalise(link, origin, { origin, stripParams: services.settings.crawl.strip_params });
+    const normalised = spell(text);
+    if (normalised === null) throw fieldError('invalid_request', 'url', urlProblem);
+    const scope = { origin, hosts: [origin.host, ...siblings], allowed: settings.allowed_domains };
+    const decide = await createDecider({ scope, include: settings.include, exclude: settings.exclude });
+    const isEntry = [...settings.urls, ...settings.start_urls].some((entry) => spell(entry) === normalised);
+    const plain = decide(normalised, { kind: 'page', isEntry });
+    const in_scope = plain.verdict === 'take' || plain.rule !== 'scope';
+    const answer = (decision: typeof plain, robots: Verdict) => ({
+      normalised,
+      in_scope,
+      decision: decision.verdict,
+      rule: decision.verdict === 'skip' ? decision.rule : null,
+      robots,
+    });
+    // A run, too, asks nobody whose pages it would not fetch.
+    if (!in_scope) return answer(plain, 'not_asked');
+    const url = new URL(normalised);
+    const standing = await standingsOf(em, services.settings, organization);
+    if (settings.ignore_robots && standing(url.host).state === 'verified') return answer(plain, 'ignored');
+    const rules: RobotsRules | null = await robotsOf(context, crawler, site, url);
+    const decision = decide(normalised, { kind: 'page', isEntry, robots: rules ?? disallowAll });
+    if (!rules) return answer(decision, 'unreachable');
+    return answer(decision, rules.isAllowed(normalised) ? 'allowed' : 'disallowed');
+  },
+});

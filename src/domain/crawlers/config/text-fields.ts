@@ -1,0 +1,21 @@
+import { z } from 'zod';
+
+/** What is no text for PostgreSQL or for HTTP: NUL, and half of a surrogate pair. */
+const isText = (text: string) => !text.includes('\u0000') && text.isWellFormed();
+
+/** A string that can be stored and sent. @param problem what is said of anything that is no string */
+export const plainText = (problem: string) =>
+  z.string(problem).refine(isText, { error: 'must be text without NUL', abort: true });
+
+/** A field value of RFC 9110 5.5: one line of bytes, at most `max` of them. */
+export const headerValue = (problem: string, max: number) =>
+  z
+    .string(problem)
+    .max(max, problem)
+    .regex(/^[\t\u0020-\u007e\u0080-\u00ff]*$/, problem);
+
+const maxInteger = 2 ** 31 - 1;
+
+/** An integer from `min` on that a column of 32 bits holds. */
+export const integerFrom = (min: number, problem: string, max = maxInteger) =>
+  z.int(problem).min(min, problem).max(max, problem);

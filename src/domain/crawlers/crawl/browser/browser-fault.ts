@@ -1,0 +1,15 @@
+import type { Beside } from '../../frontier/outcome.ts';
+
+/** A page that could not be shown: its URL ends in `browser`, or is tried again. */
+export class BrowserFault extends Error {
+  override name = 'BrowserFault';
+  readonly isRetryable: boolean;
+  /** What was fetched for it all the same. */
+  readonly beside: Beside;
+
+  constructor(message: string, isRetryable: boolean, beside: Beside) {
+    super(message);
+    this.isRetryable = isRetryable;
+    this.beside = beside;
+  }
+}

@@ -1,0 +1,54 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { BlobStore } from '../../../ports/blobs.ts';
+import type { BrowserAnswer } from '../../../ports/browser.ts';
+import { urlHash } from '../../frontier/url-draft.ts';
+
+/** What a run knows of a URL already: its answer, where it leads instead, or that there is none. */
+export type Known = { kind: 'answer'; answer: BrowserAnswer } | { kind: 'redirect'; to: string } | { kind: 'none' };
+
+/** A larger body is not given to pages; bytes. */
+export const mostShown = 16 * 2 ** 20;
+
+/** Reads a blob whole; null when it is larger than a page is given. */
+export async function readWhole(blobs: BlobStore, sha256: string): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of blobs.read(sha256)) {
+    size += chunk.length;
+    if (size > mostShown) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const rowSql = `
+  select state, found.http_status, redirect_to, entry.content_type, entry.headers, entry.sha256
+  from (select * from crawl_url where run_id = ? and url_hash = ?) as found
+  left join (select url_hash, content_type, headers, sha256 from snapshot_entry where snapshot_id = ?) as entry using (url_hash)`;
+
+interface Row {
+  state: string;
+  http_status: number | null;
+  redirect_to: string | null;
+  content_type: string | null;
+  headers: Record<string, string> | null;
+  sha256: string | null;
+}
+
+/** What the run has captured of a URL; null when it has to be asked for. Nothing is asked for twice in a run. */
+export async function capturedBefore(
+  em: EntityManager,
+  blobs: BlobStore,
+  { run_id, snapshot_id }: { run_id: number; snapshot_id: number },
+  url: string,
+): Promise<Known | null> {
+  const [row] = await em.execute<Row[]>(rowSql, [run_id, urlHash(url), snapshot_id]);
+  if (row?.state === 'error') return { kind: 'none' };
+  if (row?.state !== 'done' || row.http_status === null) return null;
+  if (row.redirect_to !== null) return { kind: 'redirect', to: row.redirect_to };
+  const body = row.sha256 === null ? Buffer.alloc(0) : await readWhole(blobs, row.sha256);
+  if (body === null) return { kind: 'none' };
+  // What is not kept, like a 404, is shown without its body.
+  const headers = { ...row.headers, ...(row.content_type !== null && { 'content-type': row.content_type }) };
+  return { kind: 'answer', answer: { status: row.http_status, headers, body } };
+}

@@ -1,0 +1,95 @@
+import type { Browser, BrowserAnswer } from '../../../ports/browser.ts';
+import type { Services } from '../../../services.ts';
+import type { ClaimedUrl } from '../../frontier/claim.ts';
+import type { Beside } from '../../frontier/outcome.ts';
+import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
+import { type BaseEntry, baseEntries } from '../base-entries.ts';
+import type { FetchContext } from '../fetch-context.ts';
+import { BrowserFault } from './browser-fault.ts';
+import { PageRequests } from './page-requests.ts';
+import type { RequestBudget } from './request-budget.ts';
+import { SharedAnswers } from './shared-answers.ts';
+
+/** What the browser of a run is put together from. */
+export interface BrowserOptions {
+  services: Services;
+  run: CrawlerRun;
+  snapshot: { id: number; base_id: number | null };
+  budget: RequestBudget;
+  /** Pages at the same time. */
+  atOnce: number;
+}
+
+export interface BrowserParts extends BrowserOptions {
+  shared: SharedAnswers;
+  /** What the newest sealed snapshot holds of a URL. */
+  baseOf(of: ClaimedUrl): Promise<BaseEntry | undefined>;
+}
+
+/** A page as a browser shows it. */
+export interface ShownPage {
+  /** Null when only its requests were wanted. */
+  html: string | null;
+  url: string;
+  navigations: string[];
+  /** Time was up before it was loaded. */
+  isCut: boolean;
+  beside: Beside;
+}
+
+const mostPages = 4;
+
+/** Chromium as a run uses it: for its pages (`browser_mode`), or only for what they ask for (`network_intercept`). */
+export class RunBrowser {
+  readonly #parts: BrowserParts;
+  readonly #browser: Browser;
+
+  constructor(options: BrowserOptions) {
+    const { services, snapshot } = options;
+    const baseOf = async (of: ClaimedUrl) =>
+      snapshot.base_id === null
+        ? undefined
+        : (await baseEntries(services.orm.em.fork(), services.blobs, snapshot.base_id, [of])).get(of.url);
+    this.#parts = { ...options, shared: new SharedAnswers(), baseOf };
+    this.#browser = services.browser;
+  }
+
+  /** Whether links are read from the document as scripts have left it. */
+  get isMode(): boolean {
+    return this.#parts.run.settings.browser_mode;
+  }
+
+  /** Whether that document is what is stored. */
+  get storesDom(): boolean {
+    return this.isMode && this.#parts.run.settings.browser_config.use_rendered_html;
+  }
+
+  /**
+   * Shows a page whose document has been fetched.
+   * @throws BrowserFault; the signal's reason once it is aborted
+   */
+  async show(context: FetchContext, of: ClaimedUrl, document: BrowserAnswer): Promise<ShownPage> {
+    const { services, run, atOnce } = this.#parts;
+    const { assets, browser_config } = run.settings;
+    const { enabled, timeout, execute_js } = assets.network_intercept;
+    const requests = new PageRequests(context, this.#parts, of);
+    const agent = context.headersFor(of.host).headers['user-agent'];
+    const page = await this.#browser.load({
+      run: run.id,
+      url: of.url,
+      document,
+      scripts: !enabled || execute_js,
+      ...(!this.isMode && agent !== undefined && { userAgent: agent }),
+      wantsDom: this.isMode,
+      timeout: Math.min(timeout, services.settings.crawl.max_page_timeout) * 1_000,
+      idle: browser_config.wait_for_network_idle,
+      atOnce: Math.min(atOnce, mostPages),
+      answer: (request) => requests.answer(request),
+      signal: context.signal,
+    });
+    const { beside } = requests;
+    if (!page.ok) throw new BrowserFault(page.message, page.reason === 'crashed', beside);
+    const { ok: _, ...shown } = page;
+    return { ...shown, beside };
+  }
+}

@@ -1,0 +1,119 @@
+import { getPublicSuffix } from 'tldts';
+
+/** As many cookies are kept for one host; the one stored longest ago goes first. */
+const perHost = 50;
+/** Name, value and attributes of one cookie; bytes. */
+const largest = 4096;
+
+/** Of hosts as the URL parser writes them: no name ends in digits alone. */
+const isAddress = (host: string): boolean => /^\[|^[\d.]+$/.test(host);
+
+interface Cookie {
+  name: string;
+  value: string;
+  /** Only this host, not those below it. */
+  isHostOnly: boolean;
+  path: string;
+  isSecure: boolean;
+  /** Milliseconds since 1970; never when the session ends. */
+  expires: number;
+}
+
+/**
+ * The cookies of one run (RFC 6265 section 5), in memory only: they let pages behind a consent or session redirect be reached and are
+ * part of no snapshot.
+ */
+export class CookieJar {
+  /** By the domain a cookie belongs to, each by name and path in the order of storing. */
+  readonly #domains = new Map<string, Map<string, Cookie>>();
+
+  /** Takes what an answer of `url` set. A cookie that is malformed, too large or for somebody else's domain is ignored. */
+  store(url: URL, setCookie: readonly string[], now: Date): void {
+    for (const line of setCookie) {
+      const parsed = parseCookie(line, url, now.getTime());
+      if (parsed === null) continue;
+      const { domain, cookie } = parsed;
+      const kept = this.#domains.get(domain) ?? new Map<string, Cookie>();
+      this.#domains.set(domain, kept);
+      const key = `${cookie.name}\n${cookie.path}`;
+      kept.delete(key);
+      if (cookie.expires > now.getTime()) kept.set(key, cookie);
+      if (kept.size > perHost) kept.delete(kept.keys().next().value ?? '');
+    }
+  }
+
+  /** The `Cookie` header for a request, longest paths first; null when there is none to send. */
+  header(url: URL, now: Date): string | null {
+    const sent: Cookie[] = [];
+    for (const domain of domainsAbove(url.hostname)) {
+      for (const cookie of this.#domains.get(domain)?.values() ?? []) {
+        const isFor = !cookie.isHostOnly || domain === url.hostname;
+        const isSafe = !cookie.isSecure || url.protocol === 'https:';
+        if (isFor && isSafe && cookie.expires > now.getTime() && covers(cookie.path, url.pathname)) sent.push(cookie);
+      }
+    }
+    if (sent.length === 0) return null;
+    return sent
+      .sort((a, b) => b.path.length - a.path.length)
+      .map(({ name, value }) => (name === '' ? value : `${name}=${value}`))
+      .join('; ');
+  }
+}
+
+function parseCookie(line: string, url: URL, now: number): { domain: string; cookie: Cookie } | null {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what may not be in a cookie
+  if (Buffer.byteLength(line, 'latin1') > largest || /[\x00-\x08\x0a-\x1f\x7f]/.test(line)) return null;
+  const [pair = '', ...rest] = line.split(';');
+  const at = pair.indexOf('=');
+  const name = at < 0 ? '' : pair.slice(0, at).trim();
+  const value = pair.slice(at + 1).trim();
+  if (name === '' && value === '') return null;
+  const attributes = new Map<string, string>();
+  for (const attribute of rest) {
+    const [key = '', ...content] = attribute.split('=');
+    attributes.set(key.trim().toLowerCase(), content.join('=').trim());
+  }
+  const domain = domainOf(attributes.get('domain'), url.hostname);
+  if (domain === null) return null;
+  const path = attributes.get('path') ?? '';
+  return {
+    domain: domain.name,
+    cookie: {
+      name,
+      value,
+      isHostOnly: domain.isHostOnly,
+      path: path.startsWith('/') ? path : defaultPath(url.pathname),
+      isSecure: attributes.has('secure'),
+      expires: expiryOf(attributes, now),
+    },
+  };
+}
+
+/** Null for a domain that is not the host's own to set: another one, or one many sites share. */
+function domainOf(attribute: string | undefined, host: string): { name: string; isHostOnly: boolean } | null {
+  const name = (attribute ?? '').replace(/^\./, '').toLowerCase();
+  if (name === '' || name === host) return { name: host, isHostOnly: name === '' };
+  const isAbove = !isAddress(host) && host.endsWith(`.${name}`) && getPublicSuffix(name) !== name;
+  return isAbove ? { name, isHostOnly: false } : null;
+}
+
+/** Max-Age wins over Expires; one that cannot be read leaves a cookie of the session. */
+function expiryOf(attributes: ReadonlyMap<string, string>, now: number): number {
+  const age = attributes.get('max-age');
+  if (age !== undefined && /^-?\d+$/.test(age)) return now + Number(age) * 1000;
+  const date = Date.parse(attributes.get('expires') ?? '');
+  return Number.isNaN(date) ? Number.POSITIVE_INFINITY : date;
+}
+
+/** The directory of a path (RFC 6265 section 5.1.4). */
+const defaultPath = (pathname: string): string => pathname.slice(0, Math.max(pathname.lastIndexOf('/'), 1)) || '/';
+
+const covers = (path: string, pathname: string): boolean =>
+  pathname === path || (pathname.startsWith(path) && (path.endsWith('/') || pathname[path.length] === '/'));
+
+/** A host and the domains it is below of. */
+function domainsAbove(host: string): string[] {
+  if (isAddress(host)) return [host];
+  const labels = host.split('.');
+  return labels.map((_, index) => labels.slice(index).join('.'));
+}

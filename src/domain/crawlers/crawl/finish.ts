@@ -1,0 +1,45 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { CrawlerRun, FinishReason, StopRequest } from '../runs/crawler-run.entity.ts';
+import type { RunEnding } from '../runs/end-run.ts';
+
+interface Standing {
+  finish_reason: FinishReason | null;
+  stop_requested: StopRequest | null;
+  entries: number;
+  fetched: number;
+  max_hits: number;
+  max_html: number;
+}
+
+const standingSql = `
+  select finish_reason, stop_requested,
+    (select count(*) from crawl_url where run_id = crawler_run.id and is_entry)::integer as entries,
+    (select count(*) from crawl_url where run_id = crawler_run.id and is_entry and state = 'done' and sha256 is not null)::integer as fetched,
+    (select count(*) from crawl_url where run_id = crawler_run.id and rule = 'max_hits' and state = 'skipped')::integer as max_hits,
+    (select count(*) from crawl_url where run_id = crawler_run.id and rule = 'max_html' and state = 'skipped')::integer as max_html
+  from crawler_run where id = ?`;
+
+/** Why none of the URLs a run begins with could be had, by the example of the first. */
+async function startFailure(em: EntityManager, run_id: number): Promise<string> {
+  const [row] = await em.execute<{ url: string; why: string | null }[]>(
+    `select url, coalesce(error_message, 'left out by ' || rule, 'the answer was ' || http_status) as why
+     from crawl_url where run_id = ? and is_entry order by id limit 1`,
+    [run_id],
+  );
+  return row
+    ? `No URL to begin with could be fetched: ${row.url}: ${row.why ?? 'it led nowhere'}`
+    : 'There is no URL to begin with';
+}
+
+/** How a run whose frontier is done really ends, by its rows. */
+export async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending: RunEnding): Promise<RunEnding> {
+  const [row] = await em.execute<Standing[]>(standingSql, [id]);
+  if (!row) return ending;
+  if (ending.status === 'stopped' && row.stop_requested === 'cancel') return { ...ending, status: 'canceled' };
+  if (ending.status === 'canceled' && row.finish_reason === 'crawler_deleted')
+    return { ...ending, reason: 'crawler_deleted' };
+  if (ending.status !== 'completed') return ending;
+  if (row.fetched === 0) return { status: 'failed', reason: 'start_failed', message: await startFailure(em, id) };
+  if (row.max_hits > 0) return { ...ending, reason: 'max_hits' };
+  return row.max_html > 0 ? { ...ending, reason: 'max_html' } : ending;
+}

@@ -1,0 +1,111 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { UrlKind } from './crawl-url.entity.ts';
+import type { Ledger } from './ledger.ts';
+import type { UrlDraft } from './url-draft.ts';
+
+/** A URL somebody is about to ask for. */
+export interface ClaimedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
+  id: number;
+  host: string;
+  /** Requests before. */
+  attempts: number;
+}
+
+const claimSql = `
+  with picked as (
+    select waiting.id from json_to_recordset(?::json) as asked (host text, most integer)
+    cross join lateral (
+      select id, depth, priority from crawl_url
+      where run_id = ? and host = asked.host and state = 'pending' and depth <= ?
+        and (not_before is null or not_before <= now())
+      order by depth, priority, id limit asked.most) as waiting
+    order by waiting.depth, waiting.priority, waiting.id limit ?)
+  update crawl_url set state = 'leased' from picked where crawl_url.run_id = ? and crawl_url.id = picked.id
+  returning crawl_url.id, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts`;
+
+/** What may be claimed now. */
+export interface ClaimLimits {
+  /** In all. */
+  most: number;
+  /** None deeper. */
+  depth: number;
+  hosts: readonly { host: string; most: number }[];
+}
+
+/** Leases the URLs of a run whose turn it is, the least deep first. The caller holds the run's row. */
+export async function claimUrls(
+  em: EntityManager,
+  run_id: number,
+  { most, depth, hosts }: ClaimLimits,
+  ledger: Ledger,
+): Promise<ClaimedUrl[]> {
+  if (most <= 0 || hosts.length === 0) return [];
+  const rows = await em.execute<(Omit<ClaimedUrl, 'id'> & { id: string })[]>(claimSql, [
+    JSON.stringify(hosts),
+    run_id,
+    depth,
+    most,
+    run_id,
+  ]);
+  const claimed = rows.map((row) => ({ ...row, id: Number(row.id) }));
+  claimed.sort((a, b) => a.depth - b.depth || a.priority - b.priority || a.id - b.id);
+  for (const { kind, host, depth: at } of claimed) {
+    const standing = { kind, host, depth: at, rule: null };
+    ledger.move({ ...standing, state: 'pending' }, { ...standing, state: 'leased' });
+  }
+  return claimed;
+}
+
+/** Puts back what was leased when whoever worked on the run was lost. @returns how many */
+export async function returnLeases(em: EntityManager, run_id: number, ledger: Ledger): Promise<number> {
+  const rows = await em.execute<{ kind: UrlKind; host: string; depth: number }[]>(
+    `update crawl_url set state = 'pending' where run_id = ? and state = 'leased' returning kind, host, depth`,
+    [run_id],
+  );
+  for (const { kind, host, depth } of rows) {
+    const standing = { kind, host, depth, rule: null };
+    ledger.move({ ...standing, state: 'leased' }, { ...standing, state: 'pending' });
+  }
+  return rows.length;
+}
+
+/** Skips what still waits. @returns how many */
+export async function skipWaiting(
+  em: EntityManager,
+  run_id: number,
+  { rule, kind }: { rule: string; kind?: UrlKind },
+  ledger: Ledger,
+): Promise<number> {
+  const rows = await em.execute<{ kind: UrlKind; host: string; depth: number; count: number }[]>(
+    `with skipped as (
+       update crawl_url set state = 'skipped', rule = ?, not_before = null
+       where run_id = ? and state = 'pending' and (?::text is null or kind = ?) returning kind, host, depth)
+     select kind, host, depth, count(*)::integer as count from skipped group by kind, host, depth`,
+    [rule, run_id, kind ?? null, kind ?? null],
+  );
+  let all = 0;
+  for (const { count, ...standing } of rows) {
+    ledger.move({ ...standing, state: 'pending', rule: null }, { ...standing, state: 'skipped', rule }, count);
+    all += count;
+  }
+  return all;
+}
+
+/** Ends what still waits for a host that is given up in an error. @returns how many */
+export async function failWaiting(em: EntityManager, run_id: number, host: string, ledger: Ledger): Promise<number> {
+  const rows = await em.execute<{ kind: UrlKind; depth: number; count: number }[]>(
+    `with failed as (
+       update crawl_url set state = 'error', error = 'host_down', not_before = null,
+         error_message = 'The host did not answer any more'
+       where run_id = ? and state = 'pending' and host = ? returning kind, depth)
+     select kind, depth, count(*)::integer as count from failed group by kind, depth`,
+    [run_id, host],
+  );
+  let all = 0;
+  for (const { count, ...at } of rows) {
+    const standing = { ...at, host, rule: null };
+    ledger.move({ ...standing, state: 'pending' }, { ...standing, state: 'error' }, count);
+    all += count;
+  }
+  return all;
+}

@@ -1,0 +1,108 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { insertEntries } from '../snapshots/entries/insert-entries.ts';
+import type { Ledger } from './ledger.ts';
+import type { Outcome } from './outcome.ts';
+
+const columns = `id bigint, state text, sent boolean, delay double precision, rule text, http_status integer, content_type text,
+  bytes bigint, sha256 text, redirect_to text, canonical text, error text, error_message text, change text, from_cache boolean,
+  duration_ms integer`;
+
+/** What a URL had before is gone with a new try; one that was leased by nobody any more stays as it is. */
+const completeSql = `
+  update crawl_url set state = given.state, attempts = attempts + given.sent::integer,
+    not_before = case when given.delay is not null then now() + given.delay * interval '1 ms' end,
+    rule = given.rule, http_status = given.http_status, content_type = given.content_type, bytes = given.bytes, sha256 = given.sha256,
+    redirect_to = given.redirect_to, canonical = given.canonical, error = given.error, error_message = given.error_message,
+    change = given.change, from_cache = given.from_cache, duration_ms = given.duration_ms,
+    fetched_at = case when given.sent then now() else fetched_at end
+  from json_to_recordset(?::json) as given (${columns})
+  where crawl_url.id = given.id and run_id = ? and crawl_url.state = 'leased'
+  returning crawl_url.id`;
+
+const linksSql = `
+  insert into crawl_link (run_id, from_id, to_keys)
+  select ?, from_id, string_to_array(to_keys, ' ')::bigint[] from json_to_recordset(?::json) as link (from_id bigint, to_keys text)
+  on conflict do nothing`;
+
+const rowOf = ({ of, ...outcome }: Outcome) => ({
+  id: of.id,
+  state: outcome.state,
+  sent: outcome.sent,
+  delay: outcome.delay,
+  rule: outcome.rule,
+  http_status: outcome.http_status,
+  content_type: outcome.content_type,
+  bytes: outcome.bytes,
+  sha256: outcome.sha256,
+  redirect_to: outcome.redirect_to,
+  canonical: outcome.canonical,
+  error: outcome.error,
+  error_message: outcome.error_message,
+  change: outcome.change,
+  from_cache: outcome.from_cache,
+  duration_ms: outcome.duration_ms,
+});
+
+/** Text of peers may hold what PostgreSQL cannot store. */
+const storable = (_key: string, value: unknown) =>
+  typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value;
+
+const typeOf = (contentType: string | null) => (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() || 'none';
+
+/** What a captured response adds to the counters. */
+function countCapture(ledger: Ledger, outcome: Outcome): void {
+  const { counts } = ledger;
+  counts.captured += 1;
+  if (outcome.is_html) counts.html += 1;
+  else if (outcome.of.kind !== 'sitemap') counts.assets += 1;
+  if (outcome.change !== null) counts[outcome.change] += 1;
+  if (outcome.change === 'new' || outcome.change === 'changed') counts.bytes_stored += outcome.bytes ?? 0;
+  ledger.type(typeOf(outcome.content_type), outcome.bytes ?? 0);
+}
+
+function count(ledger: Ledger, outcome: Outcome): void {
+  const { kind, host, depth } = outcome.of;
+  const standing = { kind, host, depth };
+  ledger.move({ ...standing, state: 'leased', rule: null }, { ...standing, state: outcome.state, rule: outcome.rule });
+  if (!outcome.sent) return;
+  const { counts } = ledger;
+  counts.requests += 1;
+  counts.bytes_wire += outcome.bytes_wire;
+  if (outcome.of.attempts > 0) counts.retries += 1;
+  if (outcome.state !== 'done') {
+    if (outcome.state === 'error' && outcome.http_status !== null) ledger.status(outcome.http_status, 0);
+    return;
+  }
+  if (outcome.http_status !== null) ledger.status(outcome.http_status, outcome.bytes ?? 0);
+  if (outcome.sha256 !== null) countCapture(ledger, outcome);
+  else if (outcome.redirect_to !== null) counts.redirects += 1;
+  else if (outcome.http_status === 404 || outcome.http_status === 410) counts.broken += 1;
+}
+
+/**
+ * Writes what has become of leased URLs: rows, snapshot entries and links, and counts them. The caller holds the run's row.
+ * @returns those that were still leased: the others change nothing
+ */
+export async function completeUrls(
+  em: EntityManager,
+  { run_id, snapshot_id }: { run_id: number; snapshot_id: number },
+  outcomes: readonly Outcome[],
+  ledger: Ledger,
+): Promise<Outcome[]> {
+  if (outcomes.length === 0) return [];
+  const rows = JSON.stringify(outcomes.map(rowOf), storable);
+  const done = await em.execute<{ id: string }[]>(completeSql, [rows, run_id]);
+  const ids = new Set(done.map(({ id }) => Number(id)));
+  const completed = outcomes.filter(({ of }) => ids.has(of.id));
+  for (const outcome of completed) count(ledger, outcome);
+  await insertEntries(
+    em,
+    snapshot_id,
+    completed.flatMap(({ entry }) => entry ?? []),
+  );
+  const links = completed
+    .filter(({ link_keys }) => link_keys.length > 0)
+    .map(({ of, link_keys }) => ({ from_id: of.id, to_keys: link_keys.join(' ') }));
+  if (links.length > 0) await em.execute(linksSql, [run_id, JSON.stringify(links)]);
+  return completed;
+}

@@ -1,0 +1,100 @@
+import type { HostSignal } from '../hosts/host-pace.ts';
+import type { LogLine } from '../runs/run-feed.ts';
+import type { EntryDraft } from '../snapshots/entries/insert-entries.ts';
+import type { ClaimedUrl } from './claim.ts';
+import type { UrlChange, UrlError, UrlState } from './crawl-url.entity.ts';
+import type { UrlDraft } from './url-draft.ts';
+
+/** What a URL links to, as it is kept with the snapshot: a later 304 brings no body to read it from. */
+export interface Outlinks {
+  /** Each an address and how it is linked. */
+  links: [string, string][];
+  assets: [string, string][];
+  canonical: string | null;
+}
+
+/** What the browser of a page has asked for beside the page itself. */
+export interface Beside {
+  /** Of URLs nobody had leased; found again by their address. */
+  outcomes: Outcome[];
+  /** Requests that leave nothing else. */
+  requests: number;
+  bytes_wire: number;
+}
+
+/** What has become of a leased URL. */
+export interface Outcome {
+  of: ClaimedUrl;
+  /** `pending`: it is put back, for a later try or because nobody could ask for it. */
+  state: Exclude<UrlState, 'leased'>;
+  /** A request has been answered, or has failed. */
+  sent: boolean;
+  /** It surely was not on the wire: the budget gets it back. */
+  refund: boolean;
+  /** Milliseconds from now before which it is not tried again. */
+  delay: number | null;
+  rule: string | null;
+  http_status: number | null;
+  content_type: string | null;
+  bytes: number | null;
+  sha256: string | null;
+  redirect_to: string | null;
+  canonical: string | null;
+  error: UrlError | null;
+  error_message: string | null;
+  change: UrlChange | null;
+  from_cache: boolean;
+  duration_ms: number | null;
+  bytes_wire: number;
+  /** It is a captured HTML page. */
+  is_html: boolean;
+  entry: EntryDraft | null;
+  outlinks: Outlinks | null;
+  /** What it leads to. */
+  drafts: UrlDraft[];
+  /** Of every URL it links to. */
+  link_keys: bigint[];
+  signal: HostSignal | null;
+  beside: Beside | null;
+  log: LogLine[];
+}
+
+/** An outcome in which nothing has happened yet. */
+export const outcomeOf = (of: ClaimedUrl, given: Partial<Outcome> & Pick<Outcome, 'state'>): Outcome => ({
+  of,
+  sent: true,
+  refund: false,
+  delay: null,
+  rule: null,
+  http_status: null,
+  content_type: null,
+  bytes: null,
+  sha256: null,
+  redirect_to: null,
+  canonical: null,
+  error: null,
+  error_message: null,
+  change: null,
+  from_cache: false,
+  duration_ms: null,
+  bytes_wire: 0,
+  is_html: false,
+  entry: null,
+  outlinks: null,
+  drafts: [],
+  link_keys: [],
+  signal: null,
+  beside: null,
+  log: [],
+  ...given,
+});
+
+/** Puts a URL back that was claimed and not asked for. */
+export const putBack = (of: ClaimedUrl): Outcome => outcomeOf(of, { state: 'pending', sent: false, refund: true });
+
+/** Puts a URL back whose request was broken off: it may have been on the wire. */
+export const breakOff = (of: ClaimedUrl): Outcome => outcomeOf(of, { state: 'pending', sent: false });
+
+/** Leaves a claimed URL out, unasked. */
+export const leaveOut = (of: ClaimedUrl, rule: string): Outcome =>
+  outcomeOf(of, { state: 'skipped', sent: false, refund: true, rule });

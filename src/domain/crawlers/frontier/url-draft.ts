@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { UrlKind } from './crawl-url.entity.ts';
+
+/** Why a URL is not asked for; `exclude[3]` and the like name the pattern. */
+export type SkipRule = string;
+
+/** A URL on its way into the frontier. */
+export interface UrlDraft {
+  url: string;
+  kind: UrlKind;
+  is_entry: boolean;
+  follows: boolean;
+  depth: number;
+  priority: number;
+  hop: number;
+  level: number;
+  parent_id: number | null;
+  /** Null: it is to be asked for. */
+  rule: SkipRule | null;
+}
+
+/** Order within a depth: sitemaps before pages, which lead on, and assets last. */
+export const priorities: Record<UrlKind, number> = { sitemap: 0, page: 1, asset: 2 };
+
+/** SHA-256 of a normalised URL, the name it has in frontier and snapshots. */
+export const urlHash = (url: string): Buffer => createHash('sha256').update(url).digest();
+
+/** Host of a normalised URL, with its port when that is not the scheme's own. */
+export function hostOfUrl(url: string): string {
+  const start = url.indexOf('//') + 2;
+  for (let at = start; at < url.length; at += 1) {
+    const character = url[at];
+    if (character === '/' || character === '?') return url.slice(start, at);
+  }
+  return url.slice(start);
+}
+
+/** The first eight bytes of a URL's hash as a signed number: enough to tell links of one run apart. */
+export const linkKey = (hash: Uint8Array): bigint =>
+  new DataView(hash.buffer, hash.byteOffset, hash.byteLength).getBigInt64(0);

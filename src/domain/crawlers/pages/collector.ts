@@ -1,0 +1,142 @@
+import { type NormaliseOptions, normalise } from '../urls/normalise.ts';
+import type { FoundLink } from './page-facts.ts';
+
+/** Different page links of one page that are followed; more are a trap (`links_per_page`). */
+export const maxLinks = 10_000;
+
+/** What the relative addresses of a document stand against: its own address, or its first `<base href>`. */
+export class DocumentBase {
+  readonly #parent: DocumentBase | string;
+  #href: string | null = null;
+  /** Addresses already seen under this base, by where they lead. */
+  readonly seen = { pages: new Set<string>(), assets: new Set<string>() };
+
+  /** @param parent the document's address; the base of the page around it, for a `srcdoc` */
+  constructor(parent: DocumentBase | string) {
+    this.#parent = parent;
+  }
+
+  /** Takes a `<base href>`; the first one wins. @returns whether it was the first */
+  set(href: string): boolean {
+    if (this.#href !== null) return false;
+    this.#href = href;
+    return true;
+  }
+
+  get hasHref(): boolean {
+    return this.#href !== null || (typeof this.#parent !== 'string' && this.#parent.hasHref);
+  }
+
+  get url(): string {
+    const parent = typeof this.#parent === 'string' ? this.#parent : this.#parent.url;
+    const url = this.#href === null ? null : URL.parse(this.#href, parent);
+    return url && /^https?:$/.test(url.protocol) ? url.href : parent;
+  }
+}
+
+interface Found {
+  raw: string;
+  relation: string;
+  base: DocumentBase;
+}
+
+/** Different addresses in the order they were found. */
+class Addresses {
+  readonly found: Found[] = [];
+  list: FoundLink[] = [];
+  cut = 0;
+  #known = new Set<string>();
+  #done = 0;
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Makes absolute what has been found since it was called last. */
+  resolve(urlOf: (found: Found) => string | null): FoundLink[] {
+    for (; this.#done < this.found.length; this.#done += 1) {
+      const found = this.found[this.#done];
+      const url = found ? urlOf(found) : null;
+      if (!found || url === null || this.#known.has(url)) continue;
+      this.#known.add(url);
+      if (this.list.length < this.#limit) this.list.push({ url, relation: found.relation });
+      else this.cut += 1;
+    }
+    return this.list;
+  }
+
+  /** Everything has to be made absolute again. */
+  forget(): void {
+    [this.list, this.cut, this.#done] = [[], 0, 0];
+    this.#known = new Set();
+  }
+}
+
+/**
+ * Gathers the addresses of a document as they are written. They are made absolute late, since a `<base>` counts for what stands
+ * before it, too; each spelling costs that once.
+ */
+export class Collector {
+  readonly #options: NormaliseOptions;
+  readonly #parserOn: boolean;
+  readonly #pages = new Addresses(maxLinks);
+  readonly #assets = new Addresses(Number.POSITIVE_INFINITY);
+  #canonical: Found | null = null;
+
+  /** @param parserOn false: assets are not gathered */
+  constructor(options: NormaliseOptions, parserOn: boolean) {
+    this.#options = options;
+    this.#parserOn = parserOn;
+  }
+
+  page(written: string, relation: string, base: DocumentBase): void {
+    const raw = withoutFragment(written);
+    // Nothing but a fragment is the page itself, unless a base says otherwise.
+    if (base.seen.pages.has(raw) || (raw === '' && !base.hasHref)) return;
+    base.seen.pages.add(raw);
+    this.#pages.found.push({ raw, relation, base });
+  }
+
+  asset(written: string | undefined, relation: string, base: DocumentBase): void {
+    if (!this.#parserOn || written === undefined) return;
+    const raw = withoutFragment(written);
+    if (raw.trim() === '' || base.seen.assets.has(raw)) return;
+    base.seen.assets.add(raw);
+    this.#assets.found.push({ raw, relation, base });
+  }
+
+  get wantsAssets(): boolean {
+    return this.#parserOn;
+  }
+
+  /** The first one counts. */
+  canonical(written: string, base: DocumentBase): void {
+    this.#canonical ??= { raw: withoutFragment(written), relation: 'canonical', base };
+    this.page(written, 'canonical', base);
+  }
+
+  /** A `<base>` has come after addresses were made absolute. */
+  rebase(): void {
+    this.#pages.forget();
+    this.#assets.forget();
+  }
+
+  /** All that was found so far; may be asked again later. */
+  resolve(): { links: FoundLink[]; assets: FoundLink[]; canonical: string | null; linksCut: number } {
+    const bases = new Map<DocumentBase, string>();
+    const urlOf = ({ raw, base }: Found) => {
+      const url = bases.get(base) ?? base.url;
+      bases.set(base, url);
+      return normalise(raw, url, this.#options);
+    };
+    const links = this.#pages.resolve(urlOf);
+    const assets = this.#assets.resolve(urlOf);
+    return { links, assets, canonical: this.#canonical && urlOf(this.#canonical), linksCut: this.#pages.cut };
+  }
+}
+
+function withoutFragment(written: string): string {
+  const at = written.indexOf('#');
+  return at === -1 ? written : written.slice(0, at);
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { DomainError, fieldError } from '../../errors.ts';
+import type { Actor } from '../../identity/actor.ts';
+import { projectOperation } from '../../operation.ts';
+import type { Crawler } from '../config/crawler.entity.ts';
+import { crawlerName } from '../config/crawler.schema.ts';
+import { isInScope } from '../config/draft/check-urls.ts';
+import { findCrawler } from '../config/find-crawler.ts';
+import { hostOf } from '../config/host.ts';
+import { plainText } from '../config/text-fields.ts';
+import type { RunTrigger } from './crawler-run.entity.ts';
+import { mostQueued, queueRun } from './queue-run.ts';
+import { requestEnd } from './request-end.ts';
+import { findRun, runRecord } from './run-record.ts';
+import { crawlerRun, runNumber } from './runs.schema.ts';
+
+const problem = 'must be a path or an http(s) URL of an allowed domain';
+
+/** Who starts a run, by the kind of credential. */
+function triggerOf({ id }: Actor): RunTrigger {
+  if (id.startsWith('workflow:')) return 'workflow';
+  return id.startsWith('token:') ? 'api' : 'manual';
+}
+
+function checkUrls({ host: text, settings }: Crawler, urls: readonly string[]): void {
+  const host = hostOf(text);
+  const index = urls.findIndex((url) => !host || !isInScope(url, host, settings.allowed_domains));
+  if (index !== -1) throw fieldError('invalid_request', `urls[${index}]`, problem);
+}
+
+export const runCrawler = projectOperation({
+  name: 'crawlers.runCrawler',
+  kind: 'command',
+  permission: 'edit_crawlers',
+  summary: 'Start a run of a crawler, of some pages only when they are named',
+  input: z.object({
+    ...crawlerName,
+    urls: z
+      .array(plainText(problem).max(2_048, problem))
+      .max(10_000, 'must be at most 10000 URLs')
+      .optional()
+      .describe('Only these pages and their assets, without following links'),
+  }),
+  output: z.object({ run_id: z.string().describe('Number of the run') }),
+  audit: ({ crawler }) => ({ type: 'crawler', id: crawler }),
+  async execute(context, { crawler, urls }) {
+    const { em, services, actor } = context;
+    const row = await findCrawler(context, crawler, { lock: true });
+    if (urls) checkUrls(row, urls);
+    const run = await queueRun(em, services, row, {
+      trigger: triggerOf(actor),
+      ...(urls && urls.length > 0 && { urls }),
+    });
+    if (!run) throw new DomainError('limit_reached', `${mostQueued} runs of this crawler wait already`);
+    return { run_id: String(run.id) };
+  },
+});
+
+const ending = { ...crawlerName, ...runNumber };
+
+export const stopRun = projectOperation({
+  name: 'crawlers.stopRun',
+  kind: 'command',
+  permission: 'edit_crawlers',
+  summary: 'Stop a run: what it has captured becomes a partial snapshot',
+  input: z.object(ending),
+  output: crawlerRun,
+  audit: ({ run_id }) => ({ type: 'crawler_run', id: String(run_id) }),
+  async execute(context, { crawler, run_id }) {
+    const { id } = await findCrawler(context, crawler);
+    await requestEnd(context.em, context.services, await findRun(context.em, id, run_id), 'stop');
+    return runRecord(await findRun(context.em, id, run_id));
+  },
+});
+
+export const cancelRun = projectOperation({
+  name: 'crawlers.cancelRun',
+  kind: 'command',
+  permission: 'edit_crawlers',
+  summary: 'Cancel a run: what it has captured is discarded',
+  input: z.object(ending),
+  output: crawlerRun,
+  audit: ({ run_id }) => ({ type: 'crawler_run', id: String(run_id) }),
+  async execute(context, { crawler, run_id }) {
+    const { id } = await findCrawler(context, crawler);
+    await requestEnd(context.em, context.services, await findRun(context.em, id, run_id), 'cancel');
+    return runRecord(await findRun(context.em, id, run_id));
+  },
+});

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { crawlerName } from '../config/crawler.schema.ts';
+import { findCrawler } from '../config/find-crawler.ts';
+import { CrawlerRun, runStatuses } from './crawler-run.entity.ts';
+import { findRun, runRecord } from './run-record.ts';
+import { crawlerRun, runNumber } from './runs.schema.ts';
+
+export const listRuns = projectOperation({
+  name: 'crawlers.listRuns',
+  kind: 'query',
+  permission: 'browse_crawlers',
+  summary: 'List runs of a crawler, the newest first',
+  input: z.object({ ...crawlerName, ...pageInput, status: z.enum(runStatuses).optional() }),
+  output: pageOf(crawlerRun),
+  async execute(context, { crawler, status, ...paging }) {
+    const { id } = await findCrawler(context, crawler);
+    const window = windowOf(paging);
+    const [rows, total] = await context.em.findAndCount(
+      CrawlerRun,
+      { crawler_id: id, ...(status !== undefined && { status }) },
+      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit },
+    );
+    return pageFrom(rows.map(runRecord), total, window);
+  },
+});
+
+export const getRun = projectOperation({
+  name: 'crawlers.getRun',
+  kind: 'query',
+  permission: 'browse_crawlers',
+  summary: 'Get one run of a crawler',
+  input: z.object({ ...crawlerName, ...runNumber }),
+  output: crawlerRun,
+  async execute(context, { crawler, run_id }) {
+    const { id } = await findCrawler(context, crawler);
+    return runRecord(await findRun(context.em, id, run_id));
+  },
+});

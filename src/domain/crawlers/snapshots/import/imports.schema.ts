@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { timestamp } from '../../../shapes.ts';
+import { importStates, type SnapshotImport } from '../snapshot.entity.ts';
+
+const skippedFile = z
+  .object({
+    path: z.string().describe('Relative to the directory'),
+    url: z.string().nullable(),
+    reason: z
+      .enum(['not_imported', 'edited', 'too_large', 'blocked'])
+      .describe('not_imported: somebody else’s file is there; edited: since it was imported'),
+  })
+  .meta({ id: 'SkippedFile' });
+
+export const snapshotImport = z
+  .object({
+    id: z.int32(),
+    snapshot_id: z.int32(),
+    state: z.enum(importStates),
+    branch: z.string(),
+    directory: z.string(),
+    mode: z.enum(['mirror', 'add']),
+    rewrite_links: z.boolean(),
+    commit: z.string().nullable().describe('Null when nothing was different'),
+    added: z.int32(),
+    changed: z.int32(),
+    removed: z.int32(),
+    skipped: z.array(skippedFile),
+    error: z.string().nullable(),
+    created_at: timestamp,
+    completed_at: timestamp.nullable(),
+  })
+  .meta({ id: 'SnapshotImport' });
+
+/** An import as callers see it. */
+export const importRecord = (row: SnapshotImport): z.output<typeof snapshotImport> => ({
+  id: row.id,
+  snapshot_id: row.snapshot_id,
+  state: row.state,
+  branch: row.request.branch,
+  directory: row.request.directory,
+  mode: row.request.mode,
+  rewrite_links: row.request.rewrite_links,
+  commit: row.commit_sha ?? null,
+  added: row.added,
+  changed: row.changed,
+  removed: row.removed,
+  skipped: row.skipped,
+  error: row.error ?? null,
+  created_at: row.created_at,
+  completed_at: row.completed_at ?? null,
+});

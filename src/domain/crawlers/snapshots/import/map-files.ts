@@ -1,0 +1,117 @@
+import { rewritableKind } from '../rewrite/rewrite-content.ts';
+import type { SiteAddresses } from '../serve/site-addresses.ts';
+import { beforeExtension, safeSegment, shortHash } from './safe-segment.ts';
+
+/** A captured content on its way to a file. */
+export interface CapturedFile {
+  /** Normalised. */
+  url: string;
+  content_type: string | null;
+  sha256: string;
+}
+
+/** Where the contents of a site go, relative to the directory they are imported into. */
+export interface FileMap {
+  /** By URL; several URLs have one file only where they are `/a` and `/a/` with the same content. */
+  files: Map<string, string>;
+  /** The URL whose content each file has. */
+  owners: Map<string, string>;
+  /** URLs of other hosts whose path one before them has. */
+  collisions: string[];
+}
+
+/** The file that says what an import has written. */
+export const manifestPath = '_portico/snapshot.json';
+
+/** Longest path, bytes of UTF-8: room is left for the directory. */
+const longestPath = 2_000;
+/** Deepest path: room is left for the directory. */
+const deepestPath = 48;
+
+const isHtml = ({ content_type }: CapturedFile) => ['html', 'xhtml'].includes(rewritableKind(content_type) ?? '');
+
+/** Two paths that some file system takes for one. */
+const keyOf = (path: string) => path.normalize('NFC').toLowerCase();
+
+/** The path a URL would like to have, its query aside. @param isTwin there is another content at the same path with a slash */
+function wishedPath(file: CapturedFile, place: URL, isTwin: boolean): string {
+  const segments = place.pathname.slice(1).split('/');
+  const last = segments.pop() ?? '';
+  const folders = segments.map(safeSegment);
+  const name = last === '' ? [] : [safeSegment(last)];
+  if (!isHtml(file)) return [...folders, ...(name.length > 0 ? name : ['index'])].join('/');
+  if (last === '') return [...folders, 'index.html'].join('/');
+  if (/\.x?html?$/i.test(last)) return [...folders, ...name].join('/');
+  return [...folders, ...(isTwin ? [`${name[0]}.html`] : [...name, 'index.html'])].join('/');
+}
+
+const withMark = (path: string, mark: string) => {
+  const slash = path.lastIndexOf('/') + 1;
+  return path.slice(0, slash) + beforeExtension(path.slice(slash), mark);
+};
+
+/** What is too long or too deep for a path gets a name made of its hash. */
+function bounded(path: string, url: string): string {
+  if (Buffer.byteLength(path) <= longestPath && path.split('/').length <= deepestPath) return path;
+  return `_long/${shortHash(url, 16)}${/\.[a-z0-9]{1,8}$/i.exec(path)?.[0] ?? ''}`;
+}
+
+/** What would need the file of an import's own as a directory goes into another one. */
+const besideManifest = (path: string) => (keyOf(path).startsWith(`${manifestPath}/`) ? `%5F${path.slice(1)}` : path);
+
+interface Wish {
+  url: string;
+  path: string;
+}
+
+function* foldersOf(path: string): Generator<string> {
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) yield keyOf(path.slice(0, at));
+}
+
+/** Gives each its path, or that with a hash before its extension where another has it already, or needs it as a directory. */
+function settle(wishes: readonly Wish[]): Map<string, string> {
+  const folders = new Set(wishes.flatMap(({ path }) => [...foldersOf(path)]).concat('_portico'));
+  const taken = new Set([keyOf(manifestPath)]);
+  const files = new Map<string, string>();
+  for (const { url, path } of wishes) {
+    let settled = path;
+    for (let digits = 8; taken.has(keyOf(settled)) || folders.has(keyOf(settled)); digits += 8)
+      settled = withMark(path, `~${shortHash(url, digits)}`);
+    taken.add(keyOf(settled));
+    files.set(url, settled);
+  }
+  return files;
+}
+
+/**
+ * Maps captured contents to files.
+ * @param captured in the order in which they win: by host, then by URL
+ */
+export function mapFiles(captured: readonly CapturedFile[], addresses: SiteAddresses): FileMap {
+  const addressOf = (url: string) => addresses.pathOf(new URL(url)) ?? '/';
+  const winners = new Map<string, CapturedFile>();
+  const collisions: string[] = [];
+  for (const file of captured) {
+    const address = addressOf(file.url);
+    if (winners.has(address)) collisions.push(file.url);
+    else winners.set(address, file);
+  }
+  const wishes: Wish[] = [];
+  const shared: [url: string, with_: string][] = [];
+  for (const [address, file] of winners) {
+    const place = new URL(address, 'http://site');
+    const slash = place.search === '' && !place.pathname.endsWith('/') ? winners.get(`${address}/`) : undefined;
+    const twin = slash && isHtml(slash) && isHtml(file) ? slash : undefined;
+    if (twin?.sha256 === file.sha256 && !/\.x?html?$/i.test(place.pathname)) {
+      shared.push([file.url, twin.url]);
+      continue;
+    }
+    const wished = wishedPath(file, place, twin !== undefined);
+    const path = place.search === '' ? wished : withMark(wished, `~${shortHash(place.search.slice(1))}`);
+    wishes.push({ url: file.url, path: bounded(besideManifest(path), file.url) });
+  }
+  const files = settle(wishes);
+  const owners = new Map([...files].map(([url, path]) => [path, url]));
+  for (const [url, other] of shared) files.set(url, files.get(other) ?? '');
+  return { files, owners, collisions };
+}

@@ -1,0 +1,111 @@
+import { DomainError } from '../../../errors.ts';
+import type { TreeFile } from '../../../ports/git-records.ts';
+import type { Change, StagedTree } from '../../../ports/git-writes.ts';
+import type { SkippedFile } from '../snapshot.entity.ts';
+import { type ImportManifest, isSameManifest, manifestText, readManifest } from './import-manifest.ts';
+import { manifestPath } from './map-files.ts';
+
+/** A file of a snapshot as it is to stand in the repository; `path` is relative to the directory. */
+export interface ImportedFile {
+  path: string;
+  url: string;
+  oid: string;
+  content: Change['content'];
+}
+
+export interface ImportPlan {
+  changes: Change[];
+  added: number;
+  changed: number;
+  removed: number;
+  skipped: SkippedFile[];
+}
+
+export interface Importing {
+  /** '' is the root. */
+  directory: string;
+  mode: 'mirror' | 'add';
+  files: readonly ImportedFile[];
+  /** What the manifest says beside what has been written. */
+  about: Omit<ImportManifest, 'written'>;
+}
+
+const below = (directory: string, path: string) => (directory === '' ? path : `${directory}/${path}`);
+
+/** Files of the directory by their path. @throws DomainError `not_editable` when it is none */
+async function standing(head: StagedTree, directory: string): Promise<Map<string, TreeFile>> {
+  if (directory !== '') {
+    const { entry, blocked } = await head.lookup(directory);
+    if (blocked !== null || (entry !== null && entry.mode !== '40000'))
+      throw new DomainError('not_editable', `directory: ${blocked ?? directory} is not a directory`);
+    const parents = directory.split('/').slice(0, -1);
+    for (let depth = 1; depth <= parents.length; depth += 1) {
+      const parent = parents.slice(0, depth).join('/');
+      const found = (await head.lookup(parent)).entry;
+      if (found && found.mode !== '40000')
+        throw new DomainError('not_editable', `directory: ${parent} is not a directory`);
+    }
+  }
+  return new Map((await head.files(directory)).map((file) => [file.path, file]));
+}
+
+async function earlierImport(head: StagedTree, files: Map<string, TreeFile>): Promise<ImportManifest | null> {
+  const file = files.get(manifestPath);
+  if (!file) return null;
+  const found = readManifest(await head.blob(file.oid));
+  if (found) return found;
+  throw new DomainError('not_editable', `directory: ${manifestPath} is there and was not written by an import`);
+}
+
+/** Whether a file cannot stand at a path because of another: one of its folders is a file, or it is itself a folder. */
+function blockedBy(files: Map<string, TreeFile>, folders: Set<string>, path: string): boolean {
+  if (folders.has(path)) return true;
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
+    if (files.has(path.slice(0, at))) return true;
+  return false;
+}
+
+/** Decides about every file of a snapshot, and about every one an earlier import has left. */
+export async function planImport(head: StagedTree, { directory, mode, files, about }: Importing): Promise<ImportPlan> {
+  const there = await standing(head, directory);
+  const earlier = await earlierImport(head, there);
+  const ours = new Map(Object.entries(earlier?.written ?? {}));
+  const plan: ImportPlan = { changes: [], added: 0, changed: 0, removed: 0, skipped: [] };
+  const written = new Map<string, string>();
+  const wanted = new Set(files.map(({ path }) => path));
+  for (const [path, oid] of ours) {
+    const current = there.get(path);
+    if (wanted.has(path) || !current) continue;
+    if (mode === 'add' || current.oid !== oid) written.set(path, oid);
+    if (mode === 'add') continue;
+    if (current.oid !== oid) plan.skipped.push({ path, url: null, reason: 'edited' });
+    else {
+      plan.changes.push({ path: below(directory, path), content: null });
+      plan.removed += 1;
+      there.delete(path);
+    }
+  }
+  const folders = new Set<string>();
+  for (const path of there.keys())
+    for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) folders.add(path.slice(0, at));
+  for (const { path, url, oid, content } of files) {
+    const current = there.get(path);
+    const recorded = ours.get(path);
+    if (current?.oid === oid) {
+      // Somebody's own file that happens to be the same stays theirs.
+      if (recorded !== undefined) written.set(path, oid);
+    } else if (current && recorded !== current.oid) {
+      plan.skipped.push({ path, url, reason: recorded === undefined ? 'not_imported' : 'edited' });
+      if (recorded !== undefined) written.set(path, recorded);
+    } else if (!current && blockedBy(there, folders, path)) plan.skipped.push({ path, url, reason: 'blocked' });
+    else {
+      plan.changes.push({ path: below(directory, path), content });
+      written.set(path, oid);
+      plan[current ? 'changed' : 'added'] += 1;
+    }
+  }
+  const manifest = { ...about, written: Object.fromEntries(written) };
+  if (plan.changes.length > 0 || !earlier || !isSameManifest(earlier, manifest))
+    plan.changes.push({ path: below(directory, manifestPath), content: manifestText(manifest) });
+  return plan;
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { DomainError } from '../../../errors.ts';
+import { projectOperation } from '../../../operation.ts';
+import { findCrawler } from '../../config/find-crawler.ts';
+import { findSnapshot } from '../find-snapshot.ts';
+import { openSnapshot } from '../snapshot-record.ts';
+import { snapshot, snapshotNumber } from '../snapshots.schema.ts';
+
+const note = z
+  .string('must be a string')
+  .trim()
+  .max(2000, 'must be at most 2000 characters')
+  .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'must be text without NUL')
+  .transform((text) => (text === '' ? null : text))
+  .nullable();
+
+export const updateSnapshot = projectOperation({
+  name: 'crawlers.updateSnapshot',
+  kind: 'command',
+  permission: 'edit_crawlers',
+  summary: 'Pin a snapshot, so that it is kept whatever its age, or note something on it',
+  input: z.object({
+    ...snapshotNumber,
+    pinned: z.boolean('must be a boolean').optional(),
+    note: note.optional(),
+  }),
+  output: snapshot,
+  audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
+  async execute(context, input) {
+    const crawler = await findCrawler(context, input.crawler, { lock: true });
+    const row = await findSnapshot(context.em, crawler.id, input.snapshot);
+    if (row.state === 'expired' && input.pinned)
+      throw new DomainError('protected', `Snapshot ${row.id} has expired: its files are gone`);
+    if (input.pinned !== undefined) row.pinned = input.pinned;
+    if (input.note !== undefined) row.note = input.note;
+    await context.em.flush();
+    return openSnapshot(context, row, crawler);
+  },
+});
+
+export const deleteSnapshot = projectOperation({
+  name: 'crawlers.deleteSnapshot',
+  kind: 'command',
+  permission: 'delete_crawlers',
+  destructive: true,
+  summary: 'Delete a snapshot that is neither live nor pinned',
+  input: z.object(snapshotNumber),
+  output: z.object({}),
+  audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
+  async execute(context, input) {
+    const crawler = await findCrawler(context, input.crawler, { lock: true });
+    const row = await findSnapshot(context.em, crawler.id, input.snapshot);
+    if (row.state === 'building') throw new DomainError('busy', `Snapshot ${row.id} is still being captured`);
+    if (crawler.published_snapshot_id === row.id)
+      throw new DomainError('in_use', `Snapshot ${row.id} is the live copy; publish another one first`);
+    if (row.pinned) throw new DomainError('protected', `Snapshot ${row.id} is pinned; unpin it first`);
+    // Its entries may be very many: they go in the background, and nobody sees it any more.
+    row.state = 'expired';
+    row.sealed_at = null;
+    await context.em.flush();
+    return {};
+  },
+});

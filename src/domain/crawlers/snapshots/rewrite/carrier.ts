@@ -1,0 +1,64 @@
+/**
+ * Text that carries bytes: a character for each byte of an encoding in which every byte below 0x80 that means something to HTML is that very
+ * character. What is not touched goes out as it came, bytes that are wrong in their encoding included.
+ */
+export interface Carrier {
+  /** Chunks of bytes as chunks of carrying text. */
+  read(content: AsyncIterable<Uint8Array>): AsyncIterable<string>;
+  /** Real characters of a piece of carrying text. */
+  decode(text: string): string;
+  /** Bytes of carrying text. */
+  encode(text: string): Buffer;
+  /** The encoding of what `encode` gives, when it is another one than that of the content. */
+  becomes: 'utf-8' | null;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is what is meant
+const ascii = /^[\u0000-\u007f]*$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all bytes are what is meant
+const bytes = /^[\u0000-\u00ff]*$/;
+
+/** Encodings in which a byte of a quote or a bracket may be part of something else. */
+const opaque = new Set(['utf-16le', 'utf-16be', 'iso-2022-jp', 'replacement']);
+
+type Decoder = InstanceType<typeof TextDecoder>;
+
+function decoderOf(label: string | null): Decoder {
+  try {
+    return new TextDecoder(label ?? 'utf-8');
+  } catch {
+    return new TextDecoder();
+  }
+}
+
+function byteCarrier(decoder: Decoder): Carrier {
+  return {
+    becomes: null,
+    async *read(content) {
+      for await (const chunk of content) yield Buffer.from(chunk).toString('latin1');
+    },
+    // Escapes can name characters that no byte stands for: such text is real already.
+    decode: (text) => (ascii.test(text) || !bytes.test(text) ? text : decoder.decode(Buffer.from(text, 'latin1'))),
+    encode: (text) => Buffer.from(text, 'latin1'),
+  };
+}
+
+/** Content in an opaque encoding becomes UTF-8. */
+function textCarrier(label: string): Carrier {
+  return {
+    becomes: 'utf-8',
+    async *read(content) {
+      const decoder = new TextDecoder(label);
+      for await (const chunk of content) yield decoder.decode(chunk, { stream: true });
+      yield decoder.decode();
+    },
+    decode: (text) => text,
+    encode: (text) => Buffer.from(text, 'utf8'),
+  };
+}
+
+/** How content in an encoding is carried. @param charset a label; null, or one nobody knows, is UTF-8 */
+export function carrierFor(charset: string | null): Carrier {
+  const decoder = decoderOf(charset);
+  return opaque.has(decoder.encoding) ? textCarrier(decoder.encoding) : byteCarrier(decoder);
+}

@@ -1,0 +1,96 @@
+import { rewriteSrcset } from './srcset.ts';
+
+/** An attribute of a tag with its value in real characters. */
+export interface Attribute {
+  name: string;
+  value: string;
+}
+
+export interface TagRewriting {
+  map(link: string): string | null;
+  mapBase(link: string): string | null;
+  css(text: string): string;
+}
+
+const urlNames = new Set([
+  'href',
+  'xlink:href',
+  'src',
+  'action',
+  'formaction',
+  'poster',
+  'background',
+  'cite',
+  'longdesc',
+  'manifest',
+  'data-src',
+]);
+const srcsetNames = new Set(['srcset', 'imagesrcset', 'data-srcset']);
+const picturesOfMeta = new Set([
+  'og:image',
+  'og:image:url',
+  'og:image:secure_url',
+  'twitter:image',
+  'twitter:image:src',
+]);
+
+/** `5; url=/next`, as HTML reads it (4.2.5.3): what leads on is mapped. */
+function rewriteRefresh(value: string, map: TagRewriting['map']): string | null {
+  const [, before = '', quote = '', link = ''] = /^(\s*[\d.]*[\s;,]*url\s*=\s*)(["']?)(.*)$/is.exec(value) ?? [];
+  if (before === '') return null;
+  const closing = quote === '' ? -1 : link.indexOf(quote);
+  const mapped = map((closing < 0 ? link : link.slice(0, closing)).trim());
+  return mapped === null ? null : before + mapped;
+}
+
+function rewriteMeta(attributes: readonly Attribute[], { value }: Attribute, { map }: TagRewriting): string | null {
+  const of = (name: string) =>
+    attributes
+      .find((each) => each.name === name)
+      ?.value.trim()
+      .toLowerCase();
+  if (of('http-equiv') === 'refresh') return rewriteRefresh(value, map);
+  return picturesOfMeta.has(of('property') ?? of('name') ?? '') ? map(value) : null;
+}
+
+function rewriteValue(tag: string, attributes: readonly Attribute[], each: Attribute, by: TagRewriting): string | null {
+  const { name, value } = each;
+  if (tag === 'base') return name === 'href' ? by.mapBase(value) : null;
+  if (name === 'style') return by.css(value);
+  if (srcsetNames.has(name)) return rewriteSrcset(value, by.map);
+  if (tag === 'meta') return name === 'content' ? rewriteMeta(attributes, each, by) : null;
+  if (name === 'ping')
+    return value
+      .split(/\s+/)
+      .map((link) => by.map(link) ?? link)
+      .join(' ');
+  return urlNames.has(name) || (name === 'data' && tag === 'object') ? by.map(value) : null;
+}
+
+/** Sheets may be rewritten themselves, and a browser would not take them for what their hash was made of. */
+const isSheet = (tag: string, attributes: readonly Attribute[]) =>
+  tag === 'link' &&
+  attributes.some(({ name, value }) => (name === 'rel' && /stylesheet|preload/i.test(value)) || name === 'as');
+
+/** A policy that names the hosts of the site would keep its files out when they come from another one. */
+const isPolicy = (tag: string, attributes: readonly Attribute[]) =>
+  tag === 'meta' &&
+  attributes.some(({ name, value }) => name === 'http-equiv' && /^\s*content-security-policy\s*$/i.test(value));
+
+/**
+ * What becomes of the attributes of a tag.
+ * @returns `remove` for the whole tag; else the new value of each attribute, in order: null where it stays, undefined where it goes
+ */
+export function rewriteTag(
+  tag: string,
+  attributes: readonly Attribute[],
+  by: TagRewriting,
+): 'remove' | (string | null | undefined)[] {
+  if (isPolicy(tag, attributes)) return 'remove';
+  const seals = isSheet(tag, attributes);
+  return attributes.map((each) => {
+    if (seals && each.name === 'integrity') return undefined;
+    const value = rewriteValue(tag, attributes, each, by);
+    return value === each.value ? null : value;
+  });
+}

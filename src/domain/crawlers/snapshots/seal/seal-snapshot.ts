@@ -1,0 +1,88 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../../services.ts';
+import { CrawlSnapshot, type SnapshotCheck } from '../snapshot.entity.ts';
+import { checkSnapshot, countPages } from './checks.ts';
+import type { EndedRun, SealedSnapshot } from './ended-run.ts';
+import { homeOf } from './home.ts';
+import { mergeLive } from './merge-live.ts';
+import { originsOf } from './origins.ts';
+import { liveCopy, makeLive } from './publish.ts';
+
+/** A discarded snapshot is neither listed nor served, and its rows go in the background. */
+async function discard(em: EntityManager, run: EndedRun): Promise<null> {
+  await em.execute(`update snapshot set state = 'expired' where id = ?`, [run.snapshot_id]);
+  await em.execute('update crawler_run set snapshot_id = null where id = ?', [run.id]);
+  return null;
+}
+
+async function totals(
+  em: EntityManager,
+  snapshot_id: number,
+): Promise<{ pages: number; assets: number; bytes: number }> {
+  const [row] = await em.execute<{ assets: string; bytes: string }[]>(
+    `select count(*) filter (where kind = 'asset' and sha256 is not null) as assets,
+       (select coalesce(sum(bytes), 0) from (
+         select distinct on (sha256) bytes from snapshot_entry where snapshot_id = ? and sha256 is not null) as once) as bytes
+     from snapshot_entry where snapshot_id = ?`,
+    [snapshot_id, snapshot_id],
+  );
+  return {
+    pages: await countPages(em, snapshot_id),
+    assets: Number(row?.assets ?? 0),
+    bytes: Number(row?.bytes ?? 0),
+  };
+}
+
+async function countRemoved(em: EntityManager, snapshot_id: number, base_id: number | null): Promise<number> {
+  if (base_id === null) return 0;
+  const [row] = await em.execute<{ count: string }[]>(
+    `select count(*) from snapshot_entry as old where snapshot_id = ? and sha256 is not null
+       and not exists (select 1 from snapshot_entry as new
+         where new.snapshot_id = ? and new.url_hash = old.url_hash and new.sha256 is not null)`,
+    [base_id, snapshot_id],
+  );
+  return Number(row?.count ?? 0);
+}
+
+function stateOf(run: EndedRun, checks: readonly SnapshotCheck[]): SealedSnapshot['state'] {
+  if (run.status !== 'completed') return 'partial';
+  return checks.every(({ passed }) => passed) ? 'ready' : 'held';
+}
+
+/**
+ * Seals what a run captured, in the transaction that ends the run, and publishes it when it is sound, unless a newer run is live. A
+ * canceled run's snapshot is discarded, and so is an empty one of a run that did not complete.
+ * @returns null when there is no snapshot
+ */
+export async function sealSnapshot(
+  em: EntityManager,
+  services: Pick<Services, 'clock' | 'settings'>,
+  run: EndedRun,
+): Promise<SealedSnapshot | null> {
+  if (run.snapshot_id === null) return null;
+  const snapshot = await em.findOneOrFail(CrawlSnapshot, { id: run.snapshot_id }, { refresh: true });
+  if (snapshot.state !== 'building') throw new Error(`snapshot ${snapshot.id} is sealed already`);
+  if (run.status === 'canceled') return discard(em, run);
+  const live = await liveCopy(em, run.crawler_id);
+  const published = live && (await em.findOneOrFail(CrawlSnapshot, { id: live.snapshot_id }, { refresh: true }));
+  const isSameHost = published?.host === snapshot.host;
+  if (run.mode === 'partial' && published && isSameHost && run.status === 'completed')
+    await mergeLive(em, run.id, snapshot.id, published.id);
+  const found = await totals(em, snapshot.id);
+  if (run.status !== 'completed' && found.pages + found.assets === 0) return discard(em, run);
+  const now = services.clock.now();
+  const home = homeOf(run, services.settings.crawl.strip_params);
+  const live_copy = published && { id: published.id, isSameHost };
+  const checks = await checkSnapshot(em, run, snapshot.id, { home, live: live_copy });
+  const state = stateOf(run, checks);
+  const removed = run.status === 'completed' ? await countRemoved(em, snapshot.id, snapshot.base_id ?? null) : 0;
+  const origins = {
+    home: home ?? `${snapshot.origin}/`,
+    ...(await originsOf(em, snapshot, run.settings.allowed_domains)),
+  };
+  em.assign(snapshot, { state, checks, origins, ...found, sealed_at: now });
+  await em.flush();
+  const isPublished = state === 'ready' && run.settings.publish.auto && (live === null || live.run_id < run.id);
+  if (isPublished) await makeLive(em, run.crawler_id, snapshot.id, now);
+  return { id: snapshot.id, state, published: isPublished, checks, removed };
+}

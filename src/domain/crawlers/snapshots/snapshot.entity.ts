@@ -1,0 +1,106 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+export const snapshotStates = ['building', 'ready', 'held', 'partial', 'expired'] as const;
+export const entryKinds = ['page', 'asset', 'sitemap'] as const;
+
+export type SnapshotState = (typeof snapshotStates)[number];
+export type EntryKind = (typeof entryKinds)[number];
+
+/** One thing a snapshot was looked at for before it may be published, with the numbers that decided. */
+export interface SnapshotCheck {
+  name: 'home' | 'not_empty' | 'lost_pages' | 'errors';
+  passed: boolean;
+  /** In words for people. */
+  detail: string;
+  /** What was counted, and how much of it there may be; absent where nothing is counted. */
+  found?: number;
+  limit?: number;
+}
+
+/** Every scheme and host a snapshot has entries of, those whose addresses come first when two are the same first. */
+export interface SnapshotOrigins {
+  /** Where the site begins: the first start URL, or the root. */
+  home: string;
+  /** Those that share one tree: the primary host, its sibling, and with `allowed_domains` those. */
+  tree: string[];
+  /** Those each with a tree of its own. */
+  others: string[];
+}
+
+/** What one run captured. Once sealed only `state` (to expired), `pinned`, `note` and `published_at` change. */
+export const CrawlSnapshot = defineEntity({
+  name: 'CrawlSnapshot',
+  tableName: 'snapshot',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    crawler_id: p.integer(),
+    run_id: p.integer(),
+    state: p.string().$type<SnapshotState>(),
+    /** Primary host, with its port when it is not the scheme's own. */
+    host: p.text(),
+    /** Scheme and host the run settled on. */
+    origin: p.text(),
+    /** Null until it is sealed. */
+    origins: p.json<SnapshotOrigins>().nullable(),
+    /** The newest sealed snapshot when the run began: whose validators it used, and what it is compared with. */
+    base_id: p.integer().nullable(),
+    pinned: p.boolean(),
+    note: p.text().nullable(),
+    /** Null until it is sealed. */
+    checks: p.json<SnapshotCheck[]>().nullable(),
+    /** Captured HTML pages. */
+    pages: p.integer(),
+    assets: p.integer(),
+    /** Bytes of all captured contents as they are stored, the same content counted once. */
+    bytes: p.bigint('number'),
+    sealed_at: p.datetime().nullable(),
+    /** When it was last made the live copy; null when it never was. */
+    published_at: p.datetime().nullable(),
+    created_at: p.datetime(),
+  },
+});
+export type CrawlSnapshot = InferEntity<typeof CrawlSnapshot>;
+
+export const importStates = ['queued', 'running', 'completed', 'failed'] as const;
+export type ImportState = (typeof importStates)[number];
+
+/** A file an import did not write or remove, and why. */
+export interface SkippedFile {
+  path: string;
+  url: string | null;
+  reason: 'not_imported' | 'edited' | 'too_large' | 'blocked';
+}
+
+/** What an import was asked for. */
+export interface ImportRequest {
+  branch: string;
+  directory: string;
+  message: string | null;
+  mode: 'mirror' | 'add';
+  rewrite_links: boolean;
+  expected_head: string | null;
+}
+
+/** One copying of a snapshot into a branch. */
+export const SnapshotImport = defineEntity({
+  name: 'SnapshotImport',
+  tableName: 'snapshot_import',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    snapshot_id: p.integer(),
+    crawler_id: p.integer(),
+    state: p.string().$type<ImportState>(),
+    request: p.json<ImportRequest>(),
+    /** Who asked, by which the commit is signed. */
+    actor: p.json<{ id: string; name: string; email: string }>(),
+    commit_sha: p.text().nullable(),
+    added: p.integer(),
+    changed: p.integer(),
+    removed: p.integer(),
+    skipped: p.json<SkippedFile[]>(),
+    error: p.text().nullable(),
+    created_at: p.datetime(),
+    completed_at: p.datetime().nullable(),
+  },
+});
+export type SnapshotImport = InferEntity<typeof SnapshotImport>;

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { DomainError } from '../../../errors.ts';
+import { projectOperation } from '../../../operation.ts';
+import { findCrawler } from '../../config/find-crawler.ts';
+import { findSnapshot } from '../find-snapshot.ts';
+import { snapshotNumber } from '../snapshots.schema.ts';
+import { exportWarc, warcName } from './export-warc.ts';
+
+export const exportWarcFile = projectOperation({
+  name: 'crawlers.exportWarc',
+  kind: 'query',
+  permission: 'browse_crawlers',
+  summary: 'A snapshot as a WARC file',
+  input: z.object(snapshotNumber),
+  output: z.object({ name: z.string().describe('Name for the file') }),
+  async execute(context, input) {
+    const { em, services } = context;
+    const crawler = await findCrawler(context, input.crawler);
+    const snapshot = await findSnapshot(em, crawler.id, input.snapshot);
+    if (snapshot.state === 'building') throw new DomainError('busy', `Snapshot ${snapshot.id} is still being captured`);
+    if (snapshot.state === 'expired')
+      throw new DomainError('protected', `Snapshot ${snapshot.id} has expired: its files are gone`);
+    context.attachStream(exportWarc(em, services.blobs, snapshot, `Portico/${services.settings.version}`));
+    return { name: warcName(snapshot) };
+  },
+});

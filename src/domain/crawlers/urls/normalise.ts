@@ -1,0 +1,63 @@
+import { stripPath, stripQuery } from './strip-sessions.ts';
+
+/** How links of a run are normalised. */
+export interface NormaliseOptions {
+  /** The run's origin: links to its host take its scheme when both ports are default. */
+  origin?: URL | undefined;
+  /** Names of parameters taken off, case ignored; `*` at the end stands for any. */
+  stripParams: readonly string[];
+}
+
+const unreserved = /[A-Za-z0-9._~-]/;
+const escapes = /%[0-9a-f]{2}/gi;
+const hex = /^[0-9a-f]$/i;
+
+/** Whether the text ends in a percent sign that one more digit would make an escape; text of escapes alone never does. */
+function opensEscape(text: string, at: number): boolean {
+  return text[at - 1] === '%' || (text[at - 2] === '%' && hex.test(text[at - 1] ?? ''));
+}
+
+/** Decodes escapes of unreserved characters and writes all others in upper case (RFC 3986 section 6.2.2). */
+export function normaliseEscapes(text: string): string {
+  if (!text.includes('%')) return text;
+  return text.replace(escapes, (found, at: number) => {
+    const character = String.fromCharCode(Number.parseInt(found.slice(1), 16));
+    return unreserved.test(character) && !opensEscape(text, at) ? character : found.toUpperCase();
+  });
+}
+
+/** What no document's address begins with; saves parsing pictures written into pages. */
+const foreign = /^\s*(?:data|blob|javascript|mailto|tel|about):/i;
+
+/** Without these a parsed URL is in its normal form. */
+const special = /[%;?#@]/;
+
+/**
+ * The one spelling of a link under which a run knows its target: no fragment, lower-case punycode host without final dot or default
+ * port, no dot segments, escapes in their normal form, no session ids. Case and slashes of the path and the order of parameters stay.
+ * @param base the document's address or its first `<base href>`
+ * @returns null for what is no http(s) URL, or has user info
+ */
+export function normalise(link: string, base: string | URL, options: NormaliseOptions): string | null {
+  if (foreign.test(link)) return null;
+  const url = URL.parse(link, String(base));
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
+  if (url.username !== '' || url.password !== '' || !dropFinalDot(url)) return null;
+  const { origin } = options;
+  if (origin && url.hostname === origin.hostname && url.port === '' && origin.port === '')
+    url.protocol = origin.protocol;
+  const { href } = url;
+  if (!special.test(href)) return href;
+  const path = normaliseEscapes(url.pathname);
+  const stripped = stripPath(path);
+  // Without a session id a segment may have become `.` or `..`.
+  const resolved = stripped === path ? path : new URL(url.origin + stripped).pathname;
+  return url.origin + resolved + stripQuery(normaliseEscapes(url.search), options.stripParams);
+}
+
+/** False when what remains is no host. */
+function dropFinalDot(url: URL): boolean {
+  if (!url.hostname.endsWith('.')) return true;
+  url.hostname = url.hostname.slice(0, -1);
+  return url.hostname !== '' && !url.hostname.endsWith('.');
+}

@@ -1,0 +1,109 @@
+import { decodeText } from '../pages/text/charset.ts';
+import { looksLikeHtml } from '../pages/text/sniff.ts';
+import { pathPattern, type RobotsRule } from './robots-rule.ts';
+
+/** The name by which robots.txt addresses this crawler. */
+export const productToken = 'portico';
+
+/** What a host's robots.txt says to this crawler. */
+export interface RobotsRules {
+  /** @param url absolute, of that host, normalised */
+  isAllowed(url: string): boolean;
+  /** Seconds, at most 60; null: none asked for. */
+  crawlDelay: number | null;
+  /** Its `Sitemap:` lines, as written. */
+  sitemaps: string[];
+}
+
+/** Bytes of a robots.txt that count (RFC 9309 2.5). */
+export const maxRobotsBytes = 512 * 1024;
+export const maxRobotsHops = 5;
+const maxDelay = 60;
+const maxSitemaps = 500;
+
+export const allowAll: RobotsRules = { isAllowed: () => true, crawlDelay: null, sitemaps: [] };
+export const disallowAll: RobotsRules = { isAllowed: isRobotsFile, crawlDelay: null, sitemaps: [] };
+
+/**
+ * What an answer for robots.txt means (RFC 9309 2.3.1): `read` its body, `follow` its redirect (at most 5 hops, after which, as
+ * without a target, everything is allowed), `allow_all`, or `retry`, and when that does not help, `disallowAll`.
+ */
+export function robotsAnswer(status: number): 'read' | 'follow' | 'allow_all' | 'retry' {
+  if (status >= 200 && status < 300) return 'read';
+  if ([301, 302, 303, 307, 308].includes(status)) return 'follow';
+  return status === 429 || status >= 500 ? 'retry' : 'allow_all';
+}
+
+/** The text of a robots.txt: its first 512 KiB in UTF-8, or UTF-16 when a byte order mark says so; nothing when it is HTML. */
+export function robotsText(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  const encoding =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  const text = decodeText(bytes.subarray(0, maxRobotsBytes), encoding);
+  return looksLikeHtml(text) ? '' : text;
+}
+
+/** The lines addressed to one robot. */
+interface Group {
+  rules: RobotsRule[];
+  delays: number[];
+}
+
+const line = /^[\t ]*([a-z-]+)[\t ]*:[\t ]*([^#]*)/i;
+const decimal = /^\d+(?:\.\d+)?$/;
+
+/**
+ * Reads a robots.txt for the token `Portico`: all groups that name it together, or else those for `*`. The longest rule wins, `Allow`
+ * among equals; `*` stands for anything, `$` at the end for the end (RFC 9309 2.2). Time of a test is linear in the file for each rule.
+ */
+export function parseRobots(text: string): RobotsRules {
+  const groups = new Map<string, Group>();
+  const sitemaps: string[] = [];
+  let current: Group[] = [];
+  let isNaming = false;
+  for (const written of text.split(/\r\n|\r|\n/)) {
+    const [, key = '', rest = ''] = line.exec(written) ?? [];
+    const value = rest.trim();
+    const name = key.toLowerCase();
+    if (name === 'user-agent') {
+      const agent = agentOf(value);
+      const group = groups.get(agent) ?? { rules: [], delays: [] };
+      groups.set(agent, group);
+      current = isNaming ? [...current, group] : [group];
+      isNaming = true;
+    } else if (name === 'allow' || name === 'disallow') {
+      isNaming = false;
+      const rule = value === '' ? null : pathPattern(value, name === 'allow');
+      if (rule) for (const group of new Set(current)) group.rules.push(rule);
+    } else if (name === 'crawl-delay') {
+      isNaming = false;
+      if (decimal.test(value)) for (const group of current) group.delays.push(Math.min(Number(value), maxDelay));
+    } else if (name === 'sitemap' && value !== '' && sitemaps.length < maxSitemaps) {
+      // Belongs to no group, and so ends none.
+      sitemaps.push(value);
+    }
+  }
+  const { rules, delays } = groups.get(productToken) ?? groups.get('*') ?? { rules: [], delays: [] };
+  return rulesOf(rules, delays, sitemaps);
+}
+
+/** The product token of a `User-agent` line, without version. */
+const agentOf = (value: string) => (value.startsWith('*') ? '*' : (/^[a-z_-]*/i.exec(value)?.[0] ?? '').toLowerCase());
+
+function isRobotsFile(url: string): boolean {
+  return URL.parse(url)?.pathname === '/robots.txt';
+}
+
+function rulesOf(rules: readonly RobotsRule[], delays: readonly number[], sitemaps: string[]): RobotsRules {
+  const byLength = rules.toSorted((a, b) => b.length - a.length || Number(b.isAllow) - Number(a.isAllow));
+  return {
+    isAllowed(url) {
+      const { pathname, search } = new URL(url);
+      if (pathname === '/robots.txt') return true;
+      const path = (pathname + search).replaceAll('*', '%2A').replaceAll('$', '%24');
+      return byLength.find((rule) => rule.matches(path))?.isAllow ?? true;
+    },
+    crawlDelay: delays.length === 0 ? null : Math.max(...delays),
+    sitemaps,
+  };
+}

@@ -1,0 +1,65 @@
+import { KeyedSets } from './keyed-sets.ts';
+
+/** Traps that only show in what a run has met so far. */
+export const trapBounds = { variants: 1_000, copies: 50 };
+
+/** Hashes kept by each counter: some 10 MB at most. */
+const capacity = 200_000;
+
+/** The path a query hangs on, with its host; null for URLs without a query. */
+function variantOf(url: string): { path: string; query: string } | null {
+  const at = url.indexOf('?');
+  return at === -1 ? null : { path: url.slice(0, at), query: url.slice(at + 1) };
+}
+
+/**
+ * `query_fanout`: no more than 1,000 query variants of one path are taken. Kept by the run's process and made again from the URLs of
+ * its frontier by calling `admits` with each.
+ */
+export class QueryFanout {
+  readonly #variants: KeyedSets;
+  readonly #limit: number;
+
+  constructor(limit = trapBounds.variants, kept = capacity) {
+    this.#limit = limit;
+    this.#variants = new KeyedSets(kept);
+  }
+
+  /** Whether a URL may be taken; the same answer for the same URL, however often it is found. */
+  admits(url: string): boolean {
+    const variant = variantOf(url);
+    return variant === null || this.#variants.addWithin(variant.path, variant.query, this.#limit);
+  }
+}
+
+/**
+ * `same_content`: once more than 50 query variants of a path gave the very same body, its other variants are left out. Made again by
+ * calling `add` with each captured URL that has a query, and its hash.
+ */
+export class SameContent {
+  readonly #copies: KeyedSets;
+  readonly #trapped = new Set<string>();
+  readonly #limit: number;
+  readonly #kept: number;
+
+  constructor(limit = trapBounds.copies, kept = capacity) {
+    this.#limit = limit;
+    this.#kept = kept;
+    this.#copies = new KeyedSets(kept);
+  }
+
+  /** Takes note of a captured body. @returns whether this one has made its path a trap */
+  add(url: string, sha256: string): boolean {
+    const variant = variantOf(url);
+    if (variant === null || this.#trapped.has(variant.path)) return false;
+    if (this.#copies.addWithin(`${variant.path} ${sha256}`, variant.query, this.#limit)) return false;
+    if (this.#trapped.size < this.#kept) this.#trapped.add(variant.path);
+    return true;
+  }
+
+  /** Whether a URL that was not fetched yet may be taken. */
+  admits(url: string): boolean {
+    const variant = variantOf(url);
+    return variant === null || !this.#trapped.has(variant.path);
+  }
+}

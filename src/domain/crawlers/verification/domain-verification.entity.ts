@@ -1,0 +1,38 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+export const verificationStates = ['none', 'pending', 'verified', 'failed', 'lost'] as const;
+export const proofMethods = ['dns', 'file', 'meta'] as const;
+export const verificationMethods = [...proofMethods, 'operator'] as const;
+export const findingOutcomes = ['found', 'absent', 'unreachable'] as const;
+
+export type ProofMethod = (typeof proofMethods)[number];
+
+/** What one method found. `unreachable` says nothing about the proof. */
+export interface Finding {
+  method: ProofMethod;
+  outcome: (typeof findingOutcomes)[number];
+  /** For people. */
+  detail: string;
+}
+
+/** How an organisation stands to one host. */
+export const DomainVerification = defineEntity({
+  name: 'DomainVerification',
+  tableName: 'domain_verification',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    organization_id: p.integer(),
+    /** `name` or `name:port`. */
+    host: p.text(),
+    state: p.string().$type<Exclude<(typeof verificationStates)[number], 'none'>>(),
+    method: p.string().$type<ProofMethod>().nullable(),
+    /** What the proof covers: by dns a name with all below it, else this host and its sibling. */
+    proved: p.text().nullable(),
+    checks: p.json<Finding[]>(),
+    checked_at: p.datetime().nullable(),
+    verified_at: p.datetime().nullable(),
+    /** Since when the proof of a verified host is not there; null while it is, or nobody could look. */
+    absent_since: p.datetime().nullable(),
+  },
+});
+export type DomainVerification = InferEntity<typeof DomainVerification>;

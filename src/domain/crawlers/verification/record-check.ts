@@ -1,0 +1,108 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { recordAudit } from '../../audit/audit.ts';
+import { notify } from '../../notifications/notify.ts';
+import type { Services } from '../../services.ts';
+import type { Crawler } from '../config/crawler.entity.ts';
+import { DomainVerification, type Finding } from './domain-verification.entity.ts';
+import type { Proof } from './proof/proof.ts';
+import { covers, standingsOf } from './standing.ts';
+
+/** A proof may be away so long, seen to be so each time, before the host counts as lost. */
+const patience = 72 * 3_600_000;
+
+type Keys = Pick<Services, 'jobs' | 'log' | 'clock' | 'settings'>;
+
+const findingOf = ({ method, outcome, detail }: Proof): Finding => ({
+  method,
+  outcome,
+  // Servers may put anything into what is quoted.
+  detail: detail.replaceAll('\u0000', '').slice(0, 1_000),
+});
+
+/** Lays what was found into a row. @returns whether the host is lost by it */
+function lay(row: DomainVerification, proofs: readonly Proof[], now: Date): boolean {
+  const byMethod = new Map([...row.checks, ...proofs.map(findingOf)].map((finding) => [finding.method, finding]));
+  row.checks = ['dns', 'file', 'meta'].flatMap((name) => byMethod.get(name as Finding['method']) ?? []);
+  row.checked_at = now;
+  const found = proofs.find(({ outcome }) => outcome === 'found');
+  if (found) {
+    row.verified_at = row.state === 'verified' && row.verified_at ? row.verified_at : now;
+    Object.assign(row, { state: 'verified', method: found.method, proved: found.proved ?? null, absent_since: null });
+    return false;
+  }
+  if (row.state !== 'verified') {
+    if (row.state === 'pending') row.state = 'failed';
+    return false;
+  }
+  // Nobody could look where the proof was: that says nothing.
+  if (proofs.find(({ method }) => method === row.method)?.outcome !== 'absent') return false;
+  row.absent_since ??= now;
+  if (now.getTime() - row.absent_since.getTime() < patience) return false;
+  row.state = 'lost';
+  return true;
+}
+
+/** Tells every crawler whose host was covered by what is lost. */
+async function tellLost(em: EntityManager, services: Keys, row: DomainVerification): Promise<void> {
+  const organization = { id: row.organization_id };
+  const standing = await standingsOf(em, services.settings, organization);
+  const crawlers = await em.execute<Pick<Crawler, 'id' | 'uuid' | 'host' | 'project_id'>[]>(
+    `select crawler.id, crawler.uuid, host, project_id from crawler join project on project.id = project_id
+     where organization_id = ? and crawler.deleted_at is null and project.deleted_at is null order by crawler.id`,
+    [row.organization_id],
+  );
+  const { host, method } = row;
+  for (const crawler of crawlers) {
+    const now = standing(crawler.host);
+    if (now.state === 'verified' || (crawler.host !== host && !covers(row, crawler.host))) continue;
+    await notify(em, services, crawler, 'crawler.verification.lost', {
+      verification: { host, method: method ?? null, state: 'lost' },
+    });
+  }
+  await recordAudit(em, {
+    at: services.clock.now(),
+    actor: 'system:verification',
+    address: null,
+    request_id: `verification-${row.id}`,
+    action: 'crawlers.loseVerification',
+    organization_id: row.organization_id,
+    project_id: null,
+    subject: { type: 'domain', id: host },
+    outcome: 'ok',
+    input: { host, method },
+  });
+}
+
+/** The row of a host, held until the transaction ends; made when there is none. */
+export async function holdVerification(
+  em: EntityManager,
+  organization_id: number,
+  host: string,
+): Promise<DomainVerification> {
+  await em.execute(
+    `insert into domain_verification (organization_id, host, state, checks) values (?, ?, 'pending', '[]')
+     on conflict (organization_id, host) do nothing`,
+    [organization_id, host],
+  );
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  return em.findOneOrFail(DomainVerification, { organization_id, host }, { refresh: true, lockMode });
+}
+
+/**
+ * Keeps what a check of a host has found, in a transaction of its own: proved, not proved, or lost after 72 hours in which the proof was seen
+ * to be away; then the crawlers it was for are told.
+ */
+export async function recordCheck(
+  services: Keys & Pick<Services, 'orm'>,
+  { organization_id, host }: Pick<DomainVerification, 'organization_id' | 'host'>,
+  proofs: readonly Proof[],
+): Promise<DomainVerification> {
+  return services.orm.em.fork().transactional(async (em) => {
+    const row = await holdVerification(em, organization_id, host);
+    const isLost = lay(row, proofs, services.clock.now());
+    await em.flush();
+    if (isLost) await tellLost(em, services, row);
+    return row;
+  });
+}

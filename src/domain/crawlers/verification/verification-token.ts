@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { registrableDomain } from '../config/draft/check-domain.ts';
+import { hostOf } from '../config/host.ts';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const length = 27;
+
+/** 160 random bits in base62. */
+function newToken(): string {
+  let rest = BigInt(`0x${randomBytes(20).toString('hex')}`);
+  let text = '';
+  for (let i = 0; i < length; i++) {
+    text = alphabet.charAt(Number(rest % 62n)) + text;
+    rest /= 62n;
+  }
+  return text;
+}
+
+/** What one token is for: the registrable domain of a host, or the host itself where there is none. */
+function tokenDomain(host: string): string {
+  const name = hostOf(host)?.name ?? host;
+  return registrableDomain(name) ?? name;
+}
+
+/** The token of an organisation for a host; null when none was asked for yet. */
+export async function findToken(em: EntityManager, organization_id: number, host: string): Promise<string | null> {
+  const sql = 'select token from verification_token where organization_id = ? and domain = ?';
+  const [row] = await em.execute<{ token: string }[]>(sql, [organization_id, tokenDomain(host)]);
+  return row?.token ?? null;
+}
+
+/** The token of an organisation for a host, made when there is none; of several makers at once one wins and all get its token. */
+export async function ensureToken(em: EntityManager, organization_id: number, host: string): Promise<string> {
+  const sql = `
+    insert into verification_token (organization_id, domain, token) values (?, ?, ?)
+    on conflict (organization_id, domain) do update set domain = excluded.domain returning token`;
+  const [row] = await em.execute<[{ token: string }]>(sql, [organization_id, tokenDomain(host), newToken()]);
+  return row.token;
+}

@@ -1,0 +1,33 @@
+import type { HttpPolicy, HttpTimeouts } from './http.ts';
+
+export interface ExchangeRequest {
+  headers: Readonly<Record<string, string>>;
+  policy: HttpPolicy;
+  signal?: AbortSignal;
+  /** Milliseconds, as in the port. */
+  timeouts: Required<HttpTimeouts>;
+}
+
+/** Holds the peer back, or gives the exchange up. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+  /** Ends the exchange with its connection; the sink hears nothing more. */
+  stop(): void;
+}
+
+/**
+ * What an exchange tells, in this order: `head`, any number of `data`, then `end` or `fail`; `fail` may come at any moment and nothing
+ * comes after it. Called from the socket's own turn, so it should be quick.
+ */
+export interface ExchangeSink {
+  /** Of the final answer; 1xx ones are passed over (RFC 9110 section 15.2). */
+  head(status: number, headers: Record<string, string | string[]>, flow: Flow): void;
+  data(chunk: Buffer): void;
+  end(): void;
+  /** With a `DomainError` as the port `http` describes it, or the reason of the aborted signal. */
+  fail(error: unknown): void;
+}
+
+/** One GET of the guarded client without redirects, without a stream in between: for a crawl, where each request's own cost counts. */
+export type Exchange = (url: URL, request: ExchangeRequest, sink: ExchangeSink) => void;

@@ -1,0 +1,38 @@
+/**
+ * Why an expression has no value: JSONata's own complaint (`failed`), or one of the caps on time, memory and the size of the result, a
+ * key that objects give a meaning of their own, or a pattern that needs more than linear time.
+ */
+export type ExpressionFault =
+  | 'failed'
+  | 'timeout'
+  | 'too_much_memory'
+  | 'result_too_large'
+  | 'forbidden_key'
+  | 'closed';
+
+export class ExpressionError extends Error {
+  override name = 'ExpressionError';
+  readonly fault: ExpressionFault;
+
+  constructor(fault: ExpressionFault, message: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+/** Evaluates what users wrote, away from the event loop and under caps. */
+export interface Expressions {
+  /**
+   * The value of a JSONata expression over a context of JSON values; undefined when it finds nothing.
+   * @param timeout milliseconds; 1 s unless told
+   * @throws ExpressionError
+   */
+  evaluate(
+    expression: string,
+    context: Readonly<Record<string, unknown>>,
+    options?: { timeout?: number; signal?: AbortSignal },
+  ): Promise<unknown>;
+  /** Faults of a value by a JSON Schema, each with a JSON Pointer into the value; none when it is valid. @throws ExpressionError */
+  validate(schema: object, value: unknown): Promise<{ field: string; message: string }[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,31 @@
+import type { PageFacts } from '../crawlers/pages/page-facts.ts';
+
+/** A document to be read; its bytes belong to the reader from then on. */
+export interface PageToRead {
+  /** As served, content codings undone; the first 10 MiB are read. */
+  bytes: Uint8Array;
+  /** Of the document, normalised: what its relative addresses stand against. */
+  url: string;
+  /** The `Content-Type` of its answer. */
+  contentType: string | null;
+  kind: 'html' | 'css' | 'manifest';
+  /** `X-Robots-Tag` of its answer. */
+  robotsTag?: string | readonly string[];
+  /** Whether assets are looked for; page links always are. */
+  parserOn: boolean;
+  /** The run's origin: links to its host take its scheme when both ports are default. */
+  origin?: string;
+  /** Names of parameters taken off addresses; `*` at the end stands for any. */
+  stripParams: readonly string[];
+}
+
+/** Reads documents of crawls away from the event loop. */
+export interface PageReader {
+  /**
+   * What a document says, at most what was found in 2 s of reading (`faults` has `time` then). Resolves for every content.
+   * @throws Error once the reader is closed, and for a defect of the reader
+   */
+  read(page: PageToRead): Promise<PageFacts>;
+  /** Cuts what is being read and gives the threads back. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,105 @@
+import type { BrowserContext, Browser as Chromium, Page } from 'playwright-core';
+import type { LoadedPage, PageFault, PageLoad } from '../../domain/ports/browser.ts';
+import type { Wear } from './launch.ts';
+import { loadPage } from './load-page.ts';
+import { type Loading, routeAll } from './loading.ts';
+import { memoryOf } from './memory.ts';
+
+const usualWear: Wear = { pages: 500, bytes: 1.5 * 2 ** 30, lookEvery: 25 };
+
+/** One Chromium with a context for each run. */
+export class BrowserProcess {
+  readonly #browser: Chromium;
+  readonly #contexts = new Map<number, Promise<BrowserContext>>();
+  readonly #loadings = new Map<Page, Loading>();
+  readonly #wear: Wear;
+  readonly #log: (message: string, error: unknown) => void;
+  #pages = 0;
+  #open = 0;
+  #isWorn = false;
+
+  constructor(browser: Chromium, log: (message: string, error: unknown) => void, wear: Wear = usualWear) {
+    this.#browser = browser;
+    this.#wear = wear;
+    this.#log = log;
+    browser.on('disconnected', () => {
+      this.#isWorn = true;
+    });
+  }
+
+  /** It takes no more pages: it has had its time, or has ended. */
+  get isWorn(): boolean {
+    return this.#isWorn;
+  }
+
+  get isIdle(): boolean {
+    return this.#open === 0;
+  }
+
+  /** Takes a page; `leave` must follow. */
+  enter(): void {
+    this.#open += 1;
+    this.#pages += 1;
+    if (this.#pages >= this.#wear.pages) this.#isWorn = true;
+    else if (this.#pages % this.#wear.lookEvery === 0) void this.#weigh();
+  }
+
+  /** Ends it once it is worn and its last page is over. */
+  async leave(): Promise<void> {
+    this.#open -= 1;
+    if (this.#isWorn && this.isIdle) await this.close();
+  }
+
+  async #weigh(): Promise<void> {
+    try {
+      if ((await memoryOf(this.#browser)) > this.#wear.bytes) this.#isWorn = true;
+    } catch (error) {
+      this.#log('the memory of Chromium is not known', error);
+    }
+  }
+
+  async load(page: PageLoad): Promise<LoadedPage | PageFault> {
+    const context = await this.#contextOf(page);
+    return loadPage(context, this.#loadings, page, () => {
+      this.#isWorn = true;
+    });
+  }
+
+  #contextOf({ run, scripts, userAgent }: PageLoad): Promise<BrowserContext> {
+    const known = this.#contexts.get(run);
+    if (known) return known;
+    const making = this.#browser
+      .newContext({
+        acceptDownloads: false,
+        javaScriptEnabled: scripts,
+        permissions: [],
+        serviceWorkers: 'block',
+        ...(userAgent !== undefined && { userAgent }),
+      })
+      .then(async (context) => {
+        // A window a page opens is a page of nobody.
+        context.on('page', (page) => {
+          void page.opener().then(
+            (opener) => (opener === null ? undefined : page.close()),
+            () => {},
+          );
+        });
+        await routeAll(context, this.#loadings);
+        return context;
+      });
+    making.catch(() => this.#contexts.delete(run));
+    this.#contexts.set(run, making);
+    return making;
+  }
+
+  async forget(run: number): Promise<void> {
+    const context = this.#contexts.get(run);
+    this.#contexts.delete(run);
+    await context?.then((made) => made.close()).catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    this.#isWorn = true;
+    await this.#browser.close().catch((error: unknown) => this.#log('Chromium did not end', error));
+  }
+}

@@ -1,0 +1,79 @@
+import type { Browser as Chromium } from 'playwright-core';
+import { chromiumPath } from './chromium-path.ts';
+
+/** So many pages, or so many bytes at a look that is taken every so many pages. */
+export interface Wear {
+  pages: number;
+  bytes: number;
+  lookEvery: number;
+}
+
+export interface BrowserSettings {
+  /** Null: looked for where it usually is. */
+  path: string | null;
+  /** The operator says that the kernel offers no sandbox. */
+  noSandbox: boolean;
+  /** When a browser is replaced by a new one. */
+  wornAfter?: Wear;
+}
+
+/** Why there is no browser; for the owner of a crawler, naming the setting to see. */
+export class NoBrowser extends Error {
+  override name = 'NoBrowser';
+}
+
+const launchTime = 30_000;
+
+/** Beside what Playwright sets: nothing of the browser's own goes out, by no other protocol, and no name is resolved. */
+const switches = [
+  '--disable-quic',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--no-first-run',
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+];
+
+const isSandboxFault = (message: string): boolean => /no usable sandbox|without --no-sandbox|zygote/i.test(message);
+
+/**
+ * Starts Chromium behind a proxy, which it uses for loopback as well.
+ * @throws NoBrowser
+ */
+export async function launch(
+  { path, noSandbox }: Pick<BrowserSettings, 'path' | 'noSandbox'>,
+  proxy: string,
+): Promise<Chromium> {
+  const executablePath = await chromiumPath(path);
+  if (executablePath === null)
+    throw new NoBrowser(
+      path === null
+        ? 'There is no Chromium for browser_mode and network_intercept: install it, or set PORTICO_CHROMIUM_PATH'
+        : `There is no Chromium for browser_mode and network_intercept: PORTICO_CHROMIUM_PATH is ${path}`,
+    );
+  try {
+    // A server that crawls nothing in a browser neither waits for the library nor holds it.
+    const { chromium } = await import('playwright-core');
+    return await chromium.launch({
+      executablePath,
+      headless: true,
+      chromiumSandbox: !noSandbox,
+      proxy: { server: proxy, bypass: '<-loopback>' },
+      args: switches,
+      timeout: launchTime,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+    });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (isSandboxFault(message))
+      throw new NoBrowser(
+        'Chromium has no sandbox here: give it one, or set PORTICO_CHROMIUM_NO_SANDBOX=1 to run it without',
+        { cause: error },
+      );
+    throw new NoBrowser(`Chromium does not start, see PORTICO_CHROMIUM_PATH: ${message.split('\n', 1)[0]}`, {
+      cause: error,
+    });
+  }
+}

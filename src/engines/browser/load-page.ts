@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { LoadedPage, PageFault, PageLoad } from '../../domain/ports/browser.ts';
+import { Loading } from './loading.ts';
+import { readDom, scriptStop } from './read-dom.ts';
+
+/** A network nothing was asked of for so long is at rest; milliseconds. */
+const restful = 500;
+/** What scripts begin as the page is loaded shows by then: a redirect above all. */
+const settling = 50;
+/** A document that its own script gives up for another may never be loaded to its end: it is waited for so long. */
+const interrupted = 500;
+/** A page that does not close in this time goes with its browser. */
+const closing = 2_000;
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
+const crashed = (message: string): PageFault => ({ ok: false, reason: 'crashed', message });
+
+/** Loads until the page is, or its time is up. @returns whether time was up */
+async function reachLoad(page: Page, loading: Loading, { url, timeout, idle, signal }: PageLoad): Promise<boolean> {
+  const end = performance.now() + timeout;
+  const rest = () => Math.max(1, end - performance.now());
+  const going = page.goto(url, { waitUntil: 'load', timeout });
+  try {
+    await Promise.race([going, loading.left.then(() => sleep(interrupted, undefined, { signal }))]);
+  } catch (error) {
+    if (isTimeout(error)) return true;
+    if (!loading.isGiven || page.isClosed() || signal.aborted) throw error;
+    await sleep(Math.min(interrupted, rest()), undefined, { signal });
+  } finally {
+    going.catch(() => {});
+  }
+  await sleep(Math.min(settling, rest()), undefined, { signal });
+  const restBy = Math.min(end, performance.now() + idle);
+  while (performance.now() < restBy && loading.rest < restful) await sleep(20, undefined, { signal });
+  return performance.now() >= end;
+}
+
+/** Ends a page, whatever it does. @returns whether it has gone */
+async function close(page: Page): Promise<boolean> {
+  const late = sleep(closing, false, { ref: false });
+  return Promise.race([page.close().then(() => true), late]).catch(() => page.isClosed());
+}
+
+/**
+ * Loads one page of a context.
+ * @param onStuck the page does not end: its browser must
+ * @throws the signal's reason once it is aborted
+ */
+export async function loadPage(
+  context: BrowserContext,
+  loadings: Map<Page, Loading>,
+  load: PageLoad,
+  onStuck: () => void,
+): Promise<LoadedPage | PageFault> {
+  load.signal.throwIfAborted();
+  const page = await context.newPage();
+  const loading = new Loading(context, load);
+  const endScripts = scriptStop(context, page);
+  loadings.set(page, loading);
+  let isCrash = false;
+  const broken = new Promise<never>((_resolve, reject) => {
+    page.once('crash', () => {
+      isCrash = true;
+      reject(new Error('crash'));
+    });
+    load.signal.addEventListener('abort', () => reject(load.signal.reason), { once: true });
+  });
+  broken.catch(() => {});
+  const work = async (): Promise<LoadedPage | PageFault> => {
+    const isCut = await reachLoad(page, loading, load);
+    if (isCut) await endScripts();
+    const html = load.wantsDom ? await readDom(page) : null;
+    if (load.wantsDom && html === null)
+      return { ok: false, reason: 'hung', message: 'The page does not come to rest and cannot be read' };
+    return { ok: true, html, url: page.url(), navigations: loading.navigations, isCut };
+  };
+  const working = work();
+  working.catch(() => {});
+  try {
+    return await Promise.race([working, broken]);
+  } catch (error) {
+    if (load.signal.aborted) throw load.signal.reason;
+    if (isCrash) return crashed('The page crashed');
+    const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
+    return crashed(`The page could not be loaded: ${message.slice(0, 200)}`);
+  } finally {
+    loadings.delete(page);
+    if (!(await close(page))) onStuck();
+  }
+}

@@ -1,0 +1,134 @@
+import type { BrowserContext, Frame, Page, Request, Route } from 'playwright-core';
+import type { BrowserAnswer, PageLoad } from '../../domain/ports/browser.ts';
+
+/** Of answers, and of no use or harm to a page whose requests we answer ourselves. */
+const dropped = new Set([
+  'alt-svc',
+  'connection',
+  'content-disposition',
+  'content-encoding',
+  'content-length',
+  'keep-alive',
+  'nel',
+  'report-to',
+  'reporting-endpoints',
+  'strict-transport-security',
+  'transfer-encoding',
+]);
+
+/** Requests of one page; what has more of them asks without end. */
+const mostRequests = 2_000;
+
+/** Requests whose cookies scripts may have set. */
+const usesCookies = new Set(['xhr', 'fetch', 'document', 'eventsource']);
+
+function fulfilment({ status, headers, body }: BrowserAnswer) {
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (dropped.has(name)) continue;
+    given[name] = Array.isArray(value) ? value.join(name === 'set-cookie' ? '\n' : ', ') : value;
+  }
+  return { status, headers: given, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
+}
+
+/** A frame that is not there yet belongs to a window a page opens. */
+function frameOf(request: Request): Frame | null {
+  try {
+    return request.frame();
+  } catch {
+    return null;
+  }
+}
+
+/** One page while it is loaded: answers what it asks for. */
+export class Loading {
+  readonly #context: BrowserContext;
+  readonly #load: PageLoad;
+  readonly #navigations = new Set<string>();
+  readonly #leaving = Promise.withResolvers<void>();
+  #isGiven = false;
+  #requests = 0;
+  #open = 0;
+  #restsSince = performance.now();
+
+  constructor(context: BrowserContext, load: PageLoad) {
+    this.#context = context;
+    this.#load = load;
+  }
+
+  get navigations(): string[] {
+    return [...this.#navigations];
+  }
+
+  /** Resolves when a script wants to go elsewhere. */
+  get left(): Promise<void> {
+    return this.#leaving.promise;
+  }
+
+  /** The document has been handed over. */
+  get isGiven(): boolean {
+    return this.#isGiven;
+  }
+
+  /** Milliseconds for which nothing has been asked for; 0 while something is. */
+  get rest(): number {
+    return this.#open > 0 ? 0 : performance.now() - this.#restsSince;
+  }
+
+  async take(route: Route, request: Request, isOwnFrame: boolean): Promise<void> {
+    if (request.isNavigationRequest() && isOwnFrame) {
+      if (this.#isGiven) {
+        this.#navigations.add(request.url());
+        this.#leaving.resolve();
+        return route.abort('aborted');
+      }
+      this.#isGiven = true;
+      return route.fulfill(fulfilment(this.#load.document));
+    }
+    this.#requests += 1;
+    if (this.#requests > mostRequests || !/^https?:/i.test(request.url())) return route.abort('blockedbyclient');
+    this.#open += 1;
+    try {
+      const answer = await this.#ask(request);
+      await (answer === null ? route.abort('blockedbyclient') : route.fulfill(fulfilment(answer)));
+    } finally {
+      this.#open -= 1;
+      this.#restsSince = performance.now();
+    }
+  }
+
+  async #ask(request: Request): Promise<BrowserAnswer | null> {
+    const type = request.resourceType();
+    const headers = request.headers();
+    if (usesCookies.has(type)) {
+      const cookies = await this.#context.cookies(request.url());
+      if (cookies.length > 0) headers.cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+    }
+    return this.#load.answer({
+      url: request.url(),
+      method: request.method(),
+      type,
+      headers,
+      body: request.postDataBuffer(),
+    });
+  }
+}
+
+/** Has everything that pages of a context ask for answered by whoever loads them; windows they open get nothing. */
+export async function routeAll(context: BrowserContext, loadings: ReadonlyMap<Page, Loading>): Promise<void> {
+  await context.route(
+    () => true,
+    async (route) => {
+      const request = route.request();
+      const frame = frameOf(request);
+      const loading = frame === null ? undefined : loadings.get(frame.page());
+      try {
+        if (frame === null || loading === undefined) await route.abort('blockedbyclient');
+        else await loading.take(route, request, frame.parentFrame() === null);
+      } catch {
+        // The page is gone, or is about to be: nobody waits for the answer.
+        await route.abort('failed').catch(() => {});
+      }
+    },
+  );
+}

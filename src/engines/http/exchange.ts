@@ -1,0 +1,76 @@
+import type { Dispatcher } from 'undici';
+import type { Exchange, Flow } from '../../domain/ports/exchange.ts';
+import { asHttpFailure, httpFailure } from './failures.ts';
+import { targetOf } from './guard.ts';
+import type { Pools } from './pools.ts';
+
+/** The port on undici's dispatchers. */
+export function createExchange(pools: Pools): Exchange {
+  return (url, request, sink) => {
+    const { policy, headers, signal, timeouts } = request;
+    let controller: Dispatcher.DispatchController | undefined;
+    let isOver = false;
+    let begun = false;
+    const settle = (): void => {
+      isOver = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    const fail = (error: unknown): void => {
+      if (isOver) return;
+      settle();
+      controller?.abort(ended);
+      sink.fail(error);
+    };
+    const onAbort = (): void => fail(signal?.reason);
+    const late = (): void =>
+      fail(httpFailure('timeout', `${url.host}: the whole exchange took longer than ${timeouts.total} ms`));
+    const timer = setTimeout(late, timeouts.total);
+    if (signal?.aborted) return onAbort();
+    signal?.addEventListener('abort', onAbort);
+
+    const flow: Flow = {
+      pause: () => void (isOver || controller?.pause()),
+      resume: () => void (isOver || controller?.resume()),
+      stop() {
+        if (isOver) return;
+        settle();
+        controller?.abort(ended);
+      },
+    };
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(started) {
+        controller = started;
+        // Given up while it waited for a connection.
+        if (isOver) started.abort(ended);
+      },
+      onResponseStart(_controller, status, answered) {
+        if (isOver || status < 200) return;
+        begun = true;
+        sink.head(status, answered as Record<string, string | string[]>, flow);
+      },
+      onResponseData(_controller, chunk) {
+        if (!isOver) sink.data(chunk);
+      },
+      onResponseEnd() {
+        if (isOver) return;
+        settle();
+        sink.end();
+      },
+      onResponseError(_controller, error) {
+        fail(asHttpFailure(error, url.host, begun));
+      },
+    };
+    try {
+      targetOf(url, ['http:', 'https:']);
+      const { connect, headers: headersTimeout, idle: bodyTimeout } = timeouts;
+      const call = { origin: url.origin, path: url.pathname + url.search, method: 'GET', headers } as const;
+      pools.use(policy, connect, (agent) => agent.dispatch({ ...call, headersTimeout, bodyTimeout }, handler));
+    } catch (error) {
+      fail(asHttpFailure(error, url.host, false));
+    }
+  };
+}
+
+/** Reason of connections that are closed on purpose; nobody is told. */
+const ended = new Error('given up');

@@ -1,0 +1,65 @@
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { deleteCrawler, getCrawler, listCrawlers } from '../../../domain/crawlers/config/crawlers.operations.ts';
+import { createCrawler, updateCrawler } from '../../../domain/crawlers/config/save-crawler.operations.ts';
+import { mapConnection } from '../../connection.ts';
+import type { GraphqlContext } from '../../context.ts';
+import { inputOf } from '../../types/operations.ts';
+import { connectionOfWhole, WholeListArgs } from '../../whole-list.ts';
+import { ProjectArgs } from '../places.ts';
+import { Project, type ProjectParent } from '../projects.resolver.ts';
+import { Crawler, CrawlerConnection, placedCrawler } from './crawlers.types.ts';
+
+const CreateCrawlerInput = inputOf(createCrawler);
+const UpdateCrawlerInput = inputOf(updateCrawler);
+const DeleteCrawlerInput = inputOf(deleteCrawler);
+
+/** The crawlers of a project. */
+@Resolver(() => Project)
+export class CrawlersResolver {
+  @FieldResolver(() => CrawlerConnection, { nullable: true, description: listCrawlers.summary })
+  async crawlers(
+    @Root() { at }: ProjectParent,
+    @Args(() => WholeListArgs) args: WholeListArgs,
+    @Ctx() context: GraphqlContext,
+  ) {
+    const page = connectionOfWhole(await context.run(listCrawlers, { ...at }), args);
+    return mapConnection(page, (record) => placedCrawler(at, record));
+  }
+
+  @FieldResolver(() => Crawler, { nullable: true, description: getCrawler.summary })
+  async crawler(
+    @Root() { at }: ProjectParent,
+    @Arg('crawler', () => String, { description: 'UUID of the crawler, or its number' }) crawler: string,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return placedCrawler(at, await context.run(getCrawler, { ...at, crawler }));
+  }
+
+  @Mutation(() => Crawler, { nullable: true, description: createCrawler.summary })
+  async createCrawler(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => CreateCrawlerInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return placedCrawler(at, await context.run(createCrawler, { ...at, ...input }));
+  }
+
+  @Mutation(() => Crawler, { nullable: true, description: updateCrawler.summary })
+  async updateCrawler(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => UpdateCrawlerInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return placedCrawler(at, await context.run(updateCrawler, { ...at, ...input }));
+  }
+
+  @Mutation(() => Boolean, { nullable: true, description: deleteCrawler.summary })
+  async deleteCrawler(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => DeleteCrawlerInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    await context.run(deleteCrawler, { ...at, ...input });
+    return true;
+  }
+}

@@ -1,0 +1,75 @@
+import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import {
+  getDelivery,
+  listDeliveries,
+  resendDelivery,
+  testWebhook,
+} from '../../../domain/notifications/deliveries.operations.ts';
+import { revealWebhookSecret, rotateWebhookSecret } from '../../../domain/notifications/webhook-secret.operations.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
+import { Crawler, type CrawlerParent } from './crawlers.types.ts';
+
+const NotificationDelivery = outputOf(getDelivery);
+const NotificationDeliveryConnection = connectionOf(listDeliveries);
+const WebhookSecret = outputOf(revealWebhookSecret);
+const DeliveriesArgs = argsOf(listDeliveries, ['crawler']);
+const ResendDeliveryInput = inputOf(resendDelivery);
+const TestWebhookInput = inputOf(testWebhook);
+const RevealWebhookSecretInput = inputOf(revealWebhookSecret);
+const RotateWebhookSecretInput = inputOf(rotateWebhookSecret);
+
+/** What a crawler's webhook is told, and with which secret. */
+@Resolver(() => Crawler)
+export class NotificationsResolver {
+  @FieldResolver(() => NotificationDeliveryConnection, { nullable: true, description: listDeliveries.summary })
+  deliveries(
+    @Root() { at }: CrawlerParent,
+    @Args(() => DeliveriesArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.list(listDeliveries, { ...at, ...args });
+  }
+
+  @FieldResolver(() => NotificationDelivery, { nullable: true, description: getDelivery.summary })
+  delivery(@Root() { at }: CrawlerParent, @Arg('id', () => Int) id: number, @Ctx() context: GraphqlContext) {
+    return context.run(getDelivery, { ...at, delivery: String(id) });
+  }
+
+  @Mutation(() => NotificationDelivery, { nullable: true, description: resendDelivery.summary })
+  resendDelivery(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => ResendDeliveryInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(resendDelivery, { ...at, ...input });
+  }
+
+  @Mutation(() => NotificationDelivery, { nullable: true, description: testWebhook.summary })
+  testWebhook(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => TestWebhookInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(testWebhook, { ...at, ...input });
+  }
+
+  @Mutation(() => WebhookSecret, { nullable: true, description: revealWebhookSecret.summary })
+  revealWebhookSecret(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => RevealWebhookSecretInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(revealWebhookSecret, { ...at, ...input });
+  }
+
+  @Mutation(() => WebhookSecret, { nullable: true, description: rotateWebhookSecret.summary })
+  rotateWebhookSecret(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => RotateWebhookSecretInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(rotateWebhookSecret, { ...at, ...input });
+  }
+}

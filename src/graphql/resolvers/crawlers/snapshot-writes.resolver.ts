@@ -1,0 +1,57 @@
+import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
+import { importSnapshot } from '../../../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
+import {
+  deleteSnapshot,
+  updateSnapshot,
+} from '../../../domain/crawlers/snapshots/operations/change-snapshot.operations.ts';
+import { publishSnapshot } from '../../../domain/crawlers/snapshots/operations/publish-snapshot.operations.ts';
+import type { GraphqlContext } from '../../context.ts';
+import { inputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
+import { placedSnapshot, Snapshot, SnapshotImport } from './snapshots.types.ts';
+
+const PublishSnapshotInput = inputOf(publishSnapshot);
+const UpdateSnapshotInput = inputOf(updateSnapshot);
+const DeleteSnapshotInput = inputOf(deleteSnapshot);
+const ImportSnapshotInput = inputOf(importSnapshot);
+
+/** What is done with snapshots. */
+@Resolver(() => Snapshot)
+export class SnapshotWritesResolver {
+  @Mutation(() => Snapshot, { nullable: true, description: publishSnapshot.summary })
+  async publishSnapshot(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => PublishSnapshotInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return placedSnapshot(at, await context.run(publishSnapshot, { ...at, ...input }));
+  }
+
+  @Mutation(() => Snapshot, { nullable: true, description: updateSnapshot.summary })
+  async updateSnapshot(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => UpdateSnapshotInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return placedSnapshot(at, await context.run(updateSnapshot, { ...at, ...input }));
+  }
+
+  @Mutation(() => Boolean, { nullable: true, description: deleteSnapshot.summary })
+  async deleteSnapshot(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => DeleteSnapshotInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    await context.run(deleteSnapshot, { ...at, ...input });
+    return true;
+  }
+
+  @Mutation(() => SnapshotImport, { nullable: true, description: importSnapshot.summary })
+  importSnapshot(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => ImportSnapshotInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(importSnapshot, { ...at, ...input });
+  }
+}

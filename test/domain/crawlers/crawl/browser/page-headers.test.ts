@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { mergedCookies, pageHeaders } from '../../../../../src/domain/crawlers/crawl/browser/page-headers.ts';
+
+const request = {
+  url: 'http://a.test/',
+  method: 'GET',
+  type: 'fetch',
+  body: null,
+  headers: { accept: '*/*', range: 'bytes=0-', 'if-none-match': '"x"', cookie: 'a=1', 'x-own': 'p', 'user-agent': 'B' },
+};
+const given = { accept: 'text/html', 'user-agent': 'C', authorization: 'secret', 'x-own': 'crawler' };
+
+it('gives hosts in scope what the crawler gives them, and others nothing of it', () => {
+  expect(pageHeaders(request, given, true)).toEqual({
+    accept: '*/*',
+    'user-agent': 'C',
+    authorization: 'secret',
+    'x-own': 'crawler',
+  });
+  expect(pageHeaders(request, given, false)).toEqual({ accept: '*/*', 'user-agent': 'C', 'x-own': 'p' });
+});
+
+it('sends the cookies of page and run, those of the page before the others', () => {
+  expect(mergedCookies(null, undefined)).toBeNull();
+  expect(mergedCookies('a=1; b=2', undefined)).toBe('a=1; b=2');
+  expect(mergedCookies(null, 'c=3')).toBe('c=3');
+  expect(mergedCookies('a=1; b=2', 'b=x=y; c=3')).toBe('a=1; b=x=y; c=3');
+});

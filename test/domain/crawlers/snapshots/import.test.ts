@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { snapshotImportJobFor } from '../../../../src/jobs/snapshot-import.job.ts';
+import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
+import { makeCrawler, makeSnapshot, origin, type Page } from '../../../support/crawlers/snapshots.ts';
+
+const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
+let app: TestApp;
+let head: string;
+beforeAll(async () => {
+  app = await startTestApp({ PORTICO_MEDIA_LIMIT: '1' });
+  head = await seed(app, { 'README.md': 'ours', 'site/own.html': 'ours as well' });
+});
+afterAll(() => app.stop());
+
+/** What a branch holds below a directory, as text. */
+async function filesOf(directory = 'site'): Promise<Record<string, string>> {
+  const git = await app.repository();
+  const snapshot = await git.snapshot(await git.head('main'));
+  const files = await snapshot.files(directory);
+  return Object.fromEntries(
+    await Promise.all(files.map(async ({ path, oid }) => [path, (await snapshot.blob(oid)).toString()] as const)),
+  );
+}
+
+const commits = async () => {
+  const git = await app.repository();
+  return git.countCommits({ from: (await git.head('main')) ?? '', limit: 1000 });
+};
+
+async function edit(changes: Record<string, string | null>): Promise<void> {
+  const git = await app.repository();
+  await git.write({
+    branch: 'main',
+    author: { name: 'Ed', email: 'ed@portico.test' },
+    plan: async () => ({
+      changes: Object.entries(changes).map(([path, text]) => ({
+        path,
+        content: text === null ? null : Buffer.from(text),
+      })),
+      message: 'Edit',
+      result: null,
+    }),
+  });
+}
+
+let crawler: { id: number };
+beforeEach(async () => {
+  crawler = await makeCrawler(app);
+  const git = await app.repository();
+  await git.resetBranch('main', { from: (await git.head('main')) ?? '', to: head });
+});
+
+const publish = { auto: true, max_lost_percent: 100, max_error_percent: 100 };
+const capture = async (pages: Record<string, Page>) =>
+  (await makeSnapshot(app, crawler.id, pages, { settings: { publish, allowed_domains: ['docs.example.com'] } }))?.id ??
+  0;
+
+async function start(snapshot: number, body: object = {}) {
+  const input = { branch: 'main', directory: 'site', ...body };
+  return app.ask('POST', `${crawlers}/${crawler.id}/snapshots/${snapshot}/import`, { body: input });
+}
+
+const work = (import_id: number) =>
+  snapshotImportJobFor(app.services).handle({ import_id }, new AbortController().signal);
+
+async function importSite(snapshot: number, body: object = {}) {
+  const { status, body: queued } = await start(snapshot, body);
+  expect([status, queued.state]).toEqual([202, 'queued']);
+  await work(queued.id);
+  return (await app.ask('GET', `${crawlers}/${crawler.id}/imports/${queued.id}`)).body;
+}
+
+const css = (body: string): Page => ({ body, type: 'text/css', kind: 'asset' });
+
+describe('importing a snapshot', () => {
+  it('is one commit by whoever asked, with links between the files', async () => {
+    const snapshot = await capture({
+      '/': '<a href="/a"><a href="https://www.example.com/old"><a href="/missing"><link rel=stylesheet href="/s/a.css?v=2">',
+      '/a': '<base href="/x/"><a href="../">home</a><a href="#top">top</a>',
+      '/old': { redirect: `${origin}/a` },
+      '/s/a.css?v=2': css('a{background:url(../i.png)}'),
+      '/i.png': { body: Buffer.from([1, 2, 255]), type: 'image/png', kind: 'asset' },
+      'https://docs.example.com/guide/': '<a href="https://www.example.com/">',
+    });
+    const before = await commits();
+    const done = await importSite(snapshot, { message: 'Bring the site over' });
+    expect(done).toMatchObject({
+      state: 'completed',
+      added: 5,
+      changed: 0,
+      removed: 0,
+      skipped: [],
+      error: null,
+      mode: 'mirror',
+    });
+    expect(await commits()).toBe(before + 1);
+    const git = await app.repository();
+    const commit = await git.commit(done.commit);
+    expect(commit.message).toBe(`Bring the site over\n\nPortico-Import: ${done.id}`);
+    const files = await filesOf();
+    const sheet = Object.keys(files).find((path) => path.startsWith('s/')) ?? '';
+    expect(files['index.html']).toBe(
+      `<a href="a/"><a href="a/"><a href="${origin}/missing"><link rel=stylesheet href="${sheet}">`,
+    );
+    expect(files['a/index.html']).toBe(`<base href=""><a href="../">home</a><a href="${origin}/x/#top">top</a>`);
+    expect(files[sheet]).toBe('a{background:url("../i.png")}');
+    expect(files['guide/index.html']).toBe('<a href="../">');
+    expect(files['own.html']).toBe('ours as well');
+    const manifest = JSON.parse(files['_portico/snapshot.json'] ?? '');
+    expect(manifest).toMatchObject({
+      snapshot,
+      origin,
+      redirects: { [`${origin}/old`]: { status: 301, to: `${origin}/a` } },
+    });
+    expect(manifest.files[`${origin}/a`]).toBe('a/index.html');
+  });
+
+  it('twice gives one commit, also of another snapshot with the same content', async () => {
+    const pages = { '/': 'home', '/a.css': css('a{}') };
+    const snapshot = await capture(pages);
+    const first = await importSite(snapshot);
+    const after = await commits();
+    expect(await importSite(snapshot)).toMatchObject({
+      state: 'completed',
+      commit: null,
+      added: 0,
+      changed: 0,
+      removed: 0,
+      skipped: [],
+    });
+    expect(await importSite(await capture(pages))).toMatchObject({ state: 'completed', commit: null });
+    expect(await commits()).toBe(after);
+    expect(first.commit).toMatch(/^[0-9a-f]{40}$/);
+  });
+
+  it('mirrors: what it wrote goes with the site; what is edited or not its own stays and is named', async () => {
+    await importSite(
+      await capture({ '/': 'home', '/gone/': 'gone', '/edited/': 'edited', '/kept/': 'kept', '/lost/': 'lost' }),
+    );
+    await edit({ 'site/edited/index.html': 'by hand', 'site/lost/index.html': 'by hand too' });
+    const done = await importSite(
+      await capture({ '/': 'home 2', '/edited/': 'edited 2', '/kept/': 'kept', '/own.html': 'not ours' }),
+    );
+    expect(done).toMatchObject({ added: 0, changed: 1, removed: 1 });
+    expect(done.skipped).toEqual([
+      { path: 'lost/index.html', url: null, reason: 'edited' },
+      { path: 'edited/index.html', url: `${origin}/edited/`, reason: 'edited' },
+      { path: 'own.html', url: `${origin}/own.html`, reason: 'not_imported' },
+    ]);
+    const { '_portico/snapshot.json': _, ...files } = await filesOf();
+    expect(files).toEqual({
+      'index.html': 'home 2',
+      'edited/index.html': 'by hand',
+      'kept/index.html': 'kept',
+      'lost/index.html': 'by hand too',
+      'own.html': 'ours as well',
+    });
+  });
+
+  it('adds: nothing is removed, and it is still known as its own afterwards', async () => {
+    await importSite(await capture({ '/': 'home', '/gone/': 'gone' }));
+    expect(await importSite(await capture({ '/': 'home', '/new/': 'new' }), { mode: 'add' })).toMatchObject({
+      added: 1,
+      removed: 0,
+    });
+    expect((await filesOf())['gone/index.html']).toBe('gone');
+    expect(await importSite(await capture({ '/': 'home' }))).toMatchObject({ removed: 2 });
+    expect(Object.keys(await filesOf()).sort()).toEqual(['_portico/snapshot.json', 'index.html', 'own.html']);
+  });
+
+  it('leaves out what is over the limit, or has no room among what is there', async () => {
+    const large = (bytes: number): Page => ({ body: Buffer.alloc(bytes, 'x'), type: 'text/plain', kind: 'asset' });
+    await edit({ 'site/folder': 'a file' });
+    const done = await importSite(
+      await capture({
+        '/': 'home',
+        '/over.txt': large(1024 * 1024 + 1),
+        '/at.txt': large(1024 * 1024),
+        '/folder/x.txt': large(1),
+      }),
+    );
+    expect(done.skipped).toEqual([
+      { path: 'folder/x.txt', url: `${origin}/folder/x.txt`, reason: 'blocked' },
+      { path: 'over.txt', url: `${origin}/over.txt`, reason: 'too_large' },
+    ]);
+    expect(done.added).toBe(2);
+  });
+
+  it('without new links the files are as they were captured', async () => {
+    const text = `<a href="${origin}/a"><a href="/a">`;
+    await importSite(await capture({ '/': text, '/a': 'a' }), { rewrite_links: false, directory: '' });
+    const files = await filesOf('');
+    expect(files['index.html']).toBe(text);
+    expect(files['README.md']).toBe('ours');
+  });
+
+  it('of a moved branch fails where the head was named, and says so', async () => {
+    const snapshot = await capture({ '/': 'home' });
+    const moved = await start(snapshot, { expected_head: head });
+    await edit({ 'x.txt': 'x' });
+    await work(moved.body.id);
+    const { body } = await app.ask('GET', `${crawlers}/${crawler.id}/imports/${moved.body.id}`);
+    expect(body).toMatchObject({ state: 'failed', error: expect.stringContaining('expected_head'), commit: null });
+    expect((await filesOf())['index.html']).toBe(undefined);
+  });
+
+  it('that was committed by a process which died is found, not repeated', async () => {
+    const done = await importSite(await capture({ '/': 'home' }));
+    const after = await commits();
+    await app.services.orm.em
+      .fork()
+      .execute(`update snapshot_import set state = 'running', commit_sha = null where id = ?`, [done.id]);
+    await work(done.id);
+    expect((await app.ask('GET', `${crawlers}/${crawler.id}/imports/${done.id}`)).body).toMatchObject({
+      state: 'completed',
+      commit: done.commit,
+    });
+    expect(await commits()).toBe(after);
+  });
+});
+
+describe('what is refused', () => {
+  it.each([
+    [{ branch: 'nowhere' }, 404, 'nowhere'],
+    [{ branch: 7 }, 400, 'branch: must be the name of a branch'],
+    [{ directory: '../x' }, 400, 'directory: '],
+    [{ directory: '.git' }, 400, 'directory: '],
+    [{ mode: 'replace' }, 400, 'mode: must be mirror or add'],
+    [{ expected_head: 'abc' }, 400, 'expected_head: must be a full commit id'],
+  ])('%j', async (body, status, message) => {
+    const answer = await start(await capture({ '/': 'home' }), body);
+    expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
+  });
+
+  it('needs browse_crawlers and manage_studio', async () => {
+    const path = `${crawlers}/${crawler.id}/snapshots/${await capture({ '/': 'home' })}/import`;
+    const ask = async (permissions: Parameters<TestApp['makeToken']>[0]) =>
+      (await app.ask('POST', path, { token: await app.makeToken(permissions), body: { branch: 'main' } })).status;
+    expect(await ask(['browse_crawlers', 'edit_crawlers', 'edit_studio'])).toBe(403);
+    expect(await ask(['manage_studio', 'manage_crawlers'])).toBe(403);
+    expect(await ask(['browse_crawlers', 'manage_studio'])).toBe(202);
+  });
+
+  it('a directory in which somebody else’s manifest lies, or that is a file', async () => {
+    await edit({ 'other/_portico/snapshot.json': '{"x":1}', plain: 'a file' });
+    const snapshot = await capture({ '/': 'home' });
+    expect(await importSite(snapshot, { directory: 'other' })).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('not written by an import'),
+    });
+    expect(await importSite(snapshot, { directory: 'plain/below' })).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('is not a directory'),
+    });
+  });
+});

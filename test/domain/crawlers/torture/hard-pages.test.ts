@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { expectOutcome, type Tortured, torture } from '../../../support/crawlers/torture.ts';
+import { page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { bodyCases } from '../../../support/sites/torture/bodies.ts';
+import { charsetCases } from '../../../support/sites/torture/charsets.ts';
+import { redirectCases } from '../../../support/sites/torture/redirects.ts';
+import { patienceCases, statusCases } from '../../../support/sites/torture/statuses.ts';
+
+let app: TestApp;
+let site: SiteServer;
+
+beforeAll(async () => {
+  site = await serveSite(() => page('Start'));
+  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'localhost', PORTICO_LOG_LEVEL: 'info' });
+});
+afterAll(async () => {
+  await app.stop();
+  await site.close();
+});
+
+describe.each([
+  ['redirects', redirectCases],
+  ['bodies', bodyCases],
+  ['charsets', charsetCases],
+  ['statuses', statusCases],
+])('%s', (_, cases) => {
+  let tortured: Tortured;
+  beforeAll(async () => {
+    tortured = await torture(app, site, cases);
+  });
+  it.each(cases)('$name', (each) => expectOutcome(tortured, each));
+});
+
+it('captures statuses that are listed, with what they link to', async () => {
+  const [missing] = statusCases.filter(({ name }) => name === '404');
+  if (missing === undefined) throw new Error('no such case');
+  const { rows, asked } = await torture(app, site, [missing], { status_ok: [200, 404] });
+  expect(rows.get('/s404')).toMatchObject({ state: 'done', http_status: 404, sha256: expect.anything() });
+  expect(asked.has('/linked-from-404')).toBe(true);
+});
+
+describe('patience', () => {
+  // A host that asked for it is asked slowly for a while, so each is a host of its own.
+  it.concurrent.each(patienceCases)('$name', async (each) => {
+    const busy = await serveSite(() => page('Start'));
+    try {
+      expectOutcome(await torture(app, busy, [each]), each);
+    } finally {
+      await busy.close();
+    }
+  });
+});

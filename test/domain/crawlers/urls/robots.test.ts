@@ -1,0 +1,190 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import type robots from 'robots-parser';
+import { describe, expect, it } from 'vitest';
+import {
+  allowAll,
+  disallowAll,
+  maxRobotsBytes,
+  parseRobots,
+  robotsAnswer,
+  robotsText,
+} from '../../../../src/domain/crawlers/urls/robots.ts';
+
+// Its types describe an ES module, which it is not.
+const robotsParser: typeof robots.default = createRequire(import.meta.url)('robots-parser');
+
+const site = 'https://example.com';
+const isAllowed = (text: string, path: string) => parseRobots(text).isAllowed(site + path);
+const all = (rules: string) => `User-agent: *\n${rules}`;
+
+describe('an answer for robots.txt', () => {
+  it.each([
+    [200, 'read'],
+    [206, 'read'],
+    [301, 'follow'],
+    [308, 'follow'],
+    [304, 'allow_all'],
+    [400, 'allow_all'],
+    [401, 'allow_all'],
+    [403, 'allow_all'],
+    [404, 'allow_all'],
+    [429, 'retry'],
+    [500, 'retry'],
+    [503, 'retry'],
+  ])('%i means %s', (status, meaning) => expect(robotsAnswer(status)).toBe(meaning));
+
+  it('allows and disallows everything', () => {
+    expect(allowAll.isAllowed(`${site}/a`)).toBe(true);
+    expect(disallowAll.isAllowed(`${site}/a`)).toBe(false);
+    expect(disallowAll.isAllowed(`${site}/robots.txt`)).toBe(true);
+  });
+});
+
+describe('the text', () => {
+  const rules = all('Disallow: /ä');
+  it.each([
+    ['UTF-8', Buffer.from(rules)],
+    ['UTF-8 with a mark', Buffer.from(`\ufeff${rules}`)],
+    ['UTF-16 LE with a mark', Buffer.from(`\ufeff${rules}`, 'utf16le')],
+    ['UTF-16 BE with a mark', Buffer.from(`\ufeff${rules}`, 'utf16le').swap16()],
+  ])('is read as %s', (_, bytes) => {
+    expect(isAllowed(robotsText(bytes), '/%C3%A4')).toBe(false);
+    expect(isAllowed(robotsText(bytes), '/b')).toBe(true);
+  });
+
+  it('counts up to 512 KiB', () => {
+    const file = (size: number) => Buffer.from(`${all('').padEnd(size, '#')}\nDisallow: /late\n`);
+    expect(isAllowed(robotsText(file(maxRobotsBytes - 100)), '/late')).toBe(false);
+    expect(isAllowed(robotsText(file(maxRobotsBytes)), '/late')).toBe(true);
+    expect(robotsText(file(2 * 1024 * 1024)).length).toBe(maxRobotsBytes);
+  });
+
+  it('is empty when it is HTML', () => {
+    expect(robotsText(Buffer.from(`<!DOCTYPE html><pre>\n${all('Disallow: /')}`))).toBe('');
+  });
+});
+
+describe('rules', () => {
+  it.each([
+    ['Disallow: /a', '/a', false],
+    ['Disallow: /a', '/abc?d', false],
+    ['Disallow: /a', '/b/a', true],
+    ['Disallow: /A', '/a', true],
+    ['Disallow:', '/a', true],
+    ['Disallow: /', '/a', false],
+    ['Disallow: /\nAllow: /a', '/a', true],
+    ['Allow: /a\nDisallow: /a', '/a', true],
+    ['Disallow: /a\nAllow: /a/b', '/a/b/c', true],
+    ['Disallow: /a/b\nAllow: /a', '/a/b/c', false],
+    ['Disallow: /*.gif$', '/x/y.gif', false],
+    ['Disallow: /*.gif$', '/x/y.gif?a', true],
+    ['Disallow: /*.gif', '/x/y.gif?a', false],
+    ['Disallow: /a*b*c', '/a-b-c', false],
+    ['Disallow: /a*b*c', '/a-c-b', true],
+    ['Disallow: /a*aa$', '/aa', true],
+    ['Disallow: /a*aa$', '/aaa', false],
+    ['Disallow: /a$b', '/a$b', false],
+    ['Disallow: /a$b', '/a', true],
+    ['Disallow: /$', '/', false],
+    ['Disallow: /$', '/a', true],
+    ['Disallow: *', '/a', false],
+    ['Disallow: */print', '/a/print', false],
+    ['Disallow: /a/%2A', '/a/*', false],
+    ['Disallow: /%7Ejoe', '/~joe/index', false],
+    ['Disallow: /a%2fb', '/a%2Fb', false],
+    ['Disallow: /a%2fb', '/a/b', true],
+    ['Disallow: /ツ', '/%E3%83%84', false],
+    ['Disallow: /*?', '/a?b', false],
+    ['Disallow: /*?', '/a', true],
+    ['Disallow: a', '/a', true],
+    ['Disallow: /a # why', '/a', false],
+    ['Disallow : /a', '/a', false],
+    ['  disallow:/a', '/a', false],
+    ['Disallow: /', '/robots.txt', true],
+  ])('%j and %s: %s', (rule, path, expected) => expect(isAllowed(all(rule), path)).toBe(expected));
+
+  it.each([
+    [
+      'our own group, whatever its case and version',
+      'User-agent: *\nDisallow: /\nUser-agent: PORTICO/2.0\nDisallow: /x',
+      true,
+    ],
+    ['our own group, even when it forbids nothing', 'User-agent: Portico\nDisallow:\nUser-agent: *\nDisallow: /', true],
+    [
+      'all of our own groups',
+      'User-agent: portico\nDisallow: /x\nUser-agent: b\nDisallow: /y\nUser-agent: portico\nDisallow: /a',
+      false,
+    ],
+    ['groups with several names', 'User-agent: b\nUser-agent: Portico\nDisallow: /a', false],
+    ['names with a sitemap between them', 'User-agent: Portico\nSitemap: /s\nUser-agent: b\nDisallow: /a', false],
+    ['no group of a longer name', 'User-agent: PorticoBot\nDisallow: /a', true],
+    ['no rule before the first name', 'Disallow: /a\nUser-agent: *\nDisallow: /b', true],
+    ['everything, of a file without groups', 'nothing: here', true],
+    ['lines that end in CR', 'User-agent: *\rDisallow: /a\r', false],
+    ['an inherited name', 'User-agent: constructor\nDisallow: /b\nUser-agent: *\nDisallow: /a', false],
+  ])('obeys %s', (_, text, expected) => expect(isAllowed(text, '/a')).toBe(expected));
+
+  it('agrees with another parser', () => {
+    const path = fc
+      .array(fc.constantFrom('/', 'a', 'b', 'aa', '?', '='), { maxLength: 8 })
+      .map((parts) => `/${parts.join('')}`);
+    const rule = fc.tuple(
+      fc.constantFrom('Allow', 'Disallow'),
+      fc.array(fc.constantFrom('/', 'a', 'b', 'aa', '*', '?'), { maxLength: 8 }),
+      fc.constantFrom('', '$'),
+    );
+    const group = fc.tuple(fc.constantFrom('*', 'portico', 'other'), fc.array(rule, { minLength: 1, maxLength: 5 }));
+    fc.assert(
+      fc.property(fc.array(group, { maxLength: 4 }), path, (groups, path) => {
+        const text = groups
+          .map(([agent, rules]) =>
+            [
+              `User-agent: ${agent}`,
+              ...rules.map(([name, parts, end]) => `${name}: /${parts.join('').replace(/\*+/g, '*')}${end}`),
+            ].join('\n'),
+          )
+          .join('\n');
+        const other = robotsParser(`${site}/robots.txt`, text);
+        expect(isAllowed(text, path)).toBe(other.isAllowed(site + path, 'Portico'));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('takes a hostile file in its stride', () => {
+    const rules = parseRobots(all(`Disallow: /*${'a*'.repeat(900)}b\n`.repeat(250)));
+    expect(rules.isAllowed(`${site}/${'a'.repeat(2_000)}`)).toBe(true);
+  });
+
+  it('never throws', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.webUrl(), (text, url) => {
+        expect(parseRobots(`User-agent: *\nDisallow: ${text}\n${text}`).isAllowed(url)).toBeTypeOf('boolean');
+      }),
+    );
+  });
+});
+
+describe('beside rules', () => {
+  it.each([
+    ['Crawl-delay: 2.5', 2.5],
+    ['Crawl-delay: 60', 60],
+    ['Crawl-delay: 61', 60],
+    ['Crawl-delay: 0', 0],
+    ['Crawl-delay: -1', null],
+    ['Crawl-delay: soon', null],
+    ['Crawl-delay: Infinity', null],
+    ['Crawl-delay: 1\nCrawl-delay: 5', 5],
+    ['Disallow: /', null],
+  ])('%j is a delay of %s', (line, delay) => expect(parseRobots(all(line)).crawlDelay).toBe(delay));
+
+  it('takes the delay of its own group only', () => {
+    expect(parseRobots('User-agent: *\nCrawl-delay: 9\nUser-agent: portico\nDisallow: /x').crawlDelay).toBeNull();
+  });
+
+  it('lists sitemaps, wherever they stand', () => {
+    const text = `Sitemap: ${site}/a.xml\nUser-agent: x\nSITEMAP:/b.xml # second\nSitemap:\n`;
+    expect(parseRobots(text).sitemaps).toEqual([`${site}/a.xml`, '/b.xml']);
+  });
+});

@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readDocument } from '../../../../src/domain/crawlers/pages/read-document.ts';
+import type { PageReader, PageToRead } from '../../../../src/domain/ports/page-reader.ts';
+import {
+  type PageReaderOptions,
+  ThreadedPageReader,
+} from '../../../../src/engines/crawler/page-reader/threaded-page-reader.ts';
+
+const readers: PageReader[] = [];
+afterEach(async () => {
+  await Promise.all(readers.splice(0).map((reader) => reader.close()));
+});
+
+function open(options?: PageReaderOptions): PageReader {
+  const reader = new ThreadedPageReader(options);
+  readers.push(reader);
+  return reader;
+}
+
+const page = (content: string | Uint8Array, more: Partial<PageToRead> = {}): PageToRead => ({
+  bytes: typeof content === 'string' ? new TextEncoder().encode(content) : content,
+  url: 'https://example.com/',
+  contentType: 'text/html; charset=utf-8',
+  kind: 'html',
+  parserOn: true,
+  stripParams: [],
+  ...more,
+});
+const words = (facts: { links: { url: string }[] }) =>
+  facts.links.map(({ url }) => url.slice('https://example.com/'.length));
+
+const immediate = (): PageReader => ({ read: async (wanted) => readDocument(wanted), close: async () => {} });
+
+describe.each([
+  ['in threads', () => open()],
+  ['in this thread', immediate],
+])('a page reader %s', (_, make) => {
+  it('reads pages, sheets and manifests', async () => {
+    const reader = make();
+    const [html, css, manifest] = await Promise.all([
+      reader.read(page('<a href="/x?utm_a=1"><img src=i>', { stripParams: ['utm_*'], origin: 'https://example.com' })),
+      reader.read(page('a{b:url(c)}', { kind: 'css', contentType: null })),
+      reader.read(page('{"start_url":"/s"}', { kind: 'manifest', contentType: null })),
+    ]);
+    expect(html).toMatchObject({
+      charset: 'utf-8',
+      links: [{ url: 'https://example.com/x', relation: 'a' }],
+      faults: [],
+    });
+    expect(css.assets).toEqual([{ url: 'https://example.com/c', relation: 'style' }]);
+    expect(words(manifest)).toEqual(['s']);
+  });
+
+  it('answers each of many calls with its own', async () => {
+    const reader = make();
+    const numbers = Array.from({ length: 100 }, (_, index) => index);
+    const facts = await Promise.all(numbers.map((number) => reader.read(page(`<a href=${number}>`))));
+    expect(facts.map(words)).toEqual(numbers.map((number) => [String(number)]));
+  });
+
+  it('resolves for whatever bytes', async () => {
+    const reader = make();
+    const facts = await Promise.all(Array.from({ length: 20 }, () => reader.read(page(randomBytes(10_000)))));
+    expect(facts).toHaveLength(20);
+  });
+
+  it('obeys what the answer said', async () => {
+    const facts = await make().read(page('<img src=x>', { parserOn: false, robotsTag: ['noindex', 'nofollow'] }));
+    expect(facts).toMatchObject({ assets: [], robots: { noindex: true, nofollow: true, noarchive: false } });
+  });
+
+  it('reads large documents and parts of shared memory', async () => {
+    const reader = make();
+    const large = `${'x'.repeat(200_000)}<a href=y>`;
+    const shared = Buffer.from(`<a href=before>${large}`);
+    const before = shared.subarray(0, '<a href=before>'.length);
+    const [whole, part] = await Promise.all([
+      reader.read(page(large)),
+      reader.read(page(shared.subarray(before.length))),
+    ]);
+    expect([words(whole), words(part), before.toString()]).toEqual([['y'], ['y'], '<a href=before>']);
+  });
+});
+
+describe('threads', () => {
+  const module = new URL('./stuck-thread.child.ts', import.meta.url);
+  const stuck = { module, limit: 100, threads: 1 };
+
+  it('that get lost are replaced, and what they had found is given', async () => {
+    const reader = open(stuck);
+    const [first, lost, next] = await Promise.all([
+      reader.read(page('a')),
+      reader.read(page('b c stuck d')),
+      reader.read(page('e')),
+    ]);
+    expect([words(first), first.faults]).toEqual([['a'], []]);
+    expect([words(lost), lost.faults]).toEqual([['b', 'c'], ['time']]);
+    expect([words(next), next.faults]).toEqual([['e'], []]);
+  });
+
+  it('are lost again and again without losing anything else', async () => {
+    const reader = open({ ...stuck, threads: 2 });
+    const texts = Array.from({ length: 12 }, (_, index) => (index % 4 === 3 ? `w${index} stuck` : `w${index}`));
+    const facts = await Promise.all(texts.map((text) => reader.read(page(text))));
+    expect(facts.map(words)).toEqual(texts.map((_, index) => [`w${index}`]));
+    expect(facts.map(({ faults }) => faults.length)).toEqual(texts.map((text) => Number(text.endsWith('stuck'))));
+  });
+
+  it('that end by themselves are replaced', async () => {
+    const reader = open(stuck);
+    const [lost, next] = await Promise.all([reader.read(page('a exit')), reader.read(page('b'))]);
+    expect([words(lost), lost.faults, words(next)]).toEqual([['a'], ['time'], ['b']]);
+  });
+
+  it('tell of a defect', async () => {
+    const reader = open(stuck);
+    await expect(reader.read(page('fail'))).rejects.toThrow('Reading https://example.com/: a defect');
+    expect(words(await reader.read(page('b')))).toEqual(['b']);
+  });
+
+  it('that cannot begin fail what was asked of them', async () => {
+    const reader = open({ module: new URL('./missing.ts', import.meta.url), threads: 1 });
+    await expect(reader.read(page('a'))).rejects.toThrow();
+    await expect(reader.read(page('a'))).rejects.toThrow();
+  });
+
+  it('take large documents without a copy', async () => {
+    const wanted = page('x'.repeat(200_000));
+    await open().read(wanted);
+    expect(wanted.bytes.byteLength).toBe(0);
+  });
+
+  it('leave small ones to their owner', async () => {
+    const wanted = page('<a href=x>');
+    await open().read(wanted);
+    expect(wanted.bytes.byteLength).toBe('<a href=x>'.length);
+  });
+
+  it('end a document by themselves, with what was found', async () => {
+    const text = `<a href=early>${'<a href=x><b>'.repeat(700_000)}<a href=late>`;
+    const facts = await open({ limit: 20 }).read(page(text));
+    expect(facts.faults).not.toEqual([]);
+    expect(words(facts)).not.toContain('late');
+  });
+
+  it('are given back when there is nothing to do, and started again', async () => {
+    const reader = open({ module, idle: 1 });
+    for (const text of ['a', 'b', 'c']) {
+      expect(words(await reader.read(page(text)))).toEqual([text]);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+
+  it('cut what they read when the reader is closed, and read nothing more', async () => {
+    const reader = open({ ...stuck, limit: 60_000 });
+    const readings = [reader.read(page('a stuck')), reader.read(page('b')), reader.read(page('x'.repeat(100_000)))];
+    await reader.close();
+    for (const facts of await Promise.all(readings)) expect(facts.faults).toEqual(['time']);
+    await expect(reader.read(page('c'))).rejects.toThrow('closed');
+    await reader.close();
+  });
+});

@@ -1,0 +1,124 @@
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+} from 'yaml';
+import type { Place, Problem } from './problem.ts';
+
+/** A definition's text as a value, and a way back from places of the value to lines of the text. */
+export interface ParsedSource {
+  value: unknown;
+  problems: Problem[];
+  /** Line and column, both from 1, of a place; of the nearest thing around it that the text has, when it has none itself. */
+  locate(place: Place, offset?: number): Spot;
+}
+
+export const maxSourceBytes = 256 * 1024;
+/** What aliases may add to a document, in nodes. */
+const maxAliasNodes = 1_000;
+
+/** Nodes that a document's aliases add when they are expanded; stops counting beyond the limit. */
+function aliasNodes(document: Document): number {
+  let count = 0;
+  const within = (node: unknown, depth: number): void => {
+    if (count > maxAliasNodes || depth > 100) {
+      count = Number.POSITIVE_INFINITY;
+      return;
+    }
+    count += 1;
+    if (isAlias(node)) within(node.resolve(document), depth + 1);
+    else if (isPair(node)) {
+      within(node.key, depth + 1);
+      within(node.value, depth + 1);
+    } else if (isCollection(node)) for (const item of node.items) within(item, depth + 1);
+  };
+  visit(document, { Alias: (_key, alias) => within(alias.resolve(document), 0) });
+  return count;
+}
+
+const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Keys that objects of a program give a meaning of their own. */
+function forbiddenKey(document: Document): { key: string; at: number } | null {
+  let found: { key: string; at: number } | null = null;
+  visit(document, {
+    Pair(_key, { key }) {
+      if (!isScalar(key) || !forbiddenKeys.has(String(key.value))) return undefined;
+      found = { key: String(key.value), at: key.range?.[0] ?? 0 };
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+/** Where a place begins in the text, or the nearest thing around it. */
+function startOf(document: Document, place: Place): { at: number; node: Node | null } {
+  for (let length = place.length; length >= 0; length -= 1) {
+    const node = length === 0 ? document.contents : document.getIn(place.slice(0, length), true);
+    if (!isNode(node) || !node.range) continue;
+    if (length === place.length) return { at: node.range[0], node };
+    // A key that should not be there, or whose value has no place of its own.
+    const pair = isMap(node) && node.items.find(({ key }) => isScalar(key) && key.value === place[length]);
+    const key = pair && isScalar(pair.key) ? pair.key.range?.[0] : undefined;
+    return { at: key ?? node.range[0], node: null };
+  }
+  return { at: 0, node: null };
+}
+
+interface Spot {
+  line: number;
+  column: number;
+}
+
+/** Within a block scalar, whose text has lost its indentation: lines are counted from the one after its mark. */
+function withinBlock(source: string, mark: Spot, text: string, offset: number): Spot {
+  const before = text.slice(0, offset);
+  const line = mark.line + before.split('\n').length;
+  const [indentation = ''] = /^ */.exec(source.split('\n')[line - 1] ?? '') ?? [];
+  return { line, column: indentation.length + offset - (before.lastIndexOf('\n') + 1) + 1 };
+}
+
+/**
+ * Reads YAML 1.2 or JSON, which is a part of it. Custom tags, repeated keys and aliases that grow beyond 1,000 nodes are problems; `value`
+ * is undefined when there is any.
+ */
+export function parseSource(source: string): ParsedSource {
+  const lines = new LineCounter();
+  const tooLong = Buffer.byteLength(source) > maxSourceBytes;
+  const document = parseDocument(tooLong ? '' : source, { lineCounter: lines, version: '1.2', prettyErrors: false });
+  const lineAt = (at: number): Spot => {
+    const { line, col } = lines.linePos(at);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const fixed: { problem: Problem; at: number }[] = [...document.errors, ...document.warnings].map((fault) => ({
+    problem: { place: [], code: 'syntax', message: fault.message },
+    at: fault.pos[0],
+  }));
+  const add = (message: string, at = 0) => fixed.push({ problem: { place: [], code: 'syntax', message }, at });
+  if (tooLong) add(`is longer than ${maxSourceBytes} bytes`);
+  const forbidden = forbiddenKey(document);
+  if (forbidden) add(`"${forbidden.key}" is not a name that can be used`, forbidden.at);
+  if (fixed.length === 0 && aliasNodes(document) > maxAliasNodes)
+    add(`its aliases stand for more than ${maxAliasNodes} values`);
+  const positions = new Map(fixed.map(({ problem, at }) => [problem.place, at]));
+  return {
+    value: fixed.length === 0 ? document.toJS({ maxAliasCount: -1 }) : undefined,
+    problems: fixed.map(({ problem }) => problem),
+    locate(place, offset = 0) {
+      const fixedAt = positions.get(place);
+      if (fixedAt !== undefined) return lineAt(fixedAt);
+      const { at, node } = startOf(document, place);
+      if (!isScalar(node) || offset === 0) return lineAt(at);
+      if (node.type === 'BLOCK_LITERAL') return withinBlock(source, lineAt(at), String(node.value), offset);
+      return lineAt(at + offset + (node.type === 'PLAIN' ? 0 : 1));
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageOf, windowOf } from '../../paging.ts';
+import { uuid7 } from '../../uuid7.ts';
+import { beginExecution } from '../executions/begin-execution.ts';
+import { findTrigger } from '../triggers/find-trigger.ts';
+import type { WorkflowTrigger } from '../triggers/trigger.entity.ts';
+import { Delivery } from './delivery.entity.ts';
+import {
+  begunExecution,
+  deliveriesWanted,
+  deliveryName,
+  deliverySummary,
+  workflowDelivery,
+} from './delivery.schema.ts';
+import { inputOfDelivery } from './delivery-input.ts';
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const eventHeaders = ['x-github-event', 'x-gitea-event', 'x-gitlab-event'];
+
+const hasExpired = ({ body, body_sha256, raw_size }: Delivery) => body == null && body_sha256 == null && raw_size > 0;
+
+function summaryOf(row: Delivery): z.output<typeof deliverySummary> {
+  const { id, outcome, method, body_differs, raw_size, raw_sha256, received_at, headers } = row;
+  return {
+    id,
+    outcome,
+    execution_id: row.execution_id ?? null,
+    method,
+    event: eventHeaders.map((name) => headers[name]).find((event) => event !== undefined) ?? null,
+    delivery_id: row.dedup_key ?? null,
+    body_differs,
+    raw_size,
+    raw_sha256,
+    auth: { mode: row.auth_mode, secret_version: row.secret_version },
+    received_at,
+  };
+}
+
+/** @throws DomainError `not_found`, also for ids that cannot exist */
+async function findDelivery(em: EntityManager, { id: trigger_id }: WorkflowTrigger, id: string): Promise<Delivery> {
+  const row = uuid.test(id) ? await em.findOne(Delivery, { id, trigger_id }) : null;
+  if (!row) throw new DomainError('not_found', 'Delivery not found');
+  return row;
+}
+
+export const listWebhookDeliveries = projectOperation({
+  name: 'workflows.listWebhookDeliveries',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'List the calls a webhook has accepted, the newest first',
+  input: deliveriesWanted,
+  output: pageOf(deliverySummary),
+  async execute(context, { workflow, trigger: name, outcome, ...paging }) {
+    const { em } = context;
+    const { trigger } = await findTrigger(context, { workflow, trigger: name });
+    const window = windowOf(paging);
+    const [rows, total] = await em.findAndCount(
+      Delivery,
+      { trigger_id: trigger.id, ...(outcome !== undefined && { outcome }) },
+      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit, exclude: ['body'] },
+    );
+    return pageFrom(
+      rows.map((row) => summaryOf(row as Delivery)),
+      total,
+      window,
+    );
+  },
+});
+
+export const getWebhookDelivery = projectOperation({
+  name: 'workflows.getWebhookDelivery',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'Get one call of a webhook with its headers and body',
+  input: z.object(deliveryName),
+  output: workflowDelivery,
+  async execute(context, { delivery: id, ...names }) {
+    const { trigger } = await findTrigger(context, names);
+    const row = await findDelivery(context.em, trigger, id);
+    const { headers, query, body, body_note, body_error, raw } = await inputOfDelivery(context.services, row);
+    return {
+      ...summaryOf(row),
+      headers,
+      query,
+      body: body as z.output<typeof workflowDelivery>['body'],
+      body_note: body_note ?? null,
+      body_error: body_error ?? null,
+      raw,
+      has_expired: hasExpired(row),
+    };
+  },
+});
+
+export const redeliver = projectOperation({
+  name: 'workflows.redeliver',
+  kind: 'command',
+  permission: 'edit_workflows',
+  workflow: false,
+  summary: 'Start a workflow with the bytes of an earlier call once more',
+  input: z.object(deliveryName),
+  output: begunExecution,
+  audit: ({ delivery }) => ({ type: 'workflow_delivery', id: delivery }),
+  async execute(context, { delivery: of, ...names }) {
+    const { em, services } = context;
+    const { workflow, trigger } = await findTrigger(context, names);
+    const row = await findDelivery(em, trigger, of);
+    if (hasExpired(row)) throw new DomainError('in_use', 'The bytes of this delivery are not kept any more');
+    const now = services.clock.now();
+    const id = uuid7(now);
+    const execution_id = await beginExecution(em, services, {
+      workflow,
+      trigger: { id: trigger.id, type: 'webhook' },
+      delivery_id: id,
+    });
+    await em.insert(Delivery, {
+      ...row,
+      id,
+      execution_id,
+      outcome: 'redelivery',
+      body_differs: false,
+      received_at: now,
+    });
+    return { execution_id };
+  },
+});

@@ -1,0 +1,84 @@
+import type { Services } from '../../services.ts';
+import { advanceJob } from './advance-job.ts';
+import { handSlotsOver, type SlotKey } from './slots.ts';
+
+type Needs = Pick<Services, 'orm' | 'clock' | 'jobs'>;
+
+const mostAtOnce = 1_000;
+const open = `status in ('pending', 'running', 'paused')`;
+
+async function send({ orm, jobs }: Needs, sql: string, values: unknown[]): Promise<number> {
+  return orm.em.fork().transactional(async (em) => {
+    const rows = await em.execute<{ id: string }[]>(sql, values);
+    await jobs.sendMany(
+      advanceJob,
+      rows.map(({ id }) => ({ execution_id: id })),
+      { em },
+    );
+    return rows.length;
+  });
+}
+
+/** Wakes executions whose time has come: delays, retries, deadlines. Of several processes one takes each. @returns how many */
+export const wakeDue = (services: Needs): Promise<number> =>
+  send(
+    services,
+    `update execution set waiting_until = null where id in (
+       select id from execution where waiting_until <= ? and ${open} order by waiting_until limit ${mostAtOnce} for update skip locked)
+     returning id`,
+    [services.clock.now()],
+  );
+
+/** Wakes executions whose driver has died. @returns how many */
+export const wakeAbandoned = (services: Needs): Promise<number> =>
+  send(
+    services,
+    `select id from execution where driver_id is not null and driver_until < now() and ${open} limit ${mostAtOnce}`,
+    [],
+  );
+
+/** Wakes executions that wait for a crawl run or a deployment which has ended. @returns how many */
+export const wakeAwaited = (services: Needs): Promise<number> =>
+  send(
+    services,
+    `select distinct execution_id as id from step_run
+     where status = 'waiting' and waits_for is not null and (
+       (waits_for->>'kind' = 'run' and not exists (select 1 from crawler_run
+         where id = (waits_for->>'id')::integer and status in ('queued', 'provisioning', 'running')))
+       or (waits_for->>'kind' = 'deployment' and not exists (select 1 from deployment
+         where id = (waits_for->>'id')::integer and status <> 'completed')))
+     limit ${mostAtOnce}`,
+    [],
+  );
+
+/**
+ * Wakes every execution that nobody advances and that waits for nothing: its job was lost. Those that wait for a slot get what is free.
+ * While jobs wait to be given to a worker, theirs may be among them.
+ */
+export async function sweep(services: Needs, isIdle: () => Promise<boolean>): Promise<number> {
+  const slots = await services.orm.em
+    .fork()
+    .execute<SlotKey[]>(
+      `select distinct workflow_id, slot_key as key from execution where status = 'pending' and slot_key is not null and not has_slot`,
+    );
+  for (const slot of slots) await services.orm.em.fork().transactional((em) => handSlotsOver(em, services, slot));
+  if (!(await isIdle())) return 0;
+  return send(
+    services,
+    `select id from execution where ${open} and driver_id is null and waiting_until is null and created_at < ?
+       and (status <> 'paused' or wake) and (slot_key is null or has_slot or cancel_requested)
+       and not exists (select 1 from step_run where execution_id = execution.id and step_run.status = 'waiting'
+         and waits_for is not null and not execution.wake)
+     order by created_at limit ${mostAtOnce}`,
+    [new Date(services.clock.now().getTime() - 30_000)],
+  );
+}
+
+/** Gives up what drivers of any process hold, so that it is taken up within seconds; for who knows that there are no others. */
+export async function abandonAll({ orm, executing }: Pick<Services, 'orm' | 'executing'>): Promise<void> {
+  await orm.em
+    .fork()
+    .execute(`update execution set driver_until = now() - interval '1 second' where driver_id <> ? and ${open}`, [
+      executing.id,
+    ]);
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import type { Services } from '../../services.ts';
+import { inputOf } from '../executions/input-of.ts';
+import { CallSlots } from './calls.ts';
+import { CheckpointWriter } from './checkpoint-writer.ts';
+import { type ClaimedRow, claim, keepAlive, letGo } from './claim.ts';
+import { Driver } from './driver.ts';
+import { Guides } from './guides.ts';
+import type { StepState } from './plan/step-state.ts';
+import { readStepRows } from './step-rows.ts';
+
+/** Executions a process advances at the same time; those that rest are not among them. */
+const mostDrivers = 400;
+/** Drivers that look for word from others; younger ones hear it with their next checkpoint. */
+const oldEnough = 400;
+/** How long steps that act may go on when the process stops, milliseconds. */
+const drain = 5_000;
+
+/** The executions this process advances. */
+export class Engine {
+  /** Names the process as a driver. */
+  readonly id = randomUUID();
+  readonly #services: () => Services;
+  readonly #calls: CallSlots;
+  readonly #guides = new Guides();
+  readonly #drivers = new Map<string, { driver: Driver; began: number; done: Promise<void> }>();
+  #writer: CheckpointWriter | null = null;
+  #coming = 0;
+  #freed = () => {};
+  #closing = false;
+
+  /** @param calls steps that act at the same time */
+  constructor(services: () => Services, { calls }: { calls: number }) {
+    this.#services = services;
+    this.#calls = new CallSlots(calls);
+  }
+
+  get active(): number {
+    return this.#drivers.size;
+  }
+
+  /**
+   * Advances executions, unless somebody does already.
+   * @returns when they are taken, or left; they go on in the background
+   */
+  async advance(ids: readonly string[]): Promise<void> {
+    const services = this.#services();
+    while (this.#drivers.size + this.#coming > mostDrivers && !this.#closing)
+      await new Promise<void>((resolve) => {
+        const before = this.#freed;
+        this.#freed = () => {
+          before();
+          resolve();
+        };
+      });
+    if (this.#closing) throw new Error('the process stops');
+    this.#coming += ids.length;
+    try {
+      const em = services.orm.em.fork();
+      const rows = await claim(em, this.id, ids);
+      const begun = rows.filter(({ state }) => state !== null).map(({ id }) => id);
+      const runs = await readStepRows(em, services, begun);
+      for (const row of rows) await this.#begin(row, runs.get(row.id) ?? []);
+    } finally {
+      this.#coming -= ids.length;
+    }
+  }
+
+  async #begin(row: ClaimedRow, runs: readonly StepState[]): Promise<void> {
+    const services = this.#services();
+    const guide = await this.#guides.find(() => services.orm.em.fork(), row.workflow_id, row.version);
+    // Its project is deleted: it ends with it.
+    if (guide === null) return;
+    const input = await inputOf(() => services.orm.em.fork(), services, row);
+    this.#writer ??= new CheckpointWriter(services);
+    const driver = new Driver(
+      { services, writer: this.#writer, calls: this.#calls, random: Math.random },
+      { row, guide, runs, input },
+    );
+    const done = driver.run().catch(async (err: unknown) => {
+      services.log.error({ err, execution: row.id }, 'an execution could not be advanced');
+      await letGo(services.orm.em.fork(), driver.hold).catch(() => {});
+    });
+    const entry = {
+      driver,
+      began: performance.now(),
+      done: done.finally(() => {
+        if (this.#drivers.get(row.id) === entry) this.#drivers.delete(row.id);
+        this.#freed();
+        this.#freed = () => {};
+      }),
+    };
+    this.#drivers.get(row.id)?.driver.stop('lost');
+    this.#drivers.set(row.id, entry);
+    if (this.#closing) driver.stop('closing');
+  }
+
+  /** Hears what has happened to executions this process advances; with `renew`, shows that it lives. */
+  async listen({ renew }: { renew: boolean }): Promise<void> {
+    const now = performance.now();
+    const old = [...this.#drivers].filter(([, { began }]) => now - began > oldEnough);
+    if (old.length === 0) return;
+    const em = this.#services().orm.em.fork();
+    const words = await keepAlive(
+      em,
+      this.id,
+      old.map(([id]) => id),
+      { renew },
+    );
+    const heard = new Map(words.map((word) => [word.id, word]));
+    for (const [id, { driver }] of old) {
+      const word = heard.get(id);
+      // Missing, it may just have come to its end here.
+      if (word === undefined || word.attempt !== driver.hold.attempt) driver.stop('lost');
+      else if (word.cancel !== null) driver.cancel(word.cancel);
+      else if (word.wake) driver.word();
+    }
+  }
+
+  /** Waits until nothing is advanced any more. */
+  async idle(): Promise<void> {
+    while (this.#drivers.size > 0) await Promise.all([...this.#drivers.values()].map(({ done }) => done));
+  }
+
+  /** Hands every execution back, to go on where another process, or the next start, takes it up. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#freed();
+    for (const { driver } of this.#drivers.values()) driver.stop('closing');
+    const late = setTimeout(() => {
+      for (const { driver } of this.#drivers.values()) driver.breakOff();
+    }, drain);
+    await this.idle();
+    clearTimeout(late);
+  }
+}

@@ -1,0 +1,264 @@
+import type { WorkflowDefinition } from '../../definition/definition.schema.ts';
+import { parseDuration } from '../../definition/duration.ts';
+import type { Step } from '../../definition/step.schema.ts';
+import type { StepRunError } from '../../executions/step-run.entity.ts';
+import { PlanScope } from './scope.ts';
+import type { StepState } from './step-state.ts';
+
+/** A step at one place of an execution, with what its expressions see. */
+export interface Site<S extends Step = Step> {
+  step: S;
+  path: string;
+  scope: PlanScope;
+}
+
+/** What is to be done next. */
+export type Action =
+  /** Reached for the first time. */
+  | { kind: 'begin'; site: Site }
+  /** A try that was broken off, or whose time has come. */
+  | { kind: 'try'; site: Site }
+  /** The time a step waits, or may take, is over. */
+  | { kind: 'expire'; site: Site }
+  /** What a step holds has come to its end. */
+  | { kind: 'complete'; site: Site; output: unknown }
+  | { kind: 'fail'; site: Site; error: StepRunError };
+
+/** How a list of steps stands. */
+export type Outcome =
+  | { kind: 'open' }
+  | { kind: 'done'; output: unknown }
+  | { kind: 'failed'; error: StepRunError }
+  /** A step has ended the whole execution. */
+  | { kind: 'ended'; output: unknown; path: string };
+
+export interface Plan {
+  actions: Action[];
+  outcome: Outcome;
+  /** When the first of the waiting steps goes on, milliseconds since 1970; null: none does by itself. */
+  due: number | null;
+  /** A step waits for a person. */
+  waitsForInput: boolean;
+  /** A step waits for time, for a crawl run or a deployment, or is under way. */
+  waitsOtherwise: boolean;
+  /** What has run, for what comes after the steps. */
+  scope: PlanScope;
+}
+
+const open: Outcome = { kind: 'open' };
+
+/** What is settled of a loop, so that ten thousand iterations are not looked at again with every step. */
+interface Loop {
+  outputs: unknown[];
+  isSettled: boolean[];
+  settled: number;
+  first: number;
+}
+
+/**
+ * Says from a definition and its step runs what may run next. It decides by nothing else: the same runs give the same plan, whoever asks
+ * and in whatever order they came about.
+ */
+export class Planner {
+  readonly #definition: Pick<WorkflowDefinition, 'steps' | 'on_failure'>;
+  readonly #runs: ReadonlyMap<string, StepState>;
+  readonly #loops = new Map<string, Loop>();
+  #now = 0;
+  #actions: Action[] = [];
+  #due: number | null = null;
+  #waitsForInput = false;
+  #waitsOtherwise = false;
+
+  constructor(definition: Pick<WorkflowDefinition, 'steps' | 'on_failure'>, runs: ReadonlyMap<string, StepState>) {
+    this.#definition = definition;
+    this.#runs = runs;
+  }
+
+  /** @param now milliseconds since 1970 */
+  plan(now: number, part: 'steps' | 'on_failure' = 'steps'): Plan {
+    this.#now = now;
+    this.#actions = [];
+    this.#due = null;
+    this.#waitsForInput = false;
+    this.#waitsOtherwise = false;
+    const scope = new PlanScope();
+    let outcome: Outcome;
+    if (part === 'steps') outcome = this.#list(this.#definition.steps, '', scope);
+    else {
+      this.#reveal(this.#definition.steps, '', scope);
+      outcome = this.#list(this.#definition.on_failure ?? [], 'on_failure.', scope);
+    }
+    return {
+      actions: this.#actions,
+      outcome,
+      due: this.#due,
+      waitsForInput: this.#waitsForInput,
+      waitsOtherwise: this.#waitsOtherwise,
+      scope,
+    };
+  }
+
+  #list(steps: readonly Step[], prefix: string, scope: PlanScope): Outcome {
+    let output: unknown = null;
+    for (const step of steps) {
+      const path = prefix + step.id;
+      const run = this.#runs.get(path);
+      const outcome = this.#step({ step, path, scope }, run);
+      if (outcome.kind !== 'done') return outcome;
+      output = outcome.output;
+      if (run !== undefined) this.#show(step, run, scope);
+    }
+    return { kind: 'done', output };
+  }
+
+  /** Lets the steps that come later see one that has run, and what ran within it; a loop holds its iterations' outputs itself. */
+  #show(step: Step, run: StepState, scope: PlanScope): void {
+    for (const [prefix, steps] of listsOf(step, run.path)) {
+      const inner = new PlanScope();
+      this.#reveal(steps, prefix, inner);
+      scope.merge(inner);
+    }
+    scope.add(run);
+  }
+
+  #reveal(steps: readonly Step[], prefix: string, scope: PlanScope): void {
+    for (const step of steps) {
+      const run = this.#runs.get(prefix + step.id);
+      if (run !== undefined) this.#show(step, run, scope);
+    }
+  }
+
+  #step(site: Site, run: StepState | undefined): Outcome {
+    const { step } = site;
+    if (run === undefined) return this.#act({ kind: 'begin', site });
+    switch (run.status) {
+      case 'completed':
+        if (step.type === 'output') return { kind: 'ended', output: run.output ?? null, path: run.path };
+        return { kind: 'done', output: run.output ?? null };
+      case 'skipped':
+        return { kind: 'done', output: null };
+      case 'failed': {
+        if (step.on_error === 'continue') return { kind: 'done', output: null };
+        const error = run.error ?? { code: 'failed', message: 'The step failed' };
+        return { kind: 'failed', error: { path: run.path, ...error } };
+      }
+      case 'cancelled':
+        return open;
+      case 'pending':
+        return this.#act({ kind: 'try', site });
+      case 'waiting':
+        return this.#waiting(site, run);
+      case 'running':
+        return this.#within(site, run);
+    }
+  }
+
+  #act(action: Action): Outcome {
+    this.#actions.push(action);
+    return open;
+  }
+
+  /** @returns whether a time has come; one that has not is remembered */
+  #isDue(at: number | null): boolean {
+    if (at === null) return false;
+    if (at <= this.#now) return true;
+    this.#due = Math.min(this.#due ?? at, at);
+    return false;
+  }
+
+  #waiting(site: Site, run: StepState): Outcome {
+    const isEnd = site.step.type === 'delay' || site.step.type === 'wait_for_input';
+    if (this.#isDue(run.next_try_at)) return this.#act({ kind: isEnd ? 'expire' : 'try', site });
+    if (run.waits_for?.kind === 'input') this.#waitsForInput = true;
+    else this.#waitsOtherwise = true;
+    return open;
+  }
+
+  /** A step that is under way, by what it holds. */
+  #within(site: Site, run: StepState): Outcome {
+    const { step, path, scope } = site;
+    switch (step.type) {
+      case 'condition': {
+        const isTrue = (run.input as { result?: boolean } | null)?.result === true;
+        const name = isTrue ? 'then' : 'else';
+        return this.#end(site, this.#list(step[name] ?? [], `${path}.${name}.`, new PlanScope(scope)));
+      }
+      case 'wait_for_input': {
+        const late = Array.isArray(step.on_timeout) ? step.on_timeout : [];
+        return this.#end(site, this.#list(late, `${path}.on_timeout.`, new PlanScope(scope)));
+      }
+      case 'for_each':
+      case 'parallel': {
+        const limit = step.timeout === undefined ? null : parseDuration(step.timeout);
+        if (this.#isDue(limit === null ? null : run.started_at + limit)) return this.#act({ kind: 'expire', site });
+        const before = this.#actions.length;
+        const outcome = step.type === 'parallel' ? this.#branches(site, step) : this.#iterations(site, step, run);
+        // What was about to run beside a failure does not.
+        if (outcome.kind === 'failed' || outcome.kind === 'ended') this.#actions.length = before;
+        return this.#end(site, outcome);
+      }
+      default:
+        this.#waitsOtherwise = true;
+        return open;
+    }
+  }
+
+  #end(site: Site, outcome: Outcome): Outcome {
+    if (outcome.kind === 'done') return this.#act({ kind: 'complete', site, output: outcome.output });
+    if (outcome.kind === 'failed') return this.#act({ kind: 'fail', site, error: outcome.error });
+    return outcome;
+  }
+
+  #branches({ path, scope }: Site, { branches, on_branch_error }: Extract<Step, { type: 'parallel' }>): Outcome {
+    const outputs: Record<string, unknown> = {};
+    let failure: Outcome | null = null;
+    let isOpen = false;
+    for (const [name, steps] of Object.entries(branches)) {
+      const outcome = this.#list(steps, `${path}.${name}.`, new PlanScope(scope));
+      if (outcome.kind === 'ended') return outcome;
+      if (outcome.kind === 'done') outputs[name] = outcome.output;
+      if (outcome.kind === 'open') isOpen = true;
+      if (outcome.kind === 'failed') failure ??= outcome;
+    }
+    if (failure !== null && (!isOpen || on_branch_error !== 'wait')) return failure;
+    return isOpen ? open : { kind: 'done', output: outputs };
+  }
+
+  #iterations({ path, scope }: Site, step: Extract<Step, { type: 'for_each' }>, run: StepState): Outcome {
+    const { items } = run.input as { items: unknown[] };
+    const loop = this.#loops.get(path) ?? { outputs: [], isSettled: [], settled: 0, first: 0 };
+    this.#loops.set(path, loop);
+    const most = step.concurrency ?? 1;
+    let underWay = 0;
+    for (let index = loop.first; index < items.length && underWay < most; index += 1) {
+      if (loop.isSettled[index]) continue;
+      const around = new PlanScope(scope, { item: items[index], index });
+      const outcome = this.#list(step.do, `${path}[${index}].`, around);
+      if (outcome.kind === 'ended') return outcome;
+      if (outcome.kind === 'failed' && step.item_on_error !== 'continue') return outcome;
+      if (outcome.kind === 'open') {
+        underWay += 1;
+        continue;
+      }
+      loop.outputs[index] = outcome.kind === 'done' ? outcome.output : null;
+      loop.isSettled[index] = true;
+      loop.settled += 1;
+      while (loop.isSettled[loop.first]) loop.first += 1;
+    }
+    return loop.settled < items.length ? open : { kind: 'done', output: loop.outputs };
+  }
+}
+
+/** The lists within a step whose steps others may see, each with what their paths begin with. */
+function listsOf(step: Step, path: string): [prefix: string, steps: readonly Step[]][] {
+  if (step.type === 'condition')
+    return [
+      [`${path}.then.`, step.then ?? []],
+      [`${path}.else.`, step.else ?? []],
+    ];
+  if (step.type === 'parallel')
+    return Object.entries(step.branches).map(([name, steps]) => [`${path}.${name}.`, steps]);
+  if (step.type === 'wait_for_input' && Array.isArray(step.on_timeout))
+    return [[`${path}.on_timeout.`, step.on_timeout]];
+  return [];
+}

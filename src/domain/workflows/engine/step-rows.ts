@@ -1,0 +1,84 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../services.ts';
+import type { StepRun } from '../executions/step-run.entity.ts';
+import type { StepState } from './plan/step-state.ts';
+import { readValue, storeValue } from './stored-value.ts';
+
+// JSON values travel as texts: `json` keeps them to the letter, escapes that PostgreSQL's own functions refuse included.
+const writeSql = `
+  insert into step_run (execution_id, path, position, step_id, type, status, tries, input, output, output_sha256, error, waits_for,
+    started_at, finished_at, next_try_at)
+  select execution_id, path, position, step_id, type, status, tries, input::json, output::json, output_sha256, error::json,
+    waits_for::json, started_at, finished_at, next_try_at
+  from json_to_recordset(?::json) as run (execution_id uuid, path text, position integer, step_id text, type text, status text,
+    tries integer, input text, output text, output_sha256 text, error text, waits_for text, started_at timestamptz,
+    finished_at timestamptz, next_try_at timestamptz)
+  on conflict (execution_id, path) do update set status = excluded.status, tries = excluded.tries, input = excluded.input,
+    output = excluded.output, output_sha256 = excluded.output_sha256, error = excluded.error, waits_for = excluded.waits_for,
+    started_at = excluded.started_at, finished_at = excluded.finished_at, next_try_at = excluded.next_try_at`;
+
+const jsonOf = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value));
+const timeOf = (at: number | null) => (at === null ? null : new Date(at));
+
+/** A step run as its row holds it. */
+export function rowOf(execution_id: string, { output, output_sha256, ...run }: StepState) {
+  return {
+    ...run,
+    execution_id,
+    input: jsonOf(run.input),
+    output: output_sha256 === null ? jsonOf(output) : null,
+    output_sha256,
+    error: jsonOf(run.error),
+    waits_for: jsonOf(run.waits_for),
+    started_at: timeOf(run.started_at),
+    finished_at: timeOf(run.finished_at),
+    next_try_at: timeOf(run.next_try_at),
+  };
+}
+
+/** Writes step runs of any executions, as they stand now. */
+export async function writeStepRows(em: EntityManager, rows: readonly ReturnType<typeof rowOf>[]): Promise<void> {
+  if (rows.length > 0) await em.execute(writeSql, [JSON.stringify(rows)]);
+}
+
+/** Puts an output that is too large for a row into the blob store. @throws DomainError `too_large` */
+export async function storeOutput(services: Pick<Services, 'blobs'>, run: StepState): Promise<number> {
+  const { text, sha256, size } = await storeValue(services.blobs, run.output);
+  run.output_sha256 = text === null ? sha256 : null;
+  return size;
+}
+
+type Row = Omit<StepRun, 'started_at' | 'finished_at' | 'next_try_at'> &
+  Record<'started_at' | 'finished_at' | 'next_try_at', Date | string | null>;
+
+const millisecondsOf = (at: Date | string | null) => (at === null ? null : new Date(at).getTime());
+
+/** The step runs of executions, by execution, in the order they began; outputs are read back from where they lie. */
+export async function readStepRows(
+  em: EntityManager,
+  { blobs }: Pick<Services, 'blobs'>,
+  ids: readonly string[],
+): Promise<Map<string, StepState[]>> {
+  const found = new Map<string, StepState[]>();
+  if (ids.length === 0) return found;
+  const rows = await em.execute<Row[]>(
+    `select * from step_run where execution_id = any(string_to_array(?, ' ')::uuid[]) order by execution_id, position`,
+    [ids.join(' ')],
+  );
+  for (const { execution_id, output, ...row } of rows) {
+    const list = found.get(execution_id) ?? [];
+    found.set(execution_id, list);
+    list.push({
+      ...row,
+      input: row.input ?? null,
+      output: await readValue(blobs, output, row.output_sha256 ?? null),
+      output_sha256: row.output_sha256 ?? null,
+      error: row.error ?? null,
+      waits_for: row.waits_for ?? null,
+      started_at: millisecondsOf(row.started_at) ?? 0,
+      finished_at: millisecondsOf(row.finished_at),
+      next_try_at: millisecondsOf(row.next_try_at),
+    });
+  }
+  return found;
+}

@@ -1,0 +1,192 @@
+import { fewAtOnce } from '../../few-at-once.ts';
+import type { Services } from '../../services.ts';
+import type { StepResult } from '../steps/step-call.ts';
+import { beginStep } from './begin-step.ts';
+import { type ActingStep, type CallSlots, callStep, isActing } from './calls.ts';
+import type { Guide } from './guides.ts';
+import type { Journal } from './journal.ts';
+import { peerEnd } from './peers.ts';
+import type { Action, Site } from './plan/planner.ts';
+import type { PlanScope } from './plan/scope.ts';
+import { isWithin, type StepState } from './plan/step-state.ts';
+import { retryDelay } from './retries.ts';
+import { storeOutput } from './step-rows.ts';
+
+/** Steps begun side by side. */
+const mostTogether = 20;
+
+export interface StepWorkOptions {
+  services: Services;
+  execution_id: string;
+  guide: Guide;
+  journal: Journal;
+  calls: CallSlots;
+  /** Aborted when nothing more may be done for the execution. */
+  signal: AbortSignal;
+  /** From 0 to 1. */
+  random(): number;
+  /** What expressions see at a place. */
+  rootsAt(scope: PlanScope): Record<string, unknown>;
+  /** Told when a step has acted. */
+  answered(): void;
+}
+
+/** Does what a plan says with the steps of one execution. */
+export class StepWork {
+  readonly #of: StepWorkOptions;
+  /** Acting steps that are noted, and wait for that to be durable. */
+  #ready: { site: Site<ActingStep>; run: StepState }[] = [];
+  readonly #calls = new Map<string, AbortController>();
+  #answers: { site: Site; result: StepResult | null }[] = [];
+
+  constructor(options: StepWorkOptions) {
+    this.#of = options;
+  }
+
+  /** Steps that act, or are about to. */
+  get underWay(): number {
+    return this.#calls.size + this.#ready.length + this.#answers.length;
+  }
+
+  get isReady(): boolean {
+    return this.#ready.length > 0;
+  }
+
+  async act(actions: readonly Action[]): Promise<void> {
+    if (actions.length === 1 && actions[0]) return this.#do(actions[0]);
+    // They begin in the order of the definition, whichever expression is evaluated first.
+    for (const { kind, site } of actions) if (kind === 'begin') this.#of.journal.open(site);
+    await fewAtOnce(actions, mostTogether, (action) => this.#do(action));
+  }
+
+  async #do(action: Action): Promise<void> {
+    const { journal } = this.#of;
+    const { site } = action;
+    const run = journal.runs.get(site.path) ?? journal.open(site);
+    if (action.kind === 'begin') return this.#begin(site, run);
+    if (action.kind === 'try') return this.#try(site, run);
+    if (action.kind === 'complete') return this.#complete(run, action.output);
+    if (action.kind === 'fail') return this.#fail(run, action.error);
+    return this.#expire(site, run);
+  }
+
+  async #begin(site: Site, run: StepState): Promise<void> {
+    const { services, journal, signal, rootsAt } = this.#of;
+    const roots = rootsAt(site.scope);
+    const { status, ...rest } = await beginStep(services, site.step, { roots, signal, now: journal.now });
+    if (status === 'running' && isActing(site.step)) return this.#note(site as Site<ActingStep>, run);
+    if (status === 'completed') return this.#complete(run, rest.output);
+    journal.move(run, { ...rest, status });
+  }
+
+  /** Notes that a step is about to act. One that was broken off repeats its try. */
+  #note(site: Site<ActingStep>, run: StepState): void {
+    const tries = run.status === 'pending' ? Math.max(run.tries, 1) : run.tries + 1;
+    this.#of.journal.move(run, { status: 'running', tries });
+    this.#ready.push({ site, run });
+  }
+
+  async #try(site: Site, run: StepState): Promise<void> {
+    if (!isActing(site.step)) return this.#begin(site, run);
+    if (run.waits_for === null) return this.#note(site as Site<ActingStep>, run);
+    const end = await peerEnd(this.#of.services.orm.em.fork(), run.waits_for);
+    if (end === null) run.status = 'waiting';
+    else if ('error' in end) this.#fail(run, end.error);
+    else await this.#complete(run, end.output);
+  }
+
+  async #expire({ step }: Site, run: StepState): Promise<void> {
+    if (step.type === 'delay') return this.#complete(run, null);
+    if (step.type === 'wait_for_input' && Array.isArray(step.on_timeout))
+      return this.#of.journal.move(run, { status: 'running', input: { ...(run.input as object), timed_out: true } });
+    this.#fail(run, { code: 'timeout', message: 'The step took longer than it may' });
+  }
+
+  #fail(run: StepState, error: NonNullable<StepState['error']>): void {
+    this.breakOff(run.path);
+    this.#of.journal.move(run, { status: 'failed', error });
+  }
+
+  /** Ends a step with an output, which may have to go to the blob store, or be too large for that. */
+  async #complete(run: StepState, output: unknown): Promise<void> {
+    const { journal, services } = this.#of;
+    run.output = output ?? null;
+    try {
+      journal.context += await storeOutput(services, run);
+      journal.move(run, { status: 'completed', error: null });
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'too_large') throw error;
+      const { message } = error as Error;
+      journal.move(run, { status: 'failed', output: null, error: { code: 'output_too_large', message } });
+    }
+  }
+
+  /** Breaks off steps that are not over: those within a step, or all. */
+  breakOff(within?: string): void {
+    this.#of.journal.breakOff(within);
+    for (const [path, call] of this.#calls) if (within === undefined || isWithin(path, within)) call.abort('cancelled');
+    this.#ready = this.#ready.filter(({ run }) => run.status === 'running');
+  }
+
+  /** Lets the steps act that have been noted, now that this is durable. */
+  launch(): void {
+    for (const { site, run } of this.#ready.splice(0)) void this.#call(site, run);
+  }
+
+  /** Leaves the steps that have been noted to whoever comes next. */
+  forgo(): void {
+    for (const { run } of this.#ready.splice(0)) this.#putBack(run);
+  }
+
+  #putBack(run: StepState): void {
+    run.status = 'pending';
+    this.#of.journal.touch(run);
+  }
+
+  async #call(site: Site<ActingStep>, run: StepState): Promise<void> {
+    const { services, calls, guide, execution_id, rootsAt, signal } = this.#of;
+    const { project, organization, permissions, workflow } = guide;
+    const abort = new AbortController();
+    const whole = AbortSignal.any([signal, abort.signal]);
+    this.#calls.set(site.path, abort);
+    const call = {
+      step: site.step,
+      path: site.path,
+      execution_id,
+      workflow_id: workflow.id,
+      permissions,
+      tries: run.tries,
+      roots: rootsAt(site.scope),
+      services,
+      organization,
+      project,
+    };
+    const result = await calls.run(async () => (whole.aborted ? null : callStep(call, whole)));
+    this.#calls.delete(site.path);
+    this.#answers.push({ site, result });
+    this.#of.answered();
+  }
+
+  /** Takes in how steps have ended that acted. */
+  async takeAnswers(): Promise<void> {
+    for (const { site, result } of this.#answers.splice(0)) {
+      const run = this.#of.journal.runs.get(site.path);
+      // One that was broken off meanwhile counts no more.
+      if (run === undefined || run.status !== 'running') continue;
+      if (result === null) this.#putBack(run);
+      else await this.#take(site, run, result);
+    }
+  }
+
+  async #take({ step }: Site, run: StepState, result: StepResult): Promise<void> {
+    const { journal, random } = this.#of;
+    if (result.input !== undefined) run.input = result.input;
+    if (result.kind === 'completed') return this.#complete(run, result.output);
+    if (result.kind === 'waiting')
+      return journal.move(run, { status: 'waiting', waits_for: result.waits_for, next_try_at: null });
+    const delay = retryDelay(step, run.tries, result, random());
+    if (delay === null) return journal.move(run, { status: 'failed', error: result.error });
+    const next_try_at = journal.now + delay;
+    journal.move(run, { status: 'waiting', error: result.error, next_try_at }, 'step.retrying');
+  }
+}

@@ -1,0 +1,81 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../services.ts';
+import { uuid7 } from '../../uuid7.ts';
+import { advanceJob } from '../engine/advance-job.ts';
+import type { Workflow } from '../workflow.entity.ts';
+import type { TriggerType } from './execution.entity.ts';
+import { type ExecutionEvent, executionSubject } from './execution-feed.ts';
+
+/** What is to be executed, and why. */
+export interface ExecutionRequest {
+  /** Made beforehand with `uuid7`, by who has to name it in the same transaction. */
+  id?: string;
+  workflow: Pick<Workflow, 'id' | 'project_id' | 'version'>;
+  /** The published one, when nothing is said. */
+  version?: number;
+  trigger: { id?: string; type: TriggerType };
+  /** Any JSON value; left out with a delivery, from which it is derived when it is read. */
+  input?: unknown;
+  delivery_id?: string;
+  /** The actor, of runs by hand. */
+  started_by?: string;
+  replay_of?: string;
+  retry_of?: string;
+}
+
+type Needs = Pick<Services, 'clock' | 'events' | 'jobs'>;
+
+// JSON values travel as texts: `json` keeps them to the letter, escapes that PostgreSQL's own functions refuse included.
+const insertSql = `
+  insert into execution (id, project_id, workflow_id, version, status, trigger_id, trigger_type, started_by, delivery_id, replay_of,
+    retry_of, input, created_at)
+  select id, project_id, workflow_id, version, 'pending', trigger_id, trigger_type, started_by, delivery_id, replay_of,
+    retry_of, input::json, created_at
+  from json_to_recordset(?::json) as begun (id uuid, project_id integer, workflow_id uuid, version integer, trigger_id uuid,
+    trigger_type text, started_by text, delivery_id uuid, replay_of uuid, retry_of uuid, input text, created_at timestamptz)`;
+
+/**
+ * Begins executions, all of them in the transaction of `em`: rows that are pending, the first event of each, and the jobs that advance them.
+ * @returns their ids, in the order of the requests
+ * @throws DomainError `unavailable` while the job queue is not ready
+ */
+export async function beginExecutions(
+  em: EntityManager,
+  { clock, events, jobs }: Needs,
+  requests: readonly ExecutionRequest[],
+): Promise<string[]> {
+  if (requests.length === 0) return [];
+  const now = clock.now();
+  const rows = requests.map(({ id = uuid7(now), workflow, version = workflow.version, trigger, input, ...rest }) => ({
+    ...rest,
+    id,
+    project_id: workflow.project_id,
+    workflow_id: workflow.id,
+    version,
+    trigger_id: trigger.id ?? null,
+    trigger_type: trigger.type,
+    input: input === undefined ? null : JSON.stringify(input),
+    created_at: now,
+  }));
+  await em.execute(insertSql, [JSON.stringify(rows)]);
+  await events.append(
+    em,
+    rows.map((row) => {
+      const created: ExecutionEvent = { type: 'execution.created', at: now.toISOString(), trigger: row.trigger_type };
+      return { subject: executionSubject(row), events: [created] };
+    }),
+  );
+  await jobs.sendMany(
+    advanceJob,
+    rows.map(({ id }) => ({ execution_id: id })),
+    { em },
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Begins one execution in the transaction of `em`: the one way to begin, whatever starts it. @returns its id */
+export async function beginExecution(em: EntityManager, services: Needs, request: ExecutionRequest): Promise<string> {
+  const [id] = await beginExecutions(em, services, [request]);
+  if (id === undefined) throw new Error('nothing was begun');
+  return id;
+}

@@ -1,0 +1,63 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../services.ts';
+import { handSlotsOver } from '../engine/slots.ts';
+import type { Execution } from './execution.entity.ts';
+import { executionSubject } from './execution-feed.ts';
+
+type Needs = Pick<Services, 'clock' | 'events' | 'jobs'>;
+
+const endSql = `
+  update execution set status = 'cancelled', cancel_requested = true, cancel_reason = ?, attempt = attempt + 1, wake = false,
+    waiting_until = null, driver_id = null, driver_until = null, finished_at = ?
+  where id = ? and status in ('pending', 'running', 'paused') and (driver_id is null or driver_until < now()) returning id`;
+
+const endStepsSql = `
+  update step_run set status = 'cancelled', finished_at = ?, next_try_at = null, waits_for = null
+  where execution_id = ? and status in ('pending', 'running', 'waiting') returning path`;
+
+/**
+ * Cancels an open execution whose row the caller holds: one that rests ends in the caller's transaction; the driver of one that is advanced
+ * hears of it within a second. @returns whether it has ended
+ */
+export async function cancelExecution(
+  em: EntityManager,
+  services: Needs,
+  row: Pick<Execution, 'id' | 'project_id' | 'workflow_id' | 'slot_key'>,
+  reason: string,
+): Promise<boolean> {
+  const now = services.clock.now();
+  const ended = await em.execute<unknown[]>(endSql, [reason, now, row.id]);
+  if (ended.length === 0) {
+    await em.execute(
+      `update execution set cancel_requested = true, cancel_reason = coalesce(cancel_reason, ?), wake = true where id = ?`,
+      [reason, row.id],
+    );
+    return false;
+  }
+  const steps = await em.execute<{ path: string }[]>(endStepsSql, [now, row.id]);
+  const at = now.toISOString();
+  await services.events.append(em, [
+    {
+      subject: executionSubject(row),
+      events: [
+        ...steps.map(({ path }) => ({ type: 'step.cancelled', at, path })),
+        { type: 'execution.cancelled', at, reason },
+      ],
+    },
+  ]);
+  const key = row.slot_key ?? null;
+  if (key !== null) await handSlotsOver(em, services, { workflow_id: row.workflow_id, key });
+  return true;
+}
+
+/**
+ * Asks every open execution of a workflow to end, whoever advances it. Those that rest are woken for it.
+ */
+export async function cancelAll(em: EntityManager, now: Date, workflow_id: string, reason: string): Promise<void> {
+  await em.execute(
+    `update execution set cancel_requested = true, cancel_reason = coalesce(cancel_reason, ?), wake = driver_id is not null,
+       waiting_until = case when driver_id is null then ?::timestamptz else waiting_until end
+     where workflow_id = ? and status in ('pending', 'running', 'paused')`,
+    [reason, now, workflow_id],
+  );
+}

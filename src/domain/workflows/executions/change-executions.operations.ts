@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { projectOperation } from '../../operation.ts';
+import { begunExecution } from '../deliveries/delivery.schema.ts';
+import { findWorkflow } from '../find-workflow.ts';
+import { WorkflowVersion } from '../workflow.entity.ts';
+import { workflowId } from '../workflow.schema.ts';
+import { beginExecution } from './begin-execution.ts';
+import { cancelExecution as cancel } from './cancel-execution.ts';
+import { executionRecord, findExecution } from './execution-record.ts';
+import { execution, executionId } from './executions.schema.ts';
+import { resumeExecution as resume } from './resume-execution.ts';
+import { retryExecution as retry } from './retry-execution.ts';
+
+const subject = ({ execution: id }: { execution: string }) => ({ type: 'execution', id });
+
+export const runWorkflow = projectOperation({
+  name: 'workflows.runWorkflow',
+  kind: 'command',
+  permission: 'edit_workflows',
+  summary: 'Run a workflow by hand, also one that is disabled',
+  input: z.object({
+    ...workflowId,
+    input: z.json().optional().describe('What its steps see as `input`; default null'),
+    version: z.int().min(1).optional().describe('Default: the published version'),
+  }),
+  output: begunExecution,
+  audit: ({ workflow }) => ({ type: 'workflow', id: workflow }),
+  async execute(context, { workflow: id, input = null, version }) {
+    const { em, services, actor } = context;
+    const row = await findWorkflow(context, id);
+    const wanted = { workflow_id: row.id, number: version ?? row.version };
+    const of = await em.findOne(WorkflowVersion, wanted);
+    if (!of) throw new DomainError('not_found', 'Version not found');
+    const schema = of.definition.input_schema;
+    if (schema !== undefined) {
+      const faults = await services.expressions.validate(schema, input);
+      const errors = faults.map(({ field, message }) => ({ field: `/input${field}`, code: 'invalid', message }));
+      const [first] = errors;
+      if (first)
+        throw new DomainError('validation_failed', `input${first.field.slice(6)}: ${first.message}`, {
+          details: { errors },
+        });
+    }
+    const execution_id = await beginExecution(em, services, {
+      workflow: row,
+      version: of.number,
+      trigger: { type: 'manual' },
+      input,
+      started_by: actor.id,
+    });
+    return { execution_id };
+  },
+});
+
+export const cancelExecution = projectOperation({
+  name: 'workflows.cancelExecution',
+  kind: 'command',
+  permission: 'edit_workflows',
+  summary: 'Cancel an execution',
+  input: z.object(executionId),
+  output: execution,
+  audit: subject,
+  async execute(context, input) {
+    const { em, services } = context;
+    const row = await findExecution(context, input, { lock: true });
+    if (row.finished_at) throw new DomainError('busy', `The execution is ${row.status}`);
+    await cancel(em, services, row, 'user');
+    return executionRecord(context, await findExecution(context, input));
+  },
+});
+
+export const retryExecution = projectOperation({
+  name: 'workflows.retryExecution',
+  kind: 'command',
+  permission: 'edit_workflows',
+  summary: 'Try a failed or cancelled execution again, as a new one',
+  input: z.object({
+    ...executionId,
+    from: z
+      .enum(['failed_step', 'start'])
+      .optional()
+      .describe('Default `failed_step`: what was completed does not run again'),
+    version: z
+      .enum(['same', 'latest'])
+      .optional()
+      .describe('Default `same`; `latest` is the published one, from the start'),
+  }),
+  output: begunExecution,
+  audit: subject,
+  async execute(context, { from, version, ...input }) {
+    const { em, services, actor } = context;
+    const row = await findExecution(context, input, { lock: true });
+    const workflow = await findWorkflow(context, row.workflow_id);
+    if (row.status !== 'failed' && row.status !== 'cancelled')
+      throw new DomainError('busy', `The execution is ${row.status}; only a failed or cancelled one is tried again`);
+    row.acknowledged_at ??= services.clock.now();
+    await em.flush();
+    const isLatest = version === 'latest';
+    const id = await retry(em, services, workflow, row, {
+      from: isLatest ? 'start' : (from ?? 'failed_step'),
+      version: isLatest ? workflow.version : row.version,
+      started_by: actor.id,
+    });
+    return { execution_id: id };
+  },
+});
+
+export const resumeExecution = projectOperation({
+  name: 'workflows.resumeExecution',
+  kind: 'command',
+  permission: 'edit_workflows',
+  summary: 'Answer a step that waits for input',
+  input: z.object({
+    ...executionId,
+    path: z.string().min(1).max(1_000).describe('Of the step run that waits'),
+    input: z.json().optional().describe('The answer, by the schema of the step; default null'),
+  }),
+  output: execution,
+  audit: subject,
+  async execute(context, { path, input: answer, ...input }) {
+    const row = await findExecution(context, input, { lock: true });
+    await resume(context.em, context.services, row, { path, input: answer });
+    return executionRecord(context, await findExecution(context, input));
+  },
+});

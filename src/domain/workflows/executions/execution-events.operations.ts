@@ -1,0 +1,78 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { projectOperation } from '../../operation.ts';
+import { maxPerPage } from '../../paging.ts';
+import { eventSubject } from '../../ports/event-feed.ts';
+import { type Execution, terminalStatuses } from './execution.entity.ts';
+import { executionSubject } from './execution-feed.ts';
+import { findExecution } from './execution-record.ts';
+import { executionEvent, executionId } from './executions.schema.ts';
+
+interface EventRow {
+  seq: string;
+  at: string | Date;
+  data: { type: string; at?: string; path?: string };
+}
+
+async function eventsBehind(
+  em: EntityManager,
+  row: Execution,
+  after: number,
+  limit: number,
+): Promise<z.output<typeof executionEvent>[]> {
+  const { project_id, topic } = executionSubject(row);
+  const rows = await em.execute<EventRow[]>(
+    'select seq, at, data from event where project_id = ? and topic = ? and seq > ? order by seq limit ?',
+    [project_id, topic, after, limit],
+  );
+  return rows.map(({ seq, at, data: { type, at: when, path, ...data } }) => ({
+    seq: Number(seq),
+    type,
+    at: new Date(when ?? at),
+    path: path ?? null,
+    data: data as z.output<typeof executionEvent>['data'],
+  }));
+}
+
+const behind = {
+  after: z.coerce.number().int().min(0, 'must be at least 0').optional().describe('Only events behind this `seq`'),
+};
+
+export const listExecutionEvents = projectOperation({
+  name: 'workflows.listExecutionEvents',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'Read the log of an execution, the oldest event first',
+  input: z.object({
+    ...executionId,
+    ...behind,
+    per_page: z.coerce
+      .number()
+      .int()
+      .min(1, 'must be at least 1')
+      .optional()
+      .describe('Events; default 100, above 100 means 100'),
+  }),
+  output: z.array(executionEvent),
+  async execute(context, { after = 0, per_page = maxPerPage, ...input }) {
+    const row = await findExecution(context, input);
+    return eventsBehind(context.em, row, after, Math.min(per_page, maxPerPage));
+  },
+});
+
+/** One look of who watches an execution. */
+export const readExecutionEvents = projectOperation({
+  name: 'workflows.readExecutionEvents',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'The events of an execution: those there are, each as it comes, until it has ended',
+  input: z.object({ ...executionId, ...behind }),
+  output: z.object({ subject: eventSubject, events: z.array(executionEvent), ended: z.boolean() }),
+  async execute(context, { after = 0, ...input }) {
+    const row = await findExecution(context, input);
+    const events = await eventsBehind(context.em, row, after, maxPerPage);
+    const isOver = (terminalStatuses as readonly string[]).includes(row.status);
+    // What is behind a full page is told before the end.
+    return { subject: executionSubject(row), events, ended: isOver && events.length < maxPerPage };
+  },
+});

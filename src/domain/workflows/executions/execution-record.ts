@@ -1,0 +1,99 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import type { Services } from '../../services.ts';
+import { readStepRows } from '../engine/step-rows.ts';
+import { readValue } from '../engine/stored-value.ts';
+import { findWorkflow } from '../find-workflow.ts';
+import { Execution } from './execution.entity.ts';
+import type { execution, executionSummary, stepRun } from './executions.schema.ts';
+import { inputOf } from './input-of.ts';
+
+type Json = z.output<typeof execution>['output'];
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/**
+ * An execution of the project, of one workflow when that is given; `lock` holds its row until the transaction ends.
+ * @throws DomainError `not_found`, also when its workflow is deleted
+ */
+export async function findExecution(
+  { em, project }: Pick<ProjectContext, 'em' | 'project'>,
+  { workflow, execution: id }: { workflow?: string | undefined; execution: string },
+  { lock = false }: { lock?: boolean } = {},
+): Promise<Execution> {
+  if (uuid.test(id)) {
+    if (lock) await em.execute('select id from execution where id = ? for update', [id]);
+    const row = await em.findOne(Execution, { id, project_id: project.id }, { refresh: true });
+    if (row && (workflow === undefined || row.workflow_id === workflow)) {
+      await findWorkflow({ em, project }, row.workflow_id);
+      return row;
+    }
+  }
+  throw new DomainError('not_found', 'Execution not found');
+}
+
+/** An execution as lists show it. */
+export function executionShown(row: Execution): z.output<typeof executionSummary> {
+  const started = row.started_at ?? null;
+  const finished = row.finished_at ?? null;
+  return {
+    id: row.id,
+    workflow_id: row.workflow_id,
+    version: row.version,
+    status: row.status,
+    outcome: row.outcome ?? null,
+    trigger: { id: row.trigger_id ?? null, type: row.trigger_type },
+    started_by: row.started_by ?? null,
+    delivery_id: row.delivery_id ?? null,
+    replay_of: row.replay_of ?? null,
+    retry_of: row.retry_of ?? null,
+    error: row.error ?? null,
+    cancel_reason: row.cancel_reason ?? null,
+    waiting_until: row.waiting_until ?? null,
+    attempt: row.attempt,
+    created_at: row.created_at,
+    started_at: started,
+    finished_at: finished,
+    duration_ms: started && finished ? finished.getTime() - started.getTime() : null,
+  };
+}
+
+const timeOf = (at: number | null) => (at === null ? null : new Date(at));
+
+/** The step runs of an execution, in the order they began. */
+export async function stepsOf(
+  em: EntityManager,
+  services: Pick<Services, 'blobs'>,
+  id: string,
+): Promise<z.output<typeof stepRun>[]> {
+  const runs = (await readStepRows(em, services, [id])).get(id) ?? [];
+  return runs.map((run) => ({
+    path: run.path,
+    id: run.step_id,
+    type: run.type,
+    status: run.status,
+    tries: run.tries,
+    input: run.input as Json,
+    output: run.output as Json,
+    error: run.error as z.output<typeof stepRun>['error'],
+    waits_for: run.waits_for,
+    started_at: timeOf(run.started_at),
+    finished_at: timeOf(run.finished_at),
+    next_try_at: timeOf(run.next_try_at),
+  }));
+}
+
+/** One execution with all there is to it. */
+export async function executionRecord(
+  { em, services }: Pick<ProjectContext, 'em' | 'services'>,
+  row: Execution,
+): Promise<z.output<typeof execution>> {
+  return {
+    ...executionShown(row),
+    input: (await inputOf(() => em, services, row)) as Json,
+    output: (await readValue(services.blobs, row.output, row.output_sha256 ?? null)) as Json,
+    steps: await stepsOf(em, services, row.id),
+  };
+}

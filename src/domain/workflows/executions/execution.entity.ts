@@ -1,0 +1,83 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+export const executionStatuses = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
+export type ExecutionStatus = (typeof executionStatuses)[number];
+
+export const terminalStatuses = ['completed', 'failed', 'cancelled'] as const;
+export type TerminalStatus = (typeof terminalStatuses)[number];
+
+export const triggerTypes = ['webhook', 'cron', 'manual'] as const;
+export type TriggerType = (typeof triggerTypes)[number];
+
+/** Why an execution failed. */
+export interface ExecutionError {
+  code: string;
+  message: string;
+  /** Of the step that failed; null when none did. */
+  path: string | null;
+}
+
+/** What the engine remembers of an execution beside its steps. */
+export interface ExecutionState {
+  /** Milliseconds it was paused altogether. */
+  paused?: number;
+  /** Since when it is paused now, milliseconds since 1970. */
+  paused_at?: number;
+  /** It has passed its input's schema and its definition's condition. */
+  begun?: boolean;
+  /** Events it has had. */
+  events?: number;
+  /** Why it fails: its steps for that case are under way. */
+  failure?: ExecutionError;
+}
+
+/** One run of a version of a workflow. */
+export const Execution = defineEntity({
+  name: 'Execution',
+  tableName: 'execution',
+  properties: {
+    id: p.uuid().primary(),
+    project_id: p.integer(),
+    workflow_id: p.uuid(),
+    version: p.integer(),
+    status: p.string().$type<ExecutionStatus>(),
+    /** `skipped`: the definition's condition did not hold. */
+    outcome: p.text().nullable(),
+    trigger_id: p.uuid().nullable(),
+    trigger_type: p.string().$type<TriggerType>(),
+    /** The actor, of runs by hand. */
+    started_by: p.text().nullable(),
+    delivery_id: p.uuid().nullable(),
+    replay_of: p.uuid().nullable(),
+    retry_of: p.uuid().nullable(),
+    /** Null with a delivery, from which it is derived. */
+    input: p.json<unknown>().nullable(),
+    output: p.json<unknown>().nullable(),
+    /** The blob that holds an output too large for the row. */
+    output_sha256: p.text().nullable(),
+    error: p.json<ExecutionError>().nullable(),
+    /** Counts its drivers: what an earlier one still writes changes nothing. */
+    attempt: p.integer(),
+    /** Drivers that died one after another without finishing a step. */
+    crashes: p.integer(),
+    /** The process whose driver advances it; null when none does. */
+    driver_id: p.uuid().nullable(),
+    /** Until when its driver is taken for alive. */
+    driver_until: p.datetime().nullable(),
+    /** Something has happened that its driver has not seen. */
+    wake: p.boolean(),
+    cancel_requested: p.boolean(),
+    cancel_reason: p.text().nullable(),
+    /** When it goes on by itself. */
+    waiting_until: p.datetime().nullable(),
+    slot_key: p.text().nullable(),
+    has_slot: p.boolean(),
+    state: p.json<ExecutionState>().nullable(),
+    /** When a person has taken note of its failure. */
+    acknowledged_at: p.datetime().nullable(),
+    created_at: p.datetime(),
+    started_at: p.datetime().nullable(),
+    finished_at: p.datetime().nullable(),
+  },
+});
+export type Execution = InferEntity<typeof Execution>;

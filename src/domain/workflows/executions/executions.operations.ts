@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { timestamp } from '../../shapes.ts';
+import { findWorkflow } from '../find-workflow.ts';
+import { executionStatus, workflowId } from '../workflow.schema.ts';
+import { Execution } from './execution.entity.ts';
+import { executionRecord, executionShown, findExecution } from './execution-record.ts';
+import { execution, executionId, executionSummary, executionTriggerType } from './executions.schema.ts';
+
+export const listExecutions = projectOperation({
+  name: 'workflows.listExecutions',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'List the executions of a workflow, newest first',
+  input: z.object({
+    ...workflowId,
+    ...pageInput,
+    status: executionStatus.optional(),
+    trigger: executionTriggerType.optional().describe('What started them'),
+    since: timestamp.optional().describe('Only those that were accepted at this time or later'),
+    until: timestamp.optional().describe('Only those that were accepted before this time'),
+  }),
+  output: pageOf(executionSummary),
+  async execute(context, { workflow, status, trigger, since, until, ...paging }) {
+    const row = await findWorkflow(context, workflow);
+    const window = windowOf(paging);
+    const [rows, total] = await context.em.findAndCount(
+      Execution,
+      {
+        workflow_id: row.id,
+        ...(status && { status }),
+        ...(trigger && { trigger_type: trigger }),
+        ...((since || until) && { created_at: { ...(since && { $gte: since }), ...(until && { $lt: until }) } }),
+      },
+      {
+        orderBy: { created_at: 'desc', id: 'desc' },
+        offset: window.offset,
+        limit: window.limit,
+        disableIdentityMap: true,
+        exclude: ['input', 'output', 'state'],
+      },
+    );
+    return pageFrom(
+      rows.map((each) => executionShown(each as Execution)),
+      total,
+      window,
+    );
+  },
+});
+
+export const getExecution = projectOperation({
+  name: 'workflows.getExecution',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'Get one execution with its steps in the order they began',
+  input: z.object(executionId),
+  output: execution,
+  async execute(context, input) {
+    return executionRecord(context, await findExecution(context, input));
+  },
+});

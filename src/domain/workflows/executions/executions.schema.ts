@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { timestamp } from '../../shapes.ts';
+import { executionStatus, workflowId } from '../workflow.schema.ts';
+import { triggerTypes } from './execution.entity.ts';
+import { stepStatuses } from './step-run.entity.ts';
+
+/** What an execution is named by in paths. */
+export const executionId = {
+  workflow: workflowId.workflow.optional(),
+  execution: z.string().max(100).describe('Id of the execution'),
+};
+
+const anything = z.json();
+
+export const executionTriggerType = z.enum(triggerTypes).meta({ id: 'ExecutionTriggerType' });
+
+const executionError = z
+  .object({ code: z.string(), message: z.string(), path: z.string().nullable() })
+  .meta({ id: 'ExecutionError' });
+
+/** What lists say of an execution. */
+export const executionSummary = z
+  .object({
+    id: z.string(),
+    workflow_id: z.string(),
+    version: z.int(),
+    status: executionStatus,
+    outcome: z.string().nullable().describe('`skipped` when the condition of the definition did not hold'),
+    trigger: z.object({ id: z.string().nullable(), type: executionTriggerType }).meta({ id: 'ExecutionTrigger' }),
+    started_by: z.string().nullable().describe('Who ran it by hand'),
+    delivery_id: z.string().nullable(),
+    replay_of: z.string().nullable().describe('The failed execution whose delivery came again'),
+    retry_of: z.string().nullable(),
+    error: executionError.nullable(),
+    cancel_reason: z.string().nullable(),
+    waiting_until: timestamp.nullable().describe('When it goes on by itself'),
+    attempt: z.int().describe('How often it was taken up'),
+    created_at: timestamp,
+    started_at: timestamp.nullable(),
+    finished_at: timestamp.nullable(),
+    duration_ms: z.int().nullable(),
+  })
+  .meta({ id: 'ExecutionSummary' });
+
+/** One step at one place of an execution. */
+export const stepRun = z
+  .object({
+    path: z.string(),
+    id: z.string().describe('Of the step in the definition'),
+    type: z.string(),
+    status: z.enum(stepStatuses).meta({ id: 'StepStatus' }),
+    tries: z.int(),
+    input: anything,
+    output: anything,
+    error: z.object({ code: z.string(), message: z.string() }).loose().meta({ id: 'StepRunError' }).nullable(),
+    waits_for: z
+      .object({ kind: z.enum(['run', 'deployment', 'input']).meta({ id: 'StepWaitKind' }), id: z.int().optional() })
+      .meta({ id: 'StepWait' })
+      .nullable(),
+    started_at: timestamp.nullable(),
+    finished_at: timestamp.nullable(),
+    next_try_at: timestamp.nullable(),
+  })
+  .meta({ id: 'WorkflowStepRun' });
+
+/** One execution with what it was given, what came of it, and its steps in the order they began. */
+export const execution = executionSummary
+  .extend({ input: anything, output: anything, steps: z.array(stepRun) })
+  .meta({ id: 'Execution' });
+
+/** One entry of the log of an execution. */
+export const executionEvent = z
+  .object({
+    seq: z.int().describe('Counts the events of the execution from 1'),
+    type: z.string().describe('`execution.started`, `step.completed`, `log`…'),
+    at: timestamp,
+    path: z.string().nullable().describe('Of the step run it tells of'),
+    data: z.record(z.string(), anything).describe('What else there is to say, by the type'),
+  })
+  .meta({ id: 'ExecutionEvent' });

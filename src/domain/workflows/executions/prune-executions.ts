@@ -1,0 +1,59 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../services.ts';
+
+const day = 24 * 3600_000;
+/** How long executions are kept after they have ended, unless the organisation says otherwise, and what webhooks brought. */
+const kept = { execution: 30, failed: 90, body: 7, delivery: 30 };
+const batch = 500;
+
+const endedSql = `
+  select execution.id, execution.project_id from execution
+    join project on project.id = execution.project_id join organization on organization.id = organization_id
+  where finished_at is not null and finished_at < ?::timestamptz - interval '1 day' * coalesce(
+    (organization.limits->>'execution_days')::integer,
+    case execution.status when 'failed' then ${kept.failed} else ${kept.execution} end)
+  limit ${batch}`;
+
+/** Removes executions with their steps and their events. @returns how many */
+async function removeEnded(em: EntityManager, now: Date): Promise<number> {
+  const rows = await em.execute<{ id: string; project_id: number }[]>(endedSql, [now]);
+  if (rows.length === 0) return 0;
+  await em.execute(
+    `delete from event_subject using json_to_recordset(?::json) as ended (id text, project_id integer)
+     where event_subject.project_id = ended.project_id and topic = 'execution:' || ended.id`,
+    [JSON.stringify(rows)],
+  );
+  const ids = rows.map(({ id }) => id).join(' ');
+  await em.execute(`delete from execution where id = any(string_to_array(?, ' ')::uuid[])`, [ids]);
+  return rows.length;
+}
+
+const isOpen = `exists (select 1 from execution where execution.id = delivery.execution_id and finished_at is null)`;
+
+/** What deliveries brought goes before they do; an execution that goes on keeps its own. @returns how many were touched */
+async function removeDeliveries(em: EntityManager, now: Date): Promise<number> {
+  const before = (days: number) => new Date(now.getTime() - days * day);
+  const emptied = await em.execute<unknown[]>(
+    `update delivery set body = null, body_sha256 = null where id in (
+       select id from delivery where received_at < ? and (body is not null or body_sha256 is not null) and not ${isOpen} limit ${batch})
+     returning id`,
+    [before(kept.body)],
+  );
+  const removed = await em.execute<unknown[]>(
+    `delete from delivery where id in (select id from delivery where received_at < ? and not ${isOpen} limit ${batch}) returning id`,
+    [before(kept.delivery)],
+  );
+  return emptied.length + removed.length;
+}
+
+/** Removes executions, and what webhooks brought, that have been kept long enough, a few at a time. Open executions stay. */
+export async function pruneExecutions(
+  { orm, clock }: Pick<Services, 'orm' | 'clock'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const now = clock.now();
+  const em = orm.em.fork();
+  for (const remove of [removeEnded, removeDeliveries])
+    while (!signal.aborted && (await em.transactional((within) => remove(within, now))) > 0);
+  await em.execute('delete from delivery_key where expires_at < ?', [now]);
+}

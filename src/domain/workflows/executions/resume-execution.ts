@@ -1,0 +1,50 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../../errors.ts';
+import type { Services } from '../../services.ts';
+import { advanceJob } from '../engine/advance-job.ts';
+import type { Execution } from './execution.entity.ts';
+import { executionSubject } from './execution-feed.ts';
+
+interface WaitingRow {
+  input: { schema?: object | null } | null;
+}
+
+const answerSql = `
+  update step_run set status = 'completed', output = ?::json, finished_at = ?, next_try_at = null, waits_for = null
+  where execution_id = ? and path = ?`;
+
+/**
+ * Answers a step that waits for a person, and lets the execution go on, in the caller's transaction, which holds its row.
+ * @throws DomainError `not_found`, `busy` when the step does not wait, `validation_failed` when the answer is not what it asks for
+ */
+export async function resumeExecution(
+  em: EntityManager,
+  services: Services,
+  row: Execution,
+  { path, input }: { path: string; input: unknown },
+): Promise<void> {
+  const [run] = await em.execute<(WaitingRow & { status: string; type: string })[]>(
+    'select input, status, type from step_run where execution_id = ? and path = ?',
+    [row.id, path],
+  );
+  if (!run) throw new DomainError('not_found', 'path: the execution has no such step run');
+  const isOpen = ['pending', 'running', 'paused'].includes(row.status) && !row.cancel_requested;
+  if (!isOpen || run.type !== 'wait_for_input' || run.status !== 'waiting')
+    throw new DomainError('busy', 'path: the step does not wait for input');
+  const { schema } = run.input ?? {};
+  if (schema) {
+    const faults = await services.expressions.validate(schema, input ?? null);
+    const errors = faults.map(({ field, message }) => ({ field: `/input${field}`, code: 'invalid', message }));
+    const [first] = errors;
+    if (first)
+      throw new DomainError('validation_failed', `input${first.field.slice(6)}: ${first.message}`, {
+        details: { errors },
+      });
+  }
+  const now = services.clock.now();
+  await em.execute(answerSql, [JSON.stringify(input ?? null), now, row.id, path]);
+  const event = { type: 'step.completed', at: now.toISOString(), path };
+  await services.events.append(em, [{ subject: executionSubject(row), events: [event] }]);
+  await em.execute('update execution set wake = true where id = ?', [row.id]);
+  await services.jobs.sendMany(advanceJob, [{ execution_id: row.id }], { em });
+}

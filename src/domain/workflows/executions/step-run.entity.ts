@@ -1,0 +1,48 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { StepType } from '../definition/step.schema.ts';
+
+export const stepStatuses = ['pending', 'running', 'waiting', 'completed', 'failed', 'skipped', 'cancelled'] as const;
+export type StepStatus = (typeof stepStatuses)[number];
+
+/** Why a step failed. */
+export interface StepRunError {
+  code: string;
+  message: string;
+  /** Of the step within it whose failure it is. */
+  path?: string;
+  [detail: string]: unknown;
+}
+
+/** What a waiting step waits for; null: time alone. */
+export interface StepWait {
+  kind: 'run' | 'deployment' | 'input';
+  /** Of the crawl run or deployment. */
+  id?: number;
+}
+
+/** A step of one execution at one place: `fetch`, `each[3].save`, `both.left.notify`. */
+export const StepRun = defineEntity({
+  name: 'StepRun',
+  tableName: 'step_run',
+  properties: {
+    execution_id: p.uuid().primary(),
+    path: p.text().primary(),
+    /** In the order they began, from 1. */
+    position: p.integer(),
+    step_id: p.text(),
+    type: p.string().$type<StepType>(),
+    status: p.string().$type<StepStatus>(),
+    tries: p.integer(),
+    input: p.json<unknown>().nullable(),
+    output: p.json<unknown>().nullable(),
+    /** The blob that holds an output too large for the row. */
+    output_sha256: p.text().nullable(),
+    error: p.json<StepRunError>().nullable(),
+    waits_for: p.json<StepWait>().nullable(),
+    started_at: p.datetime().nullable(),
+    finished_at: p.datetime().nullable(),
+    /** When a step that waits goes on. */
+    next_try_at: p.datetime().nullable(),
+  },
+});
+export type StepRun = InferEntity<typeof StepRun>;

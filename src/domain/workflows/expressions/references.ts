@@ -1,0 +1,79 @@
+import type { ExpressionNode } from './parse-expression.ts';
+
+/** What an expression asks of its context: a name at the root, and for `steps.x` and `secrets.x` which. */
+export interface Reference {
+  root: string;
+  member: string | null;
+  /** UTF-16 units from the start of the expression. */
+  position: number;
+}
+
+const isNode = (value: unknown): value is ExpressionNode =>
+  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+
+/** Parts of a node that are evaluated with the value the node is asked of as their context, not with the root. */
+const relative = new Set(['stages', 'predicate', 'group', 'update', 'delete', 'pattern', 'terms']);
+
+const nameOf = (node: ExpressionNode | undefined): string | null =>
+  node?.type === 'name' || node?.type === 'string' ? String(node.value) : null;
+
+/**
+ * The names an expression asks of the root of its context: `input.body.title` asks `input`, `steps.fetch.output` asks `steps.fetch`. A name
+ * within a step of a path or a filter is asked of what was found so far, so only `$$.name` is one of these there.
+ */
+export function referencesOf(root: ExpressionNode): Reference[] {
+  const found: Reference[] = [];
+
+  const visitChildren = (node: ExpressionNode, isRoot: boolean) => {
+    for (const [part, value] of Object.entries(node)) {
+      const below = isRoot && !relative.has(part);
+      for (const child of Array.isArray(value) ? value.flat(Number.POSITIVE_INFINITY) : [value]) {
+        if (isNode(child)) visit(child, below);
+        // Stages and groups are plain objects that hold nodes.
+        else if (typeof child === 'object' && child !== null) visitChildren(child as ExpressionNode, below);
+      }
+    }
+  };
+
+  const visitPath = (steps: readonly ExpressionNode[], isRoot: boolean) => {
+    const [first, ...rest] = steps;
+    if (first === undefined) return;
+    const isAbsolute = first.type === 'variable' && first.value === '$';
+    // `$` is the context, which is the root where nothing has been asked yet.
+    const named =
+      isAbsolute || (isRoot && first.type === 'variable' && first.value === '') ? rest : isRoot ? steps : [];
+    const name = nameOf(named[0]);
+    if (name !== null) found.push({ root: name, member: nameOf(named[1]), position: named[0]?.position ?? 0 });
+    if (nameOf(first) === null) visit(first, isRoot);
+    else visitChildren(first, false);
+    for (const step of rest) {
+      if (nameOf(step) === null) visit(step, false);
+      else visitChildren(step, false);
+    }
+  };
+
+  const visit = (node: ExpressionNode, isRoot: boolean) => {
+    if (node.type === 'path') {
+      visitPath((node.steps as ExpressionNode[] | undefined) ?? [], isRoot);
+      const { group } = node;
+      if (typeof group === 'object' && group !== null) visitChildren(group as ExpressionNode, false);
+      return;
+    }
+    visitChildren(node, isRoot);
+  };
+
+  visit(root, true);
+  return found;
+}
+
+/** Dotted names, when an expression is nothing else and can be followed without an interpreter; null otherwise. */
+export function plainPath(root: ExpressionNode): string[] | null {
+  if (root.type !== 'path' || root.group !== undefined || root.keepSingletonArray === true) return null;
+  const names: string[] = [];
+  for (const step of root.steps as ExpressionNode[]) {
+    const extra = Object.keys(step).filter((key) => !['type', 'value', 'position'].includes(key));
+    if (step.type !== 'name' || extra.length > 0) return null;
+    names.push(String(step.value));
+  }
+  return names;
+}

@@ -1,0 +1,76 @@
+/** A string of a definition taken apart: text, and the JSONata between `${{` and `}}` with where it begins. */
+export type TemplatePart = { text: string } | { expression: string; offset: number };
+
+export class TemplateError extends Error {
+  override name = 'TemplateError';
+  /** Of the opening brackets, in UTF-16 units from the start of the string. */
+  readonly offset: number;
+
+  constructor(message: string, offset: number) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+const opening = '${{';
+const escaped = '$${{';
+
+/**
+ * Where the `}}` that closes an expression is. Strings, names in backticks, comments and the expression's own braces are passed over, so
+ * that `{"a": {"b": 1}}` ends where it ends.
+ */
+function closingAt(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === '"' || char === "'" || char === '`') {
+      at += 1;
+      while (at < text.length && text[at] !== char) at += text[at] === '\\' && char !== '`' ? 2 : 1;
+    } else if (char === '/' && text[at + 1] === '*') {
+      const end = text.indexOf('*/', at + 2);
+      at = end === -1 ? text.length : end + 1;
+    } else if (char === '{' || char === '(' || char === '[') depth += 1;
+    else if (depth > 0 && (char === '}' || char === ')' || char === ']')) depth -= 1;
+    else if (char === '}' && text[at + 1] === '}') return at;
+  }
+  return -1;
+}
+
+/**
+ * Takes a string apart; `$${{` stands for the characters `${{`.
+ * @throws TemplateError when an expression is not closed
+ */
+export function parseTemplate(text: string): TemplatePart[] {
+  const parts: TemplatePart[] = [];
+  let plain = '';
+  let at = 0;
+  while (at < text.length) {
+    const next = text.indexOf(opening, at);
+    if (next === -1) break;
+    if (next > at && text.startsWith(escaped, next - 1)) {
+      plain += text.slice(at, next - 1) + opening;
+      at = next + opening.length;
+      continue;
+    }
+    plain += text.slice(at, next);
+    const start = next + opening.length;
+    const end = closingAt(text, start);
+    if (end === -1) throw new TemplateError(`"${opening}" is not closed by "}}"`, next);
+    if (plain !== '') parts.push({ text: plain });
+    plain = '';
+    parts.push({ expression: text.slice(start, end), offset: start });
+    at = end + 2;
+  }
+  plain += text.slice(at);
+  if (plain !== '' || parts.length === 0) parts.push({ text: plain });
+  return parts;
+}
+
+/** Whether a string holds an expression at all. */
+export const hasTemplate = (text: string): boolean => text.includes(opening);
+
+/** What an expression's value is within a text: nothing when it is missing, JSON when it is no text. */
+export function asText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

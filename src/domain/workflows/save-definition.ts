@@ -1,0 +1,66 @@
+import type { z } from 'zod';
+import { DomainError } from '../errors.ts';
+import type { ProjectContext } from '../operation.ts';
+import type { Permission } from '../permissions.ts';
+import type { WorkflowDefinition } from './definition/definition.schema.ts';
+import { type DefinitionReading, readDefinition } from './definition/read-definition.ts';
+import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
+import type { definitionSource } from './workflow.schema.ts';
+
+type Source = z.output<typeof definitionSource>;
+
+/** The text of a definition, which is what is kept. */
+export const sourceOf = (source: Source): string =>
+  typeof source === 'string' ? source : JSON.stringify(source, null, 2);
+
+/** What a definition holds, against the operations there are. */
+export const reading = ({ services }: Pick<ProjectContext, 'services'>, source: Source): DefinitionReading =>
+  readDefinition(sourceOf(source), services.stepOperations);
+
+/**
+ * A definition that is fit to be kept.
+ * @throws DomainError `validation_failed` with every fault in `details.errors`
+ */
+export function requireDefinition(context: Pick<ProjectContext, 'services'>, source: Source): WorkflowDefinition {
+  const { definition, errors } = reading(context, source);
+  if (definition !== null) return definition;
+  const [first] = errors;
+  const message = first
+    ? `definition: line ${first.line}: ${first.field || 'it'} ${first.message}`
+    : 'definition: is not valid';
+  throw new DomainError('validation_failed', message, { details: { errors } });
+}
+
+/**
+ * A workflow does in its own name what its definition lists, so whoever lets it must be able to do it.
+ * @throws DomainError `forbidden`
+ */
+export function requireHeld({ grant }: Pick<ProjectContext, 'grant'>, permissions: readonly Permission[]): void {
+  const lacking = permissions.find((name) => !grant.permissions.has(name));
+  if (lacking) throw new DomainError('forbidden', `definition.permissions: you lack ${lacking} and cannot grant it`);
+}
+
+/** Adds the next version of a workflow, and publishes it unless told otherwise. */
+export async function addVersion(
+  { em, actor, services }: Pick<ProjectContext, 'em' | 'actor' | 'services'>,
+  row: Workflow,
+  source: Source,
+  definition: WorkflowDefinition,
+  { publish = true }: { publish?: boolean } = {},
+): Promise<void> {
+  const now = services.clock.now();
+  row.latest_version += 1;
+  row.updated_at = now;
+  if (publish) row.version = row.latest_version;
+  // The version names its workflow, which may be new itself.
+  await em.flush();
+  await em.insert(WorkflowVersion, {
+    workflow_id: row.id,
+    number: row.latest_version,
+    source: sourceOf(source),
+    definition,
+    permissions: definition.permissions ?? [],
+    created_by: actor.id,
+    created_at: now,
+  });
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { DomainError } from '../errors.ts';
+import { projectOperation } from '../operation.ts';
+import { findWorkflow } from './find-workflow.ts';
+import { WorkflowSecret } from './workflow.entity.ts';
+import { maxSecretBytes, maxSecrets, secretName, workflowId, workflowSecret } from './workflow.schema.ts';
+
+/** What a secret's ciphertext is bound to. */
+export const secretRecord = (workflow: string, name: string): string => `${workflow}/${name}`;
+
+export const listWorkflowSecrets = projectOperation({
+  name: 'workflows.listWorkflowSecrets',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'List the names of the secrets of a workflow',
+  input: z.object(workflowId),
+  output: z.array(workflowSecret),
+  async execute(context, input) {
+    const row = await findWorkflow(context, input.workflow);
+    const secrets = await context.em.find(
+      WorkflowSecret,
+      { workflow_id: row.id },
+      { orderBy: { name: 'asc' }, limit: maxSecrets },
+    );
+    return secrets.map(({ name, updated_at }) => ({ name, updated_at }));
+  },
+});
+
+export const putWorkflowSecret = projectOperation({
+  name: 'workflows.putWorkflowSecret',
+  kind: 'command',
+  permission: 'manage_workflows',
+  fresh: true,
+  workflow: false,
+  summary: 'Set a secret that http steps of a workflow may use',
+  input: z.object({
+    ...workflowId,
+    name: secretName,
+    value: z
+      .string()
+      .min(1, 'must not be empty')
+      .refine((value) => Buffer.byteLength(value) <= maxSecretBytes, `must be at most ${maxSecretBytes} bytes`),
+  }),
+  output: z.null(),
+  audit: (input) => ({ type: 'workflow_secret', id: `${input.workflow}/${input.name}` }),
+  async execute(context, { workflow, name, value }) {
+    const { em, organization, services } = context;
+    const row = await findWorkflow(context, workflow, { lock: true });
+    const known = await em.findOne(WorkflowSecret, { workflow_id: row.id, name });
+    if (!known && (await em.count(WorkflowSecret, { workflow_id: row.id })) >= maxSecrets)
+      throw new DomainError('limit_reached', `A workflow has at most ${maxSecrets} secrets; delete one first`);
+    const version = (known?.version ?? 0) + 1;
+    const record = secretRecord(row.id, name);
+    const ciphertext = await services.secrets.encrypt(organization.id, 'workflow.secret', record, version, value);
+    await em.upsert(WorkflowSecret, {
+      workflow_id: row.id,
+      name,
+      version,
+      ciphertext,
+      updated_at: services.clock.now(),
+    });
+    return null;
+  },
+});
+
+export const deleteWorkflowSecret = projectOperation({
+  name: 'workflows.deleteWorkflowSecret',
+  kind: 'command',
+  permission: 'manage_workflows',
+  fresh: true,
+  workflow: false,
+  destructive: true,
+  summary: 'Remove a secret of a workflow',
+  input: z.object({ ...workflowId, name: secretName }),
+  output: z.null(),
+  audit: (input) => ({ type: 'workflow_secret', id: `${input.workflow}/${input.name}` }),
+  async execute(context, { workflow, name }) {
+    const row = await findWorkflow(context, workflow, { lock: true });
+    if ((await context.em.nativeDelete(WorkflowSecret, { workflow_id: row.id, name })) === 0)
+      throw new DomainError('not_found', 'Secret not found');
+    return null;
+  },
+});

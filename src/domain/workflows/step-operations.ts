@@ -1,0 +1,37 @@
+import type { z } from 'zod';
+import type { AnyOperation } from '../operation.ts';
+import { type Permission, permissions } from '../permissions.ts';
+
+/** An operation as `operation` steps see it. */
+export interface StepOperation {
+  operation: AnyOperation;
+  permission: Permission;
+  /** The operation's own input, without what names the project. */
+  input: z.ZodType;
+  /** It starts a crawl run or a deployment, whose end a step can wait for. */
+  canBeAwaited: boolean;
+}
+
+/** The operations that steps may call, by name. */
+export type StepOperations = ReadonlyMap<string, StepOperation>;
+
+/** What starts something that ends later: its output names a crawl run or a deployment. */
+const starters = new Set(['crawlers.runCrawler', 'studio.startDeployment', 'studio.rerunDeployment']);
+
+const isGrantable = (name: string): name is Permission => Object.hasOwn(permissions, name);
+
+/**
+ * Of all operations those that steps may call: within one project, under a permission that can be granted, and not kept from workflows.
+ * @param operations each with whether it moves files or streams, which steps have not
+ */
+export function stepOperationsOf(
+  operations: Iterable<{ operation: AnyOperation; needsStream: boolean }>,
+): StepOperations {
+  const found = new Map<string, StepOperation>();
+  for (const { operation, needsStream } of operations) {
+    const { name, permission, input, scope, workflow } = operation;
+    if (scope !== 'project' || workflow === false || needsStream || !isGrantable(permission)) continue;
+    found.set(name, { operation, permission, input, canBeAwaited: starters.has(name) });
+  }
+  return found;
+}

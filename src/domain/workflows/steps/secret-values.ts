@@ -1,0 +1,61 @@
+import { templatesIn } from '../definition/expressions-of.ts';
+import type { Problem } from '../definition/problem.ts';
+import { parseExpression } from '../expressions/parse-expression.ts';
+import { referencesOf } from '../expressions/references.ts';
+import { secretRecord } from '../secrets.operations.ts';
+import { WorkflowSecret } from '../workflow.entity.ts';
+import type { StepCall } from './step-call.ts';
+
+/** Names of secrets the templates of a value ask for; null: it may ask for any. */
+function namesIn(value: unknown): string[] | null {
+  const problems: Problem[] = [];
+  const names: string[] = [];
+  for (const { text } of templatesIn(value, [], problems, true))
+    for (const { root, member } of referencesOf(parseExpression(text))) {
+      if (root !== 'secrets') continue;
+      if (member === null) return null;
+      names.push(member);
+    }
+  return names;
+}
+
+/** Values of the secrets of a call's workflow that a value's templates name. @throws DomainError `unavailable` when one cannot be opened */
+export async function secretsFor(call: StepCall, value: unknown): Promise<Record<string, string>> {
+  const { services, organization, workflow_id } = call;
+  const names = namesIn(value);
+  if (names?.length === 0) return {};
+  const where = { workflow_id, ...(names && { name: { $in: names } }) };
+  const rows = await services.orm.em.fork().find(WorkflowSecret, where, { disableIdentityMap: true });
+  const values: Record<string, string> = {};
+  for (const { name, version, ciphertext } of rows) {
+    const record = secretRecord(workflow_id, name);
+    values[name] = await services.secrets.decrypt(organization.id, 'workflow.secret', record, version, ciphertext);
+  }
+  return values;
+}
+
+/** Takes the values of secrets, as they are and as URLs and base64 write them, out of whatever is kept or shown. */
+export function redactor(secrets: Readonly<Record<string, string>>): (value: unknown) => unknown {
+  const written = Object.entries(secrets)
+    .flatMap(([name, value]) =>
+      [
+        ...new Set([
+          value,
+          encodeURIComponent(value),
+          new URLSearchParams({ v: value }).toString().slice(2),
+          Buffer.from(value).toString('base64'),
+        ]),
+      ].map((text) => ({ text, mark: `[secret ${name}]` })),
+    )
+    // A secret that is a part of another one must not leave the rest of it behind.
+    .sort((a, b) => b.text.length - a.text.length);
+  const inText = (text: string) =>
+    written.reduce((rest, { text: secret, mark }) => rest.replaceAll(secret, () => mark), text);
+  const redact = (value: unknown): unknown => {
+    if (typeof value === 'string') return inText(value);
+    if (Array.isArray(value)) return value.map(redact);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [inText(key), redact(item)]));
+  };
+  return written.length === 0 ? (value) => value : redact;
+}

@@ -1,0 +1,55 @@
+import type { OrganizationRef } from '../../organizations/organization.entity.ts';
+import type { Permission } from '../../permissions.ts';
+import type { ProjectRef } from '../../projects/project.entity.ts';
+import type { Services } from '../../services.ts';
+import type { Step } from '../definition/step.schema.ts';
+import type { Roots } from '../expressions/evaluate.ts';
+
+/** One try at a step that acts on the outside or on the project. */
+export interface StepCall<S extends Step = Step> {
+  step: S;
+  /** Of the step run: `fetch`, `each[3].save`. */
+  path: string;
+  execution_id: string;
+  workflow_id: string;
+  /** Of the workflow's version, or empty. */
+  permissions: readonly Permission[];
+  /** From 1. */
+  tries: number;
+  /** Hex SHA-256, equal over tries and drivers of one execution. */
+  idempotency_key: string;
+  /** What expressions see, without `secrets`. */
+  roots: Roots;
+  services: Services;
+  organization: OrganizationRef;
+  project: ProjectRef;
+  /** Aborted when the step's time is over or the execution is cancelled or taken over. */
+  signal: AbortSignal;
+}
+
+/** Why a step failed. */
+export interface StepError {
+  code: string;
+  message: string;
+  [detail: string]: unknown;
+}
+
+/** What a parked step waits for, beside time. */
+export interface WaitsFor {
+  kind: 'run' | 'deployment';
+  id: number;
+}
+
+/** How a try ended; `input` is what the step acted on, with secrets taken out, for people who look at it later. */
+export type StepResult =
+  | { kind: 'completed'; output: unknown; input?: unknown }
+  | { kind: 'waiting'; waits_for: WaitsFor; input?: unknown }
+  | {
+      kind: 'failed';
+      error: StepError;
+      input?: unknown;
+      /** Whether another try can help at all. */
+      isRetryable: boolean;
+      /** Milliseconds the peer asks to wait before the next try. */
+      retryAfter?: number;
+    };

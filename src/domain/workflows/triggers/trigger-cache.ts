@@ -1,0 +1,89 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import { LRUCache } from 'lru-cache';
+import type { SealedSecrets } from './sealed-secret.ts';
+import type { AuthMode, WebhookMethod } from './trigger.entity.ts';
+
+/** The channel on which the database tells which workflow's webhook has changed; the payload is its id. */
+export const triggerChannel = 'portico_workflow_triggers';
+
+/** A webhook as the door knows it: secrets as ciphertexts. */
+export interface DoorTrigger extends SealedSecrets {
+  workflow_id: string;
+  project_id: number;
+  organization_id: number;
+  /** The workflow and the trigger are. */
+  enabled: boolean;
+  auth_mode: AuthMode;
+  methods: WebhookMethod[] | null;
+  rate_limit: number | null;
+  /** Pending executions of the organisation; null: the usual. */
+  backlog: number | null;
+}
+
+const sql = `
+  select t.id, t.workflow_id, w.project_id, p.organization_id, t.enabled and w.enabled as enabled, t.auth_mode, t.methods,
+    t.rate_limit, t.secret, t.secret_version, t.previous_secret, t.previous_secret_version, t.previous_secret_expires_at,
+    (o.limits ->> 'workflow_backlog')::int as backlog
+  from workflow_trigger t
+    join workflow w on w.id = t.workflow_id and w.deleted_at is null
+    join project p on p.id = w.project_id and p.deleted_at is null
+    join organization o on o.id = p.organization_id
+  where t.workflow_id = ? and t.type = 'webhook' and t.deleted_at is null`;
+
+type Row = Omit<DoorTrigger, 'previous_secret_expires_at'> & { previous_secret_expires_at: string | Date | null };
+
+/**
+ * Webhooks by their workflow. What is not known is asked for, so an answer never depends on which process is called; entries live 30 s and are
+ * evicted by NOTIFY, and while this process cannot hear notifications nothing is kept. A call that is proved against an entry is accepted only
+ * if the row still agrees, so a stale entry costs time and nothing else.
+ */
+export class TriggerCache {
+  readonly #orm: MikroORM;
+  readonly #entries = new LRUCache<string, { trigger: DoorTrigger | null }>({ max: 10_000, ttl: 30_000 });
+  readonly #loading = new Map<string, Promise<DoorTrigger | null>>();
+  #isListening = false;
+  #generation = 0;
+
+  constructor(orm: MikroORM) {
+    this.#orm = orm;
+  }
+
+  /** Told by the listening connection whether it hears notifications. */
+  setListening(isListening: boolean): void {
+    this.#isListening = isListening;
+    this.#generation += 1;
+    this.#entries.clear();
+    this.#loading.clear();
+  }
+
+  /** Forgets a workflow's webhook. */
+  evict(workflow: string): void {
+    this.#generation += 1;
+    this.#entries.delete(workflow);
+    this.#loading.delete(workflow);
+  }
+
+  /** Null when there is none. */
+  async get(workflow: string): Promise<DoorTrigger | null> {
+    const known = this.#entries.get(workflow);
+    if (known) return known.trigger;
+    // Calls that miss at the same time ask once together.
+    const asked = this.#loading.get(workflow) ?? this.#load(workflow);
+    this.#loading.set(workflow, asked);
+    try {
+      return await asked;
+    } finally {
+      if (this.#loading.get(workflow) === asked) this.#loading.delete(workflow);
+    }
+  }
+
+  async #load(workflow: string): Promise<DoorTrigger | null> {
+    const generation = this.#generation;
+    const [row] = await this.#orm.em.fork().execute<Row[]>(sql, [workflow]);
+    const until = row?.previous_secret_expires_at;
+    const trigger = row ? { ...row, previous_secret_expires_at: until == null ? null : new Date(until) } : null;
+    // A row read before a notification must not be kept after it.
+    if (this.#isListening && generation === this.#generation) this.#entries.set(workflow, { trigger });
+    return trigger;
+  }
+}

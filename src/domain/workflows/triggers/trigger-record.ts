@@ -1,0 +1,71 @@
+import type { z } from 'zod';
+import type { ProjectContext } from '../../operation.ts';
+import { firesOfTiming } from '../../schedules/next-fire.ts';
+import type { RefusalReason } from '../door/refusal-reasons.ts';
+import { webhookUrl } from '../webhook-url.ts';
+import { isInGrace, secretStateOf } from './sealed-secret.ts';
+import { type Refusal, WorkflowRefusal, type WorkflowTrigger } from './trigger.entity.ts';
+import type { workflowTrigger } from './trigger.schema.ts';
+
+type Record = z.output<typeof workflowTrigger>;
+type Context = Pick<ProjectContext, 'em' | 'services' | 'organization'>;
+
+const nextShown = 5;
+
+const lastDeliverySql = 'select received_at from delivery where trigger_id = ? order by id desc limit 1';
+
+const told = ({ at, ...refusal }: Refusal): Record['latest_refusals'][number] => ({ ...refusal, at: new Date(at) });
+
+async function webhookFacts({ em, services, organization }: Context, row: WorkflowTrigger, now: Date) {
+  const [last] = await em.execute<{ received_at: string }[]>(lastDeliverySql, [row.id]);
+  const refused = await em.findOne(WorkflowRefusal, { trigger_id: row.id }, { refresh: true });
+  const latest = (refused?.latest ?? []).map(told);
+  const counts = Object.entries(refused?.counts ?? {}) as [RefusalReason, number][];
+  return {
+    auth_mode: row.auth_mode ?? 'secret',
+    url: webhookUrl(services.settings, row.workflow_id),
+    methods: row.methods ?? null,
+    secret_state: await secretStateOf(services, organization.id, row, now),
+    secret_version: row.secret_version,
+    previous_secret_expires_at: isInGrace(row, now) ? (row.previous_secret_expires_at ?? null) : null,
+    previous_secret_last_used_at: row.previous_secret_last_used_at ?? null,
+    last_delivery_at: last === undefined ? null : new Date(last.received_at),
+    last_refusal: latest[0] ?? null,
+    refusals: counts.map(([reason, count]) => ({ reason, count })),
+    latest_refusals: latest,
+  };
+}
+
+const noWebhook = {
+  auth_mode: null,
+  url: null,
+  methods: null,
+  secret_state: null,
+  secret_version: null,
+  previous_secret_expires_at: null,
+  previous_secret_last_used_at: null,
+  last_delivery_at: null,
+  last_refusal: null,
+  refusals: [],
+  latest_refusals: [],
+};
+
+/** A trigger as callers see it: never its secret. */
+export async function triggerRecord(context: Context, row: WorkflowTrigger): Promise<Record> {
+  const { em, services } = context;
+  const { id, type, enabled, rate_limit, schedule_cron_string, timezone, created_at, updated_at } = row;
+  const now = await services.sharedClock.now(em);
+  const timing = schedule_cron_string == null ? null : { schedule_cron_string, timezone: timezone ?? 'UTC' };
+  return {
+    id,
+    type,
+    enabled,
+    rate_limit: rate_limit ?? null,
+    ...(type === 'webhook' ? await webhookFacts(context, row, now) : noWebhook),
+    schedule_cron_string: schedule_cron_string ?? null,
+    timezone: timing?.timezone ?? null,
+    next_fires: timing && enabled ? firesOfTiming(timing).several(now, nextShown) : [],
+    created_at,
+    updated_at,
+  };
+}

@@ -1,0 +1,59 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { RefusalReason } from '../door/refusal-reasons.ts';
+
+export const authModes = ['secret', 'hmac'] as const;
+export type AuthMode = (typeof authModes)[number];
+
+export const webhookMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export type WebhookMethod = (typeof webhookMethods)[number];
+
+/** What starts a workflow: calls of its webhook, or a clock. Runs by hand need none. */
+export const WorkflowTrigger = defineEntity({
+  name: 'WorkflowTrigger',
+  tableName: 'workflow_trigger',
+  properties: {
+    id: p.uuid().primary(),
+    workflow_id: p.uuid(),
+    type: p.string().$type<'webhook' | 'cron'>(),
+    enabled: p.boolean(),
+    auth_mode: p.string().$type<AuthMode>().nullable(),
+    /** Of webhooks in secret mode; null: all. */
+    methods: p.json<WebhookMethod[]>().nullable(),
+    /** Calls a minute. */
+    rate_limit: p.integer().nullable(),
+    /** Ciphertexts, each bound to the trigger and its version. */
+    secret: p.text().nullable(),
+    secret_version: p.integer(),
+    previous_secret: p.text().nullable(),
+    previous_secret_version: p.integer().nullable(),
+    /** Until then the previous secret is good as well. */
+    previous_secret_expires_at: p.datetime().nullable(),
+    previous_secret_last_used_at: p.datetime().nullable(),
+    schedule_cron_string: p.text().nullable(),
+    timezone: p.text().nullable(),
+    next_fire_at: p.datetime().nullable(),
+    created_at: p.datetime(),
+    updated_at: p.datetime(),
+    deleted_at: p.datetime().nullable(),
+  },
+});
+export type WorkflowTrigger = InferEntity<typeof WorkflowTrigger>;
+
+/** A refused call: nothing of what it said is kept. */
+export interface Refusal {
+  at: string;
+  reason: RefusalReason;
+  method: string;
+  address: string | null;
+}
+
+/** What a webhook refused: how often by reason, and the last ones, newest first. */
+export const WorkflowRefusal = defineEntity({
+  name: 'WorkflowRefusal',
+  tableName: 'workflow_refusal',
+  properties: {
+    trigger_id: p.uuid().primary(),
+    counts: p.json<Partial<Record<RefusalReason, number>>>(),
+    latest: p.json<Refusal[]>(),
+  },
+});

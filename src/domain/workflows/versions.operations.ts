@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { DomainError } from '../errors.ts';
+import { type ProjectContext, projectOperation } from '../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { findWorkflow } from './find-workflow.ts';
+import { requireHeld } from './save-definition.ts';
+import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
+import { versionSummary, workflow, workflowId, workflowVersion } from './workflow.schema.ts';
+import { workflowRecord } from './workflow-record.ts';
+
+const versionNumber = { ...workflowId, number: z.coerce.number().int().min(1).describe('Number of the version') };
+
+/** @throws DomainError `not_found` */
+async function findVersion(
+  { em }: Pick<ProjectContext, 'em'>,
+  row: Workflow,
+  number: number,
+): Promise<WorkflowVersion> {
+  const version = await em.findOne(WorkflowVersion, { workflow_id: row.id, number });
+  if (version) return version;
+  throw new DomainError('not_found', 'Version not found');
+}
+
+const shown = ({ workflow_id: _workflow, ...version }: WorkflowVersion, row: Workflow) => ({
+  ...version,
+  published: version.number === row.version,
+  definition: version.definition as never,
+});
+
+export const listVersions = projectOperation({
+  name: 'workflows.listVersions',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'List the versions of a workflow, newest first',
+  input: z.object({ ...workflowId, ...pageInput }),
+  output: pageOf(versionSummary),
+  async execute(context, { workflow: id, ...paging }) {
+    const row = await findWorkflow(context, id);
+    const window = windowOf(paging);
+    const [versions, total] = await context.em.findAndCount(
+      WorkflowVersion,
+      { workflow_id: row.id },
+      { orderBy: { number: 'desc' }, offset: window.offset, limit: window.limit },
+    );
+    const items = versions.map((version) => shown(version, row));
+    return pageFrom(items, total, window);
+  },
+});
+
+export const getVersion = projectOperation({
+  name: 'workflows.getVersion',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'Get one version of a workflow; as YAML, its text with comments',
+  input: z.object(versionNumber),
+  output: workflowVersion,
+  async execute(context, input) {
+    const row = await findWorkflow(context, input.workflow);
+    return shown(await findVersion(context, row, input.number), row);
+  },
+});
+
+export const publishVersion = projectOperation({
+  name: 'workflows.publishVersion',
+  kind: 'command',
+  permission: 'edit_workflows',
+  fresh: true,
+  workflow: false,
+  summary: 'Let new executions follow another version',
+  input: z.object(versionNumber),
+  output: workflow,
+  audit: (input) => ({ type: 'workflow', id: input.workflow }),
+  async execute(context, input) {
+    const { em, services } = context;
+    const row = await findWorkflow(context, input.workflow, { lock: true });
+    const version = await findVersion(context, row, input.number);
+    requireHeld(context, version.permissions);
+    if (row.version !== version.number) {
+      row.version = version.number;
+      row.updated_at = services.clock.now();
+      await em.flush();
+    }
+    return workflowRecord(context, row);
+  },
+});

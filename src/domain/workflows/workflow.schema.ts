@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { displayName, fieldFault, permissionName, timestamp } from '../shapes.ts';
+
+export const maxWorkflows = 1_000;
+export const maxSecrets = 50;
+export const maxSecretBytes = 16 * 1024;
+
+/** What a workflow, a version or a secret is named by in paths. */
+export const workflowId = {
+  workflow: z.string().max(100).describe('Id of the workflow'),
+};
+
+/** The text of a definition, YAML or JSON; an object is the same as its JSON. */
+export const definitionSource = z
+  .union([z.string(), z.record(z.string(), z.json())])
+  .describe('The definition: text in YAML or JSON, or an object');
+
+const description = z.string().max(10_000);
+
+export const workflowDraft = z.object({
+  name: displayName,
+  description: description.nullable().optional(),
+  definition: definitionSource,
+  enabled: z.boolean().optional().describe('Default true'),
+});
+
+export const workflowChange = z.object({
+  ...workflowId,
+  name: displayName.optional(),
+  description: description.nullable().optional(),
+  definition: definitionSource.optional(),
+  enabled: z.boolean().optional(),
+  publish: z.boolean().optional().describe('Whether a changed definition is what new executions follow; default true'),
+  base_version: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('The latest version when it was read; another one by now is a conflict'),
+});
+
+export const executionStatus = z
+  .enum(['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'])
+  .meta({ id: 'ExecutionStatus' });
+
+/** What lists say of a workflow. */
+export const workflowSummary = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    enabled: z.boolean(),
+    version: z.int().describe('The published version'),
+    latest_version: z.int(),
+    permissions: z.array(permissionName).describe('What its steps may do, by the published version'),
+    webhook_url: z.string().nullable(),
+    last_execution: z
+      .object({ id: z.string(), status: executionStatus, created_at: timestamp, finished_at: timestamp.nullable() })
+      .nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    deleted_at: timestamp.nullable(),
+  })
+  .meta({ id: 'WorkflowSummary' });
+
+/** One workflow with the definition that is published. */
+export const workflow = workflowSummary
+  .extend({
+    definition: z.record(z.string(), z.json()),
+    source: z.string().describe('The definition as it was written'),
+  })
+  .meta({ id: 'Workflow' });
+
+/** What lists say of a version. */
+export const versionSummary = z
+  .object({
+    number: z.int(),
+    published: z.boolean(),
+    permissions: z.array(permissionName),
+    created_by: z.string(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'WorkflowVersionSummary' });
+
+export const workflowVersion = versionSummary
+  .extend({ definition: z.record(z.string(), z.json()), source: z.string() })
+  .meta({ id: 'WorkflowVersion' });
+
+export const definitionFault = fieldFault.required().meta({ id: 'DefinitionFault' });
+
+export const secretName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'must be up to 64 letters, digits and _, and not begin with a digit');
+
+/** A secret without its value, which nobody reads back. */
+export const workflowSecret = z.object({ name: z.string(), updated_at: timestamp }).meta({ id: 'WorkflowSecret' });

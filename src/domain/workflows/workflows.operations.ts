@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { projectOperation } from '../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { findWorkflow } from './find-workflow.ts';
+import { reading } from './save-definition.ts';
+import { Workflow } from './workflow.entity.ts';
+import { definitionFault, definitionSource, workflow, workflowId, workflowSummary } from './workflow.schema.ts';
+import { workflowRecord, workflowSummaries, workflowTag } from './workflow-record.ts';
+
+const like = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+
+export const listWorkflows = projectOperation({
+  name: 'workflows.listWorkflows',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'List workflows',
+  input: z.object({
+    ...pageInput,
+    enabled: z.boolean().optional(),
+    q: z.string().max(200).optional().describe('Part of the name or description'),
+  }),
+  output: pageOf(workflowSummary),
+  async execute(context, { enabled, q, ...paging }) {
+    const { em, project } = context;
+    const window = windowOf(paging);
+    const [rows, total] = await em.findAndCount(
+      Workflow,
+      {
+        project_id: project.id,
+        deleted_at: null,
+        ...(enabled !== undefined && { enabled }),
+        ...(q && { $or: [{ name: { $ilike: like(q) } }, { description: { $ilike: like(q) } }] }),
+      },
+      { orderBy: { created_at: 'desc', id: 'desc' }, offset: window.offset, limit: window.limit },
+    );
+    return pageFrom(await workflowSummaries(context, rows), total, window);
+  },
+});
+
+export const getWorkflow = projectOperation({
+  name: 'workflows.getWorkflow',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'Get one workflow with its published definition',
+  input: z.object(workflowId),
+  output: workflow,
+  async execute(context, input) {
+    const row = await findWorkflow(context, input.workflow);
+    const record = await workflowRecord(context, row);
+    context.tag(workflowTag(row));
+    return record;
+  },
+});
+
+export const validateWorkflow = projectOperation({
+  name: 'workflows.validateWorkflow',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'Check a definition without keeping it',
+  input: z.object({ definition: definitionSource }),
+  output: z
+    .object({ valid: z.boolean(), errors: z.array(definitionFault), warnings: z.array(definitionFault) })
+    .meta({ id: 'DefinitionCheck' }),
+  async execute(context, { definition }) {
+    const { errors, warnings } = reading(context, definition);
+    return { valid: errors.length === 0, errors, warnings };
+  },
+});

@@ -1,0 +1,99 @@
+import { Validator } from '@cfworker/json-schema';
+import jsonata from 'jsonata';
+import { LRUCache } from 'lru-cache';
+import type { ExpressionFault } from '../../domain/ports/expressions.ts';
+import { LinearRegex } from './linear-regex.ts';
+
+/** What an evaluator is asked. */
+export type ExpressionTask =
+  | { kind: 'evaluate'; expression: string; context: Record<string, unknown>; timeout: number }
+  | { kind: 'validate'; schema: object; value: unknown };
+
+/** What it answers; a value travels as JSON, so that nothing but JSON leaves. */
+export type ExpressionAnswer =
+  | { json: string | undefined }
+  | { faults: { field: string; message: string }[] }
+  | { fault: ExpressionFault; message: string };
+
+/** Largest result, bytes of JSON. */
+const mostResult = 1024 * 1024;
+const mostFaults = 20;
+
+const compiled = new LRUCache<string, jsonata.Expression>({ max: 200 });
+
+function compile(text: string, timeout: number): jsonata.Expression {
+  const key = `${timeout} ${text}`;
+  const known = compiled.get(key);
+  if (known !== undefined) return known;
+  // The interpreter only makes and runs the patterns it is given; it asks for no more of RegExp than is there.
+  const RegexEngine = LinearRegex as unknown as RegExpConstructor;
+  const expression = jsonata(text, { RegexEngine, timeout, stack: 500, sequence: 100_000 });
+  // What is data stays data.
+  expression.registerFunction('eval', () => {
+    throw Object.assign(new Error('$eval is not available'), { code: 'eval' });
+  });
+  compiled.set(key, expression);
+  return expression;
+}
+
+class ForbiddenKey extends Error {}
+
+const isFunction = (item: unknown): boolean =>
+  typeof item === 'function' ||
+  (typeof item === 'object' && item !== null && ('_jsonata_lambda' in item || '_jsonata_function' in item));
+
+/** Lists of JSONata carry marks, functions have no place in JSON, and some keys mean something to whoever reads the objects. */
+function asJson(value: unknown): string | undefined {
+  return JSON.stringify(value, (key, item) => {
+    if (key === '__proto__' || key === 'constructor' || key === 'prototype')
+      throw new ForbiddenKey(`"${key}" is not a name that can be used`);
+    return isFunction(item) ? undefined : item;
+  });
+}
+
+const messageOf = (thrown: unknown): string =>
+  typeof thrown === 'object' && thrown !== null && 'message' in thrown ? String(thrown.message) : String(thrown);
+
+const codeOf = (thrown: unknown): unknown =>
+  typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined;
+
+/** JSONata's codes for its caps on time, depth and length. */
+const capCodes = new Set(['D1012', 'D1011', 'D1015', 'U1001']);
+
+async function evaluate({
+  expression,
+  context,
+  timeout,
+}: Extract<ExpressionTask, { kind: 'evaluate' }>): Promise<ExpressionAnswer> {
+  try {
+    const json = asJson(await compile(expression, timeout).evaluate(context));
+    if (json !== undefined && Buffer.byteLength(json) > mostResult)
+      return { fault: 'result_too_large', message: `the result is larger than ${mostResult} bytes` };
+    return { json };
+  } catch (thrown) {
+    if (thrown instanceof ForbiddenKey) return { fault: 'forbidden_key', message: thrown.message };
+    return { fault: capCodes.has(String(codeOf(thrown))) ? 'timeout' : 'failed', message: messageOf(thrown) };
+  }
+}
+
+function validate({ schema, value }: Extract<ExpressionTask, { kind: 'validate' }>): ExpressionAnswer {
+  try {
+    const { errors } = new Validator(schema, '2020-12', false).validate(value);
+    // Errors of a keyword that only passes on those of others say nothing new.
+    const faults = errors.map(({ instanceLocation, error }) => ({
+      field: instanceLocation.replace(/^#/, ''),
+      message: error,
+    }));
+    return { faults: faults.slice(-mostFaults) };
+  } catch (thrown) {
+    return { fault: 'failed', message: messageOf(thrown) };
+  }
+}
+
+process.on('message', async (task: ExpressionTask) => {
+  process.send?.(task.kind === 'evaluate' ? await evaluate(task) : validate(task));
+});
+// The parent ends it: a signal for the whole group is none of its business, and without a parent there is nobody to answer.
+process.on('SIGINT', () => {});
+process.on('disconnect', () => process.exit());
+process.send?.('ready');

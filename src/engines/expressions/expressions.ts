@@ -1,0 +1,42 @@
+import { ExpressionError, type ExpressionFault, type Expressions } from '../../domain/ports/expressions.ts';
+import { ChildError, type ChildFault, ChildPool } from './child-pool.ts';
+import type { ExpressionAnswer, ExpressionTask } from './evaluator.ts';
+
+const second = 1_000;
+/** What an evaluation gets beyond its own limit before its process is ended. */
+const grace = 250;
+/** Of a process, in MiB. */
+const heap = 64;
+
+const faults: Record<ChildFault, ExpressionFault> = { deadline: 'timeout', died: 'too_much_memory', closed: 'closed' };
+
+/** The evaluator beside this module, as it is run: TypeScript from the sources, JavaScript from a build. */
+const evaluator = new URL(`./evaluator${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+
+/** JSONata and JSON Schema in processes of their own, under the caps of the port. */
+export function createExpressions({ processes = 2 }: { processes?: number } = {}): Expressions {
+  const pool = new ChildPool<ExpressionTask, ExpressionAnswer>({ module: evaluator, size: processes, heap });
+
+  async function ask(task: ExpressionTask, deadline: number, signal?: AbortSignal): Promise<ExpressionAnswer> {
+    try {
+      const answer = await pool.run(task, { deadline, signal });
+      if ('fault' in answer) throw new ExpressionError(answer.fault, answer.message);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof ChildError)) throw error;
+      throw new ExpressionError(faults[error.fault], error.message);
+    }
+  }
+
+  return {
+    async evaluate(expression, context, { timeout = second, signal } = {}) {
+      const answer = await ask({ kind: 'evaluate', expression, context, timeout }, timeout + grace, signal);
+      return 'json' in answer && answer.json !== undefined ? (JSON.parse(answer.json) as unknown) : undefined;
+    },
+    async validate(schema, value) {
+      const answer = await ask({ kind: 'validate', schema, value }, second + grace);
+      return 'faults' in answer ? answer.faults : [];
+    },
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,67 @@
+import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import {
+  deleteWorkflowSecret,
+  listWorkflowSecrets,
+  putWorkflowSecret,
+} from '../../../domain/workflows/secrets.operations.ts';
+import { getVersion, listVersions } from '../../../domain/workflows/versions.operations.ts';
+import { workflowSecret } from '../../../domain/workflows/workflow.schema.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { classOf } from '../../types/derive.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
+import { Workflow, type WorkflowParent } from './workflows.types.ts';
+
+const WorkflowVersion = outputOf(getVersion);
+const WorkflowVersionConnection = connectionOf(listVersions);
+const WorkflowSecret = classOf(workflowSecret, 'WorkflowSecret', false);
+const ListVersionsArgs = argsOf(listVersions, ['workflow']);
+const PutWorkflowSecretInput = inputOf(putWorkflowSecret);
+const DeleteWorkflowSecretInput = inputOf(deleteWorkflowSecret);
+
+/** What a workflow has had as definitions, and what its steps may use. */
+@Resolver(() => Workflow)
+export class WorkflowEdgesResolver {
+  @FieldResolver(() => WorkflowVersionConnection, { nullable: true, description: listVersions.summary })
+  versions(
+    @Root() { at, id }: WorkflowParent,
+    @Args(() => ListVersionsArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.list(listVersions, { ...at, ...args, workflow: id });
+  }
+
+  @FieldResolver(() => WorkflowVersion, { nullable: true, name: 'version_number', description: getVersion.summary })
+  version_number(
+    @Root() { at, id }: WorkflowParent,
+    @Arg('n', () => Int) number: number,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(getVersion, { ...at, workflow: id, number });
+  }
+
+  @FieldResolver(() => [WorkflowSecret], { nullable: true, description: listWorkflowSecrets.summary })
+  secrets(@Root() { at, id }: WorkflowParent, @Ctx() context: GraphqlContext) {
+    return context.run(listWorkflowSecrets, { ...at, workflow: id });
+  }
+
+  @Mutation(() => Boolean, { nullable: true, description: putWorkflowSecret.summary })
+  async putWorkflowSecret(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => PutWorkflowSecretInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    await context.run(putWorkflowSecret, { ...at, ...input });
+    return true;
+  }
+
+  @Mutation(() => Boolean, { nullable: true, description: deleteWorkflowSecret.summary })
+  async deleteWorkflowSecret(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => DeleteWorkflowSecretInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    await context.run(deleteWorkflowSecret, { ...at, ...input });
+    return true;
+  }
+}

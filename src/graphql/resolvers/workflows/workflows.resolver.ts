@@ -1,0 +1,98 @@
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { deleteWorkflow } from '../../../domain/workflows/delete-workflow.operations.ts';
+import {
+  createWorkflow,
+  disableWorkflow,
+  enableWorkflow,
+  updateWorkflow,
+} from '../../../domain/workflows/save-workflow.operations.ts';
+import { publishVersion } from '../../../domain/workflows/versions.operations.ts';
+import { getWorkflow, listWorkflows, validateWorkflow } from '../../../domain/workflows/workflows.operations.ts';
+import { mapConnection } from '../../connection.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { ProjectArgs } from '../places.ts';
+import { Project, type ProjectParent } from '../projects.resolver.ts';
+import { Workflow } from './workflows.types.ts';
+
+const WorkflowConnection = connectionOf(listWorkflows);
+const DefinitionCheck = outputOf(validateWorkflow);
+const ListWorkflowsArgs = argsOf(listWorkflows);
+const ValidateWorkflowArgs = argsOf(validateWorkflow);
+const CreateWorkflowInput = inputOf(createWorkflow);
+const UpdateWorkflowInput = inputOf(updateWorkflow, { conditional: true });
+const PublishVersionInput = inputOf(publishVersion);
+
+/** What is run when something happens. */
+@Resolver(() => Project)
+export class WorkflowsResolver {
+  @FieldResolver(() => WorkflowConnection, { nullable: true, description: listWorkflows.summary })
+  async workflows(
+    @Root() { at }: ProjectParent,
+    @Args(() => ListWorkflowsArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return mapConnection(await context.list(listWorkflows, { ...at, ...args }), (record) => ({ ...record, at }));
+  }
+
+  @FieldResolver(() => Workflow, { nullable: true, description: getWorkflow.summary })
+  async workflow(@Root() { at }: ProjectParent, @Arg('id', () => String) id: string, @Ctx() context: GraphqlContext) {
+    return { ...(await context.run(getWorkflow, { ...at, workflow: id })), at };
+  }
+
+  @FieldResolver(() => DefinitionCheck, { nullable: true, description: validateWorkflow.summary })
+  validate_workflow(
+    @Root() { at }: ProjectParent,
+    @Args(() => ValidateWorkflowArgs) args: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.run(validateWorkflow, { ...at, ...args });
+  }
+
+  @Mutation(() => Workflow, { nullable: true, description: createWorkflow.summary })
+  async createWorkflow(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => CreateWorkflowInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return { ...(await context.run(createWorkflow, { ...at, ...input })), at };
+  }
+
+  @Mutation(() => Workflow, { nullable: true, description: updateWorkflow.summary })
+  async updateWorkflow(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => UpdateWorkflowInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return { ...(await context.run(updateWorkflow, { ...at, ...input })), at };
+  }
+
+  @Mutation(() => Workflow, { nullable: true, description: 'Let the triggers of a workflow start it, or not' })
+  async setWorkflowEnabled(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('workflow', () => String) workflow: string,
+    @Arg('enabled', () => Boolean) enabled: boolean,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return { ...(await context.run(enabled ? enableWorkflow : disableWorkflow, { ...at, workflow })), at };
+  }
+
+  @Mutation(() => Boolean, { nullable: true, description: deleteWorkflow.summary })
+  async deleteWorkflow(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('workflow', () => String) workflow: string,
+    @Ctx() context: GraphqlContext,
+  ) {
+    await context.run(deleteWorkflow, { ...at, workflow });
+    return true;
+  }
+
+  @Mutation(() => Workflow, { nullable: true, description: publishVersion.summary })
+  async publishWorkflowVersion(
+    @Args(() => ProjectArgs) at: ProjectArgs,
+    @Arg('input', () => PublishVersionInput) input: object,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return { ...(await context.run(publishVersion, { ...at, ...input })), at };
+  }
+}

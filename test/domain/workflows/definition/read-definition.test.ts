@@ -1,0 +1,270 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { projectOperation } from '../../../../src/domain/operation.ts';
+import { readDefinition } from '../../../../src/domain/workflows/definition/read-definition.ts';
+import { stepOperationsOf } from '../../../../src/domain/workflows/step-operations.ts';
+
+const branchOperation = projectOperation({
+  name: 'studio.createBranch',
+  kind: 'query',
+  permission: 'edit_studio',
+  summary: 'Create a branch',
+  input: z.object({ name: z.string(), from: z.string().optional(), force: z.boolean().optional() }),
+  output: z.null(),
+  execute: async () => null,
+});
+const operations = stepOperationsOf([{ operation: branchOperation, needsStream: false }]);
+
+const read = (source: string) => readDefinition(source, operations);
+const withSteps = (steps: string, more = '') => `portico: workflow/1\n${more}steps:\n${steps}`;
+const faults = (source: string) => read(source).errors.map(({ field, code, line }) => [field, code, line]);
+
+it('reads a definition in YAML with its comments, and the same in JSON', () => {
+  const yaml = withSteps(
+    `
+  # what is new
+  - id: note
+    type: transform
+    expression: |
+      { "title": input.body.title }
+  - id: branch
+    type: operation
+    operation: studio.createBranch
+    with: { name: "notes/\${{ steps.note.output.title }}", from: main }
+`,
+    'permissions: [edit_studio]\n',
+  );
+  const { definition, errors, warnings } = read(yaml);
+  expect({ errors, warnings }).toEqual({ errors: [], warnings: [] });
+  expect(read(JSON.stringify(definition, null, 2)).definition).toEqual(definition);
+  expect(read(JSON.stringify(definition)).definition).toEqual(definition);
+});
+
+describe('says where', () => {
+  it.each([
+    ['a key nobody knows', withSteps('  - {id: a, type: fail, mesage: x}'), [['/steps/0/mesage', 'unknown_key', 3]]],
+    [
+      'a key of later',
+      withSteps('  - {id: a, type: fail}', 'concurrency: {limit: 1, on_limit: cancel_previous}\n'),
+      [['/concurrency/on_limit', 'not_available', 2]],
+    ],
+    ['a step type of later', withSteps('  - id: a\n    type: switch'), [['/steps/0/type', 'not_available', 4]]],
+    [
+      'a list of steps for on_error',
+      withSteps('  - {id: a, type: fail, on_error: []}'),
+      [['/steps/0/on_error', 'not_available', 3]],
+    ],
+    ['a type nobody knows', withSteps('  - {id: a, type: shell}'), [['/steps/0/type', 'invalid_value', 3]]],
+    ['a missing field', withSteps('  - id: a\n    type: transform'), [['/steps/0/expression', 'invalid_value', 3]]],
+    ['the format', 'portico: workflow/2\nsteps: [{id: a, type: fail}]', [['/portico', 'invalid_value', 1]]],
+    ['no step', 'portico: workflow/1\nsteps: []', [['/steps', 'invalid_value', 2]]],
+    [
+      'one id twice',
+      withSteps('  - {id: a, type: fail, if: "false"}\n  - {id: a, type: fail}'),
+      [['/steps/1/id', 'duplicate_id', 4]],
+    ],
+    ['a key twice', 'portico: workflow/1\nportico: workflow/1\nsteps: []', [['', 'syntax', 2]]],
+    ['a tag', withSteps('  - !!js/function x'), [['', 'syntax', 3]]],
+    [
+      'a key objects mean something by',
+      withSteps('  - {id: a, type: fail}', 'variables: {__proto__: {a: 1}}\n'),
+      [['', 'syntax', 2]],
+    ],
+    ['a bad duration', withSteps('  - {id: a, type: delay, for: soon}'), [['/steps/0/for', 'invalid_value', 3]]],
+    [
+      'a time limit that is too long',
+      withSteps('  - {id: a, type: http, url: "https://a.example", timeout: 16m}'),
+      [['/steps/0/timeout', 'invalid_value', 3]],
+    ],
+    [
+      'an expression in a block',
+      withSteps('  - id: a\n    type: transform\n    expression: |\n      {\n        "a": (1 +\n      }'),
+      [['/steps/0/expression', 'bad_expression', 8]],
+    ],
+    [
+      'a template that is open',
+      withSteps('  - {id: a, type: fail, message: "x ${{ input"}'),
+      [['/steps/0/message', 'syntax', 3]],
+    ],
+    [
+      'a step that is not there',
+      withSteps('  - {id: a, type: transform, expression: steps.b.output}'),
+      [['/steps/0/expression', 'unknown_step', 3]],
+    ],
+    [
+      'a step that comes later',
+      withSteps(
+        '  - {id: a, type: transform, expression: steps.b.output}\n  - {id: b, type: transform, expression: "1"}',
+      ),
+      [['/steps/0/expression', 'step_not_run', 3]],
+    ],
+    [
+      'a step that asks itself',
+      withSteps('  - {id: a, type: transform, expression: steps.a.output}'),
+      [['/steps/0/expression', 'step_not_run', 3]],
+    ],
+    [
+      'a name nobody knows',
+      withSteps('  - {id: a, type: transform, expression: inputs.body}'),
+      [['/steps/0/expression', 'unknown_name', 3]],
+    ],
+    [
+      'item outside a loop',
+      withSteps('  - {id: a, type: transform, expression: item.x}'),
+      [['/steps/0/expression', 'unknown_name', 3]],
+    ],
+    [
+      'a secret in a transform',
+      withSteps('  - {id: a, type: transform, expression: secrets.KEY}'),
+      [['/steps/0/expression', 'secret_not_allowed', 3]],
+    ],
+    [
+      'what follows the end',
+      withSteps('  - {id: a, type: fail}\n  - {id: b, type: transform, expression: "1"}'),
+      [['/steps/1', 'unreachable', 4]],
+    ],
+    [
+      'an operation that is not there',
+      withSteps('  - {id: a, type: operation, operation: studio.nothing}'),
+      [['/steps/0/operation', 'unknown_operation', 3]],
+    ],
+    [
+      'a permission that is not listed',
+      withSteps('  - {id: a, type: operation, operation: studio.createBranch, with: {name: x}}'),
+      [['/steps/0/operation', 'missing_permission', 3]],
+    ],
+  ])('%s', (_what, source, expected) => {
+    expect(faults(source)).toEqual(expected);
+    expect(read(source).definition).toBeNull();
+  });
+});
+
+describe('inputs of operations', () => {
+  const step = (input: string, more = '') =>
+    withSteps(
+      `  - {id: a, type: operation, operation: studio.createBranch, with: ${input}${more}}`,
+      'permissions: [edit_studio]\n',
+    );
+
+  it('are held against the schema as far as they are literal', () => {
+    expect(faults(step('{name: 1}'))).toEqual([['/steps/0/with/name', 'invalid_input', 4]]);
+    expect(faults(step('{}'))).toEqual([['/steps/0/with/name', 'invalid_input', 4]]);
+    expect(faults(step('{name: x, force: "${{ input.force }}"}'))).toEqual([]);
+  });
+
+  it('of an operation that starts nothing cannot be waited for', () => {
+    expect(faults(step('{name: x}', ', wait: true'))).toEqual([['/steps/0/wait', 'not_awaitable', 4]]);
+  });
+});
+
+describe('scopes', () => {
+  it('a step of a condition may not have run, its condition has', () => {
+    const { errors, warnings } = read(
+      withSteps(`
+  - id: which
+    type: condition
+    expression: input.a
+    then: [{id: yes, type: transform, expression: "1"}]
+  - {id: use, type: transform, expression: "[steps.yes.output, steps.which.output]"}
+`),
+    );
+    expect(errors).toEqual([]);
+    expect(warnings.map(({ code, field, line }) => [code, field, line])).toEqual([
+      ['step_may_not_run', '/steps/1/expression', 8],
+    ]);
+  });
+
+  it('branches do not see one another, and are seen afterwards', () => {
+    const parallel = (right: string, after: string) =>
+      withSteps(`
+  - id: both
+    type: parallel
+    branches:
+      left: [{id: l, type: transform, expression: "1"}]
+      right: [{id: r, type: transform, expression: "${right}"}]
+  - {id: after, type: transform, expression: "${after}"}
+`);
+    expect(faults(parallel('steps.l.output', '1'))).toEqual([
+      ['/steps/0/branches/right/0/expression', 'step_not_run', 8],
+    ]);
+    expect(read(parallel('1', 'steps.l.output + steps.r.output'))).toMatchObject({ errors: [], warnings: [] });
+  });
+
+  it('a loop has item and index, its steps are its own', () => {
+    const loop = (within: string, after: string) =>
+      withSteps(`
+  - id: each
+    type: for_each
+    items: input.list
+    do: [{id: one, type: transform, expression: "${within}"}]
+  - {id: after, type: transform, expression: "${after}"}
+`);
+    expect(faults(loop('item.x + index', 'steps.each.output'))).toEqual([]);
+    expect(faults(loop('item', 'steps.one.output'))).toEqual([['/steps/1/expression', 'step_not_run', 8]]);
+  });
+
+  it('on_failure has the error and every step, without warnings', () => {
+    const source = `${withSteps('  - {id: a, type: fail}\n')}on_failure:\n  - {id: tell, type: transform, expression: "[error.code, steps.a.status]"}\n`;
+    const { errors, warnings } = read(source);
+    expect(errors).toEqual([]);
+    expect(warnings.map(({ code }) => code)).toEqual(['step_may_not_run']);
+  });
+
+  it('secrets are for http steps', () => {
+    const http = (field: string) => withSteps(`  - {id: a, type: http, ${field}}`);
+    expect(
+      faults(
+        http('url: "https://a.example/${{ secrets.KEY }}", headers: {authorization: "Bearer ${{ secrets.KEY }}"}'),
+      ),
+    ).toEqual([]);
+    expect(faults(http('url: "https://a.example", if: secrets.KEY'))).toEqual([
+      ['/steps/0/if', 'secret_not_allowed', 3],
+    ]);
+  });
+});
+
+describe('limits, on both sides', () => {
+  const many = (count: number) =>
+    withSteps(Array.from({ length: count }, (_, n) => `  - {id: s${n}, type: transform, expression: "1"}`).join('\n'));
+  const deep = (depth: number) => {
+    let step: object = { id: 'leaf', type: 'fail' };
+    for (let level = depth - 1; level > 0; level -= 1)
+      step = { id: `c${level}`, type: 'condition', expression: 'true', then: [step] };
+    return JSON.stringify({ portico: 'workflow/1', steps: [step] });
+  };
+  const aliases = (count: number) =>
+    withSteps('  - {id: a, type: fail}', `variables:\n  a: &a 1\n  list: [${Array(count).fill('*a').join(', ')}]\n`);
+
+  it.each([
+    ['steps', many(500), many(501), 'too_many_steps'],
+    ['nesting', deep(8), deep(9), 'too_deep'],
+    ['aliases', aliases(1_000), aliases(1_001), 'syntax'],
+    [
+      'expression',
+      withSteps(`  - {id: a, type: transform, expression: "${'1'.padEnd(16_384)}"}`),
+      withSteps(`  - {id: a, type: transform, expression: "${'1'.padEnd(16_385)}"}`),
+      'bad_expression',
+    ],
+    [
+      'source',
+      `${withSteps('  - {id: a, type: fail}')}\n#`.padEnd(256 * 1024, '#'),
+      `${withSteps('  - {id: a, type: fail}')}\n#`.padEnd(256 * 1024 + 1, '#'),
+      'syntax',
+    ],
+  ])('%s', (_what, within, beyond, code) => {
+    expect(faults(within)).toEqual([]);
+    expect(read(beyond).errors.map((fault) => fault.code)).toEqual([code]);
+  });
+
+  it('an alias of an alias grows no further than an alias', () => {
+    const bomb = Array.from(
+      { length: 30 },
+      (_, n) => `  a${n}: &a${n} [${n === 0 ? '1' : `*a${n - 1}, *a${n - 1}`}]`,
+    ).join('\n');
+    const started = process.memoryUsage().heapUsed;
+    expect(read(withSteps('  - {id: a, type: fail}', `variables:\n${bomb}\n`)).errors.map(({ code }) => code)).toEqual([
+      'syntax',
+    ]);
+    expect(process.memoryUsage().heapUsed - started).toBeLessThan(200 * 1024 * 1024);
+  });
+});

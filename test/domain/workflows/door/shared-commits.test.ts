@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { SharedCommits } from '../../../../src/domain/workflows/door/accept/shared-commits.ts';
+
+const isDefinite = (error: unknown) => (error as Error).message !== 'lost';
+
+/** Commits that end when the test says so. */
+function heldCommits() {
+  const groups: { calls: readonly number[]; done: (error?: Error) => void }[] = [];
+  const commits = new SharedCommits<number, string>(
+    (calls) =>
+      new Promise((resolve, reject) => {
+        const done = (error?: Error) => (error ? reject(error) : resolve(calls.map((call) => `did ${call}`)));
+        groups.push({ calls, done });
+      }),
+    { isDefinite, patience: 60_000 },
+  );
+  return { commits, groups };
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('shared commits', () => {
+  it('begin at once, and those that come meanwhile share the next', async () => {
+    const { commits, groups } = heldCommits();
+    const results = [1, 2, 3].map((call) => commits.add(call));
+    expect(groups.map(({ calls }) => calls)).toEqual([[1]]);
+    groups[0]?.done();
+    await turn();
+    expect(groups.map(({ calls }) => calls)).toEqual([[1], [2, 3]]);
+    groups[1]?.done();
+    expect(await Promise.all(results)).toEqual(['did 1', 'did 2', 'did 3']);
+  });
+
+  it('are tried one by one after a failure, so that only the call at fault fails', async () => {
+    const commits = new SharedCommits<number, number>(
+      async (calls) => {
+        await turn();
+        if (calls.includes(3)) throw new Error('bad');
+        return [...calls];
+      },
+      { isDefinite },
+    );
+    const found = await Promise.allSettled([1, 2, 3, 4].map((call) => commits.add(call)));
+    expect(found.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('whose outcome is unknown are not tried again', async () => {
+    const { commits, groups } = heldCommits();
+    const settled = Promise.allSettled([1, 2, 3].map((call) => commits.add(call)));
+    groups[0]?.done();
+    await turn();
+    groups[1]?.done(new Error('lost'));
+    expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(groups).toHaveLength(2);
+  });
+
+  it('that are held up do not hold up others for long', async () => {
+    const ends: (() => void)[] = [];
+    const commits = new SharedCommits<number, number>(
+      async (calls) => {
+        if (calls.includes(1)) await new Promise<void>((resolve) => ends.push(resolve));
+        return [...calls];
+      },
+      { isDefinite, patience: 1 },
+    );
+    const first = commits.add(1);
+    expect(await commits.add(2)).toBe(2);
+    ends[0]?.();
+    expect(await first).toBe(1);
+  });
+});

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { collectOutputs } from '../../../src/domain/studio/deployments/collect-outputs.ts';
+import { pruneExecutions } from '../../../src/domain/workflows/executions/prune-executions.ts';
+import { runRetention } from '../../../src/jobs/upkeep.ts';
+import { type ExecutingApp, startExecutingApp } from '../../support/workflows/executing.ts';
+
+let app: ExecutingApp;
+beforeAll(async () => {
+  app = await startExecutingApp();
+});
+afterAll(() => app?.stop());
+
+const day = 24 * 3_600_000;
+const { signal } = new AbortController();
+const sql = <T>(text: string) => app.services.orm.em.fork().execute<T[]>(text);
+const flow = (steps: object[]) => ({ portico: 'workflow/1', steps });
+
+it('keeps ended executions for 30 days, failed ones for 90, and open ones for good, each with its events', async () => {
+  const definitions = {
+    good: flow([{ id: 'a', type: 'transform', expression: '1' }]),
+    bad: flow([{ id: 'a', type: 'fail' }]),
+    open: flow([{ id: 'a', type: 'wait_for_input', timeout: '365d' }]),
+  };
+  app.clock.now = new Date();
+  const ids: Record<string, string> = {};
+  for (const [name, definition] of Object.entries(definitions)) ids[name] = await app.begin(await app.save(definition));
+  await app.settle();
+  const begun = app.clock.now?.getTime() ?? 0;
+  const left = async (days: number) => {
+    app.clock.now = new Date(begun + days * day);
+    await runRetention(app.services, 365);
+    await pruneExecutions(app.services, signal);
+    const rows = await sql<{ id: string }>('select id from execution');
+    const events = await sql<{ topic: string }>(`select distinct topic from event where topic like 'execution:%'`);
+    const names = rows.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id)).sort();
+    expect(events.map(({ topic }) => topic).sort()).toEqual(names.map((name) => `execution:${ids[name ?? '']}`).sort());
+    return names;
+  };
+  expect(await left(30)).toEqual(['bad', 'good', 'open']);
+  expect(await left(31)).toEqual(['bad', 'open']);
+  expect(await left(90)).toEqual(['bad', 'open']);
+  expect(await left(91)).toEqual(['open']);
+});
+
+it('keeps the blobs of large outputs as long as their executions', async () => {
+  const text = 'y'.repeat(400_000);
+  const large = flow([
+    { id: 'a', type: 'transform', expression: '[input, input]' },
+    { id: 'b', type: 'transform', expression: '[input, input]' },
+    { id: 'both', type: 'transform', expression: 'steps' },
+  ]);
+  app.clock.now = new Date();
+  const workflow = await app.save(large);
+  const id = await app.begin(workflow, text);
+  await app.settle();
+  app.clock.now = new Date(Date.now() + 2 * day);
+  await collectOutputs(app.services);
+  expect((await app.look(workflow, id)).steps[2].output.a.output).toEqual([text, text]);
+  const [{ sha256 }] = (await sql<{ sha256: string }>(
+    'select output_sha256 as sha256 from execution where output_sha256 is not null',
+  )) as [{ sha256: string }];
+  app.clock.now = new Date(Date.now() + 32 * day);
+  await pruneExecutions(app.services, signal);
+  await collectOutputs(app.services);
+  expect(await app.services.blobs.missing([sha256])).toEqual(new Set([sha256]));
+});

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ExpressionError, type Expressions } from '../../../src/domain/ports/expressions.ts';
+import { createExpressions } from '../../../src/engines/expressions/expressions.ts';
+
+let expressions: Expressions;
+beforeAll(() => {
+  expressions = createExpressions({ processes: 1 });
+});
+afterAll(() => expressions.close());
+
+const evaluate = (expression: string, context: Record<string, unknown> = {}, timeout?: number) =>
+  expressions.evaluate(expression, context, timeout === undefined ? {} : { timeout });
+const faultOf = (promise: Promise<unknown>) =>
+  promise.then(
+    (value) => ({ value }),
+    (error) => (error instanceof ExpressionError ? error.fault : Promise.reject(error)),
+  );
+
+it('has the value of an expression, undefined when it finds nothing', async () => {
+  const context = { input: { list: [{ n: 1 }, { n: 2 }], 'x-event': 'push' } };
+  expect(await evaluate('$sum(input.list.n)', context)).toBe(3);
+  expect(await evaluate('input.`x-event` = "push"', context)).toBe(true);
+  expect(await evaluate('{"a": input.list[n > 1]}', context)).toEqual({ a: { n: 2 } });
+  expect(await evaluate('input.list[n > 5]', context)).toBeUndefined();
+});
+
+it('tells what JSONata has to say', async () => {
+  await expect(evaluate('$number("x")')).rejects.toThrow(/number/);
+});
+
+it.each([
+  ['a recursion without end', '($f := function($n){ $f($n + 1) + 1 }; $f(1))'],
+  ['a tail recursion without end', '($f := function($n){ $f($n + 1) }; $f(1))'],
+  ['a sequence that is too long', '[1..10000000]'],
+])('ends %s, and goes on with the next', async (_what, expression) => {
+  expect(await faultOf(evaluate(expression, {}, 300))).toMatch(/timeout|failed|too_much_memory/);
+  expect(await evaluate('1 + 1')).toBe(2);
+});
+
+it('ends what needs too much memory', async () => {
+  const doubled = '($d := function($s, $n){ $n = 0 ? $s : $d($s & $s, $n - 1) }; $split($d("abcdefgh", 24), ""))';
+  expect(await faultOf(evaluate(doubled, {}, 5_000))).toMatch(/timeout|failed|too_much_memory/);
+  expect(await evaluate('1 + 1')).toBe(2);
+});
+
+it('runs patterns in linear time', async () => {
+  expect(await evaluate('$match(text, /(a+)+$/).match', { text: `${'a'.repeat(50_000)}b` })).toBeUndefined();
+  expect(await evaluate('$replace("a1b22", /[0-9]+/, "#")')).toBe('a#b#');
+  expect(await evaluate('$match("ab12", /([a-z])([0-9])?/).groups', {})).toEqual(['a', '', 'b', '1']);
+  expect(await evaluate('$split("a, b,c", /, ?/)')).toEqual(['a', 'b', 'c']);
+  expect(await evaluate('$contains("ABC", /b/i)')).toBe(true);
+  expect(await faultOf(evaluate('$contains("aa", /(a)\\1/)'))).toBe('failed');
+});
+
+describe('what is data stays data', () => {
+  it.each(['$eval("1 + 1")', '$eval("$now()")'])('%s', async (expression) => {
+    await expect(evaluate(expression)).rejects.toThrow('$eval is not available');
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype'])('%s is no key', async (key) => {
+    expect(await faultOf(evaluate(`{"a": {"${key}": {"x": 1}}}`))).toSatisfy(
+      (answer: unknown) => answer === 'forbidden_key' || JSON.stringify(answer) === '{"value":{"a":{}}}',
+    );
+    expect(await evaluate(`input.${key}`, { input: {} })).toBeUndefined();
+  });
+
+  it.each(['process', 'require', 'globalThis', '$process', 'Function'])('%s is nothing', async (name) => {
+    expect(await evaluate(name)).toBeUndefined();
+  });
+
+  it('functions do not leave', async () => {
+    expect(await evaluate('{"f": function($x){$x}, "n": 1}')).toEqual({ n: 1 });
+  });
+});
+
+it('holds results to 1 MiB, on both sides', async () => {
+  const text = (length: number) => evaluate('$pad("", n, "x")', { n: length }, 900);
+  expect(String(await text(1024 * 1024 - 2))).toHaveLength(1024 * 1024 - 2);
+  expect(await faultOf(text(1024 * 1024 - 1))).toBe('result_too_large');
+});
+
+it('an evaluation that is not wanted any more ends', async () => {
+  const stop = new AbortController();
+  const asked = expressions.evaluate(
+    '($f := function($n){ $f($n + 1) }; $f(1))',
+    {},
+    { timeout: 30_000, signal: stop.signal },
+  );
+  stop.abort(new Error('stop'));
+  await expect(asked).rejects.toThrow('stop');
+  expect(await evaluate('2')).toBe(2);
+});
+
+describe('JSON Schema', () => {
+  const schema = { type: 'object', required: ['title'], properties: { title: { type: 'string', maxLength: 3 } } };
+
+  it('tells each fault with its place', async () => {
+    expect(await expressions.validate(schema, { title: 'abc' })).toEqual([]);
+    expect((await expressions.validate(schema, { title: 'abcd' })).map(({ field }) => field)).toContain('/title');
+    expect(await expressions.validate(schema, {})).not.toEqual([]);
+  });
+
+  it('a pattern that would never end is ended', async () => {
+    const bad = { type: 'string', pattern: '^(a+)+$' };
+    expect(await faultOf(expressions.validate(bad, `${'a'.repeat(60)}b`))).toBe('timeout');
+    expect(await expressions.validate(bad, 'aa')).toEqual([]);
+  });
+});

@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+
+let app: ExecutingApp;
+beforeAll(async () => {
+  app = await startExecutingApp();
+});
+afterAll(() => app?.stop());
+beforeEach(() => {
+  app.clock.now = new Date('2026-03-01T08:00:00Z');
+});
+
+const flow = (more: object) => ({ portico: 'workflow/1', ...more });
+const transform = (id: string, expression: string, more: object = {}) => ({
+  id,
+  type: 'transform',
+  expression,
+  ...more,
+});
+const change = (workflow: string, id: string, what: string, body: object = {}) =>
+  app.ask('POST', `${workflows}/${workflow}/executions/${id}/${what}`, { body });
+const statuses = (steps: { path: string; status: string }[]) => steps.map(({ path, status }) => `${path} ${status}`);
+
+/** Saves a definition, runs it and looks at what becomes of it. */
+async function outcome(definition: object, input?: unknown) {
+  const workflow = await app.save(definition);
+  const id = await app.begin(workflow, input);
+  await app.settle();
+  return { workflow, id, ended: await app.look(workflow, id) };
+}
+
+describe('how an execution ends', () => {
+  it('with the output of its last step, or of a step that says so', async () => {
+    const { ended } = await outcome(flow({ steps: [transform('a', '1'), transform('b', 'steps.a.output + 1')] }));
+    expect(ended).toMatchObject({ status: 'completed', output: 2, outcome: null });
+    const steps = [
+      { id: 'check', type: 'condition', expression: 'true', then: [{ id: 'out', type: 'output', value: '"early"' }] },
+      transform('never', '1'),
+    ];
+    const early = await outcome(flow({ steps, output: 'no' }));
+    expect(early.ended).toMatchObject({ status: 'completed', output: 'early' });
+    expect(statuses(early.ended.steps)).toEqual(['check completed', 'check.then.out completed']);
+  });
+
+  it('at once, as skipped, when its condition does not hold', async () => {
+    const { ended } = await outcome(flow({ when: 'input.go', steps: [transform('a', '1')] }), { go: false });
+    expect(ended).toMatchObject({ status: 'completed', outcome: 'skipped', steps: [] });
+  });
+
+  it('failed, with the step and the reason, after the steps for that case', async () => {
+    const on_failure = [transform('note', 'error.code & " at " & error.path')];
+    const steps = [{ id: 'stop', type: 'fail', code: 'enough', message: 'No ${{ input.n }}' }];
+    const { ended, workflow, id } = await outcome(flow({ steps, on_failure }), { n: 3 });
+    expect(ended).toMatchObject({ status: 'failed', error: { code: 'enough', message: 'No 3', path: 'stop' } });
+    expect(ended.steps.at(-1)).toMatchObject({ path: 'on_failure.note', output: 'enough at stop' });
+    expect((await app.events(workflow, id)).at(-1)).toBe('execution.failed');
+  });
+
+  it('goes on after a failed step that may fail, which is kept', async () => {
+    const steps = [transform('bad', '$error("no")', { on_error: 'continue' }), transform('seen', 'steps.bad.status')];
+    const { ended } = await outcome(flow({ steps }));
+    expect(ended).toMatchObject({ status: 'completed', output: 'failed' });
+    expect(ended.steps[0]).toMatchObject({ status: 'failed', output: null, error: { code: 'bad_expression' } });
+  });
+
+  it('skips a step whose condition does not hold', async () => {
+    const { ended } = await outcome(flow({ steps: [transform('a', '1', { if: 'false' })] }));
+    expect(ended).toMatchObject({ status: 'completed', output: null, steps: [{ path: 'a', status: 'skipped' }] });
+  });
+
+  it('fails when it takes longer than it may, the time it is paused left out', async () => {
+    const steps = [
+      { id: 'ask', type: 'wait_for_input' },
+      { id: 'wait', type: 'delay', for: '2h' },
+    ];
+    const { workflow, id } = await outcome(flow({ steps, timeout: '1h' }));
+    await app.pass(3 * 3_600_000);
+    expect((await app.look(workflow, id)).status).toBe('paused');
+    await change(workflow, id, 'resume', { path: 'ask' });
+    await app.settle();
+    await app.pass(3_599_000);
+    expect((await app.look(workflow, id)).status).toBe('running');
+    await app.pass(1_000);
+    expect(await app.look(workflow, id)).toMatchObject({ status: 'failed', error: { code: 'timeout', path: null } });
+  });
+
+  it('keeps an output too large for a row apart, up to 25 MiB', async () => {
+    const input = { text: 'x'.repeat(300_000) };
+    const thrice = (id: string) => transform(id, '[input.text, input.text, input.text]');
+    // A plain path: what expressions themselves make is smaller.
+    const { ended, id } = await outcome(flow({ steps: [thrice('a'), thrice('b'), transform('both', 'steps')] }), input);
+    expect(ended.status).toBe('completed');
+    const kept = await app.services.orm.em
+      .fork()
+      .execute('select path, output_sha256 is null as in_row from step_run where execution_id = ? order by position', [
+        id,
+      ]);
+    expect(kept).toEqual([
+      { path: 'a', in_row: true },
+      { path: 'b', in_row: true },
+      { path: 'both', in_row: false },
+    ]);
+    expect(ended.steps[2].output.b.output).toEqual(Array(3).fill(input.text));
+    expect(ended.output).toEqual(ended.steps[2].output);
+    expect(ended.steps[0].output).toEqual(Array(3).fill(input.text));
+  });
+});
+
+describe('POST …/executions', () => {
+  it('422 for an input that is not what the definition asks for', async () => {
+    const input_schema = { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } };
+    const workflow = await app.save(flow({ input_schema, steps: [transform('a', 'input.n')] }));
+    const answer = await app.ask('POST', `${workflows}/${workflow}/executions`, { body: { input: { n: 'x' } } });
+    expect(answer).toMatchObject({ status: 422, body: { code: 'validation_failed' } });
+    expect(app.jobs).toEqual([]);
+  });
+
+  it('repeats its answer for the same Idempotency-Key, and works on a disabled workflow', async () => {
+    const workflow = await app.save(flow({ steps: [transform('a', '1')] }));
+    await app.ask('POST', `${workflows}/${workflow}/disable`);
+    const run = () =>
+      app.ask('POST', `${workflows}/${workflow}/executions`, {
+        body: {},
+        headers: { 'Idempotency-Key': `k-${workflow}` },
+      });
+    const [first, second] = [await run(), await run()];
+    expect([first.status, second.body]).toEqual([202, first.body]);
+    const { body } = await app.ask('GET', `${workflows}/${workflow}/executions?status=pending&trigger=manual`);
+    expect(body).toHaveLength(1);
+    await app.settle();
+  });
+});
+
+describe('POST …/cancel', () => {
+  it('ends one that rests at once, and refuses one that is over', async () => {
+    const { workflow, id } = await outcome(flow({ steps: [{ id: 'wait', type: 'delay', for: '1h' }] }));
+    expect(await change(workflow, id, 'cancel')).toMatchObject({
+      status: 200,
+      body: { status: 'cancelled', cancel_reason: 'user', steps: [{ path: 'wait', status: 'cancelled' }] },
+    });
+    expect((await change(workflow, id, 'cancel')).status).toBe(409);
+    await app.pass(3_600_000);
+    expect((await app.look(workflow, id)).status).toBe('cancelled');
+  });
+
+  it('ends all open ones when the workflow is deleted', async () => {
+    const { workflow, id } = await outcome(flow({ steps: [{ id: 'ask', type: 'wait_for_input' }] }));
+    expect((await app.ask('DELETE', `${workflows}/${workflow}`)).status).toBe(204);
+    await app.pass(0);
+    const [row] = await app.services.orm.em
+      .fork()
+      .execute('select status, cancel_reason from execution where id = ?', [id]);
+    expect(row).toEqual({ status: 'cancelled', cancel_reason: 'workflow_deleted' });
+    expect((await app.ask('GET', `${workflows}/${workflow}`)).status).toBe(404);
+  });
+});
+
+describe('POST …/retry', () => {
+  const steps = [transform('a', '$random()'), transform('b', 'input.n > 1 ? 1 : $error("small")')];
+
+  it('does not run again what was completed', async () => {
+    const { workflow, id, ended } = await outcome(flow({ steps }), { n: 1 });
+    expect(ended).toMatchObject({ status: 'failed', error: { path: 'b' } });
+    const { status, body } = await change(workflow, id, 'retry');
+    expect(status).toBe(202);
+    await app.settle();
+    const again = await app.look(workflow, body.execution_id);
+    expect(again).toMatchObject({ status: 'failed', retry_of: id, input: { n: 1 } });
+    expect(again.steps[0].output).toBe(ended.steps[0].output);
+    expect(await app.events(workflow, body.execution_id)).not.toContain('step.completed a');
+  });
+
+  it('begins at the start when told, or with the latest version', async () => {
+    const { workflow, id, ended } = await outcome(flow({ steps }), { n: 1 });
+    const anew = await change(workflow, id, 'retry', { from: 'start' });
+    await app.settle();
+    const [first] = (await app.look(workflow, anew.body.execution_id)).steps;
+    expect(first.output).not.toBe(ended.steps[0].output);
+    await app.ask('PATCH', `${workflows}/${workflow}`, {
+      body: { definition: flow({ steps: [transform('c', '"mended"')] }) },
+    });
+    const latest = await change(workflow, id, 'retry', { version: 'latest' });
+    await app.settle();
+    expect(await app.look(workflow, latest.body.execution_id)).toMatchObject({
+      status: 'completed',
+      version: 2,
+      output: 'mended',
+    });
+  });
+
+  it('409 for one that has not failed', async () => {
+    const { workflow, id } = await outcome(flow({ steps: [transform('a', '1')] }));
+    expect((await change(workflow, id, 'retry')).status).toBe(409);
+  });
+});
+
+describe('concurrency', () => {
+  it('lets as many of a key run as it says, first come, first served', async () => {
+    const workflow = await app.save(
+      flow({ concurrency: { limit: 1, key: '${{ input.key }}' }, steps: [{ id: 'ask', type: 'wait_for_input' }] }),
+    );
+    const ids: string[] = [];
+    for (const key of ['x', 'x', 'y', 'x']) {
+      app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 1);
+      ids.push(await app.begin(workflow, { key }));
+      await app.settle();
+    }
+    const standing = async () =>
+      (await Promise.all(ids.map((id) => app.look(workflow, id)))).map(({ status }) => status);
+    expect(await standing()).toEqual(['paused', 'pending', 'paused', 'pending']);
+    await change(workflow, ids[0] as string, 'resume', { path: 'ask' });
+    await app.settle();
+    expect(await standing()).toEqual(['completed', 'paused', 'paused', 'pending']);
+    await change(workflow, ids[1] as string, 'cancel');
+    await app.settle();
+    expect(await standing()).toEqual(['completed', 'cancelled', 'paused', 'paused']);
+  });
+});
+
+describe('a driver that is taken over', () => {
+  it('writes nothing more; after five in a row that died, the execution has failed', async () => {
+    const { workflow, id } = await outcome(flow({ steps: [{ id: 'wait', type: 'delay', for: '1h' }] }));
+    const sql = (text: string) => app.services.orm.em.fork().execute(text, [id]);
+    const died = `update execution set driver_id = gen_random_uuid(), driver_until = now() - interval '1 second' where id = ?`;
+    for (let crash = 1; crash < 5; crash += 1) {
+      await sql(died);
+      await app.pass(0);
+      expect((await app.look(workflow, id)).status).toBe('running');
+    }
+    await sql(died);
+    await app.pass(0);
+    expect(await app.look(workflow, id)).toMatchObject({ status: 'failed', error: { code: 'crashed' } });
+  });
+
+  it('is left alone while it shows that it lives, and hears of what comes', async () => {
+    const { workflow, id } = await outcome(flow({ steps: [{ id: 'wait', type: 'delay', for: '1h' }] }));
+    const sql = (text: string) => app.services.orm.em.fork().execute(text, [id]);
+    await sql(
+      `update execution set driver_id = gen_random_uuid(), driver_until = now() + interval '1 hour' where id = ?`,
+    );
+    app.jobs.push(id);
+    await app.settle();
+    expect(await sql('select wake, attempt from execution where id = ?')).toEqual([{ wake: true, attempt: 1 }]);
+    expect(await change(workflow, id, 'cancel')).toMatchObject({ status: 200, body: { status: 'running' } });
+  });
+});

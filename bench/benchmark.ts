@@ -47,6 +47,8 @@ export interface Benchmark {
   name: string;
   /** One sentence for the list of benchmarks. */
   summary: string;
+  /** How long it may take; 10, with `--large` 30. */
+  minutes?: number;
   run(bench: Bench): Promise<Report>;
 }
 

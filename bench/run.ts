@@ -3,13 +3,20 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Bench, type Benchmark, isReached, type Report } from './benchmark.ts';
 import { blob } from './blob.ts';
+import { browser } from './browser.ts';
 import { clone } from './clone.ts';
 import { commit } from './commit.ts';
+import { crawl } from './crawl.ts';
+import { deploy } from './deploy.ts';
 import { entries } from './entries.ts';
+import { executions } from './executions.ts';
 import { fields } from './fields.ts';
+import { frontier } from './frontier.ts';
+import { live } from './live.ts';
 import { memory } from './memory.ts';
 import { merge } from './merge.ts';
 import { organization } from './organization.ts';
+import { pages } from './pages.ts';
 import { preview } from './preview.ts';
 import { routes } from './routes.ts';
 import { search } from './search.ts';
@@ -17,9 +24,33 @@ import { start } from './start.ts';
 import { describeMachine } from './support/machine.ts';
 import { markdownOf } from './support/markdown.ts';
 import { repositoriesDirectory } from './support/repositories.ts';
+import { webhook } from './webhook.ts';
 
-const studio: readonly Benchmark[] = [commit, entries, search, blob, merge, fields, clone, preview, routes, memory];
-const benchmarks: readonly Benchmark[] = [start, organization, ...studio];
+const studio: readonly Benchmark[] = [
+  commit,
+  entries,
+  search,
+  blob,
+  merge,
+  fields,
+  clone,
+  deploy,
+  live,
+  preview,
+  routes,
+  memory,
+];
+const benchmarks: readonly Benchmark[] = [
+  start,
+  organization,
+  ...studio,
+  crawl,
+  browser,
+  frontier,
+  pages,
+  executions,
+  webhook,
+];
 
 /** Milliseconds for one benchmark; a machine that needs longer is not of the class the figures are for. */
 const timeLimits = { usual: 600_000, large: 1_800_000 };
@@ -37,14 +68,15 @@ function ending() {
   };
 }
 
-async function runOne({ name, run }: Benchmark, options: ReadonlySet<string>): Promise<Report> {
+async function runOne({ name, run, minutes }: Benchmark, options: ReadonlySet<string>): Promise<Report> {
   const { defer, end } = ending();
   const stop = new AbortController();
   const interrupt = () => stop.abort(new Error('interrupted'));
   // Also after a mistake of the benchmark itself the servers it started have to end.
   const fail = (error: unknown) => stop.abort(error);
   process.on('uncaughtException', fail);
-  const timeLimit = timeLimits[options.has('--large') ? 'large' : 'usual'];
+  const usual = timeLimits[options.has('--large') ? 'large' : 'usual'];
+  const timeLimit = minutes === undefined ? usual : minutes * 60_000;
   const timer = setTimeout(() => stop.abort(new Error(`took longer than ${timeLimit / 1000} s`)), timeLimit);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
   const bench: Bench = {

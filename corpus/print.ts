@@ -37,6 +37,7 @@ function sectionOf(report: SourceReport): string {
     ...formNames.flatMap((form) => tableOf(form, report.checks[form])),
     ...mergeNames.flatMap((name) => mergeLine(name, report.merges[name])),
     ...schemaLines(report),
+    ...routeLines(report),
     `  milliseconds   ${Object.entries(report.times).map(timeText).join(', ')} (mean)`,
     ...report.reproductions.map((directory) => `  wrong          ${directory}`),
   ];
@@ -87,6 +88,15 @@ function schemaLines({ kind, schema }: SourceReport): string[] {
       `    ${collection}: ${source}${inferred ? ', inferred' : ''}, ${fields} fields, ${valid} of ${entries} entries valid`,
   );
   return [`  schema         ${whole}`, ...each];
+}
+
+/** Where the pages would be; the total only counts. */
+function routeLines({ kind, routes }: SourceReport): string[] {
+  const { framework, root, base, predicted, no_page, collisions, samples, warnings } = routes;
+  const where = `${framework ?? 'no framework'}${root && ` in ${root}`}${base && ` below ${base}`}`;
+  const numbers = `${predicted} pages predicted, ${no_page} files are no page, ${collisions} collisions, ${warnings} warnings`;
+  if (kind === 'total') return [`  routes         ${numbers}`];
+  return [`  routes         ${where}: ${numbers}`, ...samples.map(({ path, url }) => `    ${path} → ${url}`)];
 }
 
 const timeText = ([name, { count, milliseconds }]: [string, Timing]) =>

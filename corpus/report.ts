@@ -72,7 +72,21 @@ export interface SourceReport {
   checks: Record<FormName, Partial<Record<CheckName, Tally>>>;
   merges: Record<MergeName, MergeTally>;
   schema: { collections: CollectionReport[]; warnings: number };
-  times: Record<'parse' | 'edit' | 'merge', Timing>;
+  /** Where its pages would be published. */
+  routes: {
+    /** With its version, when that is known; null: none was found, and nothing is predicted. */
+    framework: string | null;
+    root: string;
+    base: string;
+    predicted: number;
+    /** Files of a page's kind that get no address, such as parts and drafts. */
+    no_page: number;
+    /** Addresses that an earlier file has. */
+    collisions: number;
+    samples: { path: string; url: string }[];
+    warnings: number;
+  };
+  times: Record<'parse' | 'edit' | 'merge' | 'routes', Timing>;
   /** Directories with what it takes to see a wrong result again. */
   reproductions: string[];
 }
@@ -98,7 +112,11 @@ export function newReport(
     checks: { own: {}, crlf: {}, toml: {}, json: {} },
     merges: { adjacent_keys: newMerges(), random_pairs: newMerges(), random_merges: newMerges() },
     schema: { collections: [], warnings: 0 },
-    times: { parse: newTiming(), edit: newTiming(), merge: newTiming() },
+    routes: {
+      ...{ framework: null, root: '', base: '', predicted: 0, no_page: 0, collisions: 0 },
+      ...{ samples: [], warnings: 0 },
+    },
+    times: { parse: newTiming(), edit: newTiming(), merge: newTiming(), routes: newTiming() },
     reproductions: [],
   };
 }

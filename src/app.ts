@@ -8,14 +8,21 @@ import { limitBodyTime } from './body-timer.ts';
 import { limitCallers } from './caller-limits.ts';
 import { answerClientError } from './client-error.ts';
 import { type Config, previewUrlFor } from './config.ts';
+import { crawlLimitsOf } from './config-crawls.ts';
+import { doorLimitsOf } from './config-door.ts';
 import { createContentCache } from './db/content-cache/content-cache.ts';
+import { databaseClock } from './db/database-clock.ts';
 import { eventChannel, PostgresEventFeed } from './db/event-feed.ts';
 import { type Listener, listen } from './db/listener.ts';
 import { isCurrent, migrate, openOrm } from './db/orm.ts';
+import { Crawling } from './domain/crawlers/crawl/crawling.ts';
+import { takeUpAllRuns, takeUpRuns } from './domain/crawlers/crawl/take-up-runs.ts';
+import { sliceJob } from './domain/crawlers/runs/slice-job.ts';
+import { snapshotImportJob } from './domain/crawlers/snapshots/import/import-job.ts';
 import { DomainError } from './domain/errors.ts';
 import { GrantCache, grantChannel } from './domain/identity/grant-cache.ts';
-import { checkKeys } from './domain/keys/check-keys.ts';
 import { createSecrets } from './domain/keys/secrets.ts';
+import { notifyJob } from './domain/notifications/delivery/notify-job.ts';
 import type { Clock } from './domain/ports/clock.ts';
 import type { Kms } from './domain/ports/kms.ts';
 import type { Log } from './domain/ports/log.ts';
@@ -38,34 +45,55 @@ import { RoutesCache } from './domain/studio/routes/routes-cache.ts';
 import { syncJob } from './domain/studio/upstream/sync-job.ts';
 import { UpstreamSync } from './domain/studio/upstream/upstream-sync.ts';
 import { asUnavailable } from './domain/unavailable.ts';
+import { WebhookDoor } from './domain/workflows/door/door.ts';
+import { advanceJob } from './domain/workflows/engine/advance-job.ts';
+import { abandonAll } from './domain/workflows/engine/due.ts';
+import { Engine } from './domain/workflows/engine/engine.ts';
+import { stepOperationsOf } from './domain/workflows/step-operations.ts';
+import { triggerChannel } from './domain/workflows/triggers/trigger-cache.ts';
 import { createArchiveStore } from './engines/archive/archive-store.ts';
 import { createBlobStore } from './engines/blobs/blob-store.ts';
+import { ChromiumBrowser } from './engines/browser/chromium-browser.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
+import { createCrawlFetcher } from './engines/crawler/fetcher.ts';
+import { ThreadedPageReader } from './engines/crawler/page-reader/threaded-page-reader.ts';
 import { buildDirectory } from './engines/deployer/build-directory.ts';
 import { createDeployer } from './engines/deployer/deployer.ts';
+import { createDnsResolver } from './engines/dns/dns-resolver.ts';
+import { createExpressions } from './engines/expressions/expressions.ts';
 import { createGitStore } from './engines/git/store.ts';
 import { createGuardedHttp } from './engines/http/guarded-http.ts';
-import { type LocalKeyring, openLocalKeyring } from './engines/kms/local-keyring.ts';
 import { createMetrics, type PrometheusMetrics } from './engines/metrics/prometheus.ts';
 import { createGitHttp } from './git-http/git-http.ts';
+import { crawlSliceJobFor, lookForRuns } from './jobs/crawl-slice.job.ts';
 import { deployJobFor } from './jobs/deploy.job.ts';
 import { deployNoticeJobFor } from './jobs/deploy-notice.job.ts';
 import { importJobFor } from './jobs/import.job.ts';
+import { notifyJobFor } from './jobs/notify.job.ts';
 import { createQueue, type RunningQueue } from './jobs/queue.ts';
+import { beginSchedules } from './jobs/schedules.ts';
+import { snapshotImportJobFor } from './jobs/snapshot-import.job.ts';
 import { syncJobFor } from './jobs/sync.job.ts';
 import { scheduleUpkeep } from './jobs/upkeep.ts';
+import { workflowAdvanceJobFor } from './jobs/workflow-advance.job.ts';
+import { beginWorkflowClock } from './jobs/workflow-clock.ts';
+import { type KeyProvider, openKeys } from './open-keys.ts';
 import { refuse } from './refuse.ts';
 import { requestLog } from './request-log.ts';
 import { createHealth, type Phase } from './rest/health.ts';
 import { createRouter } from './rest/router.ts';
 import { routes } from './rest/routes.ts';
 import { createSite } from './rest/site.ts';
+import { createWebhook } from './rest/webhook.ts';
+import { StartError } from './start-error.ts';
 
 /** All parts of a process that do not listen: what the server and the command line share. */
 export interface Core {
   services: Services;
   metrics: PrometheusMetrics;
   queue: RunningQueue;
+  /** Where outside services call workflows. */
+  door: WebhookDoor;
   kms: Kms;
   /** Adds a key-encryption key and makes it the active one. @returns its id. */
   rotateKey(): Promise<string>;
@@ -83,33 +111,11 @@ interface CoreOptions {
   /** Kept as the same object, because the public URL is known only once the port is taken. */
   settings: Pick<Settings, 'public_url' | 'public_host'>;
   clock?: Clock;
-  /** Of the program, for what it writes into backups; only commands make them. */
+  /** Of the program: what it writes into backups and calls itself. */
   version?: string;
 }
 
-/** A start that cannot go on, in words for the person who started it. */
-export class StartError extends Error {
-  override name = 'StartError';
-}
-
-async function openKeys(config: Config, orm: MikroORM, log: Log): Promise<LocalKeyring> {
-  const kms = await openLocalKeyring({
-    dataDirectory: config.PORTICO_DATA_DIR,
-    ...(config.PORTICO_KEYRING_FILE !== undefined && { file: config.PORTICO_KEYRING_FILE }),
-  });
-  if (kms.created)
-    log.info({ keyring: kms.path }, 'made a keyring; keep a copy: a database backup without it cannot be read');
-  const { missing, unreadable } = await checkKeys({ kms, em: orm.em });
-  const lost = [...missing, ...unreadable.map((row) => row.kek_id)];
-  if (lost.length > 0 && !['1', 'on'].includes(config.PORTICO_KMS_ALLOW_MISSING)) {
-    throw new StartError(
-      `Stored secrets need keys that are not in ${kms.path}: ${[...new Set(lost)].join(', ')}. Restore them, or set PORTICO_KMS_ALLOW_MISSING=1 to start without those secrets.`,
-    );
-  }
-  return kms;
-}
-
-async function prepareDatabase(config: Config, orm: MikroORM, log: Log): Promise<LocalKeyring> {
+async function prepareDatabase(config: Config, orm: MikroORM, log: Log): Promise<KeyProvider> {
   try {
     await migrate(orm);
   } catch (thrown) {
@@ -132,10 +138,11 @@ export async function openCore({
 }: CoreOptions): Promise<Core> {
   await mkdir(config.PORTICO_DATA_DIR, { recursive: true, mode: 0o700 });
   const orm = openOrm(databaseUrl, config.PORTICO_DATABASE_POOL);
-  const kms = await prepareDatabase(config, orm, log).catch(async (error: unknown) => {
+  const keys = await prepareDatabase(config, orm, log).catch(async (error: unknown) => {
     await orm.close();
     throw error;
   });
+  const { kms } = keys;
   const metrics = createMetrics();
   const http = createGuardedHttp({
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
@@ -157,22 +164,48 @@ export async function openCore({
   });
   const events = new PostgresEventFeed(orm, log);
   const queue = createQueue({ url: databaseUrl, log });
-  const blobs = createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs'));
+  const blobs = createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs'), {
+    journal: path.join(config.PORTICO_DATA_DIR, 'blob-journal'),
+  });
   const secrets = createSecrets({ kms, em: orm.em, clock });
   const services: Services = {
     orm,
     git,
     archives: createArchiveStore({ product_version: version }),
     blobs,
-    previews: createPreviews({ orm, kms, blobs, log }),
+    stepOperations: stepOperationsOf(
+      routes.map(({ operation, multipart, signedBy }) => ({
+        operation,
+        needsStream: multipart === true || signedBy !== undefined,
+      })),
+    ),
+    expressions: createExpressions(),
+    previews: createPreviews({ orm, kms, blobs }),
     http,
+    fetcher: createCrawlFetcher({ http, blobs }),
+    pages: new ThreadedPageReader(),
+    browser: new ChromiumBrowser(
+      {
+        path: config.PORTICO_CHROMIUM_PATH ?? null,
+        noSandbox: ['1', 'on'].includes(config.PORTICO_CHROMIUM_NO_SANDBOX),
+      },
+      log,
+    ),
+    crawling: new Crawling(),
+    executing: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),
     secrets,
+    dns: createDnsResolver(config.PORTICO_DNS_SERVERS),
     clock,
+    // A clock that stands in for the machine's stands in for the database's, too.
+    sharedClock: clock === systemClock ? databaseClock : { now: async () => clock.now() },
     metrics,
     log,
     settings: Object.assign(settings, {
       preview_url: previewUrlFor(config),
       media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024,
+      version,
+      crawl: crawlLimitsOf(config),
+      door: doorLimitsOf(config),
     }),
     content: new ContentIndex({ cache: createContentCache(orm, log), log }),
     routes: new RoutesCache(),
@@ -191,24 +224,33 @@ export async function openCore({
     jobs: queue,
     grants: new GrantCache(),
   };
+  const door = new WebhookDoor(services);
   return {
     services,
     metrics,
     queue,
+    door,
     kms,
-    rotateKey: () => kms.rotate(),
+    rotateKey: keys.rotate,
     hear: (subject) => events.hear(subject),
     endStreams: () => events.close(),
     async close() {
       events.close();
+      await door.close();
       await services.building.close();
+      await services.deployer.close();
+      await services.crawling.close();
+      await services.browser.close();
+      await services.pages.close();
       await services.retests.close();
       await services.content.close();
       await services.upstreams.close();
       await moves.settled();
       await git.close();
+      await services.expressions.close();
       await http.close();
       secrets.close();
+      keys.close();
       await orm.close();
       metrics.stop();
     },
@@ -257,6 +299,7 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
   app.set('etag', false);
   app.set('trust proxy', config.PORTICO_TRUSTED_PROXIES.length > 0 ? config.PORTICO_TRUSTED_PROXIES : false);
   app.use(requestLog(services.log, metrics.http));
+  app.use(createWebhook(core.door));
   app.use(
     createHealth({
       phase,
@@ -332,6 +375,24 @@ async function takeUpDeployments(services: Services): Promise<void> {
   }
 }
 
+/** Runs an earlier process left go on at once, when no other process can be at them. */
+async function takeUpCrawls(services: Services, isAlone: boolean): Promise<void> {
+  try {
+    await (isAlone ? takeUpAllRuns(services) : takeUpRuns(services));
+  } catch (err) {
+    services.log.warn({ err }, 'runs of crawlers that were left are looked at within a minute');
+  }
+}
+
+/** No other process can be at executions of an embedded database: those an earlier one left go on at once. */
+async function takeUpExecutions(services: Services): Promise<void> {
+  try {
+    await abandonAll(services);
+  } catch (err) {
+    services.log.warn({ err }, 'executions that were left are taken up within seconds');
+  }
+}
+
 /** Listens and begins the background work of this process's roles. */
 export async function startApp({ config, core, databaseUrl }: ServerOptions): Promise<App> {
   const { services, queue } = core;
@@ -350,19 +411,25 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
     channels: {
       [eventChannel]: (payload) => core.hear(payload),
       [grantChannel]: (payload) => services.grants.evict(Number(payload)),
+      [triggerChannel]: (payload) => core.door.triggers.evict(payload),
       [previewChannel]: () => services.previews.targets.forget(),
       [deploymentChannel]: (payload) => services.feed.hear(payload),
     },
     onState: (listening) => {
       services.grants.setListening(listening);
       services.previews.targets.setListening(listening);
+      core.door.triggers.setListening(listening);
     },
   });
   void queue.start({
-    kinds: [importJob, syncJob, deployJob, deployNoticeJob],
+    kinds: [advanceJob, sliceJob, snapshotImportJob, notifyJob, importJob, syncJob, deployJob, deployNoticeJob],
     jobs: isWorker
       ? [
+          workflowAdvanceJobFor(services),
           importJobFor(services),
+          crawlSliceJobFor(services),
+          snapshotImportJobFor(services),
+          notifyJobFor(services),
           syncJobFor(services),
           deployJobFor(services, config.PORTICO_BUILD_SLOTS),
           deployNoticeJobFor(services),
@@ -370,7 +437,12 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
       : [],
   });
   if (isWorker) void takeUpDeployments(services);
+  const endLook = isWorker ? lookForRuns(services) : () => {};
+  if (isWorker && config.DATABASE_URL === undefined) void takeUpExecutions(services);
+  if (isWorker) void takeUpCrawls(services, config.DATABASE_URL === undefined);
   const endUpkeep = isWorker ? scheduleUpkeep(services, config.PORTICO_AUDIT_DAYS) : async () => {};
+  const endWorkflowClock = isWorker ? beginWorkflowClock(services, queue) : async () => {};
+  const endSchedules = isWorker ? beginSchedules(services) : async () => {};
   return {
     services,
     port,
@@ -392,7 +464,10 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
       clearInterval(idle);
       clearTimeout(cut);
       await endUpkeep();
-      await services.building.close();
+      endLook();
+      await endSchedules();
+      await Promise.all([services.building.close(), services.crawling.close(), services.executing.close()]);
+      await endWorkflowClock();
       await queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);
       await listener.close();
       await core.close();

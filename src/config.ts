@@ -3,6 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { crawlSettings } from './config-crawls.ts';
+import { doorSettings } from './config-door.ts';
 import { faultOf } from './domain/parse.ts';
 import { originProblem, previewUrlOf } from './domain/studio/previews/preview-origin.ts';
 
@@ -66,6 +68,9 @@ const setting = z.object({
     .max(500)
     .default(10)
     .describe('Most database connections of this process'),
+  PORTICO_KMS: z.enum(['local', 'aws']).default('local').describe('Where key-encryption keys are kept'),
+  PORTICO_KMS_KEY: z.string().min(1).optional().describe('Id, ARN or alias of the key in AWS KMS'),
+  PORTICO_KMS_URL: z.url().optional().describe("Endpoint of AWS KMS other than AWS's own"),
   PORTICO_KEYRING_FILE: z.string().min(1).optional().describe('Keyring elsewhere than in the data directory'),
   PORTICO_KMS_ALLOW_MISSING: z
     .enum(['0', '1', 'on', 'off'])
@@ -121,6 +126,15 @@ const setting = z.object({
     .string()
     .optional()
     .describe('Workspaces and package caches; default: builds in the data directory, as root a directory in /var/tmp'),
+  ...crawlSettings,
+  ...doorSettings,
+  PORTICO_WORKFLOW_CALLS: z.coerce
+    .number('must be a number')
+    .int()
+    .min(1)
+    .max(1000)
+    .default(50)
+    .describe('Steps of workflows that call the outside at the same time, per process'),
   PORTICO_AUDIT_DAYS: z.coerce.number().int().min(1).default(365).describe('Days the audit log is kept'),
   PORTICO_DRAIN_DELAY: seconds.default(0).describe('Seconds between unreadiness and closing the listener'),
   PORTICO_SHUTDOWN_TIMEOUT: seconds.default(25).describe('Seconds until an unfinished stop ends the process'),

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { createHttpServer, openCore, StartError, startApp } from './app.ts';
+import { createHttpServer, openCore, startApp } from './app.ts';
 import { ConfigError, previewUrlFor, readConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { DataDirInUse } from './db/postgres.ts';
@@ -10,9 +11,12 @@ import type { Settings } from './domain/services.ts';
 import { type FirstRun, firstRun } from './first-run.ts';
 import { createLog } from './log.ts';
 import { createPreview } from './preview/preview.ts';
+import { previewLog } from './request-log.ts';
+import { StartError } from './start-error.ts';
 
 /** Root of the package, seen from `dist/src`. */
 const packageRoot = path.resolve(import.meta.dirname, '../..');
+const { version } = JSON.parse(readFileSync(path.join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 
 /** How long a stop may take; renewed when the settings are read. */
 let shutdownSeconds = 25;
@@ -61,7 +65,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
       Object.assign(settings, { public_url: url, public_host: new URL(url).hostname });
     setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${config.PORTICO_PORT}`);
     signal.throwIfAborted();
-    const core = await openCore({ config, databaseUrl: database.url, log, settings });
+    const core = await openCore({ config, databaseUrl: database.url, log, settings, version });
     await core.services.git.check();
     const app = await startApp({ config, core, databaseUrl: database.url });
     ending.push(() => app.stop());
@@ -72,7 +76,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
       return stop;
     }
     setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${app.port}`);
-    const preview = createHttpServer(createPreview(core.services));
+    const preview = createHttpServer(previewLog(log, core.metrics.http, createPreview(core.services)));
     await new Promise<void>((resolve, reject) => {
       preview.once('error', reject);
       preview.listen(config.PORTICO_PREVIEW_PORT, config.PORTICO_HOST, resolve);

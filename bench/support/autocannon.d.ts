@@ -6,11 +6,13 @@ declare module 'autocannon' {
     /** Seconds. */
     duration: number;
     headers?: Record<string, string>;
+    method?: 'POST';
+    body?: string;
   }
   interface Result {
     requests: { average: number; total: number };
     /** Milliseconds. */
-    latency: { p50: number; p99: number };
+    latency: { p50: number; p99: number; max: number };
     '2xx': number;
     non2xx: number;
     errors: number;

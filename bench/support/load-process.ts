@@ -8,6 +8,7 @@ process.once('message', async (options: LoadOptions) => {
     perSecond: requests.total / duration,
     p50: latency.p50,
     p99: latency.p99,
+    max: latency.max,
     failed: non2xx + errors,
   };
   process.send?.(result, () => process.disconnect());

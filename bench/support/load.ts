@@ -7,6 +7,9 @@ export interface LoadOptions {
   /** Seconds. */
   duration: number;
   headers: Record<string, string>;
+  /** Default GET. */
+  method?: 'POST';
+  body?: string;
 }
 
 export interface LoadResult {
@@ -14,12 +17,13 @@ export interface LoadResult {
   /** Milliseconds. */
   p50: number;
   p99: number;
+  max: number;
   /** Answers that were not 2xx, and broken connections. */
   failed: number;
 }
 
 /**
- * As many GETs as the server answers, from a process of its own.
+ * As many requests as the server answers, from a process of its own.
  * @throws Error when a request failed: its time would count as an answer's.
  */
 export async function load(options: LoadOptions): Promise<LoadResult> {

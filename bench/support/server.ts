@@ -26,6 +26,7 @@ export interface ServerOptions {
 
 export interface RunningServer {
   url: string;
+  pid: number;
   /** Milliseconds from spawning the process until `/readyz` answered 200 and the server had logged that it is ready. */
   sinceSpawn: number;
   /** The same from the moment node itself began (its `performance.timeOrigin`). */
@@ -110,6 +111,7 @@ export async function startServer({
     const ready = Date.now();
     return {
       url,
+      pid: child.pid ?? 0,
       sinceSpawn: ready - began,
       sinceNode: ready - (Date.parse(time) - milliseconds),
       async memory() {

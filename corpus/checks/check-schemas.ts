@@ -4,10 +4,8 @@ import { parseFile } from '../../src/domain/studio/frontmatter/parse-file.ts';
 import { discoverSchemas } from '../../src/domain/studio/schema/discover.ts';
 import { validateEntry } from '../../src/domain/studio/schema/validate.ts';
 import type { CollectionReport, SourceReport } from '../report.ts';
+import { textReader } from '../sources/read-text.ts';
 import type { ListedFile, Source } from '../sources/source.ts';
-
-/** Larger files are no configuration; bytes. */
-const largestConfig = 1024 * 1024;
 
 /** The collections of a source: what was read or inferred of each, and how many of its entries hold to it. */
 export async function checkSchemas(
@@ -15,13 +13,6 @@ export async function checkSchemas(
   signal: AbortSignal,
 ): Promise<{ schema: SourceReport['schema']; owns(path: string): boolean }> {
   const files = new Map(source.files.map((file) => [file.path, file]));
-  const readText = async (path: string) => {
-    const file = files.get(path);
-    const bytes = file && (await source.read(file));
-    if (!bytes || bytes.length > largestConfig) return null;
-    const text = bytes.toString('utf8');
-    return Buffer.from(text, 'utf8').equals(bytes) ? text : null;
-  };
   const frontmatterOf = async (path: string) => {
     signal.throwIfAborted();
     const file = files.get(path);
@@ -30,7 +21,7 @@ export async function checkSchemas(
   };
   const sampleEntries = (paths: readonly string[]) =>
     Promise.all(paths.map(async (path) => ({ path, frontmatter: await frontmatterOf(path) })));
-  const discovery = await discoverSchemas({ paths: [...source.files], read: readText }, { sampleEntries });
+  const discovery = await discoverSchemas({ paths: [...source.files], read: textReader(source) }, { sampleEntries });
   const site = buildSite(discovery, '', source.files.map(asRegular));
   const references = referencesIn(site);
   const collections: CollectionReport[] = [];

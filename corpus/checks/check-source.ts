@@ -5,6 +5,7 @@ import { seeded } from '../seeded.ts';
 import type { ListedFile, Source } from '../sources/source.ts';
 import { checkFile } from './check-file.ts';
 import { checkPairs } from './check-pairs.ts';
+import { checkRoutes } from './check-routes.ts';
 import { checkSchemas } from './check-schemas.ts';
 import type { MergeTrial } from './merge-trial.ts';
 import { type Candidate, randomMerge } from './random-merges.ts';
@@ -24,6 +25,7 @@ export async function checkSource(source: Source, run: SourceRun): Promise<Sourc
   const trial: MergeTrial = { ...run, report, seed: options.seed };
   const { schema, owns } = await checkSchemas(source, signal);
   report.schema = schema;
+  await checkRoutes(source, report, signal);
   const entries = source.files.filter(({ path }) => isEntry(path, owns));
   const fresh = entries.filter(({ oid, path }) => oid === '' || !run.seen.has(`${oid}:${path}`));
   report.repeated = entries.length - fresh.length;

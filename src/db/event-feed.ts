@@ -15,6 +15,23 @@ const second = 1_000;
 
 const nameOf = ({ project_id, topic }: EventSubject) => `${project_id} ${topic}`;
 
+// Data travel as texts: `json` keeps them to the letter, escapes that PostgreSQL's own functions refuse included.
+const appendSql = `
+  with news as (
+    select * from json_to_recordset(?::json) as news (project_id integer, topic text, count integer, is_told boolean)
+  ), counted as (
+    insert into event_subject (project_id, topic, seq, at)
+    select project_id, topic, count, ? from news order by project_id, topic
+    on conflict (project_id, topic) do update set seq = event_subject.seq + excluded.seq, at = excluded.at
+    returning project_id, topic, seq
+  ), added as (
+    insert into event (project_id, topic, seq, at, data)
+    select project_id, topic, seq - count + number, ?, data::json
+    from json_to_recordset(?::json) as given (project_id integer, topic text, number integer, data text)
+      join counted using (project_id, topic) join news using (project_id, topic)
+  )
+  select pg_notify('${eventChannel}', project_id || ' ' || topic) from news where is_told`;
+
 /** How often subjects were announced by this process. */
 class Announcements {
   readonly #times = new LRUCache<string, number[]>({ max: 1_000 });
@@ -78,17 +95,37 @@ export class PostgresEventFeed implements EventFeed {
     await this.announce(em, subject);
   }
 
+  async append(...[em, news]: Parameters<EventFeed['append']>): Promise<void> {
+    const told = news.filter(({ events }) => events.length > 0);
+    if (told.length === 0) return;
+    const now = new Date();
+    const subjects = told.map(({ subject, events }) => {
+      const name = nameOf(subject);
+      const wait = this.#announcements.wait(name);
+      if (wait !== null && wait > 0) this.#announceLater(name, wait);
+      return { ...subject, count: events.length, is_told: wait === 0 };
+    });
+    const given = told.flatMap(({ subject, events }) =>
+      events.map((data, index) => ({ ...subject, number: index + 1, data: JSON.stringify(data) })),
+    );
+    await em.execute(appendSql, [JSON.stringify(subjects), now, now, JSON.stringify(given)]);
+  }
+
   async announce(em: Parameters<EventFeed['announce']>[0], subject: EventSubject): Promise<void> {
     const name = nameOf(subject);
     const wait = this.#announcements.wait(name);
     if (wait === null) return;
     const sql = `select pg_notify('${eventChannel}', ?)`;
     if (wait === 0) return void (await em.execute(sql, [name]));
-    // By then the transaction is usually over; else who watches looks again by himself.
+    this.#announceLater(name, wait);
+  }
+
+  /** By then the transaction is usually over; else who watches looks again by himself. */
+  #announceLater(name: string, wait: number): void {
     this.#announcements.later(name, wait, () => {
       if (this.closing.aborted) return;
       const failed = (err: unknown) => this.#log.debug({ err }, 'an event was not announced');
-      this.#orm.em.fork().execute(sql, [name]).catch(failed);
+      this.#orm.em.fork().execute(`select pg_notify('${eventChannel}', ?)`, [name]).catch(failed);
     });
   }
 

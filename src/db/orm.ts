@@ -1,16 +1,29 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { AuditRow } from '../domain/audit/audit.entity.ts';
+import { Crawler } from '../domain/crawlers/config/crawler.entity.ts';
+import { CrawlUrl } from '../domain/crawlers/frontier/crawl-url.entity.ts';
+import { CrawlerRun } from '../domain/crawlers/runs/crawler-run.entity.ts';
+import { CrawlerSchedule } from '../domain/crawlers/schedules/crawler-schedule.entity.ts';
+import { CrawlSnapshot, SnapshotImport } from '../domain/crawlers/snapshots/snapshot.entity.ts';
+import { DomainVerification } from '../domain/crawlers/verification/domain-verification.entity.ts';
 import { IdempotencyKey } from '../domain/idempotency.entity.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { DataKey } from '../domain/keys/data-key.entity.ts';
+import { NotificationAttempt, NotificationRow } from '../domain/notifications/notification.entity.ts';
 import { Organization } from '../domain/organizations/organization.entity.ts';
 import { Project } from '../domain/projects/project.entity.ts';
+import { ScheduleFire } from '../domain/schedules/schedule-fire.entity.ts';
 import { Setting } from '../domain/setting.entity.ts';
 import { Deployment, DeploymentJob, DeploymentLog } from '../domain/studio/deployments/deployment.entity.ts';
 import { Environment } from '../domain/studio/environments/environment.entity.ts';
 import { Pull } from '../domain/studio/pulls/pull.entity.ts';
 import { Upstream, UpstreamBranch } from '../domain/studio/upstream/upstream.entity.ts';
+import { Delivery } from '../domain/workflows/deliveries/delivery.entity.ts';
+import { Execution } from '../domain/workflows/executions/execution.entity.ts';
+import { StepRun } from '../domain/workflows/executions/step-run.entity.ts';
+import { WorkflowRefusal, WorkflowTrigger } from '../domain/workflows/triggers/trigger.entity.ts';
+import { Workflow, WorkflowSecret, WorkflowVersion } from '../domain/workflows/workflow.entity.ts';
 import { migrations } from './migrations/index.ts';
 
 /** Opens the object mapper on a database; `pool` is the most connections it takes. */
@@ -32,6 +45,24 @@ export function openOrm(url: string, pool: number): MikroORM {
       Deployment,
       DeploymentJob,
       DeploymentLog,
+      CrawlerRun,
+      CrawlUrl,
+      Crawler,
+      DomainVerification,
+      CrawlSnapshot,
+      SnapshotImport,
+      CrawlerSchedule,
+      ScheduleFire,
+      NotificationRow,
+      NotificationAttempt,
+      Workflow,
+      WorkflowVersion,
+      WorkflowSecret,
+      WorkflowTrigger,
+      WorkflowRefusal,
+      Delivery,
+      Execution,
+      StepRun,
     ],
     extensions: [Migrator],
     migrations: {

@@ -45,8 +45,10 @@ export interface Call {
   signed?: SignedBody;
   /** Told what a long operation is at, in words for a person who waits. */
   onPhase?: (phase: string) => void;
+  /** Told of the output of a command of the database within its transaction, to keep it with what it has done. */
+  inTransaction?(em: EntityManager, output: unknown): Promise<void>;
   /** What the operation tells its protocol beside the output. */
-  facts: { etag?: string; replayed?: boolean; bytes?: Buffer };
+  facts: { etag?: string; replayed?: boolean; bytes?: Buffer; stream?: AsyncIterable<Uint8Array>; ignored?: string[] };
 }
 
 interface Shared<Also extends Permission> {
@@ -64,6 +66,10 @@ interface Shared<Also extends Permission> {
   require(permission: Also): void;
   /** Hands the protocol a file's bytes, to be sent as they are in place of the output. */
   attach(bytes: Buffer): void;
+  /** The same for what is made while it is sent, and need not fit into memory. */
+  attachStream(content: AsyncIterable<Uint8Array>): void;
+  /** Tells the caller of a field that was understood and has no effect. */
+  ignore(field: string): void;
   /** Names the version of the answer. A caller who already holds it gets `NotModified` instead. */
   tag(etag: string): void;
 }
@@ -111,6 +117,10 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   fresh?: boolean;
   /** What it takes away cannot be brought back by the same means: GraphQL keeps no idempotency key for it. */
   destructive?: boolean;
+  /** Reads its input itself, since its rules depend on what is stored: `execute` gets the input as it came. */
+  reads_input?: true;
+  /** Steps of workflows cannot call it: it hands out power or secrets, or changes workflows themselves. */
+  workflow?: false;
   /** Works with what is here: a mirror does not look at its upstream first, nor push afterwards. */
   local?: boolean;
 }

@@ -37,7 +37,8 @@ function unit(origin: string): string {
   return origin === 'array' || origin === 'set' ? ' items' : '';
 }
 
-const pointer = (path: readonly PropertyKey[]) =>
+/** A place as a JSON Pointer (RFC 6901). */
+export const pointer = (path: readonly PropertyKey[]) =>
   path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /** Path of a key that JavaScript objects cannot hold as data: dropped without a word it would be lost from what is saved. */
@@ -51,15 +52,24 @@ function unholdable(value: unknown, path: PropertyKey[]): PropertyKey[] | null {
 }
 
 /**
- * Reads an input by its schema.
- * @throws DomainError `invalid_request`; the message begins with the first faulty field's dotted name, `details.errors` holds all.
+ * The input as it came, when every name in it can be kept.
+ * @throws DomainError `invalid_request`
  */
-export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+export function holdable<T>(schema: z.ZodType, input: T): T {
   for (const [name, value] of Object.entries((input ?? {}) as object)) {
     // Names the schema does not know are ignored whole.
     const bad = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name) ? unholdable(value, [name]) : null;
     if (bad) throw fieldError('invalid_request', bad.map(String).join('.'), 'is not a name that can be used');
   }
+  return input;
+}
+
+/**
+ * Reads an input by its schema.
+ * @throws DomainError `invalid_request`; the message begins with the first faulty field's dotted name, `details.errors` holds all.
+ */
+export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+  holdable(schema, input);
   const parsed = schema.safeParse(input, { reportInput: true });
   if (parsed.success) return parsed.data;
   const errors: FieldError[] = parsed.error.issues.map((issue) => ({

@@ -30,7 +30,7 @@ const unauthenticated = () => new DomainError('unauthenticated', 'Unauthenticate
 const forbidden = (message: string) => new DomainError('forbidden', message);
 
 export function requirePermission(grant: Grant | null, permission: Permission): void {
-  if (!grant?.permissions.has(permission)) throw forbidden(`Permission ${permission} is required`);
+  if (!grant?.permissions.has(permission)) throw forbidden(`Missing permission: ${permission}`);
 }
 
 export function authorise(operation: AnyOperation, actor: Actor | null, { organization, grant }: Place): void {

@@ -2,12 +2,13 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { recordAudit, recordSoon } from './audit/audit.ts';
 import { auditEntry, auditRefusal } from './audit/audit-command.ts';
+import { checkCrawler } from './crawlers/config/check-crawler.ts';
 import { DomainError } from './errors.ts';
 import { claimIdempotency, type IdempotencyClaim } from './idempotency.ts';
 import type { Actor } from './identity/actor.ts';
 import { organizationsChanged } from './identity/grants-changed.ts';
 import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
-import { parseInput } from './parse.ts';
+import { holdable, parseInput } from './parse.ts';
 import type { Permission } from './permissions.ts';
 import { authorise, type Fork, forkOnce, locate, type Place, requirePermission } from './place.ts';
 import { servicesFor } from './projects/services-for.ts';
@@ -34,8 +35,14 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     project: place.project,
     git: place.project ? call.services.git.open(place.project.uuid) : undefined,
     require: (permission: Permission) => requirePermission(place.grant, permission),
+    ignore: (field: string) => {
+      call.facts.ignored = [...(call.facts.ignored ?? []), field];
+    },
     attach: (bytes: Buffer) => {
       call.facts.bytes = bytes;
+    },
+    attachStream: (content: AsyncIterable<Uint8Array>) => {
+      call.facts.stream = content;
     },
     tag: (etag: string) => {
       call.facts.etag = etag;
@@ -66,6 +73,7 @@ async function perform(
       await (operation.kind === 'command' && operation.effect === 'external'
         ? recordSoon(call.services, entry)
         : recordAudit(within(), entry));
+    if (operation.kind === 'command' && operation.effect !== 'external') await call.inTransaction?.(within(), output);
     return output;
   };
   if (operation.kind === 'command' && operation.effect !== 'external') {
@@ -80,6 +88,16 @@ async function perform(
     return output;
   }
   return act(em);
+}
+
+/** What is unknown is told before what is wrong with the rest of the input. */
+async function readInput(operation: AnyOperation, em: Fork, place: Place, rawInput: unknown): Promise<unknown> {
+  try {
+    return operation.reads_input ? holdable(operation.input, rawInput) : parseInput(operation.input, rawInput);
+  } catch (error) {
+    await checkCrawler(operation.input, em, place.project, rawInput);
+    throw error;
+  }
 }
 
 /**
@@ -104,7 +122,7 @@ export async function run<S extends Scope, In extends z.ZodObject, Out extends z
     if (operation.fresh && actor?.reload) actor = await actor.reload();
     place = await locate(any, call, em, actor, rawInput);
     authorise(any, actor, place);
-    input = parseInput(operation.input, rawInput ?? {});
+    input = await readInput(any, em, place, rawInput ?? {});
     if (operation.kind === 'command') claim = await claimIdempotency(call, actor, operation.name, rawInput);
     if (claim?.replay) {
       call.facts.replayed = true;

@@ -1,16 +1,23 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
+import type { CrawlLimits } from './crawlers/config/crawl-limits.ts';
+import type { Crawling } from './crawlers/crawl/crawling.ts';
 import type { GrantCache } from './identity/grant-cache.ts';
 import type { Secrets } from './keys/secrets.ts';
 import type { ArchiveStore } from './ports/archive.ts';
 import type { BlobStore } from './ports/blobs.ts';
-import type { Clock } from './ports/clock.ts';
+import type { Browser } from './ports/browser.ts';
+import type { Clock, SharedClock } from './ports/clock.ts';
 import type { Deployer } from './ports/deployer.ts';
+import type { DnsResolver } from './ports/dns.ts';
 import type { EventFeed } from './ports/event-feed.ts';
+import type { Expressions } from './ports/expressions.ts';
+import type { CrawlFetcher } from './ports/fetcher.ts';
 import type { GitStore } from './ports/git.ts';
 import type { GuardedHttp } from './ports/http.ts';
 import type { JobQueue } from './ports/jobs.ts';
 import type { Log } from './ports/log.ts';
 import type { Metrics } from './ports/metrics.ts';
+import type { PageReader } from './ports/page-reader.ts';
 import type { ContentIndex } from './studio/content/content-index.ts';
 import type { DeploymentFeed } from './studio/deployments/deployment-feed.ts';
 import type { Building } from './studio/deployments/run/building.ts';
@@ -19,6 +26,9 @@ import type { PullRetests } from './studio/pulls/pull-retests.ts';
 import type { BranchesMoved } from './studio/repository/branches-moved.ts';
 import type { RoutesCache } from './studio/routes/routes-cache.ts';
 import type { UpstreamSync } from './studio/upstream/upstream-sync.ts';
+import type { DoorLimits } from './workflows/door/door-limits.ts';
+import type { Engine } from './workflows/engine/engine.ts';
+import type { StepOperations } from './workflows/step-operations.ts';
 
 /** Settings that use-cases themselves depend on. */
 export interface Settings {
@@ -30,6 +40,10 @@ export interface Settings {
   preview_url: string;
   /** Largest media file, bytes. */
   media_limit: number;
+  /** Of the program: what crawls call themselves. */
+  version: string;
+  crawl: CrawlLimits;
+  door: DoorLimits;
 }
 
 /** Everything an operation may reach, behind ports; made once by the composition root. */
@@ -45,13 +59,24 @@ export interface Services {
   events: EventFeed;
   retests: PullRetests;
   upstreams: UpstreamSync;
+  /** What steps of workflows may call. */
+  stepOperations: StepOperations;
+  expressions: Expressions;
   deployer: Deployer;
   building: Building;
   feed: DeploymentFeed;
   http: GuardedHttp;
+  dns: DnsResolver;
+  fetcher: CrawlFetcher;
+  pages: PageReader;
+  browser: Browser;
+  crawling: Crawling;
+  /** The executions of workflows this process advances. */
+  executing: Engine;
   secrets: Secrets;
   jobs: JobQueue;
   clock: Clock;
+  sharedClock: SharedClock;
   grants: GrantCache;
   metrics: Metrics;
   log: Log;

@@ -41,6 +41,8 @@ export class GraphqlContext {
   private caller: Caller;
   private readonly answers = new Map<string, Promise<unknown>>();
   private readonly loaders = new Map<string, DataLoader<string, unknown>>();
+  /** Fields of commands that were understood and had no effect. */
+  readonly ignored: string[] = [];
 
   constructor(caller: Caller) {
     this.caller = caller;
@@ -141,7 +143,11 @@ export class GraphqlContext {
   ): Promise<z.input<Out>> {
     const { deadline, stream: _stream, ...caller } = this.caller;
     const call: Call = { ...caller, conditions, signal: deadline.signal, facts: {} };
-    return deadline.race(() => run(operation, call, input));
+    return deadline.race(async () => {
+      const output = await run(operation, call, input);
+      this.ignored.push(...(call.facts.ignored ?? []));
+      return output;
+    });
   }
 
   /** For fields that lead on to operations and run none themselves. @throws DomainError `unauthenticated` */

@@ -2,6 +2,19 @@ import 'reflect-metadata';
 import type { GraphQLSchema } from 'graphql';
 import { buildSchemaSync } from 'type-graphql';
 import { AuditResolver } from './resolvers/audit.resolver.ts';
+import { CrawlerEdgesResolver } from './resolvers/crawlers/crawler-edges.resolver.ts';
+import { CrawlersResolver } from './resolvers/crawlers/crawlers.resolver.ts';
+import { NotificationsResolver } from './resolvers/crawlers/notifications.resolver.ts';
+import { RunProgressResolver } from './resolvers/crawlers/run-progress.resolver.ts';
+import { CrawlerRunsResolver, RunEdgesResolver } from './resolvers/crawlers/runs.resolver.ts';
+import { ScheduleFiresResolver, SchedulesResolver } from './resolvers/crawlers/schedules.resolver.ts';
+import { SnapshotWritesResolver } from './resolvers/crawlers/snapshot-writes.resolver.ts';
+import {
+  CrawlerSnapshotsResolver,
+  RunBrokenLinksResolver,
+  SnapshotEdgesResolver,
+} from './resolvers/crawlers/snapshots.resolver.ts';
+import { CrawlerVerificationResolver } from './resolvers/crawlers/verification.resolver.ts';
 import { MeResolver } from './resolvers/me.resolver.ts';
 import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
 import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
@@ -16,6 +29,7 @@ import {
   DeploymentJobEdgesResolver,
   EnvironmentEdgesResolver,
   PullDeploymentsResolver,
+  PullSummaryDeploymentsResolver,
 } from './resolvers/studio/deployment-edges.resolver.ts';
 import { DeploymentsResolver } from './resolvers/studio/deployments.resolver.ts';
 import { DeploymentsLiveResolver } from './resolvers/studio/deployments-live.resolver.ts';
@@ -45,6 +59,15 @@ import { RoutesResolver } from './resolvers/studio/routes.resolver.ts';
 import { SearchResolver } from './resolvers/studio/search.resolver.ts';
 import { ProjectStudioResolver, StudioResolver } from './resolvers/studio/studio.resolver.ts';
 import { TokensResolver } from './resolvers/tokens.resolver.ts';
+import { ExecutionEventsResolver } from './resolvers/workflows/execution-events.resolver.ts';
+import {
+  ExecutionEdgesResolver,
+  ExecutionsResolver,
+  WorkflowExecutionsResolver,
+} from './resolvers/workflows/executions.resolver.ts';
+import { TriggersResolver, WorkflowDeliveriesResolver } from './resolvers/workflows/triggers.resolver.ts';
+import { WorkflowEdgesResolver } from './resolvers/workflows/workflow-edges.resolver.ts';
+import { WorkflowsResolver } from './resolvers/workflows/workflows.resolver.ts';
 
 const resolvers = [
   MeResolver,
@@ -80,12 +103,34 @@ const resolvers = [
   DeploymentJobEdgesResolver,
   BranchEnvironmentsResolver,
   PullDeploymentsResolver,
+  PullSummaryDeploymentsResolver,
   EnvironmentPreviewResolver,
   DeploymentPreviewResolver,
   EntryPreviewResolver,
   ChangesResolver,
   LiveResolver,
   DeploymentsLiveResolver,
+  CrawlersResolver,
+  CrawlerRunsResolver,
+  RunEdgesResolver,
+  RunProgressResolver,
+  CrawlerVerificationResolver,
+  CrawlerEdgesResolver,
+  CrawlerSnapshotsResolver,
+  SnapshotEdgesResolver,
+  RunBrokenLinksResolver,
+  SnapshotWritesResolver,
+  SchedulesResolver,
+  ScheduleFiresResolver,
+  NotificationsResolver,
+  WorkflowsResolver,
+  WorkflowEdgesResolver,
+  WorkflowExecutionsResolver,
+  ExecutionsResolver,
+  ExecutionEdgesResolver,
+  ExecutionEventsResolver,
+  TriggersResolver,
+  WorkflowDeliveriesResolver,
 ] as const;
 
 const unused = () => {

@@ -14,10 +14,21 @@ export interface Job<P extends z.ZodType = z.ZodType> {
   handle(payload: z.output<P>, signal: AbortSignal): Promise<void>;
 }
 
+/** The same for a kind whose jobs are taken up many at a time; a failure is that of all of them. */
+export interface BatchJob<P extends z.ZodType = z.ZodType> {
+  kind: JobKind<P>;
+  /** Jobs taken up together at most. */
+  batch: number;
+  concurrency: number;
+  handleAll(payloads: z.output<P>[]): Promise<void>;
+}
+
 /** The queue with its own life: begun after the database, ended before it. */
 export interface RunningQueue extends JobQueue {
   /** Makes the queues of these kinds and, in a worker, begins to work them. */
-  start(options: { kinds: readonly JobKind[]; jobs: readonly Job[] }): Promise<void>;
+  start(options: { kinds: readonly JobKind[]; jobs: readonly (Job | BatchJob)[] }): Promise<void>;
+  /** Whether no job of a kind waits to be given to a worker, as far as was counted lately. */
+  isIdle(kind: JobKind): Promise<boolean>;
   /** Whether it is started and answers. */
   healthy(): Promise<boolean>;
   /** Takes no new job, waits for running ones. */
@@ -49,7 +60,7 @@ export function createQueue({ url, log }: { url: string; log: Log }): RunningQue
   let ready = false;
   let started: Promise<void> | null = null;
 
-  const begin = async ({ kinds, jobs }: { kinds: readonly JobKind[]; jobs: readonly Job[] }) => {
+  const begin = async ({ kinds, jobs }: { kinds: readonly JobKind[]; jobs: readonly (Job | BatchJob)[] }) => {
     await boss.start();
     for (const kind of kinds) {
       await boss.createQueue(kind.name, {
@@ -62,28 +73,50 @@ export function createQueue({ url, log }: { url: string; log: Log }): RunningQue
         heartbeatSeconds: 10,
       });
     }
-    for (const { kind, handle, concurrency = 1 } of jobs) {
+    for (const job of jobs) {
+      const { kind } = job;
       const polling = {
-        localConcurrency: concurrency,
+        localConcurrency: job.concurrency ?? 1,
         notifyPollingIntervalSeconds: 2,
         heartbeatRefreshSeconds: 3,
         burstWhenBatchFull: true,
       };
-      await boss.work(kind.name, polling, async ([job]) => {
-        if (job) await handle(kind.payload.parse(job.data), job.signal);
-      });
+      if ('batch' in job)
+        await boss.work(kind.name, { ...polling, batchSize: job.batch }, (all) =>
+          job.handleAll(all.map(({ data }) => kind.payload.parse(data))),
+        );
+      else
+        await boss.work(kind.name, polling, async ([one]) => {
+          if (one) await job.handle(kind.payload.parse(one.data), one.signal);
+        });
     }
     ready = true;
   };
 
+  const untilReady = async () => {
+    await Promise.race([started, setTimeout(startPatience, null, { ref: false })]);
+    if (!ready) throw new DomainError('unavailable', 'The job queue is not ready; try again in a moment');
+  };
+
   return {
-    async send(kind, payload, { em, singletonKey } = {}) {
-      await Promise.race([started, setTimeout(startPatience, null, { ref: false })]);
-      if (!ready) throw new DomainError('unavailable', 'The job queue is not ready; try again in a moment');
+    async send(kind, payload, { em, singletonKey, delaySeconds } = {}) {
+      await untilReady();
       await boss.send(kind.name, kind.payload.parse(payload) as object, {
         ...(em && { db: transactionOf(em) }),
         ...(singletonKey !== undefined && { singletonKey }),
+        ...(delaySeconds !== undefined && { startAfter: Math.ceil(delaySeconds) }),
       });
+    },
+    async sendMany(kind, payloads, { em } = {}) {
+      if (payloads.length === 0) return;
+      await untilReady();
+      const jobs = payloads.map((payload) => ({ data: kind.payload.parse(payload) as object }));
+      await boss.insert(kind.name, jobs, em && { db: transactionOf(em) });
+    },
+    async isIdle(kind) {
+      await untilReady();
+      const stats = await boss.getQueueStats(kind.name);
+      return stats.every(({ queuedCount }) => queuedCount === 0);
     },
     start(work) {
       started = (async () => {

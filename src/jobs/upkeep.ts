@@ -1,13 +1,20 @@
 import cron from 'node-cron';
 import { AuditRow } from '../domain/audit/audit.entity.ts';
+import { watchRuns } from '../domain/crawlers/runs/watch-runs.ts';
+import { tickImports } from '../domain/crawlers/snapshots/import/import-job.ts';
+import { removeExpiredSnapshots, retainCrawls } from '../domain/crawlers/snapshots/retention.ts';
+import { recheckDomains } from '../domain/crawlers/verification/recheck.ts';
 import { IdempotencyKey } from '../domain/idempotency.entity.ts';
 import { Token } from '../domain/identity/token.entity.ts';
+import { wakeDueDeliveries } from '../domain/notifications/delivery/wake-due.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import type { Services } from '../domain/services.ts';
 import { collectOutputs } from '../domain/studio/deployments/collect-outputs.ts';
+import { pruneDeployments } from '../domain/studio/deployments/prune-deployments.ts';
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
 import { syncJob } from '../domain/studio/upstream/sync-job.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
+import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
 import { pruneStoredContent } from './prune-content.ts';
 
 const day = 24 * 3600_000;
@@ -16,6 +23,8 @@ const endedTokenDays = 90;
 const mergeabilityDays = 30;
 const eventDays = 1;
 const subjectDays = 30;
+const notificationDays = 30;
+const fireDays = 90;
 
 /** Removes what has been kept long enough: deleted projects with their repositories, ended tokens, old audit rows, used keys. */
 export async function runRetention(services: Services, auditDays: number): Promise<void> {
@@ -30,8 +39,16 @@ export async function runRetention(services: Services, auditDays: number): Promi
   const old = before(endedTokenDays);
   await em.nativeDelete(Token, { $or: [{ revoked_at: { $lt: old } }, { expires_at: { $lt: old } }] });
   await em.execute('delete from mergeability where tested_at < ?', [before(mergeabilityDays)]);
-  await em.execute('delete from event where at < ?', [before(eventDays)]);
-  await em.execute('delete from event_subject where at < ?', [before(subjectDays)]);
+  // The log of a run is events of it, too: it stays a month after its end, and a run takes three days at most.
+  await em.execute(
+    `delete from event where topic not like 'execution:%'
+       and at < case when topic like 'crawl:%' then ?::timestamptz else ?::timestamptz end`,
+    [before(subjectDays + 3), before(eventDays)],
+  );
+  // What executions tell goes with them.
+  await em.execute(`delete from event_subject where topic not like 'execution:%' and at < ?`, [before(subjectDays)]);
+  await em.execute(`delete from notification where created_at < ? and status <> 'pending'`, [before(notificationDays)]);
+  await em.execute('delete from schedule_fire where created_at < ?', [before(fireDays)]);
   await em.nativeDelete(IdempotencyKey, { created_at: { $lt: before(1) } });
   await em.transactional(async (within) => {
     await within.execute("set local portico.audit_retention = 'on'");
@@ -93,8 +110,25 @@ export function scheduleUpkeep(services: Services, auditDays: number): () => Pro
       options,
     ),
     cron.schedule(
+      '37 3 * * *',
+      once('portico_crawl_retention', () => retainCrawls(services, ended.signal)),
+      options,
+    ),
+    cron.schedule(
+      '* * * * *',
+      once('portico_snapshots', async () => {
+        await tickImports(services);
+        await removeExpiredSnapshots(services, ended.signal);
+      }),
+      options,
+    ),
+    cron.schedule(
       '47 3 * * *',
-      once('portico_outputs', () => collectOutputs(services)),
+      once('portico_outputs', async () => {
+        await pruneDeployments(services, ended.signal);
+        await pruneExecutions(services, ended.signal);
+        await collectOutputs(services);
+      }),
       options,
     ),
     cron.schedule(
@@ -103,8 +137,23 @@ export function scheduleUpkeep(services: Services, auditDays: number): () => Pro
       options,
     ),
     cron.schedule(
+      '* * * * *',
+      once('portico_crawls', () => watchRuns(services)),
+      options,
+    ),
+    cron.schedule(
+      '* * * * *',
+      once('portico_notifications', () => wakeDueDeliveries(services)),
+      options,
+    ),
+    cron.schedule(
       '*/10 * * * *',
       once('portico_maintenance', () => maintainRepositories(services, ended.signal)),
+      options,
+    ),
+    cron.schedule(
+      '* * * * *',
+      once('portico_verifications', () => recheckDomains(services, ended.signal)),
       options,
     ),
     cron.schedule(

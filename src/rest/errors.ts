@@ -8,12 +8,14 @@ export const statusOf: Record<ErrorCode, number> = {
   unauthenticated: 401,
   forbidden: 403,
   reauthentication_required: 403,
+  verification_required: 403,
   branch_protected: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
   already_exists: 409,
   sha_mismatch: 409,
+  version_mismatch: 409,
   merge_conflict: 409,
   name_collision: 409,
   in_use: 409,
@@ -53,7 +55,8 @@ export interface ErrorBody {
 }
 
 /** Headers that belong to a refusal (RFC 9110 11.6.1, 10.2.3). */
-export function errorHeaders(code: ErrorCode): Record<string, string> {
+export function errorHeaders({ code, details }: Pick<DomainError, 'code' | 'details'>): Record<string, string> {
+  if (typeof details?.retry_after === 'number') return { 'Retry-After': String(details.retry_after) };
   if (code === 'unauthenticated') return { 'WWW-Authenticate': 'Bearer' };
   if (code === 'rate_limited' || statusOf[code] === 503) return { 'Retry-After': '1' };
   return {};

@@ -37,9 +37,16 @@ const encode = (name: string) =>
     })
     .join('');
 
-/** Value of `X-Ignored-Fields`: names of the input that the operation does not know; null when it knows all. */
-export function ignoredFields(schema: z.ZodObject, input: Record<string, unknown>): string | null {
-  const names: string[] = [];
+/**
+ * Value of `X-Ignored-Fields`: names of the input that the operation does not know; null when it knows all.
+ * @param without fields that it knows and that have no effect
+ */
+export function ignoredFields(
+  schema: z.ZodObject,
+  input: Record<string, unknown>,
+  without: readonly string[] = [],
+): string | null {
+  const names: string[] = [...without];
   for (const name of unknownNames(schema, input, '')) {
     names.push(encode(name));
     if (names.length >= 1000) break;

@@ -93,6 +93,13 @@ function searchOf(url: string): URLSearchParams {
   return new URLSearchParams(search);
 }
 
+/** What is said of a number that cannot be one, as if it were unknown: `run_id` names a run. */
+function unknownNumber(name: string, value: unknown): string {
+  if (name === 'number') return `number: there is no ${String(value).slice(0, 100)}`;
+  const noun = name.replace(/_id$/, '').replaceAll('_', ' ');
+  return `${noun.charAt(0).toUpperCase()}${noun.slice(1)} not found`;
+}
+
 /** What the path says. A number there that cannot be one names nothing. @throws DomainError `not_found` */
 function pathOf(row: Row, request: Request): Record<string, unknown> {
   const { input } = row.operation;
@@ -104,7 +111,7 @@ function pathOf(row: Row, request: Request): Record<string, unknown> {
   for (const [name, value] of Object.entries(path)) {
     const schema: z.ZodType | undefined = input.shape[name];
     if (schema && isNumeric(schema) && !schema.safeParse(value).success)
-      throw new DomainError('not_found', `${name}: there is no ${String(value).slice(0, 100)}`);
+      throw new DomainError('not_found', unknownNumber(name, value));
   }
   return path;
 }

@@ -79,6 +79,7 @@ function success(row: Row, status: number, writer: SchemaWriter): ResponseObject
   if (status === 204) return base;
   const content = { 'application/json': { schema: writer.write(row.present?.schema ?? items ?? operation.output) } };
   const lines = row.lines && { 'application/x-ndjson': { schema: {} } };
+  if (row.stream) return { ...base, content: { '*/*': { schema: {} } } };
   // Bytes instead of JSON come in whatever type they have.
   return { ...base, content: row.raw ? { ...content, '*/*': { schema: {} } } : { ...content, ...lines } };
 }

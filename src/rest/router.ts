@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
 import express, {
   type ErrorRequestHandler,
   type Request,
@@ -89,16 +90,25 @@ function answer(
   if (status === 201 && row.location)
     response.set('Location', new URL(request.originalUrl, 'http://localhost').pathname + row.location(output as never));
   if (status === 204) return void response.end();
-  const raw = row.raw?.(output as never, input, call.facts.bytes);
+  const accepts = (type: string) => request.accepts('application/json', type) === type;
+  const raw = row.raw?.(output as never, input, call.facts.bytes, accepts);
   if (raw) return void response.set(raw.headers).type(raw.type).send(raw.content);
   if (isPage(output)) {
     response.set('X-Total-Count', String(output.total_count));
     response.set('Link', linkHeader(request.originalUrl, output));
     if (row.lines) response.vary('Accept');
-    if (row.lines && request.accepts('application/json', lineType) === lineType)
+    if (row.lines && accepts(lineType))
       return void response.type(lineType).send(output.items.map((item) => `${JSON.stringify(item)}\n`).join(''));
   }
   send(row, request, response, call, JSON.stringify(isPage(output) ? output.items : body));
+}
+
+/** Sends an attached stream. A fault after its first byte cuts the answer off, so that nobody takes a part for the whole. */
+async function sendStream(row: Row, request: Request, response: Response, call: Call, output: unknown): Promise<void> {
+  const { type = 'application/octet-stream', headers = {} } = row.stream?.(output as never) ?? {};
+  response.set(headers).set('Content-Type', type).status(row.status);
+  if (request.method === 'HEAD') return void response.end();
+  await pipeline(call.facts.stream ?? [], response);
 }
 
 function handlerFor(row: Row, services: Services): RequestHandler {
@@ -123,11 +133,17 @@ function handlerFor(row: Row, services: Services): RequestHandler {
     const { organization, project: _p, ...named } = input;
     // For the request's line in the log, which tells who did what as well.
     response.locals.operation = { operation: row.operation.name, actor: actor?.id ?? null, organization };
-    const ignored = ignoredFields(row.operation.input, named);
-    if (ignored) response.set('X-Ignored-Fields', ignored);
-    response.set({ 'Cache-Control': 'private, no-cache', Vary: 'Authorization, Cookie' });
+    const tellIgnored = () => {
+      const ignored = ignoredFields(row.operation.input, named, call.facts.ignored);
+      if (ignored) response.set('X-Ignored-Fields', ignored);
+    };
+    tellIgnored();
+    response.set({ 'Cache-Control': row.secret ? 'no-store' : 'private, no-cache', Vary: 'Authorization, Cookie' });
     try {
-      answer(row, input, request, response, call, await run(row.operation, call, input));
+      const output = await run(row.operation, call, input);
+      if (call.facts.ignored) tellIgnored();
+      if (call.facts.stream) await sendStream(row, request, response, call, output);
+      else answer(row, input, request, response, call, output);
     } catch (error) {
       if (!(error instanceof NotModified)) throw error;
       response
@@ -148,7 +164,7 @@ export function errorHandler(services: Services): ErrorRequestHandler {
       services.log.warn({ err: known.cause, request_id: id, code: known.code }, known.message);
     if (response.headersSent) return void response.destroy();
     const shown = known ?? new DomainError('internal', 'Something went wrong');
-    response.status(statusOf[shown.code]).set(errorHeaders(shown.code)).json(errorBody(shown, id));
+    response.status(statusOf[shown.code]).set(errorHeaders(shown)).json(errorBody(shown, id));
   };
 }
 

@@ -1,6 +1,44 @@
 import { z } from 'zod';
 import { listAudit } from '../domain/audit/audit.operations.ts';
+import { deleteCrawler, getCrawler, listCrawlers } from '../domain/crawlers/config/crawlers.operations.ts';
+import { createCrawler, updateCrawler } from '../domain/crawlers/config/save-crawler.operations.ts';
+import { testUrl } from '../domain/crawlers/config/test-url.operations.ts';
+import { cancelRun, runCrawler, stopRun } from '../domain/crawlers/runs/change-runs.operations.ts';
+import { listRunLog } from '../domain/crawlers/runs/list-log.operations.ts';
+import { listRunPages } from '../domain/crawlers/runs/list-pages.operations.ts';
+import { getRun, listRuns } from '../domain/crawlers/runs/runs.operations.ts';
+import {
+  createSchedule,
+  deleteSchedule,
+  updateSchedule,
+} from '../domain/crawlers/schedules/save-schedule.operations.ts';
+import {
+  getSchedule,
+  listFires,
+  listSchedules,
+  previewSchedule,
+} from '../domain/crawlers/schedules/schedules.operations.ts';
+import { listBrokenLinks } from '../domain/crawlers/snapshots/broken-links/broken-links.operations.ts';
+import { getImport, importSnapshot } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
+import { deleteSnapshot, updateSnapshot } from '../domain/crawlers/snapshots/operations/change-snapshot.operations.ts';
+import { diffSnapshots } from '../domain/crawlers/snapshots/operations/diff-snapshots.operations.ts';
+import { listSnapshotEntries } from '../domain/crawlers/snapshots/operations/list-snapshot-entries.operations.ts';
+import { publishSnapshot } from '../domain/crawlers/snapshots/operations/publish-snapshot.operations.ts';
+import { getSnapshot, listSnapshots } from '../domain/crawlers/snapshots/operations/read-snapshots.operations.ts';
+import { exportWarcFile } from '../domain/crawlers/snapshots/warc/export-warc.operations.ts';
+import {
+  checkVerification,
+  getVerification,
+  startVerification,
+} from '../domain/crawlers/verification/verification.operations.ts';
 import { createToken, listTokens, revokeToken } from '../domain/identity/tokens.operations.ts';
+import {
+  getDelivery,
+  listDeliveries,
+  resendDelivery,
+  testWebhook,
+} from '../domain/notifications/deliveries.operations.ts';
+import { revealWebhookSecret, rotateWebhookSecret } from '../domain/notifications/webhook-secret.operations.ts';
 import {
   createOrganization,
   getOrganization,
@@ -64,6 +102,7 @@ import { syncRepository } from '../domain/studio/upstream/sync.operations.ts';
 import { logText } from './log-text.ts';
 import { rawFile } from './raw-file.ts';
 import { del, get, mebibyte, patch, post, put, type Row } from './table.ts';
+import { workflowRoutes } from './workflow-routes.ts';
 
 const organizations = '/api/v2/organizations';
 const organization = `${organizations}/:organization`;
@@ -71,6 +110,8 @@ const projects = `${organization}/projects`;
 const project = `${projects}/:project`;
 
 const studio = `${project}/studio`;
+const crawlers = `${project}/crawlers`;
+const crawler = `${crawlers}/:crawler`;
 
 const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 const named = ({ machine_name }: { machine_name: string }) => `/${machine_name}`;
@@ -148,4 +189,50 @@ export const routes: readonly Row[] = [
   del(`${studio}/repository/remote`, removeRemote, 204),
   post(`${studio}/repository/sync`, syncRepository, 200),
   post(`${studio}/repository/hook`, noticePush, 202, { signedBy: 'X-Hub-Signature-256' }),
+  get(crawlers, listCrawlers, 200),
+  post(crawlers, createCrawler, 200),
+  get(crawler, getCrawler, 200),
+  patch(crawler, updateCrawler, 200),
+  del(crawler, deleteCrawler, 204),
+  post(`${crawler}/verification`, startVerification, 200),
+  get(`${crawler}/verification`, getVerification, 200),
+  post(`${crawler}/verification/check`, checkVerification, 200),
+  post(`${crawler}/test-url`, testUrl, 200),
+  get(`${crawler}/schedules`, listSchedules, 200),
+  post(`${crawler}/schedules`, createSchedule, 200),
+  get(`${crawler}/schedules/preview`, previewSchedule, 200),
+  get(`${crawler}/schedules/:crawler_schedule`, getSchedule, 200),
+  patch(`${crawler}/schedules/:crawler_schedule`, updateSchedule, 200),
+  del(`${crawler}/schedules/:crawler_schedule`, deleteSchedule, 204),
+  get(`${crawler}/schedules/:crawler_schedule/fires`, listFires, 200),
+  get(`${crawler}/webhook/deliveries`, listDeliveries, 200),
+  get(`${crawler}/webhook/deliveries/:delivery`, getDelivery, 200),
+  post(`${crawler}/webhook/deliveries/:delivery/resend`, resendDelivery, 202),
+  post(`${crawler}/webhook/test`, testWebhook, 202),
+  post(`${crawler}/webhook/secret/reveal`, revealWebhookSecret, 200),
+  post(`${crawler}/webhook/secret/rotate`, rotateWebhookSecret, 200),
+  post(`${crawler}/run`, runCrawler, 200),
+  get(`${crawler}/runs`, listRuns, 200),
+  get(`${crawler}/runs/:run_id`, getRun, 200),
+  post(`${crawler}/runs/:run_id/stop`, stopRun, 200),
+  post(`${crawler}/runs/:run_id/cancel`, cancelRun, 200),
+  get(`${crawler}/runs/:run_id/pages`, listRunPages, 200),
+  get(`${crawler}/runs/:run_id/log`, listRunLog, 200),
+  get(`${crawler}/runs/:run_id/broken-links`, listBrokenLinks, 200),
+  get(`${crawler}/snapshots`, listSnapshots, 200),
+  get(`${crawler}/snapshots/:snapshot`, getSnapshot, 200),
+  patch(`${crawler}/snapshots/:snapshot`, updateSnapshot, 200),
+  del(`${crawler}/snapshots/:snapshot`, deleteSnapshot, 204),
+  get(`${crawler}/snapshots/:snapshot/entries`, listSnapshotEntries, 200),
+  get(`${crawler}/snapshots/:snapshot/diff`, diffSnapshots, 200),
+  post(`${crawler}/snapshots/:snapshot/publish`, publishSnapshot, 200),
+  post(`${crawler}/snapshots/:snapshot/import`, importSnapshot, 202),
+  get(`${crawler}/imports/:import`, getImport, 200),
+  get(`${crawler}/snapshots/:snapshot/warc`, exportWarcFile, 200, {
+    stream: ({ name }: { name: string }) => ({
+      type: 'application/warc',
+      headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+    }),
+  }),
+  ...workflowRoutes,
 ];

@@ -27,10 +27,19 @@ export interface Row {
   signedBy?: string;
   /** The body, where REST shows another shape of the output. */
   present?: { schema: z.ZodType; from(output: never): unknown };
+  /** The answer holds a secret: nothing on its way may keep it. */
+  secret?: true;
   /** A list that is given as lines of JSON too (`Accept: application/x-ndjson`). */
   lines?: true;
   /** Answers with the bytes an operation has attached; null means JSON. */
-  raw?: (output: never, input: Record<string, unknown>, bytes: Buffer | undefined) => RawAnswer | null;
+  raw?: (
+    output: never,
+    input: Record<string, unknown>,
+    bytes: Buffer | undefined,
+    accepts: (type: string) => boolean,
+  ) => RawAnswer | null;
+  /** Sends what an operation has attached as it is made. */
+  stream?: (output: never) => { type: string; headers: Record<string, string> };
 }
 
 type Options = Omit<Row, 'method' | 'path' | 'operation' | 'status'>;

@@ -136,13 +136,13 @@ describe.each(documented)('$method {organization}$path', (row) => {
   it('is refused to every other single permission', async () => {
     for (const [name, token] of single) {
       if (name === row.permission) continue;
-      expectRefusal(await ask(row, { token }), 403, 'forbidden', `Permission ${row.permission} is required`);
+      expectRefusal(await ask(row, { token }), 403, 'forbidden', `Missing permission: ${row.permission}`);
     }
   });
 
   it('is refused to all other permissions together', async () => {
     const token = await app.makeToken(permissionNames.filter((name) => name !== row.permission));
-    expectRefusal(await ask(row, { token }), 403, 'forbidden', `Permission ${row.permission} is required`);
+    expectRefusal(await ask(row, { token }), 403, 'forbidden', `Missing permission: ${row.permission}`);
   });
 
   it.each([

@@ -34,6 +34,10 @@ const withoutRoute: Record<string, string> = {
   'backups.findRemains': 'command line only: for those who run the server',
   'backups.readBackup': 'command line only: it reads a directory of the server',
   'backups.restoreBackup': 'command line only: it reads a directory of the server',
+  'crawlers.getPublishedSnapshots': 'GraphQL only: the live snapshots of many crawlers in one call',
+  'crawlers.listSchedulesOf': 'GraphQL only: the schedules of many crawlers in one call',
+  'crawlers.getRunProgress': 'GraphQL only: a subscription reads it; REST polls the run and its log',
+  'crawlers.writeImport': 'background only: what an import that was asked for does',
   'identity.getMe': 'GraphQL only: what the dashboard asks of itself',
   'studio.findEntryByUrl': 'GraphQL only: an edge of the content; REST lists entries with their addresses',
   'studio.getBranch': 'GraphQL only: one branch of a graph; REST has the list',
@@ -43,6 +47,8 @@ const withoutRoute: Record<string, string> = {
   'studio.getPreviewLink': 'GraphQL only: an address made for whoever is about to open it',
   'studio.listEntryMedia': 'GraphQL only: the files of many entries in one call',
   'studio.listPullCommits': 'GraphQL only: an edge of a pull request; REST has compare',
+  'studio.listDeploymentsOfBranches':
+    'GraphQL only: the deployments of many branches in one call; REST filters the list',
   'studio.listPullsOfBranches': 'GraphQL only: the pull requests of many branches in one call; REST filters the list',
   'studio.listReferences': 'GraphQL only: the relations of many entries in one call',
   'studio.listReferrers': 'GraphQL only: an edge of an entry; REST names referrers when it refuses a deletion',
@@ -50,6 +56,7 @@ const withoutRoute: Record<string, string> = {
   'studio.listTranslations': 'GraphQL only: the translations of many entries in one call',
   'studio.readBranchMoves': 'GraphQL only: a subscription reads it',
   'studio.readImport': 'GraphQL only: a subscription reads it; REST has it with the repository',
+  'workflows.readExecutionEvents': 'GraphQL only: a subscription reads it',
   'studio.searchEntries': 'GraphQL only: over all collections; REST searches each by q',
   'studio.fetchRepository': 'git only: the right behind git clone and git fetch',
   'studio.preparePush': 'git only: what git push asks first',
@@ -62,7 +69,8 @@ let elsewhere: string;
 const single = new Map<Permission, string>();
 
 beforeAll(async () => {
-  app = await startTestApp();
+  // Every row is asked with a wrong credential.
+  app = await startTestApp({ PORTICO_AUTH_FAILURE_LIMIT: '100000' });
   await app.run(createOrganization, { name: 'Other', machine_name: 'other' });
   strange = await app.makeToken(permissionNames, { organization: 'other' });
   elsewhere = await app.makeToken(permissionNames, { projects: ['site'] });
@@ -129,7 +137,7 @@ describe.each(named)('$title', ({ row, at }) => {
       expect(status, `with ${name}`).not.toBe(401);
       expect(status, `with ${name}`).toBeLessThan(500);
       // A further permission this input needs: one that the operation declares, and says so.
-      const further = Object.keys(row.operation.also ?? {}).map((also) => `Permission ${also} is required`);
+      const further = Object.keys(row.operation.also ?? {}).map((also) => `Missing permission: ${also}`);
       if (status === 403) expect(further, `with ${name}`).toContain(body.message);
     }
     expect(refused.length).toBeGreaterThanOrEqual(row.operation.permission === 'signed_in' ? 0 : 13);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkNames, formNames } from '../../corpus/report.ts';
-import { reportOf } from './support.ts';
+import { corpus, reportOf, siteOf } from './support.ts';
 
 const yaml = `---
 # what it is about
@@ -179,5 +179,27 @@ describe('the schema of a site', () => {
   ] as const)('of %s is found, and its entries held against it', async (_, files, wanted) => {
     const { source } = await reportOf(files as unknown as Record<string, string>);
     expect(source.schema.collections).toContainEqual(expect.objectContaining(wanted));
+  });
+});
+
+describe('the routes of a site', () => {
+  const hugo = {
+    'hugo.toml': "baseURL = 'https://x.org/docs/'\n",
+    'content/posts/one.md': '---\ntitle: One\n---\n',
+    'content/posts/same.md': '---\nurl: /posts/one/\n---\n',
+    'archetypes/default.md': '---\ntitle: x\n---\n',
+  };
+
+  it('are predicted by its framework, and printed', async () => {
+    const site = await siteOf(hugo);
+    const { out } = await corpus([site]);
+    expect(out).toContain('hugo below /docs: 2 pages predicted, 1 files are no page, 1 collisions, 0 warnings\n');
+    expect(out).toContain('    content/posts/one.md → /docs/posts/one/\n');
+    const { report } = await corpus([site, await siteOf({ 'a.md': '# A\n' }), '--json']);
+    const [first, second] = report.sources;
+    expect(first?.routes).toMatchObject({ framework: 'hugo', predicted: 2, collisions: 1 });
+    expect(second?.routes).toMatchObject({ framework: null, predicted: 0, samples: [] });
+    expect(report.total.routes).toMatchObject({ framework: null, predicted: 2, no_page: 1 });
+    expect(first?.times.routes.count).toBe(1);
   });
 });

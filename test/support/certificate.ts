@@ -26,7 +26,7 @@ const pem = (label: string, body: Buffer) =>
   `-----BEGIN ${label}-----\n${(body.toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END ${label}-----\n`;
 
 /** A key, and a certificate (X.509 v3, RFC 5280) it signs for itself, good for 127.0.0.1 and localhost and as a root to trust. */
-export function selfSigned(): { key: Buffer; cert: Buffer } {
+export function selfSigned(ends = '20991231235959Z'): { key: Buffer; cert: Buffer } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const name = sequence(set(sequence(commonName, der(0x0c, Buffer.from('Portico test')))));
   const alternatives = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])));
@@ -39,7 +39,7 @@ export function selfSigned(): { key: Buffer; cert: Buffer } {
     integer(1),
     ecdsaWithSha256,
     name,
-    sequence(time('20200101000000Z'), time('20991231235959Z')),
+    sequence(time('20200101000000Z'), time(ends)),
     name,
     publicKey.export({ format: 'der', type: 'spki' }),
     der(0xa3, extensions),

@@ -3,7 +3,7 @@ import type { Command } from '../command.ts';
 
 const batch = 100;
 
-/** `portico keys rotate`: a new key-encryption key, and all data keys under it. Interrupted, the next rotation goes on. */
+/** `portico keys rotate`: a new key-encryption key (of AWS KMS: the one the setting names now), and all data keys under it. Interrupted, the next rotation goes on. */
 export const keysRotate: Command = {
   name: 'keys rotate',
   summary: 'Add a key-encryption key and move all data keys to it',
@@ -13,7 +13,10 @@ export const keysRotate: Command = {
   async run(_words, _values, { open, screen, signal }) {
     const { services, keys, rotateKey } = await open();
     const id = await rotateKey();
-    screen.print(`Active key: ${id}. Keep a copy of the keyring: a database backup without it cannot be read`);
+    const { provider } = await keys.describe();
+    const advice =
+      provider === 'local' ? '. Keep a copy of the keyring: a database backup without it cannot be read' : '';
+    screen.print(`Active key: ${id}${advice}`);
     let done = 0;
     for (;;) {
       const { moved, left } = await rewrapDataKeys(services.orm.em.fork(), keys, batch);

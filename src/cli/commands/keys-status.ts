@@ -15,7 +15,7 @@ export const keysStatus: Command = {
     const counts = await countByKek(em);
     const { provider, location, keys: known } = await keys.describe([...counts.keys()]);
     const { missing, unreadable } = await checkKeys({ kms: keys, em });
-    screen.print(`${provider} keyring ${location}`);
+    screen.print(`${provider} ${provider === 'local' ? 'keyring' : 'KMS key'} ${location}`);
     const rows = known.map(({ id, state, created_at }) => [
       id,
       state,

@@ -8,6 +8,9 @@ import { Events } from './20261127-events.ts';
 import { Previews } from './20261127-previews.ts';
 import { StudioSchema } from './20261128-studio-schema.ts';
 import { RetiredContent } from './20261129-retired-content.ts';
+import { Crawlers } from './20261130-crawlers.ts';
+import { DeploymentWarnings } from './20261201-deployment-warnings.ts';
+import { Workflows } from './20261201-workflows.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -21,4 +24,7 @@ export const migrations = [
   { name: '20261127-events', class: Events },
   { name: '20261128-studio-schema', class: StudioSchema },
   { name: '20261129-retired-content', class: RetiredContent },
+  { name: '20261130-crawlers', class: Crawlers },
+  { name: '20261201-workflows', class: Workflows },
+  { name: '20261201-deployment-warnings', class: DeploymentWarnings },
 ];

@@ -21,8 +21,8 @@ export interface AuditEntry {
 }
 
 const secretName = /password|secret|token|authorization|auth|cookie|key|variables|headers/i;
-/** Content is in git, and a log is no second place for it. */
-const contentNames = new Set(['body', 'content', 'raw', 'frontmatter']);
+/** Content is in git, a definition in its version, and a log is no second place for it; a bare value may be a secret. */
+const contentNames = new Set(['body', 'content', 'raw', 'frontmatter', 'definition', 'input', 'value']);
 /** Where a command acts has columns of its own. */
 const placeNames = new Set(['organization', 'project']);
 const maxValue = 200;

@@ -45,6 +45,56 @@ export function createMetrics(): PrometheusMetrics {
     help: 'Requests with a missing or invalid credential',
     registers: [registry],
   });
+  const fires = new Histogram({
+    name: 'portico_schedule_fire_lag_seconds',
+    help: 'How long after their times schedules were fired, by source and outcome',
+    labelNames: ['source', 'outcome'],
+    buckets: [0.5, 1, 2, 5, 10, 60, 600, 3600],
+    registers: [registry],
+  });
+  const deliveries = new Counter({
+    name: 'portico_notification_deliveries_total',
+    help: 'Tries to deliver notifications by outcome',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  const crawlTurns = new Histogram({
+    name: 'portico_crawl_turn_seconds',
+    help: 'Transactions of crawls: results written and next URLs leased',
+    buckets,
+    registers: [registry],
+  });
+  const crawlUrls = new Counter({
+    name: 'portico_crawl_urls_total',
+    help: 'URLs of crawls by what became of a lease',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  const crawlCaptured = new Counter({
+    name: 'portico_crawl_captured_total',
+    help: 'Responses of crawls that were captured',
+    registers: [registry],
+  });
+  const crawlBytes = new Counter({
+    name: 'portico_crawl_bytes_total',
+    help: 'Bytes of bodies crawls got over the wire',
+    registers: [registry],
+  });
+  const crawlSlowed = new Counter({
+    name: 'portico_crawl_hosts_slowed_total',
+    help: 'Times a host of a crawl was paused or slowed',
+    registers: [registry],
+  });
+  const crawlRuns = new Gauge({
+    name: 'portico_crawl_runs',
+    help: 'Runs of crawlers this process works on',
+    registers: [registry],
+  });
+  const crawlTakeovers = new Counter({
+    name: 'portico_crawl_takeovers_total',
+    help: 'Runs of crawlers that were taken over from a lost worker',
+    registers: [registry],
+  });
   return {
     http: (method, route, status, seconds) => {
       requests.observe({ method, route, status }, seconds);
@@ -53,6 +103,17 @@ export function createMetrics(): PrometheusMetrics {
     operation: (operation, outcome, seconds) => operations.observe({ operation, outcome }, seconds),
     gitProcess: (command, seconds) => gitProcesses.observe({ command }, seconds),
     gitWriters: (change) => gitWriters.inc(change),
+    fire: (source, outcome, seconds) => fires.observe({ source, outcome }, seconds),
+    delivery: (outcome) => deliveries.inc({ outcome }),
+    crawlTurn: ({ seconds, outcomes, captured, bytes, slowed }) => {
+      crawlTurns.observe(seconds);
+      for (const [outcome, count] of Object.entries(outcomes)) crawlUrls.inc({ outcome }, count);
+      crawlCaptured.inc(captured);
+      crawlBytes.inc(bytes);
+      crawlSlowed.inc(slowed);
+    },
+    crawlRuns: (change) => crawlRuns.inc(change),
+    crawlTakeover: () => crawlTakeovers.inc(),
     render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
     stop: () => registry.clear(),
   };

@@ -64,6 +64,11 @@ export function guard({ introspection, format }: Options): ApolloServerPlugin<Gr
           const singleResult = data ? { data } : { data, errors: [format(error)] };
           return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult } };
         },
+        async willSendResponse({ contextValue, response: { body } }) {
+          const ignored_fields = [...new Set(contextValue.ignored)].sort();
+          if (body.kind === 'single' && ignored_fields.length > 0)
+            body.singleResult.extensions = { ...body.singleResult.extensions, ignored_fields };
+        },
       };
     },
   };

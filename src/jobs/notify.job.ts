@@ -1,0 +1,16 @@
+import { deliver } from '../domain/notifications/delivery/deliver.ts';
+import { notifyJob } from '../domain/notifications/delivery/notify-job.ts';
+import type { Services } from '../domain/services.ts';
+import type { Job } from './queue.ts';
+
+/** Deliveries a process has under way at most: a receiver may take 15 s to answer. */
+const concurrency = 4;
+
+/** Tries deliveries of notifications. */
+export function notifyJobFor(services: Services): Job<typeof notifyJob.payload> {
+  return {
+    kind: notifyJob,
+    concurrency,
+    handle: ({ notification_id }, signal) => deliver(services, notification_id, signal),
+  };
+}

@@ -1,0 +1,46 @@
+import type { Services } from '../domain/services.ts';
+import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
+import { sweep, wakeAbandoned, wakeAwaited, wakeDue } from '../domain/workflows/engine/due.ts';
+import type { RunningQueue } from './queue.ts';
+
+/** Milliseconds between looks. */
+const often = { due: 500, word: 800, others: 2_000, sweep: 60_000 };
+/** Looks for word to one sign of life. */
+const wordsToBeat = 4;
+
+/**
+ * What the engine does by the clock: hears word for the executions it advances and shows that it lives, and wakes those whose time has come,
+ * whose driver has died, or whose job was lost. @returns how to end it; waits for what is under way
+ */
+export function beginWorkflowClock(services: Services, queue: Pick<RunningQueue, 'isIdle'>): () => Promise<void> {
+  const { executing, log } = services;
+  const underWay = new Set<Promise<void>>();
+  let looks = 0;
+
+  const every = (milliseconds: number, what: string, work: () => Promise<unknown>) => {
+    let isBusy = false;
+    const timer = setInterval(() => {
+      if (isBusy) return;
+      isBusy = true;
+      const one = work()
+        .catch((err: unknown) => log.debug({ err }, `executions: ${what} not looked at; they are again in a moment`))
+        .then(() => {
+          isBusy = false;
+          underWay.delete(one);
+        });
+      underWay.add(one);
+    }, milliseconds);
+    return timer;
+  };
+  const timers = [
+    every(often.due, 'those that are due were', () => wakeDue(services)),
+    every(often.word, 'word for them was', () => executing.listen({ renew: looks++ % wordsToBeat === 0 })),
+    every(often.others, 'those that were abandoned were', () => wakeAbandoned(services)),
+    every(often.others, 'what they wait for was', () => wakeAwaited(services)),
+    every(often.sweep, 'lost jobs were', () => sweep(services, () => queue.isIdle(advanceJob))),
+  ];
+  return async () => {
+    for (const timer of timers) clearInterval(timer);
+    await Promise.all(underWay);
+  };
+}

@@ -1,0 +1,98 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { BodyEnd, DoorAnswer } from '../domain/workflows/door/call/webhook-call.ts';
+import type { WebhookDoor } from '../domain/workflows/door/door.ts';
+
+const path = /^\/webhooks\/ai\/workflows\/(.*)$/s;
+
+/** What is still read of a body nobody wants, so that its sender gets to see the answer; bytes, milliseconds. */
+const drained = { bytes: 1024 * 1024, milliseconds: 1_000 };
+
+interface Options {
+  /** Milliseconds a body may take in all. */
+  bodyTime?: number;
+}
+
+/** Hands a body over piece by piece, and leaves the connection as it is. */
+function reading(request: Request, bodyTime: number) {
+  return (take: (chunk: Uint8Array) => boolean): Promise<BodyEnd> =>
+    new Promise((resolve) => {
+      const finish = (end: BodyEnd) => {
+        clearTimeout(timer);
+        request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
+        if (end !== 'whole') request.pause();
+        resolve(end);
+      };
+      const onData = (chunk: Buffer) => {
+        if (!take(chunk)) finish('stopped');
+      };
+      const onEnd = () => finish('whole');
+      const onGone = () => finish(request.complete ? 'whole' : 'gone');
+      const timer = setTimeout(() => finish('slow'), bodyTime);
+      if (request.destroyed) return finish('gone');
+      request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+    });
+}
+
+/** Reads and forgets what is left of a body, within bounds. */
+function drain(request: Request): Promise<void> {
+  return new Promise((resolve) => {
+    let left = drained.bytes;
+    const timer = setTimeout(finish, drained.milliseconds);
+    function finish() {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', finish).off('close', finish);
+      resolve();
+    }
+    function onData(chunk: Buffer) {
+      left -= chunk.length;
+      if (left < 0) finish();
+    }
+    request.on('data', onData).on('end', finish).on('close', finish).resume();
+  });
+}
+
+const hasMore = (request: Request) =>
+  !request.complete &&
+  (request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0);
+
+async function send(request: Request, response: Response, { status, body, headers }: DoorAnswer): Promise<void> {
+  const text = Buffer.from(JSON.stringify(body));
+  response
+    .status(status)
+    .set(headers)
+    .set({
+      'Content-Type': 'application/json; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'Content-Length': String(text.length),
+    });
+  if (!hasMore(request)) return void response.end(text);
+  // The whole answer goes out now, but the end of the connection waits: closed at once, it would be reset under the sender's hands.
+  response.set('Connection', 'close').flushHeaders();
+  response.write(text);
+  await drain(request);
+  response.end();
+  response.once('finish', () => request.socket.destroySoon());
+}
+
+/**
+ * The address outside services call. It knows no sessions, cookies or cross-origin rules, and reads no body that the domain did not ask for; a
+ * process that is draining goes on accepting until its listener closes, because senders do not always come again.
+ */
+export function createWebhook(door: WebhookDoor, { bodyTime = 30_000 }: Options = {}): RequestHandler {
+  return async (request, response, next) => {
+    const [pathname = '', ...query] = request.originalUrl.split('?');
+    const match = path.exec(pathname);
+    if (!match) return next();
+    // The label of the request in the metrics.
+    request.route = { path: '/webhooks/ai/workflows/:workflow' };
+    const answer = await door.answer({
+      workflow: match[1] ?? '',
+      method: request.method,
+      rawHeaders: request.rawHeaders,
+      query: query.join('?'),
+      address: request.ip ?? null,
+      readBody: reading(request, bodyTime),
+    });
+    if (!response.destroyed) await send(request, response, answer);
+  };
+}

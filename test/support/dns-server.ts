@@ -1,0 +1,43 @@
+import { createSocket } from 'node:dgram';
+import type { AddressInfo } from 'node:net';
+import { AUTHORITATIVE_ANSWER, decode, encode } from 'dns-packet';
+
+/** A DNS server on loopback whose zone tests write. */
+export interface DnsServer {
+  /** `127.0.0.1:port`. */
+  address: string;
+  /** TXT records by lower-case name: each a list of strings; `servfail` and `silent` are faults of the server. Other names do not exist. */
+  zone: Map<string, string[][] | 'servfail' | 'silent'>;
+  /** Names it was asked for. */
+  asked: string[];
+  close(): Promise<void>;
+}
+
+const servfail = 2;
+const nxdomain = 3;
+
+export async function startDnsServer(): Promise<DnsServer> {
+  const zone: DnsServer['zone'] = new Map();
+  const asked: string[] = [];
+  const socket = createSocket('udp4');
+  socket.on('message', (message, { address, port }) => {
+    const { id, questions = [] } = decode(message);
+    const name = questions[0]?.name.toLowerCase() ?? '';
+    asked.push(name);
+    const found = zone.get(name);
+    if (found === 'silent') return;
+    const rcode = found === 'servfail' ? servfail : found === undefined ? nxdomain : 0;
+    const records = Array.isArray(found) ? found : [];
+    const answers = records.map((strings) => ({ type: 'TXT' as const, name, ttl: 0, data: strings }));
+    const answer = encode({ id: id ?? 0, type: 'response', flags: AUTHORITATIVE_ANSWER | rcode, questions, answers });
+    socket.send(answer, port, address);
+  });
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  const { port } = socket.address() as AddressInfo;
+  return {
+    address: `127.0.0.1:${port}`,
+    zone,
+    asked,
+    close: () => new Promise((resolve) => socket.close(() => resolve())),
+  };
+}

@@ -97,12 +97,11 @@ export class BlobJournal {
       this.#open = null;
       await journal.file.close();
     }
-    await directories.ensure(paths.incoming);
-    for (const { sha256, content } of group) {
-      const place = paths.of(sha256);
-      await directories.ensure(path.dirname(place));
-      writeSmall(paths.incoming, place, content);
-    }
+    const places = group.map(({ sha256 }) => paths.of(sha256));
+    const folders = new Set([paths.incoming, ...places.map((place) => path.dirname(place))]);
+    // Those that are new share their syncs.
+    await Promise.all([...folders].map((folder) => directories.ensure(folder)));
+    for (const [at, { content }] of group.entries()) writeSmall(paths.incoming, places[at] ?? '', content);
     if (this.#open.size >= largest) await this.#retire();
   }
 

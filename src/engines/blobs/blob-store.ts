@@ -4,7 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
 import { BlobJournal } from './blob-journal.ts';
 import { blobPaths } from './blob-paths.ts';
-import { type Codings, findCodings, packCodings } from './codings.ts';
+import { CodingThread } from './codings/coding-thread.ts';
+import { type Codings, findCodings } from './codings/codings.ts';
 import { DurableDirectories } from './durable-file.ts';
 import { absentAs, gone, withRoom } from './failures.ts';
 import { measure, measureStream } from './hash.ts';
@@ -29,6 +30,7 @@ export interface BlobStoreOptions {
 export function createBlobStore(root: string, { journal: directory }: BlobStoreOptions = {}): BlobStore {
   const paths = blobPaths(root);
   const files = new DurableDirectories();
+  const codings = new CodingThread();
   const journal = directory === undefined ? null : new BlobJournal({ directory, paths, directories: files });
 
   /** Makes a blob young when it is there; one cut short by a loss of power does not count. */
@@ -45,12 +47,12 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
     return true;
   }
 
-  async function writeBytes(place: string, content: Uint8Array, isDurable = true): Promise<void> {
+  async function writeBytes(place: string, content: Uint8Array): Promise<void> {
     const write = async (append: (chunk: Uint8Array) => Promise<unknown>) => {
       await append(content);
       return place;
     };
-    await files.writeWhole(paths.incoming, write, isDurable);
+    await files.writeWhole(paths.incoming, write);
   }
 
   /** Null when there are none yet. */
@@ -95,10 +97,10 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
       return withRoom(putOpened(file)).finally(() => file.close());
     },
     async encode(sha256) {
-      if ((await codingsOf(sha256)) !== null) return;
-      const content = await readFile(paths.of(sha256)).catch(absentAs(null));
-      if (content === null) throw gone();
-      await withRoom(writeBytes(paths.codingsOf(sha256), await packCodings(content), false));
+      const [blob, place] = [paths.of(sha256), paths.codingsOf(sha256)];
+      await files.ensure(paths.incoming);
+      const isThere = await withRoom(codings.write({ blob, place, aside: paths.incoming }));
+      if (!isThere) throw gone();
     },
     async sizes(sha256) {
       const whole = await stat(paths.of(sha256)).catch(absentAs(null));

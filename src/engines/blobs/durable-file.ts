@@ -29,17 +29,15 @@ export class DurableDirectories {
   /**
    * Writes a file in `aside` and gives it its name when all of it is on the disk: there whole or not at all.
    * @param write fills the file. @returns where it belongs, or null when it is not wanted after all
-   * @param isDurable false for a file that can be made again and tells by itself whether it is whole: nobody waits for the disk then
    */
-  async writeWhole(aside: string, write: Write, isDurable = true): Promise<void> {
+  async writeWhole(aside: string, write: Write): Promise<void> {
     await this.ensure(aside);
     const temporary = path.join(aside, randomUUID());
     try {
-      const place = await fill(temporary, write, isDurable);
+      const place = await fill(temporary, write);
       if (place === null) return void (await rm(temporary, { force: true }));
       await this.ensure(path.dirname(place));
-      if (isDurable) await this.#land(temporary, place);
-      else await rename(temporary, place);
+      await this.#land(temporary, place);
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
@@ -60,11 +58,11 @@ export class DurableDirectories {
   }
 }
 
-async function fill(file: string, write: Write, isDurable: boolean): Promise<string | null> {
+async function fill(file: string, write: Write): Promise<string | null> {
   const handle = await open(file, 'wx', 0o600);
   try {
     const place = await write((chunk) => handle.appendFile(chunk));
-    if (place !== null && isDurable) await handle.sync();
+    if (place !== null) await handle.sync();
     return place;
   } finally {
     await handle.close();

@@ -171,6 +171,30 @@ describe('the codings of a blob', () => {
     }
   });
 
+  it('are made by a thread that gives way to everything else', async () => {
+    const { sha256 } = await blobs.put(Buffer.from('<p>again and again</p>\n'.repeat(200)));
+    await blobs.encode(sha256);
+    const threads = await Promise.all(
+      (await readdir('/proc/self/task')).map((id) => readFile(`/proc/self/task/${id}/stat`, 'utf8').catch(() => '')),
+    );
+    // Field 19 is the nice value (proc_pid_stat(5)); the first two end with the last parenthesis.
+    const nice = threads.map((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]));
+    expect(nice).toContain(19);
+    expect(nice).toContain(0);
+  });
+
+  it('that cannot be written are an error for whoever asked, and the next ones are made', async () => {
+    const { sha256 } = await blobs.put(Buffer.from('<p>again and again</p>\n'.repeat(200)));
+    await blobs.encode(sha256);
+    await rm(`${placeOf(sha256)}.codings`);
+    await mkdir(`${placeOf(sha256)}.codings`);
+    await expect(blobs.encode(sha256)).rejects.toMatchObject({ code: 'EISDIR' });
+    await rm(`${placeOf(sha256)}.codings`, { recursive: true });
+    await blobs.encode(sha256);
+    expect(await blobs.sizes(sha256)).toHaveProperty('br');
+    await expect(blobs.encode('0'.repeat(64))).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   it('are made again when a loss of power left them cut short or with other bytes', async () => {
     const content = Buffer.from('<p>again</p>'.repeat(500));
     const { sha256 } = await blobs.put(content);

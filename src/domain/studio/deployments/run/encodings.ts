@@ -4,7 +4,7 @@ import type { Sha256 } from '../../../ports/blobs.ts';
 import type { Services } from '../../../services.ts';
 import { isEncodable, readManifest } from '../manifest.ts';
 
-/** Files compressed at the same time; each takes a thread, and publishing needs some as well. */
+/** Files asked for at the same time, so that the next one is there when one is done. */
 const together = 2;
 
 /**

@@ -18,8 +18,8 @@ const reasons: Record<OutputProblem, FailureReason> = {
   file_too_large: 'output_too_large',
 };
 
-/** Files read at the same time. */
-const together = 8;
+/** Files read at the same time: those that are small and new become durable together. */
+const together = 100;
 
 async function keepFiles(blobs: BlobStore, files: readonly OutputFile[], signal: AbortSignal) {
   const kept: KeptFile[] = [];

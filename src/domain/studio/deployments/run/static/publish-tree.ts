@@ -10,8 +10,8 @@ import { listOutput } from './list-output.ts';
 import { outputDirectory } from './output-directory.ts';
 import { type Kept, type PublishedBefore, publishedBefore } from './published-before.ts';
 
-/** Contents put at the same time. */
-const together = 8;
+/** Contents put at the same time: those that are small and new become durable together. */
+const together = 100;
 
 interface Found {
   tree: Snapshot;

@@ -1,0 +1,47 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import path from 'node:path';
+import { parentPort } from 'node:worker_threads';
+import { absentAs } from '../failures.ts';
+import { writeSmall } from '../small-file.ts';
+import type { CodingJob, CodingOutcome } from './coding-job.ts';
+import { findCodings, packCodings } from './codings.ts';
+
+/** Lets everything else on the machine go first: in Linux each thread has a priority of its own (setpriority(2)). */
+function giveWay(): void {
+  try {
+    setPriority(Number(path.basename(readlinkSync('/proc/thread-self'))), constants.priority.PRIORITY_LOW);
+  } catch {
+    // A system that has no such thing.
+  }
+}
+
+function read(file: string): Buffer | null {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    return absentAs(null)(error);
+  }
+}
+
+/** Makes what is not there yet, or not whole. @returns false when there is no such blob */
+function encode({ blob, place, aside }: CodingJob): boolean {
+  const before = read(place);
+  if (before && findCodings(before) !== null) return true;
+  const content = read(blob);
+  if (content === null) return false;
+  writeSmall(aside, place, packCodings(content));
+  return true;
+}
+
+function outcomeOf(job: CodingJob): CodingOutcome {
+  try {
+    return { done: encode(job) };
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    return { done: null, message, ...(code !== undefined && { code }) };
+  }
+}
+
+giveWay();
+parentPort?.on('message', (job: CodingJob) => parentPort?.postMessage(outcomeOf(job)));

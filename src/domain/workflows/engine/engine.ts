@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Services } from '../../services.ts';
 import { inputOf } from '../executions/input-of.ts';
-import { CallSlots } from './calls.ts';
-import { CheckpointWriter } from './checkpoint-writer.ts';
+import { CheckpointWriter } from './checkpoints/checkpoint-writer.ts';
 import { type ClaimedRow, claim, keepAlive, letGo } from './claim.ts';
-import { Driver } from './driver.ts';
+import { Driver } from './driver/driver.ts';
 import { Guides } from './guides.ts';
 import type { StepState } from './plan/step-state.ts';
 import { readStepRows } from './step-rows.ts';
+import { CallSlots } from './work/calls.ts';
 
 /** Executions a process advances at the same time; those that rest are not among them. */
 const mostDrivers = 400;

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
 import { advanceJob } from './advance-job.ts';
-import type { Hold } from './checkpoint.ts';
+import type { Hold } from './checkpoints/checkpoint.ts';
 
 /** What executions of a workflow share: a few of the same key may be under way at once. */
 export interface SlotKey {

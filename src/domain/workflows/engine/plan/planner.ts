@@ -1,59 +1,13 @@
 import type { WorkflowDefinition } from '../../definition/definition.schema.ts';
 import { parseDuration } from '../../definition/duration.ts';
 import type { Step } from '../../definition/step.schema.ts';
-import type { StepRunError } from '../../executions/step-run.entity.ts';
+import { listsOf } from './lists-of.ts';
+import { Loop } from './loop.ts';
+import type { Action, Outcome, Plan, Site } from './plan.ts';
 import { PlanScope } from './scope.ts';
 import type { StepState } from './step-state.ts';
 
-/** A step at one place of an execution, with what its expressions see. */
-export interface Site<S extends Step = Step> {
-  step: S;
-  path: string;
-  scope: PlanScope;
-}
-
-/** What is to be done next. */
-export type Action =
-  /** Reached for the first time. */
-  | { kind: 'begin'; site: Site }
-  /** A try that was broken off, or whose time has come. */
-  | { kind: 'try'; site: Site }
-  /** The time a step waits, or may take, is over. */
-  | { kind: 'expire'; site: Site }
-  /** What a step holds has come to its end. */
-  | { kind: 'complete'; site: Site; output: unknown }
-  | { kind: 'fail'; site: Site; error: StepRunError };
-
-/** How a list of steps stands. */
-export type Outcome =
-  | { kind: 'open' }
-  | { kind: 'done'; output: unknown }
-  | { kind: 'failed'; error: StepRunError }
-  /** A step has ended the whole execution. */
-  | { kind: 'ended'; output: unknown; path: string };
-
-export interface Plan {
-  actions: Action[];
-  outcome: Outcome;
-  /** When the first of the waiting steps goes on, milliseconds since 1970; null: none does by itself. */
-  due: number | null;
-  /** A step waits for a person. */
-  waitsForInput: boolean;
-  /** A step waits for time, for a crawl run or a deployment, or is under way. */
-  waitsOtherwise: boolean;
-  /** What has run, for what comes after the steps. */
-  scope: PlanScope;
-}
-
 const open: Outcome = { kind: 'open' };
-
-/** What is settled of a loop, so that ten thousand iterations are not looked at again with every step. */
-interface Loop {
-  outputs: unknown[];
-  isSettled: boolean[];
-  settled: number;
-  first: number;
-}
 
 /**
  * Says from a definition and its step runs what may run next. It decides by nothing else: the same runs give the same plan, whoever asks
@@ -226,39 +180,10 @@ export class Planner {
 
   #iterations({ path, scope }: Site, step: Extract<Step, { type: 'for_each' }>, run: StepState): Outcome {
     const { items } = run.input as { items: unknown[] };
-    const loop = this.#loops.get(path) ?? { outputs: [], isSettled: [], settled: 0, first: 0 };
+    const loop = this.#loops.get(path) ?? new Loop(items);
     this.#loops.set(path, loop);
-    const most = step.concurrency ?? 1;
-    let underWay = 0;
-    for (let index = loop.first; index < items.length && underWay < most; index += 1) {
-      if (loop.isSettled[index]) continue;
-      const around = new PlanScope(scope, { item: items[index], index });
-      const outcome = this.#list(step.do, `${path}[${index}].`, around);
-      if (outcome.kind === 'ended') return outcome;
-      if (outcome.kind === 'failed' && step.item_on_error !== 'continue') return outcome;
-      if (outcome.kind === 'open') {
-        underWay += 1;
-        continue;
-      }
-      loop.outputs[index] = outcome.kind === 'done' ? outcome.output : null;
-      loop.isSettled[index] = true;
-      loop.settled += 1;
-      while (loop.isSettled[loop.first]) loop.first += 1;
-    }
-    return loop.settled < items.length ? open : { kind: 'done', output: loop.outputs };
+    return loop.plan(step, (index, item) =>
+      this.#list(step.do, `${path}[${index}].`, new PlanScope(scope, { item, index })),
+    );
   }
-}
-
-/** The lists within a step whose steps others may see, each with what their paths begin with. */
-function listsOf(step: Step, path: string): [prefix: string, steps: readonly Step[]][] {
-  if (step.type === 'condition')
-    return [
-      [`${path}.then.`, step.then ?? []],
-      [`${path}.else.`, step.else ?? []],
-    ];
-  if (step.type === 'parallel')
-    return Object.entries(step.branches).map(([name, steps]) => [`${path}.${name}.`, steps]);
-  if (step.type === 'wait_for_input' && Array.isArray(step.on_timeout))
-    return [[`${path}.on_timeout.`, step.on_timeout]];
-  return [];
 }

@@ -25,6 +25,9 @@ const settled: ReadonlySet<StepStatus> = new Set(['completed', 'failed', 'skippe
 /** Whether nothing more becomes of a step run. */
 export const isSettled = ({ status }: Pick<StepState, 'status'>): boolean => settled.has(status);
 
+/** Whether it is the run of a step that acts on the outside or on the project. */
+export const isActingRun = ({ type }: Pick<StepState, 'type'>): boolean => type === 'http' || type === 'operation';
+
 /** Whether a path lies within the step run at another one. */
 export const isWithin = (path: string, outer: string): boolean =>
   path.length > outer.length && path.startsWith(outer) && (path[outer.length] === '.' || path[outer.length] === '[');

@@ -1,9 +1,9 @@
-import { ExpressionError } from '../../ports/expressions.ts';
-import type { Services } from '../../services.ts';
-import { parseDuration } from '../definition/duration.ts';
-import { day, type Step } from '../definition/step.schema.ts';
-import type { StepRunError, StepWait } from '../executions/step-run.entity.ts';
-import { type Evaluation, evaluateExpression, fillTemplates, holds } from '../expressions/evaluate.ts';
+import { ExpressionError } from '../../../ports/expressions.ts';
+import type { Services } from '../../../services.ts';
+import { parseDuration } from '../../definition/duration.ts';
+import { day, type Step } from '../../definition/step.schema.ts';
+import type { StepRunError, StepWait } from '../../executions/step-run.entity.ts';
+import { type Evaluation, evaluateExpression, fillTemplates, holds } from '../../expressions/evaluate.ts';
 
 /** How a step stands after the engine itself has done what it can of it. */
 export interface Begun {

@@ -1,9 +1,9 @@
-import { ExpressionError } from '../../ports/expressions.ts';
-import type { Services } from '../../services.ts';
-import type { WorkflowDefinition } from '../definition/definition.schema.ts';
-import type { ExecutionError, TerminalStatus } from '../executions/execution.entity.ts';
-import { fillTemplates } from '../expressions/evaluate.ts';
-import type { Outcome } from './plan/planner.ts';
+import { ExpressionError } from '../../../ports/expressions.ts';
+import type { Services } from '../../../services.ts';
+import type { WorkflowDefinition } from '../../definition/definition.schema.ts';
+import type { ExecutionError, TerminalStatus } from '../../executions/execution.entity.ts';
+import { fillTemplates } from '../../expressions/evaluate.ts';
+import type { Outcome } from '../plan/plan.ts';
 
 /** How an execution ends. */
 export interface Ending {

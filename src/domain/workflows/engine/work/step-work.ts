@@ -1,55 +1,30 @@
-import { fewAtOnce } from '../../few-at-once.ts';
-import type { Services } from '../../services.ts';
-import type { StepResult } from '../steps/step-call.ts';
+import { fewAtOnce } from '../../../few-at-once.ts';
+import type { StepResult } from '../../steps/step-call.ts';
+import type { Action, Site } from '../plan/plan.ts';
+import type { StepState } from '../plan/step-state.ts';
+import { storeOutput } from '../step-rows.ts';
+import { type ActingOptions, ActingSteps } from './acting-steps.ts';
 import { beginStep } from './begin-step.ts';
-import { type ActingStep, type CallSlots, callStep, isActing } from './calls.ts';
-import type { Guide } from './guides.ts';
-import type { Journal } from './journal.ts';
+import { type ActingStep, isActing } from './calls.ts';
 import { peerEnd } from './peers.ts';
-import type { Action, Site } from './plan/planner.ts';
-import type { PlanScope } from './plan/scope.ts';
-import { isWithin, type StepState } from './plan/step-state.ts';
 import { retryDelay } from './retries.ts';
-import { storeOutput } from './step-rows.ts';
 
 /** Steps begun side by side. */
 const mostTogether = 20;
 
-export interface StepWorkOptions {
-  services: Services;
-  execution_id: string;
-  guide: Guide;
-  journal: Journal;
-  calls: CallSlots;
-  /** Aborted when nothing more may be done for the execution. */
-  signal: AbortSignal;
+interface StepWorkOptions extends ActingOptions {
   /** From 0 to 1. */
   random(): number;
-  /** What expressions see at a place. */
-  rootsAt(scope: PlanScope): Record<string, unknown>;
-  /** Told when a step has acted. */
-  answered(): void;
 }
 
 /** Does what a plan says with the steps of one execution. */
 export class StepWork {
+  readonly acting: ActingSteps;
   readonly #of: StepWorkOptions;
-  /** Acting steps that are noted, and wait for that to be durable. */
-  #ready: { site: Site<ActingStep>; run: StepState }[] = [];
-  readonly #calls = new Map<string, AbortController>();
-  #answers: { site: Site; result: StepResult | null }[] = [];
 
   constructor(options: StepWorkOptions) {
     this.#of = options;
-  }
-
-  /** Steps that act, or are about to. */
-  get underWay(): number {
-    return this.#calls.size + this.#ready.length + this.#answers.length;
-  }
-
-  get isReady(): boolean {
-    return this.#ready.length > 0;
+    this.acting = new ActingSteps(options);
   }
 
   async act(actions: readonly Action[]): Promise<void> {
@@ -74,21 +49,14 @@ export class StepWork {
     const { services, journal, signal, rootsAt } = this.#of;
     const roots = rootsAt(site.scope);
     const { status, ...rest } = await beginStep(services, site.step, { roots, signal, now: journal.now });
-    if (status === 'running' && isActing(site.step)) return this.#note(site as Site<ActingStep>, run);
+    if (status === 'running' && isActing(site.step)) return this.acting.note(site as Site<ActingStep>, run);
     if (status === 'completed') return this.#complete(run, rest.output);
     journal.move(run, { ...rest, status });
   }
 
-  /** Notes that a step is about to act. One that was broken off repeats its try. */
-  #note(site: Site<ActingStep>, run: StepState): void {
-    const tries = run.status === 'pending' ? Math.max(run.tries, 1) : run.tries + 1;
-    this.#of.journal.move(run, { status: 'running', tries });
-    this.#ready.push({ site, run });
-  }
-
   async #try(site: Site, run: StepState): Promise<void> {
     if (!isActing(site.step)) return this.#begin(site, run);
-    if (run.waits_for === null) return this.#note(site as Site<ActingStep>, run);
+    if (run.waits_for === null) return this.acting.note(site as Site<ActingStep>, run);
     const end = await peerEnd(this.#of.services.orm.em.fork(), run.waits_for);
     if (end === null) run.status = 'waiting';
     else if ('error' in end) this.#fail(run, end.error);
@@ -124,56 +92,16 @@ export class StepWork {
   /** Breaks off steps that are not over: those within a step, or all. */
   breakOff(within?: string): void {
     this.#of.journal.breakOff(within);
-    for (const [path, call] of this.#calls) if (within === undefined || isWithin(path, within)) call.abort('cancelled');
-    this.#ready = this.#ready.filter(({ run }) => run.status === 'running');
-  }
-
-  /** Lets the steps act that have been noted, now that this is durable. */
-  launch(): void {
-    for (const { site, run } of this.#ready.splice(0)) void this.#call(site, run);
-  }
-
-  /** Leaves the steps that have been noted to whoever comes next. */
-  forgo(): void {
-    for (const { run } of this.#ready.splice(0)) this.#putBack(run);
-  }
-
-  #putBack(run: StepState): void {
-    run.status = 'pending';
-    this.#of.journal.touch(run);
-  }
-
-  async #call(site: Site<ActingStep>, run: StepState): Promise<void> {
-    const { services, calls, guide, execution_id, rootsAt, signal } = this.#of;
-    const { project, organization, permissions, workflow } = guide;
-    const abort = new AbortController();
-    const whole = AbortSignal.any([signal, abort.signal]);
-    this.#calls.set(site.path, abort);
-    const call = {
-      step: site.step,
-      path: site.path,
-      execution_id,
-      workflow_id: workflow.id,
-      permissions,
-      tries: run.tries,
-      roots: rootsAt(site.scope),
-      services,
-      organization,
-      project,
-    };
-    const result = await calls.run(async () => (whole.aborted ? null : callStep(call, whole)));
-    this.#calls.delete(site.path);
-    this.#answers.push({ site, result });
-    this.#of.answered();
+    this.acting.breakOff(within);
   }
 
   /** Takes in how steps have ended that acted. */
   async takeAnswers(): Promise<void> {
-    for (const { site, result } of this.#answers.splice(0)) {
+    for (const { site, result } of this.acting.takeAnswers()) {
       const run = this.#of.journal.runs.get(site.path);
       // One that was broken off meanwhile counts no more.
       if (run === undefined || run.status !== 'running') continue;
-      if (result === null) this.#putBack(run);
+      if (result === null) this.acting.putBack(run);
       else await this.#take(site, run, result);
     }
   }

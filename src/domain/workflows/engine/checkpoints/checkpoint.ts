@@ -1,6 +1,6 @@
-import type { ExecutionError, ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
-import type { ExecutionEvent } from '../executions/execution-feed.ts';
-import type { StepState } from './plan/step-state.ts';
+import type { ExecutionError, ExecutionState, ExecutionStatus } from '../../executions/execution.entity.ts';
+import type { ExecutionEvent } from '../../executions/execution-feed.ts';
+import type { StepState } from '../plan/step-state.ts';
 
 /** Who advances an execution: what one writes counts only as long as nobody has taken over. */
 export interface Hold {

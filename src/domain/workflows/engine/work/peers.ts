@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { StepWait } from '../executions/step-run.entity.ts';
-import type { StepError } from '../steps/step-call.ts';
+import type { StepWait } from '../../executions/step-run.entity.ts';
+import type { StepError } from '../../steps/step-call.ts';
 
 /** What became of a crawl run or a deployment a step waits for; null: it goes on. */
 export type PeerEnd = { output: object } | { error: StepError } | null;

@@ -1,7 +1,7 @@
-import { parseDuration } from '../definition/duration.ts';
-import type { Step } from '../definition/step.schema.ts';
-import { defaultAttempts } from '../steps/default-attempts.ts';
-import type { StepError } from '../steps/step-call.ts';
+import { parseDuration } from '../../definition/duration.ts';
+import type { Step } from '../../definition/step.schema.ts';
+import { defaultAttempts } from '../../steps/default-attempts.ts';
+import type { StepError } from '../../steps/step-call.ts';
 
 const usualDelay = 1_000;
 const usualFactor = 2;

@@ -1,12 +1,12 @@
-import { ExpressionError } from '../../ports/expressions.ts';
-import type { Services } from '../../services.ts';
-import type { WorkflowDefinition } from '../definition/definition.schema.ts';
-import { fillTemplates, holds } from '../expressions/evaluate.ts';
-import { asText } from '../expressions/template.ts';
-import type { Hold } from './checkpoint.ts';
-import type { ClaimedRow } from './claim.ts';
+import { ExpressionError } from '../../../ports/expressions.ts';
+import type { Services } from '../../../services.ts';
+import type { WorkflowDefinition } from '../../definition/definition.schema.ts';
+import { fillTemplates, holds } from '../../expressions/evaluate.ts';
+import { asText } from '../../expressions/template.ts';
+import type { Hold } from '../checkpoints/checkpoint.ts';
+import type { ClaimedRow } from '../claim.ts';
+import { takeSlot } from '../slots.ts';
 import { type Ending, failure } from './ending.ts';
-import { takeSlot } from './slots.ts';
 
 /** How an execution begins: its steps come now, it is over already, it waits for a slot, or somebody else advances it. */
 export type Begun = { kind: 'begun' } | { kind: 'ended'; ending: Ending } | { kind: 'queued' } | { kind: 'lost' };

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { parseDuration } from '../definition/duration.ts';
-import type { Step } from '../definition/step.schema.ts';
-import { runHttpStep } from '../steps/http/http-step.ts';
-import { runOperationStep } from '../steps/operation/operation-step.ts';
-import type { StepCall, StepResult } from '../steps/step-call.ts';
+import { parseDuration } from '../../definition/duration.ts';
+import type { Step } from '../../definition/step.schema.ts';
+import { runHttpStep } from '../../steps/http/http-step.ts';
+import { runOperationStep } from '../../steps/operation/operation-step.ts';
+import type { StepCall, StepResult } from '../../steps/step-call.ts';
 
 const usualLimit = { http: 30_000, operation: 300_000 };
 

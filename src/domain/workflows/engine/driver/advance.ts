@@ -1,0 +1,163 @@
+import type { Services } from '../../../services.ts';
+import type { Hold } from '../checkpoints/checkpoint.ts';
+import type { Plan } from '../plan/plan.ts';
+import { beginExecuting } from './begin-executing.ts';
+import type { Claimed } from './claimed.ts';
+import { type Ending, endingOf, failure } from './ending.ts';
+import { Fenced } from './fenced.ts';
+import { hearAnswers } from './hear.ts';
+import type { DriverParts } from './parts.ts';
+import type { Signals } from './signals.ts';
+
+/** A driver makes way for others after so many milliseconds or steps. */
+const sliceTime = 30_000;
+const sliceSteps = 500;
+/** Longest it waits without looking again, milliseconds. */
+const longestWait = 1_000_000;
+/** Drivers of one execution that die one after another. */
+const mostCrashes = 5;
+
+interface AdvanceOptions extends DriverParts {
+  services: Services;
+  claimed: Claimed;
+  hold: Hold;
+  signals: Signals;
+}
+
+/** One execution from checkpoint to checkpoint, until it ends, rests, or is somebody else's. */
+export class Advance {
+  readonly #of: AdvanceOptions;
+  readonly #began = performance.now();
+  #steps = 0;
+
+  constructor(options: AdvanceOptions) {
+    this.#of = options;
+    this.#goOn();
+  }
+
+  /** Takes the execution for one that runs; what it waits for may have ended. */
+  #goOn(): void {
+    const { journal, standing } = this.#of;
+    journal.askPeers();
+    standing.goOn(journal.now);
+  }
+
+  get #deadline(): number {
+    return this.#of.standing.deadline(this.#of.claimed.guide.definition.timeout, this.#of.journal.now);
+  }
+
+  async run(): Promise<void> {
+    if (this.#of.claimed.row.crashes >= mostCrashes) {
+      const message = `The server died ${mostCrashes} times while it executed this`;
+      return this.#of.records.end(failure('crashed', message));
+    }
+    if (this.#of.signals.cancelled === null && !this.#of.standing.state.begun && !(await this.#begin())) return;
+    while (!(await this.#turn()));
+  }
+
+  /** @returns false: it is over, or waits for a slot */
+  async #begin(): Promise<boolean> {
+    const { row, guide } = this.#of.claimed;
+    this.#of.standing.started_at ??= this.#of.journal.now;
+    const roots = this.#of.rootsAt({ steps: {} });
+    const begun = await beginExecuting(this.#of.services, guide.definition, { row, hold: this.#of.hold, roots });
+    if (begun.kind === 'lost') throw new Fenced();
+    if (begun.kind === 'queued') return false;
+    this.#of.standing.status = 'running';
+    this.#of.standing.state.begun = true;
+    this.#of.journal.say('execution.started');
+    if (begun.kind === 'begun') return true;
+    await this.#of.records.end(begun.ending);
+    return false;
+  }
+
+  /** Looks once at what may run, and does it. @returns whether there is nothing more to do here */
+  async #turn(): Promise<boolean> {
+    if (this.#of.signals.stopped === 'lost') throw new Fenced();
+    await this.#of.work.takeAnswers();
+    const { cancelled } = this.#of.signals;
+    if (cancelled !== null) return this.#end({ status: 'cancelled', reason: cancelled });
+    if (this.#of.signals.takeWord()) await this.#hear();
+    const plan = this.#plan();
+    if (plan.outcome.kind !== 'open') return this.#conclude(plan.outcome, plan);
+    const { acting } = this.#of.work;
+    if (plan.actions.length > 0 && this.#of.signals.stopped === null) {
+      const isLong = this.#steps >= sliceSteps || performance.now() - this.#began > sliceTime;
+      if (isLong && acting.underWay === 0) return this.#of.records.release({ isHandedOn: true });
+      this.#steps += plan.actions.length;
+      await this.#of.work.act(plan.actions);
+      if (acting.isReady) await this.#launch();
+      return false;
+    }
+    if (acting.underWay > 0) {
+      if (this.#of.journal.isDirty) await this.#of.records.write();
+      else await this.#heard(plan.due);
+      return false;
+    }
+    return this.#of.signals.stopped === 'closing' ? this.#of.records.release({ isHandedOn: true }) : this.#rest(plan);
+  }
+
+  /** What may run next; past its own time or a limit, that the execution has failed. */
+  #plan(): Plan {
+    const { now, excess } = this.#of.journal;
+    const { isFailing } = this.#of.standing;
+    const plan = this.#of.planner.plan(now, isFailing ? 'on_failure' : 'steps');
+    if (excess !== null) plan.outcome = { kind: 'failed', error: excess };
+    else if (!isFailing && plan.outcome.kind === 'open' && now >= this.#deadline)
+      plan.outcome = { kind: 'failed', error: { code: 'timeout', message: 'The execution took longer than it may' } };
+    return plan;
+  }
+
+  /** The steps have come to their end: the execution is over, or its steps for failures begin. */
+  async #conclude(outcome: Exclude<Plan['outcome'], { kind: 'open' }>, { scope }: Plan): Promise<boolean> {
+    const { definition } = this.#of.claimed.guide;
+    const { state } = this.#of.standing;
+    if (state.failure !== undefined) return this.#end({ status: 'failed', error: state.failure });
+    if (outcome.kind === 'ended') this.#of.journal.close(outcome.path);
+    const ending = await endingOf(this.#of.services, outcome, definition, this.#of.rootsAt(scope.roots()));
+    const isLast = definition.on_failure === undefined || this.#of.journal.excess !== null;
+    if (ending.error === undefined || isLast) return this.#end(ending);
+    this.#of.work.breakOff();
+    state.failure = ending.error;
+    this.#of.journal.say('execution.failing', { error: ending.error });
+    return false;
+  }
+
+  /** Notes steps that are about to act, and lets them. */
+  async #launch(): Promise<void> {
+    await this.#of.records.write();
+    if (this.#of.signals.stopped === null && this.#of.signals.cancelled === null) this.#of.work.acting.launch();
+    else this.#of.work.acting.forgo();
+  }
+
+  /** Nothing can run for now: writes what it waits for. @returns false when something has happened meanwhile */
+  async #rest({ due, waitsForInput, waitsOtherwise }: Plan): Promise<boolean> {
+    const { now } = this.#of.journal;
+    if (!waitsForInput && !waitsOtherwise && due === null)
+      throw new Error('nothing can run, and nothing is waited for');
+    const isPaused = waitsForInput && !waitsOtherwise;
+    const times = due === null ? [] : [due];
+    if (!isPaused && !this.#of.standing.isFailing) times.push(this.#deadline);
+    if (!isPaused) this.#of.standing.status = 'running';
+    else if (this.#of.standing.pause(now)) this.#of.journal.say('execution.paused');
+    return this.#of.records.release({ waiting_until: times.length === 0 ? null : Math.min(...times) });
+  }
+
+  async #end(ending: Ending): Promise<true> {
+    this.#of.work.breakOff();
+    await this.#of.records.end(ending);
+    return true;
+  }
+
+  /** Looks at what others have written: answers of people, and the end of what was waited for. */
+  async #hear(): Promise<void> {
+    await hearAnswers(this.#of.services, this.#of.hold, this.#of.journal);
+    this.#goOn();
+  }
+
+  /** Waits for an answer, a word, or a time. */
+  #heard(due: number | null): Promise<void> {
+    const until = Math.min(due ?? Number.POSITIVE_INFINITY, this.#deadline);
+    return this.#of.signals.bell.heard(Math.min(Math.max(until - this.#of.journal.now, 0), longestWait) + 1);
+  }
+}

@@ -1,0 +1,64 @@
+import { Bell } from './bell.ts';
+
+/** Why a driver ends before its execution rests: another has taken over, or the process stops. */
+export type DriverStop = 'lost' | 'closing';
+
+/** What a driver is told from outside while it is at work. */
+export class Signals {
+  readonly bell = new Bell();
+  readonly #abort = new AbortController();
+  #stop: DriverStop | null = null;
+  #cancel: string | null;
+  #hasWord = false;
+
+  /** @param cancel why the execution is to be cancelled already */
+  constructor(cancel: string | null) {
+    this.#cancel = cancel;
+  }
+
+  /** Aborted when nothing more may be done for the execution. */
+  get ended(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get stopped(): DriverStop | null {
+    return this.#stop;
+  }
+
+  /** Why the execution is to be cancelled. */
+  get cancelled(): string | null {
+    return this.#cancel;
+  }
+
+  stop(reason: DriverStop): void {
+    if (this.#stop !== 'lost') this.#stop = reason;
+    if (reason === 'lost') this.end(reason);
+    this.bell.ring();
+  }
+
+  /** Breaks off whatever is under way. */
+  end(reason: string): void {
+    this.#abort.abort(reason);
+  }
+
+  /** @returns whether it was not known before */
+  cancel(reason: string): boolean {
+    if (this.#cancel !== null) return false;
+    this.#cancel = reason;
+    this.bell.ring();
+    return true;
+  }
+
+  /** Something has happened to the execution: its rows say what. */
+  word(): void {
+    this.#hasWord = true;
+    this.bell.ring();
+  }
+
+  /** @returns whether there has been word since the last time */
+  takeWord(): boolean {
+    const had = this.#hasWord;
+    this.#hasWord = false;
+    return had;
+  }
+}

@@ -84,6 +84,7 @@ import { createHealth, type Phase } from './rest/health.ts';
 import { createRouter } from './rest/router.ts';
 import { routes } from './rest/routes.ts';
 import { createSite } from './rest/site.ts';
+import { candidateOf } from './rest/table.ts';
 import { createWebhook } from './rest/webhook.ts';
 import { StartError } from './start-error.ts';
 
@@ -173,12 +174,7 @@ export async function openCore({
     git,
     archives: createArchiveStore({ product_version: version }),
     blobs,
-    stepOperations: stepOperationsOf(
-      routes.map(({ operation, multipart, signedBy }) => ({
-        operation,
-        needsStream: multipart === true || signedBy !== undefined,
-      })),
-    ),
+    stepOperations: stepOperationsOf(routes.map(candidateOf)),
     expressions: createExpressions(),
     previews: createPreviews({ orm, kms, blobs }),
     http,

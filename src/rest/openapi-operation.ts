@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { type Permission, permissions, type Requirement } from '../domain/permissions.ts';
 import { machineName } from '../domain/shapes.ts';
+import { isForSteps } from '../domain/workflows/step-operations.ts';
 import { refusalsOf } from './openapi-errors.ts';
 import type { JsonSchema, SchemaWriter } from './openapi-schemas.ts';
 import { tagOf } from './openapi-tags.ts';
 import type { OperationObject, Parameter, Reference, ResponseObject } from './openapi-types.ts';
 import { unwrap } from './query.ts';
-import { pathParameters, type Row } from './table.ts';
+import { candidateOf, pathParameters, type Row } from './table.ts';
 
 const standings: Record<Exclude<Requirement, Permission>, string> = {
   public: 'Needs no credential',
@@ -18,7 +19,8 @@ const standings: Record<Exclude<Requirement, Permission>, string> = {
 
 const isStanding = (name: Requirement): name is keyof typeof standings => Object.hasOwn(standings, name);
 
-function description({ operation, path }: Row): string {
+function description(row: Row): string {
+  const { operation, path } = row;
   const { permission, also = {} } = operation as { permission: Requirement; also?: Record<string, string> };
   const lines = [
     isStanding(permission)
@@ -28,6 +30,7 @@ function description({ operation, path }: Row): string {
   ];
   const greedy = /\*([a-z_]+)/.exec(path)?.[1];
   if (greedy) lines.push(`\`{${greedy}}\` is the rest of the path and may contain \`/\`.`);
+  if (isForSteps(candidateOf(row))) lines.push(`Steps of workflows call it \`${operation.name}\`.`);
   return lines.join(' ');
 }
 

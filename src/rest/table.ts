@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AnyOperation } from '../domain/operation.ts';
+import type { Candidate } from '../domain/workflows/step-operations.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -67,3 +68,9 @@ export const defaultBodyLimit = 10 * mebibyte;
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/[:*]([a-z_]+)/g)].map((match) => match[1] ?? '');
 }
+
+/** A row as workflows see it. */
+export const candidateOf = ({ operation, multipart, signedBy }: Row): Candidate => ({
+  operation,
+  needsStream: multipart === true || signedBy !== undefined,
+});

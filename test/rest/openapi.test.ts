@@ -3,11 +3,12 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { errorCodes } from '../../src/domain/errors.ts';
+import { stepOperationsOf } from '../../src/domain/workflows/step-operations.ts';
 import { openapiDocument, openapiText } from '../../src/rest/openapi.ts';
 import { createSchemaWriter } from '../../src/rest/openapi-schemas.ts';
 import type { OperationObject } from '../../src/rest/openapi-types.ts';
 import { routes } from '../../src/rest/routes.ts';
-import { pathParameters } from '../../src/rest/table.ts';
+import { candidateOf, pathParameters } from '../../src/rest/table.ts';
 
 const document = openapiDocument(routes);
 // What a reader of the file sees: without the undefined members a JavaScript object could hide.
@@ -42,6 +43,16 @@ const compile = (schema: object) =>
 test('openapi.json is current; `npm run emit` renews it', () => {
   const committed = readFileSync(path.join(import.meta.dirname, '../../openapi.json'), 'utf8');
   expect(committed === openapiText(routes)).toBe(true);
+});
+
+test('it tells which operations steps of workflows may call, and by what name', () => {
+  const told = operations.flatMap(
+    ({ operation }) => /Steps of workflows call it `(.*)`\./.exec(operation.description)?.[1] ?? [],
+  );
+  const names = stepOperationsOf(routes.map(candidateOf)).keys();
+  expect(told.sort()).toEqual([...names].sort());
+  expect(told).toContain('studio.createEntry');
+  expect(told).not.toContain('workflows.revealTriggerSecret');
 });
 
 describe('the document keeps the rules of OpenAPI 3.1', () => {

@@ -20,17 +20,27 @@ const starters = new Set(['crawlers.runCrawler', 'studio.startDeployment', 'stud
 
 const isGrantable = (name: string): name is Permission => Object.hasOwn(permissions, name);
 
-/**
- * Of all operations those that steps may call: within one project, under a permission that can be granted, and not kept from workflows.
- * @param operations each with whether it moves files or streams, which steps have not
- */
-export function stepOperationsOf(
-  operations: Iterable<{ operation: AnyOperation; needsStream: boolean }>,
-): StepOperations {
+/** An operation, and whether it moves files or streams, which steps have not. */
+export interface Candidate {
+  operation: AnyOperation;
+  needsStream: boolean;
+}
+
+/** Whether steps may call an operation: within one project, under a permission that can be granted, and not kept from workflows. */
+export const isForSteps = (
+  candidate: Candidate,
+): candidate is Candidate & { operation: { permission: Permission } } => {
+  const { scope, workflow, permission } = candidate.operation;
+  return scope === 'project' && workflow !== false && !candidate.needsStream && isGrantable(permission);
+};
+
+/** Of all operations those that steps may call. */
+export function stepOperationsOf(operations: Iterable<Candidate>): StepOperations {
   const found = new Map<string, StepOperation>();
-  for (const { operation, needsStream } of operations) {
-    const { name, permission, input, scope, workflow } = operation;
-    if (scope !== 'project' || workflow === false || needsStream || !isGrantable(permission)) continue;
+  for (const candidate of operations) {
+    if (!isForSteps(candidate)) continue;
+    const { operation } = candidate;
+    const { name, permission, input } = operation;
     found.set(name, { operation, permission, input, canBeAwaited: starters.has(name) });
   }
   return found;

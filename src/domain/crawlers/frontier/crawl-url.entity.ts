@@ -1,26 +1,19 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { fetchErrors } from '../../ports/fetcher.ts';
 
 export const urlKinds = ['page', 'asset', 'sitemap'] as const;
 export const urlStates = ['pending', 'leased', 'done', 'error', 'skipped'] as const;
+/** What one request can fail of, and what a run finds out about several or without any. */
 export const urlErrors = [
-  'dns',
-  'connect',
-  'tls',
-  'timeout',
-  'reset',
-  'body_truncated',
-  'body_too_large',
+  ...fetchErrors,
   'http_4xx',
   'http_5xx',
   'redirect_loop',
   'redirect_invalid',
   'redirect_too_many',
-  'blocked_address',
   'retry_after_too_long',
   'host_down',
   'browser',
-  'decode',
-  'internal',
 ] as const;
 /** How what was captured stands to the entry of the same URL in the newest sealed snapshot. */
 export const urlChanges = ['new', 'changed', 'unchanged_304', 'unchanged_hash'] as const;

@@ -25,10 +25,11 @@ import { StepRun } from '../domain/workflows/executions/step-run.entity.ts';
 import { WorkflowRefusal, WorkflowTrigger } from '../domain/workflows/triggers/trigger.entity.ts';
 import { Workflow, WorkflowSecret, WorkflowVersion } from '../domain/workflows/workflow.entity.ts';
 import { migrations } from './migrations/index.ts';
+import { quoteLiteral } from './quote-literal.ts';
 
 /** Opens the object mapper on a database; `pool` is the most connections it takes. */
 export function openOrm(url: string, pool: number): MikroORM {
-  return new MikroORM({
+  const orm = new MikroORM({
     clientUrl: url,
     entities: [
       Organization,
@@ -76,6 +77,8 @@ export function openOrm(url: string, pool: number): MikroORM {
     pool: { min: 0, max: pool },
     debug: false,
   });
+  Object.assign(orm.em.getPlatform(), { escapeLiteral: quoteLiteral });
+  return orm;
 }
 
 const migrationLock = 0x706f7274;

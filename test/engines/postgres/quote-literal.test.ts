@@ -1,0 +1,22 @@
+import { PostgreSqlPlatform } from '@mikro-orm/postgresql';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { openOrm } from '../../../src/db/orm.ts';
+import { quoteLiteral } from '../../../src/db/quote-literal.ts';
+
+const platform = new PostgreSqlPlatform();
+const hard = fc.string({ unit: fc.constantFrom("'", '\\', '"', '?', '$', '$&', '\n', 'a', 'é', '😀') });
+
+it('writes every text as the mapper does', () => {
+  fc.assert(
+    fc.property(fc.oneof(hard, fc.string({ unit: 'binary' })), (text) => {
+      expect(quoteLiteral(text)).toBe(platform.escape(text));
+    }),
+  );
+});
+
+it('is what statements are written with', async () => {
+  const orm = openOrm('postgres://localhost/none', 1);
+  expect(orm.em.fork().getPlatform()).toHaveProperty('escapeLiteral', quoteLiteral);
+  await orm.close();
+});

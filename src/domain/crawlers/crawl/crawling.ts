@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { CookieJar } from './cookies.ts';
+import { CookieJar } from './fetch/cookies.ts';
 
 /** Why a slice ends before its time: somebody cancelled the run, the server stops, or another worker has taken the run over. */
 export type SliceStop = 'cancel' | 'stopping' | 'lost';

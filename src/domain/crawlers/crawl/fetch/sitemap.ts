@@ -1,0 +1,84 @@
+import type { Sha256 } from '../../../ports/blobs.ts';
+import type { ClaimedUrl } from '../../frontier/claim.ts';
+import { linkKey, type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
+import { readSitemap } from '../../pages/sitemap/read-sitemap.ts';
+import type { SitemapItem } from '../../pages/sitemap/sitemap-item.ts';
+import type { LogLine } from '../../runs/run-feed.ts';
+import { draftOf, mostLevels } from '../discover/discover.ts';
+import type { FetchContext } from './fetch-context.ts';
+
+/** Sitemaps a run reads. */
+export const mostSitemaps = 500;
+
+type Address = Exclude<SitemapItem, { kind: 'fault' }>;
+
+const warn = (event: string, message: string, data: Record<string, unknown>): LogLine => ({
+  level: 'warn',
+  event,
+  message,
+  data,
+});
+
+/** The newest first; those that say nothing of their age in their order, last. */
+const byAge = (a: Address, b: Address) => (b.lastmod?.getTime() ?? 0) - (a.lastmod?.getTime() ?? 0);
+
+/** Further files an index names: followed when the crawler asks for it, as far as the run's bounds allow. */
+function children(context: FetchContext, of: ClaimedUrl, found: Address[]): { taken: Address[]; log: LogLine[] } {
+  if (found.length === 0) return { taken: [], log: [] };
+  const data = { url: of.url, sitemaps: found.length };
+  if (!of.follows)
+    return {
+      taken: [],
+      log: [
+        warn('sitemap_index_not_followed', `${of.url} is an index: its ${found.length} sitemaps are not read`, data),
+      ],
+    };
+  if (of.level >= mostLevels.indexes)
+    return { taken: [], log: [warn('sitemap_too_deep', `${of.url}: indexes are nested too deeply`, data)] };
+  const room = Math.max(0, mostSitemaps - context.sitemaps.known);
+  const taken = found.slice(0, room);
+  context.sitemaps.known += taken.length;
+  const left = found.length - taken.length;
+  const log =
+    left === 0 ? [] : [warn('sitemap_limit', `${of.url}: ${left} sitemaps beyond ${mostSitemaps} are left out`, data)];
+  return { taken, log };
+}
+
+/**
+ * Reads a stored sitemap: its addresses, the newest first, and what there is to tell of it. What stands before a fault counts.
+ * @throws DomainError `not_found` when the content is gone
+ */
+export async function readSitemapOf(
+  context: FetchContext,
+  of: ClaimedUrl,
+  sha256: Sha256,
+): Promise<{ drafts: UrlDraft[]; link_keys: bigint[]; log: LogLine[] }> {
+  const { discovery, services } = context;
+  const { origin, stripParams } = discovery.site;
+  const pages: Address[] = [];
+  const files: Address[] = [];
+  const log: LogLine[] = [];
+  for await (const item of readSitemap(services.blobs.read(sha256), of.url, { origin, stripParams })) {
+    if (item.kind !== 'fault') (item.kind === 'page' ? pages : files).push(item);
+    else
+      log.push(
+        warn('sitemap_fault', `${of.url}, line ${item.line}: ${item.message}`, {
+          url: of.url,
+          line: item.line,
+          fault: item.fault,
+        }),
+      );
+  }
+  const { taken, log: told } = children(context, of, files);
+  const common = { is_entry: false, depth: of.depth, hop: 0, parent_id: of.id };
+  const drafts = [
+    ...taken.map(({ url }) =>
+      draftOf(discovery, url, { ...common, kind: 'sitemap', follows: of.follows, level: of.level + 1 }),
+    ),
+    ...pages
+      .sort(byAge)
+      .map(({ url }) => draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
+  ];
+  const link_keys = [...new Set([...taken, ...pages].map(({ url }) => linkKey(urlHash(url))))];
+  return { drafts, link_keys, log: [...log, ...told] };
+}

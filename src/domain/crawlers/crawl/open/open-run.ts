@@ -1,0 +1,93 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { Organization } from '../../../organizations/organization.entity.ts';
+import { Project } from '../../../projects/project.entity.ts';
+import type { Services } from '../../../services.ts';
+import { crawlDefaults } from '../../config/crawl-defaults.ts';
+import { Crawler } from '../../config/crawler.entity.ts';
+import { openCrawlerSecrets } from '../../config/crawler-secrets.ts';
+import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
+import { policyFor } from '../../verification/crawl-policy.ts';
+import { recheckBeforeRun } from '../../verification/recheck.ts';
+import { standingsOf } from '../../verification/standing.ts';
+import { type EffectiveLimits, effectiveLimits, unverifiedLimits } from './effective-limits.ts';
+import { requestHash, requestHeaders } from './request-headers.ts';
+
+/** A run with everything that is looked up once by whoever works on it. */
+export interface OpenRun {
+  run: CrawlerRun;
+  organization_id: number;
+  /** Bytes the organisation's snapshots may take; null: no limit. */
+  quota: number | null;
+  limits: EffectiveLimits;
+  /** Scheme and host of the crawler's domain; the scheme is null when it names none. */
+  domain: { scheme: string | null; host: string };
+  policy: ReturnType<typeof policyFor>;
+  /** How a host may be treated: what was raised for the crawler is not for hosts nobody has verified. */
+  limitsOf(host: string): { delay: number; inFlight: number };
+  /** Headers of requests; `isOwn` for the primary host and its sibling. */
+  headers(isOwn: boolean): { headers: Record<string, string>; hash: string };
+}
+
+/** Whether a run burdens its host more than a crawler of an unverified domain may. */
+const isRaised = ({ workers, delay, max_html, ignore_robots }: CrawlerRun['settings']): boolean =>
+  workers > unverifiedLimits.inFlight || delay < unverifiedLimits.delay || max_html !== undefined || ignore_robots;
+
+/** @returns null when the crawler, or its project, is deleted */
+export async function openRun(
+  em: EntityManager,
+  services: Services,
+  run: CrawlerRun,
+  signal: AbortSignal,
+): Promise<OpenRun | null> {
+  const crawler = await em.findOne(Crawler, { id: run.crawler_id, deleted_at: null }, { disableIdentityMap: true });
+  const project = await em.findOne(Project, { id: run.project_id, deleted_at: null }, { disableIdentityMap: true });
+  if (!crawler || !project) return null;
+  const organization = await em.findOneOrFail(
+    Organization,
+    { id: project.organization_id },
+    { disableIdentityMap: true },
+  );
+  const { settings } = run;
+  const sealed = { uuid: crawler.uuid, version: run.secrets_version, secrets: run.secrets ?? null };
+  const secrets = await openCrawlerSecrets(services, project, sealed);
+  const defaults = crawlDefaults(services.settings, organization);
+  if (run.status === 'provisioning' && isRaised(settings))
+    await recheckBeforeRun(services, { organization_id: organization.id, host: crawler.host }, signal);
+  const standing = await standingsOf(em, services.settings, organization);
+  const match = /^(https?):\/\//i.exec(settings.domain);
+  const isVerified = (host: string) => standing(host).state === 'verified';
+  const limits = effectiveLimits(settings, defaults, {
+    isVerified: isVerified(crawler.host),
+    maxDepth: services.settings.crawl.max_depth,
+  });
+  const known = new Map<string, { delay: number; inFlight: number }>();
+  const limitsOf = (host: string) => {
+    const before = known.get(host);
+    if (before) return before;
+    const own = { delay: limits.delay, inFlight: limits.workers };
+    const found = isVerified(host)
+      ? own
+      : {
+          delay: Math.max(limits.delay, unverifiedLimits.delay),
+          inFlight: Math.min(limits.workers, unverifiedLimits.inFlight),
+        };
+    known.set(host, found);
+    return found;
+  };
+  const forms = [false, true].map((isOwn) => {
+    const userAgent = settings.user_agent ?? defaults.user_agent;
+    const headers = requestHeaders({ userAgent, headers: secrets.headers, isOwn });
+    return { headers, hash: requestHash({ ...headers, parser: String(settings.assets.parser.enabled) }) };
+  });
+  const [others, own] = forms as [(typeof forms)[number], (typeof forms)[number]];
+  return {
+    run,
+    organization_id: organization.id,
+    quota: organization.limits.crawl_bytes ?? services.settings.crawl.quota_bytes,
+    limits,
+    domain: { scheme: match?.[1]?.toLowerCase() ?? null, host: crawler.host },
+    policy: policyFor(services, project),
+    limitsOf,
+    headers: (isOwn) => (isOwn ? own : others),
+  };
+}

@@ -1,0 +1,91 @@
+import type { Services } from '../../../services.ts';
+import type { RunEnding } from '../../runs/end-run.ts';
+import type { LogLine } from '../../runs/run-feed.ts';
+import { fetchRobots, keepRobots, keptRobots, type Robots, type RobotsAnswer } from './host-robots.ts';
+import type { OpenRun } from './open-run.ts';
+import { settleOrigin } from './origin.ts';
+import { entryDrafts } from './provision.ts';
+import type { RunHosts } from './run-hosts.ts';
+import { type RobotsSource, RunSite } from './run-site.ts';
+
+interface Options {
+  services: Services;
+  open: OpenRun;
+  hosts: RunHosts;
+  log: LogLine[];
+  signal: AbortSignal;
+  pause(attempt: number): Promise<void>;
+}
+
+/** What is worth telling of a host's robots.txt. */
+function told(host: string, { robots }: RobotsAnswer): LogLine[] {
+  if (robots.state === 'unreachable')
+    return [
+      {
+        level: 'warn',
+        event: 'robots_unreachable',
+        message: `${host}: nothing is asked for, because its robots.txt could not be had: ${robots.message}`,
+        data: { host },
+      },
+    ];
+  const { sitemaps } = robots.rules;
+  if (sitemaps.length === 0) return [];
+  const data = { host, sitemaps: sitemaps.slice(0, 20) };
+  return [{ level: 'info', event: 'robots_sitemaps', message: `${host} names ${sitemaps.length} sitemaps`, data }];
+}
+
+/** The robots.txt of hosts: as kept for the project, else asked for. */
+function robotsSource({ services, open, log, signal, pause }: Options, origin: () => URL): RobotsSource {
+  const { run, policy } = open;
+  return async (host): Promise<Robots> => {
+    const kept = await keptRobots(services.orm.em.fork(), run.project_id, host);
+    if (kept) return { state: 'known', rules: kept };
+    const { headers } = open.headers(host === origin().host);
+    const at = { fetcher: services.fetcher, origin: `${origin().protocol}//${host}`, request: { headers, policy } };
+    const answer = await fetchRobots({ ...at, signal, pause });
+    log.push(...told(host, answer));
+    if (answer.robots.state === 'known') await keepRobots(services.orm.em.fork(), run.project_id, host, answer);
+    return answer.robots;
+  };
+}
+
+/** Opens what a run may ask for. @returns also why a run that begins cannot */
+export async function openSite(options: Options): Promise<{ site: RunSite; failure: RunEnding | null }> {
+  const { services, open, hosts, log, signal, pause } = options;
+  const { run, limits } = open;
+  let settled: RobotsAnswer | null = null;
+  let origin: URL;
+  if (run.origin) origin = new URL(run.origin);
+  else {
+    const found = await settleOrigin(open, services.fetcher, signal, pause);
+    ({ origin, answer: settled } = found);
+    if (limits.isClamped)
+      log.push({
+        level: 'warn',
+        event: 'limits_clamped',
+        message: `${origin.host} is not verified: the limits of unverified domains hold`,
+      });
+    if (settled.robots.state === 'known')
+      await keepRobots(services.orm.em.fork(), run.project_id, origin.host, settled);
+  }
+  const source = robotsSource(options, () => origin);
+  const robots: RobotsSource | null = limits.ignoreRobots
+    ? null
+    : async (host) => {
+        if (settled === null || host !== origin.host) return source(host);
+        log.push(...told(host, settled));
+        return settled.robots;
+      };
+  const site = await RunSite.open({
+    origin,
+    hosts: hosts.siblings,
+    settings: run.settings,
+    robots,
+    crawl: services.settings.crawl,
+  });
+  await site.robots(origin.host);
+  if (settled?.robots.state !== 'unreachable' || limits.ignoreRobots) return { site, failure: null };
+  const isCovered = entryDrafts(open, site).every(({ rule }) => rule !== null);
+  const message = `robots.txt of ${origin.host} could not be had: ${settled.robots.message}`;
+  return { site, failure: isCovered ? { status: 'failed', reason: 'robots_unreachable', message } : null };
+}

@@ -1,0 +1,83 @@
+import type { Services } from '../../../services.ts';
+import { insertUrls } from '../../frontier/insert-urls.ts';
+import { Ledger } from '../../frontier/ledger.ts';
+import { LostRun } from '../../frontier/turn/turn.ts';
+import { priorities, type UrlDraft } from '../../frontier/url-draft.ts';
+import { letGo } from '../../runs/hold-crawler.ts';
+import { notifyRun } from '../../runs/notify-run.ts';
+import { type LogLine, writeLog } from '../../runs/run-feed.ts';
+import { beginSnapshot } from '../../snapshots/begin-snapshot.ts';
+import { normalise } from '../../urls/normalise.ts';
+import type { OpenRun } from './open-run.ts';
+import type { RunSite } from './run-site.ts';
+
+type Entry = { link: string; kind: 'page' | 'sitemap'; follows: boolean };
+
+/** Where a run begins, by its mode. */
+function entriesOf({ run: { mode, urls, settings } }: OpenRun): Entry[] {
+  const pages = (links: readonly string[], follows: boolean): Entry[] =>
+    links.map((link) => ({ link, kind: 'page', follows }));
+  if (mode === 'partial') return pages(urls ?? [], false);
+  if (mode === 'list') return pages(settings.urls, false);
+  return [
+    ...pages(settings.start_urls, true),
+    ...pages(settings.urls, false),
+    ...settings.sitemap.map(({ url, recursive }): Entry => ({ link: url, kind: 'sitemap', follows: recursive })),
+  ];
+}
+
+/** The URLs a run begins with, as its frontier takes them. */
+export function entryDrafts(open: OpenRun, site: RunSite): UrlDraft[] {
+  return entriesOf(open).flatMap(({ link, kind, follows }) => {
+    const url = normalise(link, site.origin, { origin: site.origin, stripParams: site.stripParams });
+    if (url === null) return [];
+    const { host } = new URL(url);
+    const rule = site.skips(url, host, kind, true);
+    const priority = priorities[kind];
+    return [{ url, kind, is_entry: true, follows, depth: 0, priority, hop: 0, level: 0, parent_id: null, rule }];
+  });
+}
+
+const startSql = `
+  update crawler_run set status = 'running', origin = ?, started_at = coalesce(started_at, ?), progress_at = now(), counts = ?::json,
+    updated_at = ?
+  where id = ? and epoch = ? and status = 'provisioning' returning stop_requested`;
+
+/**
+ * Begins a run: its snapshot, its first URLs, its state, and the word of it; all or nothing.
+ * @throws LostRun
+ */
+export async function startRun(
+  services: Services,
+  open: OpenRun,
+  site: RunSite,
+  log: readonly LogLine[],
+): Promise<void> {
+  const { run } = open;
+  const now = services.clock.now();
+  await services.orm.em.fork().transactional(async (em) => {
+    await letGo(em);
+    const [row] = await em.execute<unknown[]>(
+      `select id from crawler_run where id = ? and epoch = ? and status = 'provisioning' for update`,
+      [run.id, run.epoch],
+    );
+    if (!row) throw new LostRun(`run ${run.id} is not ours any more`);
+    const origin = site.origin.origin;
+    const snapshot = await beginSnapshot(em, { id: run.id, crawler_id: run.crawler_id, origin }, now);
+    const ledger = new Ledger(run.counts);
+    await insertUrls(em, run.id, entryDrafts(open, site), ledger);
+    await em.execute(startSql, [origin, now, JSON.stringify(ledger.counts), now, run.id, run.epoch]);
+    await writeLog(em, services, run, [
+      ...log,
+      { level: 'info', event: 'run.started', message: `The run begins at ${origin}`, data: { origin, mode: run.mode } },
+    ]);
+    Object.assign(run, {
+      status: 'running',
+      origin,
+      started_at: run.started_at ?? now,
+      counts: ledger.counts,
+      snapshot_id: snapshot.id,
+    });
+    await notifyRun(em, services, run, 'crawler.run.started');
+  });
+}

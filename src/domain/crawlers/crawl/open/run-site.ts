@@ -1,0 +1,102 @@
+import type { Services } from '../../../services.ts';
+import type { CrawlerSettings } from '../../config/crawler.schema.ts';
+import { createDecider, type Decider } from '../../urls/decide.ts';
+import type { RobotsRules } from '../../urls/robots.ts';
+import { siblingOf } from '../../urls/scope.ts';
+import type { Robots } from './host-robots.ts';
+
+/** How a run gets at a host's robots.txt. */
+export type RobotsSource = (host: string) => Promise<Robots>;
+
+interface RunSiteOptions {
+  origin: URL;
+  /** Beside the origin's own. */
+  hosts: readonly string[];
+  settings: Pick<CrawlerSettings, 'include' | 'exclude' | 'allowed_domains'>;
+  /** Null: robots are ignored. */
+  robots: RobotsSource | null;
+  crawl: Pick<Services['settings']['crawl'], 'strip_params'>;
+}
+
+const allowedNothing: RobotsRules = { isAllowed: () => false, crawlDelay: null, sitemaps: [] };
+
+/** What a run may ask for: its scope, its filters, and what the robots.txt of its hosts say, as far as they are known. */
+export class RunSite {
+  readonly origin: URL;
+  readonly stripParams: readonly string[];
+  readonly #options: RunSiteOptions;
+  readonly #hosts: Set<string>;
+  readonly #rules = new Map<string, RobotsRules>();
+  readonly #asked = new Map<string, Promise<RobotsRules>>();
+  #decide: Decider;
+
+  private constructor(options: RunSiteOptions, decide: Decider) {
+    this.#options = options;
+    this.origin = options.origin;
+    this.stripParams = options.crawl.strip_params;
+    this.#hosts = new Set([options.origin.host, ...options.hosts]);
+    this.#decide = decide;
+  }
+
+  static async open(options: RunSiteOptions): Promise<RunSite> {
+    return new RunSite(options, await RunSite.#decider(options, options.hosts));
+  }
+
+  static #decider({ origin, settings }: RunSiteOptions, hosts: readonly string[]): Promise<Decider> {
+    const { include, exclude, allowed_domains } = settings;
+    return createDecider({ scope: { origin, hosts, allowed: allowed_domains }, include, exclude });
+  }
+
+  /** Whether a host is the primary one or its sibling: those get every header. */
+  isOwn(host: string): boolean {
+    return this.#hosts.has(host);
+  }
+
+  /** Takes the sibling of the primary host into scope. @returns false unless it is that, and is new */
+  async adopt(host: string): Promise<boolean> {
+    if (this.#hosts.has(host) || siblingOf(this.origin.host) !== host) return false;
+    this.#hosts.add(host);
+    this.#decide = await RunSite.#decider(this.#options, [...this.#hosts]);
+    return true;
+  }
+
+  /** The rule that leaves a URL out; null: it is taken, as far as is known by now. */
+  skips(url: string, host: string, kind: 'page' | 'asset' | 'sitemap', isEntry: boolean): string | null {
+    const decision = this.#decide(url, { kind, isEntry, robots: this.#rules.get(host) ?? null });
+    return decision.verdict === 'take' ? null : decision.rule;
+  }
+
+  /** Whether a URL is in scope, whatever else is said of it. */
+  isInScope(url: string): boolean {
+    const decision = this.#decide(url, { kind: 'asset', isEntry: false });
+    return decision.verdict === 'take' || decision.rule !== 'scope';
+  }
+
+  /** Whether a URL is not asked for although a page needs it to be shown, wherever it is; robots aside. */
+  refuses(url: string): boolean {
+    return this.#decide(url, { kind: 'asset', isEntry: false, isAnywhere: true }).verdict === 'skip';
+  }
+
+  /** What a host's robots.txt says, asked for once. */
+  robots(host: string): Promise<RobotsRules> | RobotsRules | null {
+    const { robots } = this.#options;
+    if (robots === null) return null;
+    const known = this.#rules.get(host);
+    if (known) return known;
+    const asked =
+      this.#asked.get(host) ??
+      robots(host).then((answer) => {
+        const rules = answer.state === 'known' ? answer.rules : allowedNothing;
+        this.#rules.set(host, rules);
+        return rules;
+      });
+    this.#asked.set(host, asked);
+    asked.catch(() => this.#asked.delete(host));
+    return asked;
+  }
+
+  /** Seconds between requests a host's robots.txt asks for; 0: none, or not known yet. */
+  crawlDelay(host: string): number {
+    return this.#rules.get(host)?.crawlDelay ?? 0;
+  }
+}

@@ -1,0 +1,107 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { afterSignal, allowance, gapOf, type HostPace, horizon, takeSlots } from '../../hosts/host-pace.ts';
+import { addHosts, readHosts } from '../../hosts/host-rows.ts';
+import type { Census } from '../census.ts';
+import { claimUrls } from '../claim.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Outcome } from '../outcome.ts';
+import type { Slot, TurnInput } from './turn-input.ts';
+
+const unlimited = 2 ** 31 - 1;
+
+/** The hosts of a turn, as their rows say and as the turn changes them. */
+export interface TurnHosts {
+  paces: Map<string, HostPace>;
+  /** Milliseconds on the database's clock. */
+  now: number;
+  offset: number | null;
+  changed: Set<string>;
+  /** Asked to be slower, or paused, in this turn. */
+  slowed: Set<string>;
+  down: Set<string>;
+}
+
+const isBad = ({ signal }: Outcome) => signal !== null && signal.kind !== 'good';
+
+/**
+ * Reads the hosts a turn has to do with, and holds their rows when it takes slots of them or changes them: with no delay and nothing wrong
+ * they are only looked at.
+ */
+export async function openHosts(
+  em: EntityManager,
+  { run, delayOf }: TurnInput,
+  names: readonly string[],
+  completed: readonly Outcome[],
+): Promise<TurnHosts> {
+  const isHeld = completed.some(isBad) || names.some((name) => delayOf(name) > 0);
+  let { paces, now } = await readHosts(em, run.project_id, names, isHeld);
+  const unknown = names.filter((name) => !paces.has(name));
+  const isSlow = [...paces.values()].some(({ delay, failures, pauses }) => delay > 0 || failures + pauses > 0);
+  if (unknown.length > 0 || (!isHeld && isSlow)) {
+    await addHosts(em, run.project_id, unknown);
+    ({ paces, now } = await readHosts(em, run.project_id, names, isHeld || isSlow));
+  }
+  const offset = now === null ? null : now - performance.now();
+  const sets = { changed: new Set<string>(), slowed: new Set<string>(), down: new Set<string>() };
+  return { paces, now: now ?? Date.now(), offset, ...sets };
+}
+
+const isSame = (a: HostPace, b: HostPace) =>
+  a.delay === b.delay &&
+  a.paused_until === b.paused_until &&
+  a.failures === b.failures &&
+  a.pauses === b.pauses &&
+  a.good === b.good;
+
+/** Applies what requests have told of their hosts. */
+export function hearHosts(hosts: TurnHosts, { delayOf }: TurnInput, outcomes: readonly Outcome[]): void {
+  for (const { of, signal } of outcomes) {
+    const before = hosts.paces.get(of.host);
+    if (!signal || !before) continue;
+    const { pace, isDown } = afterSignal(before, signal, { configured: delayOf(of.host), now: hosts.now });
+    if (isDown) hosts.down.add(of.host);
+    if (isSame(pace, before)) continue;
+    hosts.paces.set(of.host, pace);
+    hosts.changed.add(of.host);
+    if (pace.delay > before.delay || pace.paused_until > before.paused_until) hosts.slowed.add(of.host);
+  }
+}
+
+/** Milliseconds until one of the hosts may be claimed from; null: one may be now, or there is none. */
+export function waitOf({ paces, now }: TurnHosts, { delayOf }: TurnInput): number | null {
+  const waits = [...paces.values()].map((pace) => {
+    const ahead = gapOf(pace, delayOf(pace.host)) === 0 ? 0 : pace.next_at - now - horizon;
+    return Math.max(pace.paused_until - now, ahead);
+  });
+  const least = Math.min(...waits);
+  return Number.isFinite(least) && least > 0 ? least : null;
+}
+
+/** Leases the URLs whose turn it is, and takes the slots of their hosts. */
+export async function claimSlots(
+  em: EntityManager,
+  hosts: TurnHosts,
+  { run, budget, delayOf }: TurnInput,
+  census: Census,
+  most: number,
+  ledger: Ledger,
+): Promise<Slot[]> {
+  const { paces, now } = hosts;
+  const gaps = new Map([...paces].map(([host, pace]) => [host, gapOf(pace, delayOf(host))]));
+  const open = [...paces.values()]
+    .map((pace) => ({ host: pace.host, most: allowance(pace, gaps.get(pace.host) ?? 0, now, most) }))
+    .filter((host) => host.most > 0);
+  const depth = budget.depth < 0 ? unlimited : (census.frontDepth ?? unlimited);
+  const claimed = await claimUrls(em, run.id, { most, depth, hosts: open }, ledger);
+  const slots: Slot[] = [];
+  for (const [host, urls] of Map.groupBy(claimed, ({ host: name }) => name)) {
+    const pace = paces.get(host);
+    const gap = gaps.get(host) ?? 0;
+    const taken = pace && gap > 0 ? takeSlots(pace, gap, now, urls.length) : null;
+    for (const [index, of] of urls.entries()) slots.push({ of, start: taken?.starts[index] ?? 0, gap });
+    if (!pace || !taken) continue;
+    paces.set(host, { ...pace, next_at: taken.next_at });
+    hosts.changed.add(host);
+  }
+  return slots;
+}

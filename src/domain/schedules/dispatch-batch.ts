@@ -49,28 +49,41 @@ interface Settled {
   lag: number;
 }
 
-/** Starts what is due, or says why not. */
+/** Starts what is due, and tells of what was not started. */
 async function settle<Due extends DueSchedule>(
   em: EntityManager,
   services: Services,
   source: ScheduleSource<Due>,
-  { schedule, fire }: Firing<Due>,
+  fires: readonly Firing<Due>[],
   now: Date,
-): Promise<Settled> {
-  const { fire_at, missed, in_time } = fire;
-  const started = in_time ? await source.start(em, services, schedule, { fire_at }) : null;
-  const outcome: FireOutcome = started?.outcome ?? 'missed';
-  if (outcome !== 'started') {
-    const reason = outcome === 'missed' ? 'missed' : 'overlap';
-    await source.skipped(em, services, schedule, { fire_at, missed, reason });
+): Promise<Settled[]> {
+  const inTime = fires.filter(({ fire }) => fire.in_time);
+  const started = await source.start(
+    em,
+    services,
+    inTime.map(({ schedule, fire: { fire_at } }) => ({ schedule, fire_at })),
+  );
+  const settled: Settled[] = [];
+  for (const one of fires) {
+    const { schedule, fire } = one;
+    const { fire_at, missed, in_time } = fire;
+    const came = in_time ? started[inTime.indexOf(one)] : undefined;
+    const outcome: FireOutcome = came?.outcome ?? 'missed';
+    if (outcome !== 'started') {
+      const reason = outcome === 'missed' ? 'missed' : 'overlap';
+      // Each with an empty map of entities: a flush looks at all that are in it.
+      const own = em.fork({ keepTransactionContext: true });
+      await source.skipped(own, services, schedule, { fire_at, missed, reason });
+    }
+    settled.push({
+      source_id: schedule.id,
+      fire_at,
+      outcome,
+      started_id: came?.outcome === 'started' ? came.started_id : null,
+      lag: Math.max(0, now.getTime() - fire_at.getTime()),
+    });
   }
-  return {
-    source_id: schedule.id,
-    fire_at,
-    outcome,
-    started_id: started?.outcome === 'started' ? started.started_id : null,
-    lag: Math.max(0, now.getTime() - fire_at.getTime()),
-  };
+  return settled;
 }
 
 /**
@@ -95,10 +108,7 @@ export async function dispatchBatch<Due extends DueSchedule>(
     if (claimed.length === 0) return 0;
     if (limit === 1) onClaim(claimed[0]?.id ?? '');
     const due = claimed.map((schedule) => ({ schedule, fire: dueFire(schedule, schedule.next_fire_at, now, grace) }));
-    for (const one of await takeFires(em, source, due, now)) {
-      // Each with an empty map of entities: a flush looks at all that are in it.
-      settled.push(await settle(em.fork({ keepTransactionContext: true }), services, source, one, now));
-    }
+    settled.push(...(await settle(em, services, source, await takeFires(em, source, due, now), now)));
     await em.execute(settleSql, [JSON.stringify(settled), source.name]);
     await source.setNext(
       em,

@@ -10,6 +10,12 @@ export interface DueSchedule extends Timing {
   next_fire_at: Date;
 }
 
+/** A schedule at the time it fires for. */
+export interface Fire<Due extends DueSchedule> {
+  schedule: Due;
+  fire_at: Date;
+}
+
 /** What came of a fire. */
 export type Started = { outcome: 'started'; started_id: string } | { outcome: 'skipped_overlap' };
 
@@ -31,8 +37,11 @@ export interface ScheduleSource<Due extends DueSchedule = DueSchedule> {
   claim(em: EntityManager, now: Date, limit: number, without: readonly string[]): Promise<Due[]>;
   /** Whether any are due, also of those that others hold. */
   anyDue(em: EntityManager, now: Date, without: readonly string[]): Promise<boolean>;
-  /** Starts what a schedule is for, unless it must not overlap with what is there. */
-  start(em: EntityManager, services: Services, schedule: Due, fire: { fire_at: Date }): Promise<Started>;
+  /**
+   * Starts what schedules are for, those apart that must not overlap with what is there or with one before them.
+   * @returns what came of each, in their order
+   */
+  start(em: EntityManager, services: Services, due: readonly Fire<Due>[]): Promise<Started[]>;
   /** Told of a fire that started nothing. */
   skipped(
     em: EntityManager,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Crawler } from '../../../src/domain/crawlers/config/crawler.entity.ts';
 import { CrawlerRun } from '../../../src/domain/crawlers/runs/crawler-run.entity.ts';
 import { queueRun } from '../../../src/domain/crawlers/runs/queue-run.ts';
@@ -44,6 +44,13 @@ async function crawlerWith(
   const { body } = await app.ask('POST', `${base}/${crawler.id}/schedules`, { body: { schedule_cron_string: cron } });
   return { crawler: crawler.id, schedule: body.id, path: `${base}/${crawler.id}/schedules/${body.id}` };
 }
+
+const manyCrawlers = (count: number) =>
+  sql(
+    `insert into crawler (uuid, project_id, name, domain, host, settings, created_at, updated_at)
+     select gen_random_uuid(), ?, 'c', 'docs.test', 'docs.test', ?::json, now(), now() from generate_series(1, ${count})`,
+    [project, JSON.stringify({ urls: [], start_urls: ['/'], sitemap: [] })],
+  );
 
 beforeAll(async () => {
   app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: 'docs.test' });
@@ -240,14 +247,28 @@ it('fires the others when one cannot be fired', async () => {
   expect(app.log.some((line) => line.includes('a schedule was not fired'))).toBe(true);
 });
 
+it('queues the runs of a hundred schedules in few statements', async () => {
+  at('2026-03-01T08:00:00Z');
+  await manyCrawlers(100);
+  await sql(
+    `insert into crawler_schedule (crawler_id, name, schedule_cron_string, timezone, enabled, next_fire_at, created_at, updated_at)
+     select id, 's', '0 * * * *', 'UTC', true, timestamptz '2026-03-01T09:00:00Z', now(), now() from crawler`,
+  );
+  at('2026-03-01T09:00:00Z');
+  const execute = vi.spyOn(app.services.orm.em.getConnection(), 'execute');
+  try {
+    expect(await dispatch()).toBe(100);
+    expect(execute.mock.calls.length).toBeLessThan(40);
+  } finally {
+    execute.mockRestore();
+  }
+  expect(await sql(`select 1 from crawler_run where trigger = 'schedule' and status = 'queued'`)).toHaveLength(100);
+});
+
 it('fires each time of a thousand schedules exactly once from two dispatchers', { timeout: 120_000 }, async () => {
   at('2026-03-01T00:00:00Z');
   // Times of every schedule: its own minute, each second hour.
-  await sql(
-    `insert into crawler (uuid, project_id, name, domain, host, settings, created_at, updated_at)
-     select gen_random_uuid(), ?, 'c', 'docs.test', 'docs.test', ?::json, now(), now() from generate_series(1, 1000)`,
-    [project, JSON.stringify({ urls: [], start_urls: ['/'], sitemap: [] })],
-  );
+  await manyCrawlers(1_000);
   await sql(
     `insert into crawler_schedule (crawler_id, name, schedule_cron_string, timezone, enabled, next_fire_at, created_at, updated_at)
      select id, 's', '0 ' || (id % 4) * 6 || ' * * *', 'UTC', true,

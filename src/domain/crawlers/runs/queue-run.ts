@@ -26,32 +26,27 @@ function modeOf({ settings }: Pick<Crawler, 'settings'>, { urls }: RunRequest): 
   return isList ? 'list' : 'full';
 }
 
-/** Wakes a worker for a run, with the transaction. A queue that is starting loses nothing: the minute's tick looks for what waits. */
-export async function wakeRun(em: EntityManager, services: Pick<Services, 'jobs' | 'log'>, id: number): Promise<void> {
+/** Wakes workers for runs, with the transaction. A queue that is starting loses nothing: the minute's tick looks for what waits. */
+async function wakeRuns(
+  em: EntityManager,
+  services: Pick<Services, 'jobs' | 'log'>,
+  ids: readonly number[],
+): Promise<void> {
+  const payloads = ids.map((run_id) => ({ run_id }));
   try {
-    await services.jobs.send(sliceJob, { run_id: id }, { em });
+    await services.jobs.sendMany(sliceJob, payloads, { em });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    services.log.debug({ err: error, run: id }, 'a run waits for the next look');
+    services.log.debug({ err: error, runs: ids }, 'runs wait for the next look');
   }
 }
 
-/**
- * Queues a run of a crawler in the caller's transaction, with a copy of its present settings. It starts when those before it have ended.
- * @returns null when ten wait already
- */
-export async function queueRun(
-  em: EntityManager,
-  services: Services,
-  crawler: Crawler,
-  request: RunRequest,
-): Promise<CrawlerRun | null> {
-  // One after another: no two may both be the tenth.
-  await em.execute('select id from crawler where id = ? for update', [crawler.id]);
-  const waiting = await em.count(CrawlerRun, { crawler_id: crawler.id, status: 'queued' });
-  if (waiting >= mostQueued) return null;
-  const now = services.clock.now();
-  const run = em.create(CrawlerRun, {
+/** `wakeRuns` of one. */
+export const wakeRun = (em: EntityManager, services: Pick<Services, 'jobs' | 'log'>, id: number): Promise<void> =>
+  wakeRuns(em, services, [id]);
+
+function newRun(em: EntityManager, crawler: Crawler, request: RunRequest, now: Date): CrawlerRun {
+  return em.create(CrawlerRun, {
     crawler_id: crawler.id,
     project_id: crawler.project_id,
     status: 'queued',
@@ -72,7 +67,44 @@ export async function queueRun(
     created_at: now,
     updated_at: now,
   });
+}
+
+/**
+ * Queues a run of a crawler in the caller's transaction, with a copy of its present settings. It starts when those before it have ended.
+ * @returns null when ten wait already
+ */
+export async function queueRun(
+  em: EntityManager,
+  services: Services,
+  crawler: Crawler,
+  request: RunRequest,
+): Promise<CrawlerRun | null> {
+  // One after another: no two may both be the tenth.
+  await em.execute('select id from crawler where id = ? for update', [crawler.id]);
+  const waiting = await em.count(CrawlerRun, { crawler_id: crawler.id, status: 'queued' });
+  if (waiting >= mostQueued) return null;
+  const run = newRun(em, crawler, request, services.clock.now());
   await em.persist(run).flush();
   await wakeRun(em, services, run.id);
   return run;
+}
+
+/**
+ * Queues first runs of crawlers, one of each, in few statements however many they are.
+ * @param requests their crawlers are locked by the caller's transaction, and none has a run at work or waiting
+ * @returns their numbers, in the order of the requests
+ */
+export async function queueFirstRuns(
+  em: EntityManager,
+  services: Services,
+  requests: readonly { crawler: Crawler; request: RunRequest }[],
+): Promise<number[]> {
+  // With an empty map of entities: a flush looks at all that are in it.
+  const own = em.fork({ keepTransactionContext: true });
+  const now = services.clock.now();
+  const runs = requests.map(({ crawler, request }) => newRun(own, crawler, request, now));
+  await own.persist(runs).flush();
+  const ids = runs.map(({ id }) => id);
+  await wakeRuns(em, services, ids);
+  return ids;
 }

@@ -3,7 +3,7 @@ import { notify } from '../../notifications/notify.ts';
 import type { DueSchedule, ScheduleSource } from '../../schedules/schedule-source.ts';
 import { Crawler } from '../config/crawler.entity.ts';
 import { activeStatuses, CrawlerRun } from '../runs/crawler-run.entity.ts';
-import { queueRun } from '../runs/queue-run.ts';
+import { queueFirstRuns } from '../runs/queue-run.ts';
 
 interface DueRow {
   id: number;
@@ -68,12 +68,19 @@ export const crawlerScheduleSource: ScheduleSource<Due> = {
   async anyDue(em, now, without) {
     return (await em.execute<unknown[]>(`select 1 ${dueSql} limit 1`, [now, without.join(' ')])).length > 0;
   },
-  async start(em, services, { id, crawler, busy }, { fire_at }) {
-    if (busy.has(crawler.id)) return { outcome: 'skipped_overlap' };
-    const run = await queueRun(em, services, crawler, { trigger: 'schedule', schedule_id: Number(id), fire_at });
-    if (!run) return { outcome: 'skipped_overlap' };
-    busy.add(crawler.id);
-    return { outcome: 'started', started_id: String(run.id) };
+  async start(em, services, due) {
+    // Of two schedules of one crawler the first has its turn.
+    const first = due.filter(({ schedule: { crawler, busy } }) => !busy.has(crawler.id) && busy.add(crawler.id));
+    const requests = first.map(({ schedule: { id, crawler }, fire_at }) => ({
+      crawler,
+      request: { trigger: 'schedule' as const, schedule_id: Number(id), fire_at },
+    }));
+    const runs = await queueFirstRuns(em, services, requests);
+    const started = new Map(first.map((fire, at) => [fire, runs[at]]));
+    return due.map((fire) => {
+      const run = started.get(fire);
+      return run === undefined ? { outcome: 'skipped_overlap' } : { outcome: 'started', started_id: String(run) };
+    });
   },
   async skipped(em, services, { id, crawler, name }, { fire_at, reason, missed }) {
     const told = { id: Number(id), name, fire_at: fire_at.toISOString(), reason, missed };

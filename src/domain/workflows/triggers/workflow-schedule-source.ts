@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { DueSchedule, ScheduleSource } from '../../schedules/schedule-source.ts';
-import { beginExecution } from '../executions/begin-execution.ts';
+import { beginExecutions } from '../executions/begin-execution.ts';
 
 interface DueRow {
   id: string;
@@ -43,13 +43,14 @@ export const workflowScheduleSource: ScheduleSource<Due> = {
   async anyDue(em, now, without) {
     return (await em.execute<unknown[]>(`select 1 ${dueSql} limit 1`, [now, without.join(' ')])).length > 0;
   },
-  async start(em, services, { id, workflow_id, project_id, version }, { fire_at }) {
-    const started_id = await beginExecution(em, services, {
+  async start(em, services, due) {
+    const requests = due.map(({ schedule: { id, workflow_id, project_id, version }, fire_at }) => ({
       workflow: { id: workflow_id, project_id, version },
-      trigger: { id, type: 'cron' },
+      trigger: { id, type: 'cron' as const },
       input: { scheduled_for: fire_at.toISOString(), trigger: { id, type: 'cron' } },
-    });
-    return { outcome: 'started', started_id };
+    }));
+    const ids = await beginExecutions(em, services, requests);
+    return ids.map((started_id) => ({ outcome: 'started', started_id }));
   },
   async skipped(_em, services, { id, workflow_id }, { fire_at, reason, missed }) {
     const fields = { workflow: workflow_id, trigger: id, fire_at: fire_at.toISOString(), reason, missed };

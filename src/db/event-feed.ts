@@ -99,9 +99,9 @@ export class PostgresEventFeed implements EventFeed {
     const told = news.filter(({ events }) => events.length > 0);
     if (told.length === 0) return;
     const now = new Date();
-    const subjects = told.map(({ subject, events }) => {
+    const subjects = told.map(({ subject, events, isNew = false }) => {
       const name = nameOf(subject);
-      const wait = this.#announcements.wait(name);
+      const wait = isNew ? null : this.#announcements.wait(name);
       if (wait !== null && wait > 0) this.#announceLater(name, wait);
       return { ...subject, count: events.length, is_told: wait === 0 };
     });

@@ -57,17 +57,15 @@ const hasMore = (request: Request) =>
 
 async function send(request: Request, response: Response, { status, body, headers }: DoorAnswer): Promise<void> {
   const text = Buffer.from(JSON.stringify(body));
-  response
-    .status(status)
-    .set(headers)
-    .set({
-      'Content-Type': 'application/json; charset=utf-8',
-      'Cache-Control': 'no-store',
-      'Content-Length': String(text.length),
-    });
-  if (!hasMore(request)) return void response.end(text);
+  const all = {
+    ...headers,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'Content-Length': String(text.length),
+  };
+  if (!hasMore(request)) return void response.writeHead(status, all).end(text);
   // The whole answer goes out now, but the end of the connection waits: closed at once, it would be reset under the sender's hands.
-  response.set('Connection', 'close').flushHeaders();
+  response.writeHead(status, { ...all, Connection: 'close' }).flushHeaders();
   response.write(text);
   await drain(request);
   response.end();

@@ -20,6 +20,14 @@ export interface EventPage {
   missed: boolean;
 }
 
+/** Events of one subject, in their order. */
+export interface SubjectNews {
+  subject: EventSubject;
+  events: readonly object[];
+  /** These are its first: nobody can be watching, so nobody is told. */
+  isNew?: boolean;
+}
+
 /** Events that last: any process may publish, any process may read, and a reader that was away goes on where it was. */
 export interface EventFeed {
   /**
@@ -36,7 +44,7 @@ export interface EventFeed {
    * Adds events to many subjects at once, in the transaction of `em`; each subject is named once. For who decides alone what comes next:
    * what was there before is not looked at. Locks the subjects like `publish`, in one order.
    */
-  append(em: EntityManager, news: readonly { subject: EventSubject; events: readonly object[] }[]): Promise<void>;
+  append(em: EntityManager, news: readonly SubjectNews[]): Promise<void>;
   /** Lets those who watch a subject look again, when the transaction of `em` commits. */
   announce(em: EntityManager, subject: EventSubject): Promise<void>;
   /** A few events after a position; null: only where the subject is now. */

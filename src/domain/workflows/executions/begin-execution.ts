@@ -62,7 +62,7 @@ export async function beginExecutions(
     em,
     rows.map((row) => {
       const created: ExecutionEvent = { type: 'execution.created', at: now.toISOString(), trigger: row.trigger_type };
-      return { subject: executionSubject(row), events: [created] };
+      return { subject: executionSubject(row), events: [created], isNew: true };
     }),
   );
   await jobs.sendMany(

@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { SharedCommits } from '../../../../src/domain/workflows/door/accept/shared-commits.ts';
 
 const isDefinite = (error: unknown) => (error as Error).message !== 'lost';
+const late = () => new Error('late');
 
 /** Commits that end when the test says so. */
 function heldCommits() {
@@ -12,7 +13,7 @@ function heldCommits() {
         const done = (error?: Error) => (error ? reject(error) : resolve(calls.map((call) => `did ${call}`)));
         groups.push({ calls, done });
       }),
-    { isDefinite, patience: 60_000 },
+    { isDefinite, late, patience: 60_000 },
   );
   return { commits, groups };
 }
@@ -37,7 +38,7 @@ describe('shared commits', () => {
         if (calls.includes(3)) throw new Error('bad');
         return [...calls];
       },
-      { isDefinite },
+      { isDefinite, late },
     );
     const found = await Promise.allSettled([1, 2, 3, 4].map((call) => commits.add(call)));
     expect(found.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -60,11 +61,32 @@ describe('shared commits', () => {
         if (calls.includes(1)) await new Promise<void>((resolve) => ends.push(resolve));
         return [...calls];
       },
-      { isDefinite, patience: 1 },
+      { isDefinite, late, patience: 1 },
     );
     const first = commits.add(1);
     expect(await commits.add(2)).toBe(2);
     ends[0]?.();
     expect(await first).toBe(1);
+  });
+
+  it('that take too long are given up, and what still waits for its turn is not stored any more', async () => {
+    const ends: (() => void)[] = [];
+    const stored: number[] = [];
+    const commits = new SharedCommits<number, number>(
+      async (calls) => {
+        stored.push(...calls);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return [...calls];
+      },
+      { isDefinite, late, patience: 1, limit: 20, lanes: 1 },
+    );
+    const settled = await Promise.allSettled([1, 2, 3].map((call) => commits.add(call)));
+    expect(settled.map((one) => one.status === 'rejected' && one.reason.message)).toEqual(['late', 'late', 'late']);
+    const next = Promise.allSettled([commits.add(4)]);
+    ends[0]?.();
+    await vi.waitFor(() => expect(ends).toHaveLength(2), 30_000);
+    ends[1]?.();
+    await next;
+    expect(stored).toEqual([1, 4]);
   });
 });

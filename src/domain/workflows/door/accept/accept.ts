@@ -16,8 +16,8 @@ export interface ProvedCall {
   method: string;
   headers: Record<string, string>;
   query: Record<string, string | string[]>;
-  /** Null: it is in the blob store under its hash. */
-  body: Buffer | null;
+  /** In pieces; null: it is in the blob store under its hash. */
+  body: readonly Uint8Array[] | null;
   raw_size: number;
   raw_sha256: string;
   dedup_key: string | null;
@@ -100,8 +100,9 @@ export async function acceptCalls(
     em,
     good.map((call) => ({ call, outcome: outcomeOf(call) })),
   );
+  const isGood = new Set(good);
   return calls.map((call) => {
-    if (!good.includes(call)) return 'stale';
+    if (!isGood.has(call)) return 'stale';
     const outcome = outcomeOf(call);
     return outcome.kind === 'new'
       ? { execution_id: call.execution_id, replayed: false }

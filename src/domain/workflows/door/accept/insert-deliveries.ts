@@ -1,51 +1,52 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../bound-query.ts';
 import type { ProvedCall } from './accept.ts';
 import type { DedupOutcome } from './dedup.ts';
 
-const columns = [
-  'id',
-  'trigger_id',
-  'execution_id',
-  'outcome',
-  'method',
-  'headers',
-  'query',
-  'body',
-  'body_sha256',
-  'raw_size',
-  'raw_sha256',
-  'dedup_key',
-  'body_differs',
-  'auth_mode',
-  'secret_version',
-  'received_at',
-];
-const places = `(${columns.map(() => '?').join(', ')})`;
+// Headers and queries travel as texts: `json` keeps them to the letter. The bodies are one value, of which each row takes its part.
+const insertSql = `
+  insert into delivery (id, trigger_id, execution_id, outcome, method, headers, query, body, body_sha256, raw_size, raw_sha256, dedup_key,
+    body_differs, auth_mode, secret_version, received_at)
+  select id, trigger_id, execution_id, outcome, method, headers::json, query::json,
+    case when body_sha256 is null then substring($2::bytea from body_at + 1 for raw_size) end, body_sha256, raw_size, raw_sha256, dedup_key,
+    body_differs, auth_mode, secret_version, received_at
+  from json_to_recordset($1::json) as given (id uuid, trigger_id uuid, execution_id uuid, outcome text, method text, headers text,
+    query text, body_at integer, body_sha256 text, raw_size integer, raw_sha256 text, dedup_key text, body_differs boolean,
+    auth_mode text, secret_version integer, received_at timestamptz)`;
+
+interface Decided {
+  call: ProvedCall;
+  outcome: DedupOutcome;
+}
+
+const rowOf = ({ call, outcome }: Decided, body_at: number) => ({
+  id: call.delivery_id,
+  trigger_id: call.trigger.id,
+  execution_id: outcome.kind === 'new' ? call.execution_id : outcome.execution_id,
+  outcome: outcome.kind === 'new' ? 'accepted' : 'duplicate',
+  method: call.method,
+  headers: JSON.stringify(call.headers),
+  query: JSON.stringify(call.query),
+  body_at,
+  body_sha256: call.body === null ? call.raw_sha256 : null,
+  raw_size: call.raw_size,
+  raw_sha256: call.raw_sha256,
+  dedup_key: call.dedup_key,
+  body_differs: outcome.kind === 'duplicate' && outcome.body_differs,
+  auth_mode: call.trigger.auth_mode,
+  secret_version: call.secret_version,
+  received_at: call.received_at,
+});
 
 /** Writes the rows of calls that were proved, duplicates too. */
-export async function insertDeliveries(
-  em: EntityManager,
-  deliveries: readonly { call: ProvedCall; outcome: DedupOutcome }[],
-): Promise<void> {
+export async function insertDeliveries(em: EntityManager, deliveries: readonly Decided[]): Promise<void> {
   if (deliveries.length === 0) return;
-  const values = deliveries.flatMap(({ call, outcome }) => [
-    call.delivery_id,
-    call.trigger.id,
-    outcome.kind === 'new' ? call.execution_id : outcome.execution_id,
-    outcome.kind === 'new' ? 'accepted' : 'duplicate',
-    call.method,
-    JSON.stringify(call.headers),
-    JSON.stringify(call.query),
-    call.body,
-    call.body === null ? call.raw_sha256 : null,
-    call.raw_size,
-    call.raw_sha256,
-    call.dedup_key,
-    outcome.kind === 'duplicate' && outcome.body_differs,
-    call.trigger.auth_mode,
-    call.secret_version,
-    call.received_at,
-  ]);
-  const rows = deliveries.map(() => places).join(', ');
-  await em.execute(`insert into delivery (${columns.join(', ')}) values ${rows}`, values);
+  let at = 0;
+  const rows = deliveries.map((decided) => {
+    const row = rowOf(decided, at);
+    at += decided.call.body === null ? 0 : decided.call.raw_size;
+    return row;
+  });
+  const bodies = Buffer.concat(deliveries.flatMap(({ call }) => call.body ?? []));
+  await executeBound(em, insertSql, [JSON.stringify(rows), bodies]);
 }

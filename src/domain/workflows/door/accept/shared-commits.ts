@@ -1,5 +1,6 @@
 interface Waiting<Call, Result> {
   call: Call;
+  since: number;
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
@@ -10,6 +11,10 @@ interface Options {
   /** Commits at the same time. A second one begins only when the first has been under way for `patience` milliseconds. */
   lanes?: number;
   patience?: number;
+  /** Milliseconds after which a call is given up, whatever becomes of its commit. */
+  limit?: number;
+  /** What such a call is told. */
+  late(): Error;
   /** Whether a failed commit has certainly changed nothing, so that its calls may be tried again. */
   isDefinite(error: unknown): boolean;
 }
@@ -21,6 +26,7 @@ interface Options {
 export class SharedCommits<Call, Result> {
   readonly #commit: (calls: readonly Call[]) => Promise<readonly Result[]>;
   readonly #options: Required<Options>;
+  readonly #underWay = new Set<Waiting<Call, Result>>();
   #waiting: Waiting<Call, Result>[] = [];
   #running = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -28,39 +34,44 @@ export class SharedCommits<Call, Result> {
   /** @param commit does all or nothing; its results are in the order of the calls */
   constructor(commit: (calls: readonly Call[]) => Promise<readonly Result[]>, options: Options) {
     this.#commit = commit;
-    this.#options = { most: 64, lanes: 4, patience: 50, ...options };
+    this.#options = { most: 64, lanes: 4, patience: 50, limit: 10_000, ...options };
   }
 
   add(call: Call): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ call, resolve, reject });
+      this.#waiting.push({ call, since: performance.now(), resolve, reject });
       if (this.#running === 0) void this.#run();
     });
   }
 
   async #run(): Promise<void> {
     this.#running += 1;
-    this.#watch();
+    this.#timer ??= setInterval(() => this.#watch(), this.#options.patience).unref();
     while (this.#waiting.length > 0) await this.#share(this.#waiting.splice(0, this.#options.most));
     this.#running -= 1;
     if (this.#running === 0) clearInterval(this.#timer);
     if (this.#running === 0) this.#timer = undefined;
   }
 
-  /** A commit that is held up, by a lock for example, must not hold up everybody. */
+  /** A commit that is held up, by a lock for example, must not hold up everybody, and nobody for ever. */
   #watch(): void {
-    this.#timer ??= setInterval(() => {
-      if (this.#waiting.length > 0 && this.#running < this.#options.lanes) void this.#run();
-    }, this.#options.patience).unref();
+    const before = performance.now() - this.#options.limit;
+    const isLate = ({ since }: { since: number }) => since < before;
+    for (const one of [...this.#underWay, ...this.#waiting].filter(isLate)) one.reject(this.#options.late());
+    this.#waiting = this.#waiting.filter((one) => !isLate(one));
+    if (this.#waiting.length > 0 && this.#running < this.#options.lanes) void this.#run();
   }
 
   async #share(group: readonly Waiting<Call, Result>[]): Promise<void> {
+    for (const one of group) this.#underWay.add(one);
     try {
       const results = await this.#commit(group.map(({ call }) => call));
       for (const [at, { resolve }] of group.entries()) resolve(results[at] as Result);
     } catch (error) {
       if (group.length > 1 && this.#options.isDefinite(error)) for (const one of group) await this.#share([one]);
       else for (const { reject } of group) reject(error);
+    } finally {
+      for (const one of group) this.#underWay.delete(one);
     }
   }
 }

@@ -23,6 +23,7 @@ function percentDecoded(text: string): string {
 export function secretFinder(secrets: readonly string[]): (text: string) => boolean {
   const plain = secrets.flatMap((secret) => [secret, ...base64Cores(secret)]);
   const folded = secrets.flatMap((secret) => [Buffer.from(secret).toString('hex'), percentEncoded(secret)]);
+  const shortest = Math.min(...[...plain, ...folded].map(({ length }) => length));
   const holds = (text: string) => {
     const standard = text.replaceAll('-', '+').replaceAll('_', '/');
     const lower = text.toLowerCase();
@@ -32,6 +33,8 @@ export function secretFinder(secrets: readonly string[]): (text: string) => bool
     );
   };
   return (text) => {
+    // Decoding makes no text longer.
+    if (text.length < shortest) return false;
     if (holds(text)) return true;
     const once = percentDecoded(text);
     return once !== text && (holds(once) || holds(percentDecoded(once)));

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { systemActor } from '../src/domain/identity/actor.ts';
 import { authenticateToken } from '../src/domain/identity/authenticate.ts';
 import { run } from '../src/domain/run.ts';
-import { getPreviewLink } from '../src/domain/studio/previews/preview-link.operations.ts';
+import { getEnvironmentPreview } from '../src/domain/studio/previews/preview-link.operations.ts';
 import { systemCall } from '../src/first-run.ts';
 import { startTestApp, type TestApp } from './support/app.ts';
 import { makeEnvironment, publish, startPreview, type TestPreview } from './support/preview.ts';
@@ -69,7 +69,7 @@ async function linkTo(environment: { id: number }, path = '/'): Promise<string> 
   const call = systemCall(app.services, systemActor('none', [], 'localhost'));
   const actor = await authenticateToken(app.services, app.token);
   const input = { organization: 'acme', project: 'site', environment: environment.id, path };
-  return (await run(getPreviewLink, { ...call, actor }, input))?.url ?? '';
+  return (await run(getEnvironmentPreview, { ...call, actor }, input))?.url ?? '';
 }
 
 test('a public site opens with its styles and scripts, and its clean URLs', async () => {

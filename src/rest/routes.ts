@@ -87,6 +87,7 @@ import { listMedia } from '../domain/studio/media/list-media.operations.ts';
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
 import { uploadMedia } from '../domain/studio/media/upload-media.operations.ts';
 import { mergeBranches } from '../domain/studio/merge/merge-branches.operations.ts';
+import { getDeploymentPreview, getEnvironmentPreview } from '../domain/studio/previews/preview-link.operations.ts';
 import { mergePull } from '../domain/studio/pulls/merge-pull.operations.ts';
 import { getPull, listPullFiles, listPulls } from '../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../domain/studio/pulls/write-pull.operations.ts';
@@ -173,6 +174,7 @@ export const routes: readonly Row[] = [
   get(`${studio}/environments/:environment`, getEnvironment, 200),
   patch(`${studio}/environments/:environment`, updateEnvironment, 200),
   del(`${studio}/environments/:environment`, deleteEnvironment, 204),
+  get(`${studio}/environments/:environment/preview`, getEnvironmentPreview, 200, { secret: true }),
   get(`${studio}/deployments`, listDeployments, 200),
   post(`${studio}/deployments`, startDeployment, 202),
   get(`${studio}/deployments/latest`, getLatestDeployment, 200),
@@ -180,6 +182,7 @@ export const routes: readonly Row[] = [
   patch(`${studio}/deployments/:deployment`, reportDeployment, 200),
   post(`${studio}/deployments/:deployment/cancel`, cancelDeployment, 202),
   post(`${studio}/deployments/:deployment/rerun`, rerunDeployment, 202),
+  get(`${studio}/deployments/:deployment/preview`, getDeploymentPreview, 200, { secret: true }),
   get(`${studio}/deployments/:deployment/jobs/:job/log`, getDeploymentLog, 200, { raw: logText }),
   post(`${studio}/route-patterns/detect`, detectRoutePatterns, 200),
   get(`${studio}/repository`, getRepository, 200),

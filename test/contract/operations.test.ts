@@ -44,7 +44,6 @@ const withoutRoute: Record<string, string> = {
   'studio.getBranches': 'GraphQL only: the branches of many edges in one call',
   'studio.getCollection': 'GraphQL only: one collection of a graph; REST has the list',
   'studio.getCommits': 'GraphQL only: the commits of many edges in one call',
-  'studio.getPreviewLink': 'GraphQL only: an address made for whoever is about to open it',
   'studio.listEntryMedia': 'GraphQL only: the files of many entries in one call',
   'studio.listPullCommits': 'GraphQL only: an edge of a pull request; REST has compare',
   'studio.listDeploymentsOfBranches':

@@ -2,8 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemActor } from '../../src/domain/identity/actor.ts';
 import { authenticateToken } from '../../src/domain/identity/authenticate.ts';
 import { revokeToken } from '../../src/domain/identity/tokens.operations.ts';
+import type { AnyOperation } from '../../src/domain/operation.ts';
 import { run } from '../../src/domain/run.ts';
-import { getPreviewLink } from '../../src/domain/studio/previews/preview-link.operations.ts';
+import {
+  getDeploymentPreview,
+  getEnvironmentPreview,
+} from '../../src/domain/studio/previews/preview-link.operations.ts';
 import { systemCall } from '../../src/first-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
@@ -36,7 +40,8 @@ interface Link {
 async function link(input: object = { environment: environment.id }, token = app.token): Promise<Link> {
   const call = systemCall(app.services, systemActor('none', [], 'portico.test'));
   const actor = await authenticateToken(app.services, token);
-  return (await run(getPreviewLink, { ...call, actor }, { organization: 'acme', project: 'site', ...input })) as Link;
+  const operation: AnyOperation = 'deployment' in input ? getDeploymentPreview : getEnvironmentPreview;
+  return (await run(operation, { ...call, actor }, { organization: 'acme', project: 'site', ...input })) as Link;
 }
 
 const targetOf = ({ url }: Link) => url.slice(new URL(url).origin.length);
@@ -149,7 +154,7 @@ describe('a members’ preview', () => {
     await expect(link(undefined, denied)).rejects.toMatchObject({ code: 'forbidden' });
     const call = systemCall(app.services, systemActor('job', ['browse_studio'], 'portico.test'));
     const input = { organization: 'acme', project: 'site', environment: environment.id };
-    await expect(run(getPreviewLink, call, input)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(run(getEnvironmentPreview, call, input)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
   it('never sends anybody to another site after a link', async () => {
@@ -187,7 +192,6 @@ describe('a link', () => {
   });
 
   it.each([
-    [{ environment: 1, deployment: 1 }, 'invalid_request'],
     [{}, 'invalid_request'],
     [{ environment: 999_999 }, 'not_found'],
     [{ deployment: 999_999 }, 'not_found'],

@@ -1,42 +1,43 @@
 import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Resolver, Root } from 'type-graphql';
-import { getPreviewLink } from '../../../domain/studio/previews/preview-link.operations.ts';
+import {
+  getDeploymentPreview,
+  getEnvironmentPreview,
+} from '../../../domain/studio/previews/preview-link.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { argsOf, outputOf } from '../../types/operations.ts';
 import { Deployment, type DeploymentParent, Environment, type EnvironmentParent } from './deployments.types.ts';
 import { Entry, type EntryParent } from './studio.types.ts';
 
-const PreviewLink = outputOf(getPreviewLink);
-const PreviewArgs = argsOf(getPreviewLink, ['environment', 'deployment']);
+const PreviewLink = outputOf(getEnvironmentPreview);
+const PreviewArgs = argsOf(getEnvironmentPreview, ['environment']);
 
 interface PathArgs {
   path?: string;
 }
 
-const description = getPreviewLink.summary;
-
 @Resolver(() => Environment)
 export class EnvironmentPreviewResolver {
   @Extensions({ cost: 5 })
-  @FieldResolver(() => PreviewLink, { nullable: true, description })
+  @FieldResolver(() => PreviewLink, { nullable: true, description: getEnvironmentPreview.summary })
   preview(
     @Root() { at, id }: EnvironmentParent,
     @Args(() => PreviewArgs) args: PathArgs,
     @Ctx() context: GraphqlContext,
   ) {
-    return context.run(getPreviewLink, { ...at, ...args, environment: id });
+    return context.run(getEnvironmentPreview, { ...at, ...args, environment: id });
   }
 }
 
 @Resolver(() => Deployment)
 export class DeploymentPreviewResolver {
   @Extensions({ cost: 5 })
-  @FieldResolver(() => PreviewLink, { nullable: true, description })
+  @FieldResolver(() => PreviewLink, { nullable: true, description: getDeploymentPreview.summary })
   preview(
     @Root() { at, id }: DeploymentParent,
     @Args(() => PreviewArgs) args: PathArgs,
     @Ctx() context: GraphqlContext,
   ) {
-    return context.run(getPreviewLink, { ...at, ...args, deployment: id });
+    return context.run(getDeploymentPreview, { ...at, ...args, deployment: id });
   }
 }
 
@@ -53,6 +54,8 @@ export class EntryPreviewResolver {
     @Arg('environment', () => Int) environment: number,
     @Ctx() context: GraphqlContext,
   ) {
-    return url === undefined ? null : context.run(getPreviewLink, { organization, project, environment, path: url });
+    return url === undefined
+      ? null
+      : context.run(getEnvironmentPreview, { organization, project, environment, path: url });
   }
 }

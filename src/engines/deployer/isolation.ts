@@ -59,7 +59,17 @@ export async function makeBuildDirectory(directory: string): Promise<boolean> {
   const found = await lstat(directory);
   if (!found.isDirectory() || (process.getuid && found.uid !== process.getuid()))
     throw new Error(`${directory} belongs to somebody else: set PORTICO_BUILD_DIR to a directory of the server's own`);
+  await spread(directory);
   return made !== undefined;
+}
+
+/**
+ * Has workspaces put far from one another: ext4 lays related directories together (chattr(1), T), and one that begins where another was just
+ * removed is slow to fill, a hundred times so without a journal. Other file systems refuse, and need it not.
+ */
+async function spread(directory: string): Promise<void> {
+  const chattr = programPath('chattr');
+  if (chattr !== null) await succeeds(chattr, ['+T', directory]);
 }
 
 /**

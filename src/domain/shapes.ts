@@ -29,6 +29,13 @@ export const oneLine = (max: number) =>
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
     .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
 
+/** Text of any lines; PostgreSQL stores no NUL. */
+export const storedText = (max: number) =>
+  z
+    .string()
+    .max(max, `must be at most ${max} characters`)
+    .refine((text) => !text.includes('\u0000'), 'must not contain NUL');
+
 /** One line of text a person typed as a name. */
 export const displayName = oneLine(200);
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, fieldFault, permissionName, timestamp } from '../shapes.ts';
+import { displayName, fieldFault, permissionName, storedText, timestamp } from '../shapes.ts';
 
 export const maxWorkflows = 1_000;
 export const maxSecrets = 50;
@@ -15,7 +15,7 @@ export const definitionSource = z
   .union([z.string(), z.record(z.string(), z.json())])
   .describe('The definition: text in YAML or JSON, or an object');
 
-const description = z.string().max(10_000);
+const description = storedText(10_000);
 
 export const workflowDraft = z.object({
   name: displayName,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { projectOperation } from '../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { storedText } from '../shapes.ts';
 import { findWorkflow } from './find-workflow.ts';
 import { reading } from './save-definition.ts';
 import { Workflow } from './workflow.entity.ts';
@@ -17,7 +18,7 @@ export const listWorkflows = projectOperation({
   input: z.object({
     ...pageInput,
     enabled: z.boolean().optional(),
-    q: z.string().max(200).optional().describe('Part of the name or description'),
+    q: storedText(200).optional().describe('Part of the name or description'),
   }),
   output: pageOf(workflowSummary),
   async execute(context, { enabled, q, ...paging }) {

@@ -49,6 +49,16 @@ describe('POST', () => {
     expect((await ask('POST', '', { body: { name: 'a' } })).status).toBe(400);
   });
 
+  it('400 for text that cannot be stored, wherever it is', async () => {
+    for (const [method, path, body] of [
+      ['POST', '', { name: 'x', definition, description: 'a\u0000b' }],
+      ['GET', '?q=%00', undefined],
+    ] as const) {
+      const answer = await ask(method, path, { body });
+      expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('must not contain NUL')]);
+    }
+  });
+
   it('422 names every fault with its line, and keeps nothing', async () => {
     const before = (await ask('GET', '')).headers.get('x-total-count');
     const { status, body } = await ask('POST', '', {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../shapes.ts';
+import { storedText, timestamp } from '../../shapes.ts';
 import { deploymentSummary } from '../deployments/deployments.schema.ts';
 import { conflict, resolvedFile } from '../merge/merge.schema.ts';
 import { mergeInput } from '../merge/merge-branches.schema.ts';
@@ -54,10 +54,7 @@ const title = z
   .max(300, 'must be at most 300 characters')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
   .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
-const body = z
-  .string()
-  .max(65_536, 'must be at most 65536 characters')
-  .refine((text) => !text.includes('\u0000'), 'must not contain NUL');
+const body = storedText(65_536);
 
 export const pullDraft = z.object({
   title,

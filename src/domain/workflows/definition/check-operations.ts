@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { faultOf } from '../../parse.ts';
 import type { Permission } from '../../permissions.ts';
 import { hasTemplate } from '../expressions/template.ts';
@@ -37,6 +38,14 @@ export function checkOperations(definition: WorkflowDefinition, operations: Step
         message: 'starts nothing that could be waited for',
       });
     const given = step.with ?? {};
+    const { shape } = operation.input as Partial<z.ZodObject>;
+    for (const name of Object.keys(given))
+      if (shape && !Object.hasOwn(shape, name))
+        problems.push({
+          place: [...place, 'with', name],
+          code: 'unknown_key',
+          message: `is no input of ${step.operation}`,
+        });
     const parsed = operation.input.safeParse(given, { reportInput: true });
     for (const issue of parsed.success ? [] : parsed.error.issues) {
       const at = issue.path.reduce<unknown>(

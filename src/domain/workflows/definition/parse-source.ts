@@ -1,5 +1,6 @@
 import {
   type Document,
+  type ErrorCode,
   isAlias,
   isCollection,
   isMap,
@@ -43,6 +44,13 @@ function aliasNodes(document: Document): number {
   visit(document, { Alias: (_key, alias) => within(alias.resolve(document), 0) });
   return count;
 }
+
+/** For faults the parser describes to programmers. */
+const ownWords: Partial<Record<ErrorCode, string>> = { MULTIPLE_DOCS: 'holds more than one document' };
+
+/** What no YAML document may contain as it is (YAML 1.2.2, 5.1). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
 
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -99,11 +107,13 @@ export function parseSource(source: string): ParsedSource {
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const fixed: { problem: Problem; at: number }[] = [...document.errors, ...document.warnings].map((fault) => ({
-    problem: { place: [], code: 'syntax', message: fault.message },
+    problem: { place: [], code: 'syntax', message: ownWords[fault.code] ?? fault.message },
     at: fault.pos[0],
   }));
   const add = (message: string, at = 0) => fixed.push({ problem: { place: [], code: 'syntax', message }, at });
   if (tooLong) add(`is longer than ${maxSourceBytes} bytes`);
+  const controlAt = source.search(control);
+  if (!tooLong && controlAt >= 0) add('holds a control character', controlAt);
   const forbidden = forbiddenKey(document);
   if (forbidden) add(`"${forbidden.key}" is not a name that can be used`, forbidden.at);
   if (fixed.length === 0 && aliasNodes(document) > maxAliasNodes)

@@ -5,15 +5,14 @@ import { parseDuration } from './duration.ts';
 const hour = 3_600_000;
 export const day = 24 * hour;
 
+const durationFault = (most: number) => `must be a duration such as 30s, 5m or PT1H, at most ${most / 1000} seconds`;
+
 /** A span of time within bounds (milliseconds), as definitions write it. */
 export const duration = (most: number, least = 1) =>
-  z.string().refine(
-    (text) => {
-      const length = parseDuration(text);
-      return length !== null && length >= least && length <= most;
-    },
-    `must be a duration such as 30s, 5m or PT1H, at most ${most / 1000} seconds`,
-  );
+  z.string().refine((text) => {
+    const length = parseDuration(text);
+    return length !== null && length >= least && length <= most;
+  }, durationFault(most));
 
 /** JSONata without braces; that it parses is checked with everything else about expressions. */
 const expression = z.string().min(1, 'must not be empty');
@@ -103,7 +102,9 @@ export const delayStep = z
   .strictObject({
     ...common,
     type: z.literal('delay'),
-    for: z.union([duration(365 * day, 0), z.string().refine(hasTemplate)]).optional(),
+    for: z
+      .union([duration(365 * day, 0), z.string().refine(hasTemplate)], `${durationFault(365 * day)}, or a template`)
+      .optional(),
     until: z.string().min(1).optional(),
   })
   .refine((delay) => (delay.for === undefined) !== (delay.until === undefined), 'needs either "for" or "until"');

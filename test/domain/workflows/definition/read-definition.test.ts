@@ -71,6 +71,19 @@ describe('says where', () => {
       [['', 'syntax', 2]],
     ],
     ['a bad duration', withSteps('  - {id: a, type: delay, for: soon}'), [['/steps/0/for', 'invalid_value', 3]]],
+    ['a control character', withSteps('  - {id: a, type: fail, message: "x\u0000"}'), [['', 'syntax', 3]]],
+    ['a second document', withSteps('  - {id: a, type: fail}\n---\na: 1'), [['', 'syntax', 4]]],
+    [
+      'an input the operation does not know',
+      withSteps(
+        '  - {id: a, type: operation, operation: studio.createBranch, with: {name: a, form: main, project: other}}',
+        'permissions: [edit_studio]\n',
+      ),
+      [
+        ['/steps/0/with/form', 'unknown_key', 4],
+        ['/steps/0/with/project', 'unknown_key', 4],
+      ],
+    ],
     [
       'a time limit that is too long',
       withSteps('  - {id: a, type: http, url: "https://a.example", timeout: 16m}'),
@@ -221,6 +234,14 @@ describe('scopes', () => {
       ['/steps/0/if', 'secret_not_allowed', 3],
     ]);
   });
+});
+
+it('says what would be right, in words of its own', () => {
+  const said = (source: string) => read(source).errors.map(({ message }) => message);
+  expect(said(withSteps('  - {id: a, type: delay, for: soon}'))).toEqual([
+    'must be a duration such as 30s, 5m or PT1H, at most 31536000 seconds, or a template',
+  ]);
+  expect(said('portico: workflow/1\n---\na: 1')).toEqual(['holds more than one document']);
 });
 
 describe('limits, on both sides', () => {

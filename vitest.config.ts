@@ -9,7 +9,9 @@ export default defineConfig({
     globalSetup: ['test/support/postgres-setup.ts'],
     // Many tests wait for processes and syncs: the usual one file less than there are cores leaves them idle.
     maxWorkers: availableParallelism(),
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Ends what hangs; how fast anything is no test asks, and a machine may be busy.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

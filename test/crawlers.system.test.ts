@@ -13,8 +13,6 @@ import { demoDataDir, startServer } from './support/server-process.ts';
 import { type Site, serveSite } from './support/sites/site-server.ts';
 import { startReceiver } from './support/webhook-receiver.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
-
 const run = promisify(execFile);
 const types: Record<string, string> = { html: 'text/html; charset=utf-8', css: 'text/css', svg: 'image/svg+xml' };
 

@@ -2,15 +2,13 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { post } from './support/conflict-site.ts';
 import { signIn } from './support/git-http.ts';
 import { fsck, git, save } from './support/git-store.ts';
 import { hostRoot, upstreamHost } from './support/mirror.ts';
 import { commandsOf } from './support/readme.ts';
 import { demoDataDir, portico, settingsFor, startServer } from './support/server-process.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
 

@@ -24,7 +24,7 @@ async function withPackages(name: string, packages: Record<string, string>): Pro
   return directory;
 }
 
-describe('the pages that were predicted are written', { timeout: 180_000 }, () => {
+describe('the pages that were predicted are written', () => {
   it('by Astro, of the demo site', async () => {
     const directory = join(home, 'demo');
     const source = join(import.meta.dirname, '../demo');

@@ -1,6 +1,6 @@
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { git, temporaryDirectory } from '../support/git-store.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import {
@@ -13,8 +13,6 @@ import {
 } from '../support/server-process.ts';
 
 // Each command is a process that may start a database, on a machine that does other things as well.
-vi.setConfig({ testTimeout: 120_000 });
-
 async function repositoryOf(dataDir: string): Promise<string> {
   const [name = ''] = (await readdir(path.join(dataDir, 'git'))).filter((file) => file.endsWith('.git'));
   return path.join(dataDir, 'git', name);

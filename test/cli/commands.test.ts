@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { Screen } from '../../src/cli/screen.ts';
 import { restClient } from '../support/rest-client.ts';
@@ -11,9 +11,6 @@ import {
   startProgram,
   startServer,
 } from '../support/server-process.ts';
-
-// Each command is a process that may start a database, on a machine that does other things as well.
-vi.setConfig({ testTimeout: 120_000 });
 
 const nowhere = { PORTICO_DATA_DIR: '/nowhere' };
 

@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { git, temporaryDirectory } from '../support/git-store.ts';
 import { restClient } from '../support/rest-client.ts';
 import {
@@ -14,8 +14,6 @@ import {
 } from '../support/server-process.ts';
 
 // Each command is a process that may start a database, on a machine that does other things as well.
-vi.setConfig({ testTimeout: 120_000 });
-
 const into = (project: string) => ['--organization', 'acme', '--project', project];
 
 /** A repository of two posts and a page on branch `trunk`, with a second branch. */

@@ -7,8 +7,6 @@ import { createDatabase } from '../support/postgres.ts';
 import { kill, newDataDir, portico, settingsFor, startProgram } from '../support/server-process.ts';
 
 // Each command is a process, on a machine that does other things as well.
-vi.setConfig({ testTimeout: 120_000 });
-
 /** A data directory with a database of its own, and the project `acme/site` of one post. */
 async function instance() {
   const database = await createDatabase();
@@ -50,7 +48,7 @@ test('a restore killed between repository and rows leaves nothing visible; check
   await vi.waitUntil(async () => (await inserting("and wait_event_type = 'Lock'")) === 1, { timeout: 60_000 });
   await kill(running.child);
   await client.query('commit');
-  await vi.waitUntil(async () => (await inserting()) === 0, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await inserting()) === 0, { timeout: 60_000 });
   const { rows } = await client.query('select machine_name from project');
   expect(rows).toEqual([{ machine_name: 'site' }]);
 

@@ -12,8 +12,6 @@ import { createDatabase } from '../support/postgres.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import { twoServers } from '../support/two-servers.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
-
 describe('a database that cannot be used only makes reads of content slower', () => {
   let app: TestApp;
   let git: Repository;
@@ -90,8 +88,9 @@ describe('a database that cannot be used only makes reads of content slower', ()
     for (const table of tables) await em.execute(`alter table ${table} rename to ${table}_away`);
     expect(await reads(content)).toEqual(await expected());
     for (const table of tables) await em.execute(`alter table ${table}_away rename to ${table}`);
-    await vi.waitFor(async () =>
-      expect(await createContentCache(app.services.orm, silentLog).stored(git.id)).not.toBeNull(),
+    await vi.waitFor(
+      async () => expect(await createContentCache(app.services.orm, silentLog).stored(git.id)).not.toBeNull(),
+      { timeout: 60_000 },
     );
     expect(await reads(content)).toEqual(await expected());
   });

@@ -7,8 +7,6 @@ import { slowSites } from '../support/sites/slow-sites.ts';
 import { treeSite } from '../support/sites/tree.ts';
 import { twoServers } from '../support/two-servers.ts';
 
-vi.setConfig({ testTimeout: 170_000 });
-
 const tree = treeSite();
 const serve = slowSites();
 const settings = { PORTICO_TRUSTED_DOMAINS: 'localhost' };
@@ -76,7 +74,7 @@ it('an owner that slept and wakes after its run was taken over writes nothing', 
   const run = await startRun(one, token, await serve(tree.site, 60), { depth: 3 });
   // Whichever has taken the run sleeps; an idle one is woken again at once.
   const epochs = async () => (await rowsOf(url, 'select epoch, status from crawler_run'))[0];
-  await vi.waitFor(async () => expect(await epochs()).toMatchObject({ status: 'running' }), { timeout: 20_000 });
+  await vi.waitFor(async () => expect(await epochs()).toMatchObject({ status: 'running' }), { timeout: 60_000 });
   const asked = run.site.log.length;
   one.child.kill('SIGSTOP');
   await sleep(1_000);
@@ -98,7 +96,7 @@ it('an owner that slept and wakes after its run was taken over writes nothing', 
     expect(run.site.log.length).toBeGreaterThan(asked);
     const settled = await everything(url);
     sleeper.child.kill('SIGCONT');
-    await vi.waitFor(async () => expect((await fetch(`${sleeper.url}/readyz`)).status).toBe(200), { timeout: 20_000 });
+    await vi.waitFor(async () => expect((await fetch(`${sleeper.url}/readyz`)).status).toBe(200), { timeout: 60_000 });
     await sleep(3_000);
     expect(await everything(url)).toEqual(settled);
     expect(repeats(run.site)).toBeLessThanOrEqual(mostRepeated);

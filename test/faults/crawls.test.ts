@@ -23,8 +23,6 @@ import { faultsSite, hopsSite } from '../support/sites/golden.ts';
 import { slowSites } from '../support/sites/slow-sites.ts';
 import { treeSite } from '../support/sites/tree.ts';
 
-vi.setConfig({ testTimeout: 170_000 });
-
 const serve = slowSites();
 const settings = { PORTICO_TRUSTED_DOMAINS: 'localhost' };
 const kills = 3;
@@ -96,7 +94,7 @@ it('goes on when its database is started again in the middle, and repeats no res
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     await sleep(500 + Math.random() * 1_000);
     await endPid((await postmasterPid(dataDir)) ?? 0, signal);
-    await vi.waitFor(async () => expect((await fetch(`${server.url}/readyz`)).status).toBe(200), { timeout: 30_000 });
+    await vi.waitFor(async () => expect((await fetch(`${server.url}/readyz`)).status).toBe(200), { timeout: 60_000 });
   }
   const { status, counts, pages } = await outcomeOf(server, token, run);
   expect(status).toBe('completed');

@@ -4,8 +4,6 @@ import { expect, test, vi } from 'vitest';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import { demoDataDir, endPid, portico, postmasterPid, settingsFor, startServer } from '../support/server-process.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
-
 const sent = async (url: string, init?: RequestInit) => {
   const response = await fetch(url, init);
   return { status: response.status, retry: response.headers.get('retry-after'), text: await response.text() };
@@ -17,7 +15,7 @@ test('while PostgreSQL cannot be started every door says 503 and readiness names
   const rest = restClient(server.url, token);
   const headers = { Authorization: `Bearer ${token}` };
   const isReady = async () => expect((await sent(`${server.url}/readyz`)).status).toBe(200);
-  await vi.waitFor(isReady, { timeout: 30_000, interval: 50 });
+  await vi.waitFor(isReady, { timeout: 60_000, interval: 50 });
 
   // Without its files PostgreSQL cannot come back before the test lets it.
   const cluster = path.join(dataDir, 'postgres/data');
@@ -46,7 +44,7 @@ test('while PostgreSQL cannot be started every door says 503 and readiness names
 
   await rename(`${cluster}.away`, cluster);
   await vi.waitFor(async () => expect((await sent(`${server.url}/readyz`)).status).toBe(200), {
-    timeout: 30_000,
+    timeout: 60_000,
     interval: 50,
   });
   expect((await rest.get('/organizations/demo')).status).toBe(200);
@@ -62,7 +60,7 @@ test('while PostgreSQL cannot be started every door says 503 and readiness names
       const { body } = await owner.get('/organizations/demo/projects/later/studio/repository');
       expect(body.import.state).toBe('failed');
     },
-    { timeout: 30_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   );
   expect((await server.stop()).code).toBe(0);
 });

@@ -1,7 +1,7 @@
 import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { fsck } from '../support/git-store.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import {
@@ -15,8 +15,6 @@ import {
   startProgram,
   startServer,
 } from '../support/server-process.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const isThere = async (file: string) => (await stat(file).catch(() => null)) !== null;
 

@@ -7,8 +7,6 @@ import { hostRoot, upstreamHost } from '../support/mirror.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import { demoDataDir, kill, startServer } from '../support/server-process.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
-
 /** Settings of a server that trusts the hosts of `upstreamHost`. */
 async function trusting(dataDir: string): Promise<Record<string, string>> {
   const caFile = path.join(path.dirname(dataDir), 'ca.pem');

@@ -2,14 +2,12 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { client } from '../support/git-client.ts';
 import { fsck, git, temporaryDirectory, testStore } from '../support/git-store.ts';
 import { demoStudio, type RestClient, restClient } from '../support/rest-client.ts';
 import { demoDataDir, startServer } from '../support/server-process.ts';
 import { onlyRepository } from '../support/two-servers.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
 const posts = `${demoStudio}/collections/posts`;

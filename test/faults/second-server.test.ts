@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { restClient } from '../support/rest-client.ts';
 import { demoDataDir, postmasterPid, settingsFor, startProgram, startServer } from '../support/server-process.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 test('a second server on the same data directory is refused in one line, and the first is not disturbed', async () => {
   const { dataDir, token } = await demoDataDir();

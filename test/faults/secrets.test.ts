@@ -2,12 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { readPostgresRecord } from '../../src/db/postgres.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import { demoDataDir, portico, settingsFor, startServer } from '../support/server-process.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const planted = {
   password: 'planted-password-4711',

@@ -5,8 +5,6 @@ import { expect, test, vi } from 'vitest';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import { demoDataDir, postmasterPid, startServer } from '../support/server-process.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 /** Command lines of every living process that has the data directory in it: of PostgreSQL, of git. */
 async function processesOf(dataDir: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -41,7 +39,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n`);
     // The server has the request's head once it asks for the rest.
-    await vi.waitFor(() => expect(answer).toMatch(/^HTTP\/1\.1 100 Continue/), { timeout: 10_000, interval: 5 });
+    await vi.waitFor(() => expect(answer).toMatch(/^HTTP\/1\.1 100 Continue/), { timeout: 60_000, interval: 5 });
     server.child.kill(signal);
     await vi.waitFor(
       async () => {
@@ -51,7 +49,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
         );
         expect(refused).toBe(true);
       },
-      { timeout: 10_000, interval: 5 },
+      { timeout: 60_000, interval: 5 },
     );
     socket.write(body);
     await once(socket, 'close');
@@ -70,11 +68,11 @@ test('a second signal ends the process at once', async () => {
   const server = await startServer(dataDir, { PORTICO_DRAIN_DELAY: '20' });
   server.child.kill('SIGTERM');
   await vi.waitFor(async () => expect((await fetch(`${server.url}/readyz`)).status).toBe(503), {
-    timeout: 10_000,
+    timeout: 60_000,
     interval: 5,
   });
   // What a terminal and npm both pass on within half a second counts as one signal; this is another one.
   const second = performance.now() + 700;
-  await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(second), { timeout: 5_000, interval: 20 });
+  await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(second), { timeout: 60_000, interval: 20 });
   expect((await server.stop('SIGTERM')).code).toBe(1);
 });

@@ -29,9 +29,7 @@ async function commit(url: string, token: string): Promise<string> {
   return done.sha;
 }
 
-it('streams tell what other processes do, go on at another one, and end with the token', {
-  timeout: 120_000,
-}, async () => {
+it('streams tell what other processes do, go on at another one, and end with the token', async () => {
   const { one, other, owner, reader } = await twoServers();
   await send(one.url, owner.text, 'POST', `${studio}/branches`, { name: 'live' });
   const stream = await openStream(other.url, reader.text, query('0'));
@@ -52,7 +50,7 @@ it('streams tell what other processes do, go on at another one, and end with the
   expect((await again.next())?.event).toBe('complete');
 });
 
-it('a server that stops ends its streams so that clients come back', { timeout: 120_000 }, async () => {
+it('a server that stops ends its streams so that clients come back', async () => {
   const { one, owner } = await twoServers();
   await send(one.url, owner.text, 'POST', `${studio}/branches`, { name: 'live' });
   const stream = await openStream(one.url, owner.text, query('0'));

@@ -1,9 +1,7 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { fsck, git } from '../support/git-store.ts';
 import { demoStudio, type RestClient, restClient } from '../support/rest-client.ts';
 import { twoServers } from '../support/two-servers.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const posts = `${demoStudio}/collections/posts`;
 const frontmatter = { title: 'Race', description: 'At once', date: '2026-01-01', author: 'mirabel-osk' };

@@ -6,8 +6,6 @@ import { restClient } from '../support/rest-client.ts';
 import { demoDataDir, kill, type ServerProcess, startServer } from '../support/server-process.ts';
 import { twoServers } from '../support/two-servers.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
-
 const workflows = '/organizations/demo/projects/site/workflows';
 const definition = 'portico: workflow/1\nsteps:\n  - {id: a, type: output, value: "1"}\n';
 

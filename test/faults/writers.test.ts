@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { fsck } from '../support/git-store.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import { demoDataDir, startServer } from '../support/server-process.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const posts = `${demoStudio}/collections/posts`;
 const writers = 16;

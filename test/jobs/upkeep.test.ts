@@ -28,7 +28,7 @@ it('maintains the repositories that are due, and readers see the same', async ()
   expect(git('fsck', '--strict', '--no-dangling')).toBe('');
   expect((await app.ask('GET', `${studio}/collections/posts/a`)).body.body).toBe('Text 519\n');
   // It makes 520 commits, each of them durable.
-}, 120_000);
+});
 
 it('removes what has been kept long enough, and nothing before', async () => {
   await app.ask('POST', `${acme}/projects`, { body: { name: 'Old' } });

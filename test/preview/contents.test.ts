@@ -25,5 +25,7 @@ it('finds codings that were made after it had looked, within five seconds', asyn
   expect(await contents.sizes(sha256)).toEqual({ identity: 6000 });
   now.mockReturnValue(6_002);
   // The cache looks at the clock once a millisecond.
-  await vi.waitFor(async () => expect(await contents.sizes(sha256)).toHaveProperty('br'));
+  await vi.waitFor(async () => expect(await contents.sizes(sha256)).toHaveProperty('br'), {
+    timeout: 60_000,
+  });
 });

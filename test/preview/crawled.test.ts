@@ -247,5 +247,5 @@ describe('publication', () => {
     await Promise.all(readers);
     app.services.previews.targets.setListening(false);
     expect([...answers.keys()].sort()).toEqual(['one', 'two']);
-  }, 60_000);
+  });
 });

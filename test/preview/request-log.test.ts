@@ -37,11 +37,14 @@ it('is a line with host and path, and never a query or a cookie', async () => {
   const { headers } = await ask('/?pass=planted-pass', { cookie: 'a=planted-cookie', 'x-request-id': 'find-me' });
   expect(headers['x-request-id']).toBe('find-me');
   await ask('/nowhere?also=planted-pass');
-  const found = await vi.waitFor(() => {
-    const all = lines().filter((line) => line.host === host);
-    expect(all).toHaveLength(2);
-    return all;
-  });
+  const found = await vi.waitFor(
+    () => {
+      const all = lines().filter((line) => line.host === host);
+      expect(all).toHaveLength(2);
+      return all;
+    },
+    { timeout: 60_000 },
+  );
   expect(found[0]).toMatchObject({ method: 'GET', url: '/', status: 200, request_id: 'find-me' });
   expect(found[1]).toMatchObject({ method: 'GET', url: '/nowhere', status: 404, duration_ms: expect.any(Number) });
   expect(app.log.join('')).not.toContain('planted');

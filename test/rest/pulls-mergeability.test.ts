@@ -7,8 +7,6 @@ import { client } from '../support/git-client.ts';
 import { git, temporaryDirectory } from '../support/git-store.ts';
 
 const fields = { title: 'A', description: 'Text', draft: false, tags: ['one'] };
-vi.setConfig({ testTimeout: 30_000 });
-
 let app: TestApp;
 let project: string;
 let studio: string;
@@ -53,7 +51,7 @@ async function moveMain(sha: string): Promise<void> {
 }
 
 /** In the background. */
-const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 20 });
+const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 20 });
 
 const pullHead = async (number: number) =>
   (await (await app.repository(project)).refsBelow('refs/pull')).find(({ name }) => name === `refs/pull/${number}/head`)

@@ -18,7 +18,7 @@ afterEach(async () => {
 /** An ordinary environment: none of the settings of whoever runs the tests. */
 function plainEnvironment(settings: Record<string, string>): Record<string, string> {
   const { PATH = '' } = process.env;
-  return { PATH, HOME: tmpdir(), LC_ALL: 'C', ...settings };
+  return { PATH, HOME: tmpdir(), TMPDIR: tmpdir(), LC_ALL: 'C', ...settings };
 }
 
 /** A data directory that does not exist yet, in a directory of mode 0700; its remains are gone after the test. */

@@ -13,8 +13,6 @@ import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../../support/conflict-site.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
-
 let app: TestApp;
 
 beforeAll(async () => {
@@ -72,7 +70,7 @@ it('backups taken while editors commit, propose and merge are each of one moment
   const acknowledged: number[] = [];
   try {
     for (let at = 0; at < 4; at += 1) {
-      await vi.waitUntil(() => merged > at * 2, { timeout: 30_000 });
+      await vi.waitUntil(() => merged > at * 2, { timeout: 60_000 });
       acknowledged.push((await app.ask('GET', `${studioOf('busy')}/pulls?state=merged&per_page=100`)).body.length);
       await app.run(backupProject, { organization: 'acme', project: 'busy', directory: path.join(directory, `${at}`) });
     }

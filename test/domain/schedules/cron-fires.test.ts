@@ -37,7 +37,7 @@ const minuteOf = (from: string, days: number) =>
   fc.integer({ min: 0, max: days * 24 * 60 }).map((at) => Date.parse(from) + at * minute);
 
 describe('against a look at every minute', () => {
-  it('fires 10,000 random expressions at the same minutes', { timeout: 120_000 }, () => {
+  it('fires 10,000 random expressions at the same minutes', () => {
     let never = 0;
     const check = (text: string, from: number) => {
       const expression = occurs(text);
@@ -53,7 +53,7 @@ describe('against a look at every minute', () => {
     expect(never).toBeLessThan(500);
   });
 
-  it('leaves nothing out in a whole year', { timeout: 60_000 }, () => {
+  it('leaves nothing out in a whole year', () => {
     const from = Date.parse('2027-12-15T00:00:00Z');
     const check = (text: string) => {
       if (occurs(text)) expectSame(text, 'UTC', from, from + 366 * day);
@@ -73,7 +73,7 @@ describe('against a look at every minute', () => {
     // The clock jumps over midnight.
     ['Africa/Cairo', '2026-04-23T22:00:00Z'],
   ] as const;
-  it.each(changes)('follows the clocks of %s over %s', { timeout: 60_000 }, (zone, change) => {
+  it.each(changes)('follows the clocks of %s over %s', (zone, change) => {
     const nearby = fc
       .tuple(
         fc.constantFrom('*', '*/15', '*/7', '0', '30', '45', '15,45', '0-59/20'),

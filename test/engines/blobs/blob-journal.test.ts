@@ -124,7 +124,7 @@ describe('a journal of blobs', () => {
   it('is given up once its files are surely on the disk', async () => {
     const [name = ''] = await keep(journalOf('first'), some(1));
     journalOf('second', 1);
-    await vi.waitFor(async () => expect(await journals()).toEqual([]));
+    await vi.waitFor(async () => expect(await journals()).toEqual([]), { timeout: 60_000 });
     expect(hashOf(await readFile(placeOf(name)))).toBe(name);
   });
 

@@ -30,7 +30,7 @@ it('opens a directory once however often it is synced, and closes it when it is 
   expect(await open()).toEqual([root]);
   vi.advanceTimersByTime(1);
   vi.useRealTimers();
-  await vi.waitFor(async () => expect(await open()).toEqual([]));
+  await vi.waitFor(async () => expect(await open()).toEqual([]), { timeout: 60_000 });
   await directories.sync(root);
 });
 

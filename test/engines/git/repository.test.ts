@@ -255,7 +255,7 @@ describe('reads', () => {
       await expect((await repository.snapshot(commit)).files()).rejects.toMatchObject({ code: 'too_large' });
     }
     // Twice 200,000 names are read until the limit is found.
-  }, 120_000);
+  });
 
   it('stream blobs in the order asked, across a process that dies', async () => {
     const { repository, gitDir } = await fresh();

@@ -56,7 +56,7 @@ test.each(['started', 'adopted'])(
     expect(await ask()).toEqual([{ one: 1 }]);
 
     await killPid(Number(await postmasterPid(dataDir)));
-    await vi.waitFor(() => expect(states).toEqual(['restarting', 'running']), { timeout: 10_000 });
+    await vi.waitFor(() => expect(states).toEqual(['restarting', 'running']), { timeout: 60_000 });
     expect(await ask()).toEqual([{ one: 1 }]);
     expect(await readPostgresRecord(dataDir)).toMatchObject({ url: server.url, pid: await postmasterPid(dataDir) });
     await pool.end();

@@ -125,7 +125,7 @@ it('counts what it refused, and tells of the last with nothing of what they said
       const { body } = await app.ask('GET', `${workflowsPath}${webhook.path}`);
       return body.refusals.length === 2 && body;
     },
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
   expect(record.refusals).toEqual(
     expect.arrayContaining([

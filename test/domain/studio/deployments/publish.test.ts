@@ -120,4 +120,4 @@ it('outputs are kept while they are shown, young or among the last ten; the rest
   ).toBe(422);
   const unnamed = gone.map(({ output_digest }) => output_digest).filter((digest) => !digests.includes(digest));
   expect(await services.blobs.missing(unnamed)).toEqual(new Set(unnamed));
-}, 90_000);
+});

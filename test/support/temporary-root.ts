@@ -1,0 +1,53 @@
+import { access, constants, mkdtemp, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { freemem, tmpdir } from 'node:os';
+import path from 'node:path';
+
+const memory = '/dev/shm';
+/** What tests under way need at most, several of which hold a cluster of PostgreSQL; bytes. */
+const room = 6 * 1024 ** 3;
+const prefix = 'portico-tests-';
+/** Runs that were killed leave theirs behind. */
+const keptFor = 24 * 3600_000;
+
+/** Tests start hooks and programs from their directories, which a mount with `noexec` forbids (access(2) tells). */
+async function startsPrograms(directory: string): Promise<boolean> {
+  const program = path.join(directory, 'program');
+  await writeFile(program, '', { mode: 0o700 });
+  const can = await access(program, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  await rm(program);
+  return can;
+}
+
+async function inMemory(): Promise<string | null> {
+  const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
+  if (bavail * bsize < room || freemem() < room) return null;
+  const directory = await mkdtemp(path.join(memory, prefix)).catch(() => null);
+  if (directory === null || (await startsPrograms(directory))) return directory;
+  await rm(directory, { recursive: true });
+  return null;
+}
+
+async function removeOld(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const place = path.join(parent, name);
+    const age = Date.now() - ((await stat(place).catch(() => null))?.mtimeMs ?? Date.now());
+    if (name.startsWith(prefix) && age > keptFor) await rm(place, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Makes the directory that holds everything a run of the tests writes, and points `os.tmpdir()` of this process and those it starts there:
+ * in memory where there is room, because the tests make files and wait for syncs by the ten thousand, else where temporary files are. What
+ * survives `kill -9` is the same in both. Whoever sets TMPDIR has chosen a place.
+ * @returns how to remove it
+ */
+export async function makeTemporaryRoot(): Promise<() => Promise<void>> {
+  const chosen = process.env.TMPDIR === undefined ? await inMemory() : null;
+  const root = chosen ?? (await mkdtemp(path.join(tmpdir(), prefix)));
+  await removeOld(path.dirname(root));
+  process.env.TMPDIR = root;
+  return () => rm(root, { recursive: true, force: true, maxRetries: 5 });
+}

@@ -17,6 +17,8 @@ export interface PageToRead {
   origin?: string;
   /** Names of parameters taken off addresses; `*` at the end stands for any. */
   stripParams: readonly string[];
+  /** What queries of its links are sent in; that of its bytes when absent. */
+  charset?: string;
 }
 
 /** Reads documents of crawls away from the event loop. */

@@ -1,3 +1,4 @@
+import { encodeQuery } from './query-encoding.ts';
 import { stripPath, stripQuery } from './strip-sessions.ts';
 
 /** How links of a run are normalised. */
@@ -6,6 +7,8 @@ export interface NormaliseOptions {
   origin?: URL | undefined;
   /** Names of parameters taken off, case ignored; `*` at the end stands for any. */
   stripParams: readonly string[];
+  /** Of the document a link is written in: the one its query is sent in; UTF-8 when absent. */
+  charset?: string | undefined;
 }
 
 const unreserved = /[A-Za-z0-9._~-]/;
@@ -40,7 +43,7 @@ const special = /[%;?#@]/;
  */
 export function normalise(link: string, base: string | URL, options: NormaliseOptions): string | null {
   if (foreign.test(link)) return null;
-  const url = URL.parse(link, String(base));
+  const url = URL.parse(options.charset === undefined ? link : encodeQuery(link, options.charset), String(base));
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
   if (url.username !== '' || url.password !== '' || !dropFinalDot(url)) return null;
   const { origin } = options;

@@ -83,6 +83,21 @@ describe('a page in', () => {
     });
   });
 
+  it.each([
+    ['gbk', 'd6d0', '%D6%D0'],
+    ['shift_jis', '93fa', '%93%FA'],
+    ['utf-8', 'e4b8ad', '%E4%B8%AD'],
+  ])('%s asks in its own bytes', (charset, letter, encoded) => {
+    const page = Buffer.concat([
+      Buffer.from(`<meta charset=${charset}><a href="/?q=`),
+      Buffer.from(letter, 'hex'),
+      Buffer.from('#top">'),
+    ]);
+    expect(read(page, { contentType: 'text/html' }).links).toMatchObject([
+      { url: `https://example.com/?q=${encoded}` },
+    ]);
+  });
+
   it.each(['utf-16le', 'utf-16be'])('%s leads where it means', (charset) => {
     const bytes = Buffer.from('\ufeff<a href="/中">', 'utf16le');
     const page = charset === 'utf-16le' ? bytes : bytes.swap16();

@@ -110,6 +110,8 @@ describe('documents', () => {
       Buffer.from('">'),
     ]);
     expect((await rewrite(path, { charset: 'gbk' })).toString()).toBe('<a href="/%E4%BD%A0">');
+    const query = Buffer.from(path.toString('latin1').replace('com/', 'com/?q='), 'latin1');
+    expect((await rewrite(query, { charset: 'gbk' })).toString()).toBe('<a href="/?q=%C4%E3">');
     const utf16 = Buffer.from('\ufeff<a href="https://www.example.com/ü">ü</a>', 'utf16le');
     expect((await rewrite(utf16, { charset: 'utf-16le' })).toString()).toBe('<a href="/%C3%BC">ü</a>');
   });

@@ -13,11 +13,11 @@ const piece = 64 * 1024;
 /** Reads an HTML or XHTML page; never throws, whatever its bytes are. */
 export function readPage(page: DocumentToRead, goOn: GoOn = () => true): PageFacts {
   const isXhtml = /^\s*application\/xhtml\+xml/i.test(page.contentType ?? '');
-  const collector = new Collector(page.options, page.parserOn);
   const robots = noDirectives();
   applyHeader(robots, page.robotsTag);
   const bytes = page.bytes.subarray(0, maxBytes);
   const charset = charsetOf(bytes, page.contentType, isXhtml ? 'xhtml' : 'html');
+  const collector = new Collector({ charset, ...page.options }, page.parserOn);
   const faults: ReadFault[] = page.bytes.length > maxBytes ? ['too_large'] : [];
   const facts = (): PageFacts => ({ charset, ...collector.resolve(), robots: { ...robots }, faults: [...faults] });
   if (isImage(bytes)) {

@@ -1,5 +1,6 @@
+import { encodeQuery } from '../../urls/query-encoding.ts';
 import { carrierFor } from './carrier.ts';
-import type { Rewriting } from './link-mapper.ts';
+import type { LinkMapper, Rewriting } from './link-mapper.ts';
 
 /** What holds links and can be rewritten. */
 export type RewritableKind = 'html' | 'xhtml' | 'css';
@@ -32,10 +33,13 @@ export function rewriteContent(
 ): Rewritten {
   if (kind === 'css' && size > longestSheet) return { content: asBuffers(source), becomes: null };
   const carrier = carrierFor(rewriting.charset);
-  return {
-    becomes: carrier.becomes,
-    content: kind === 'css' ? rewriteSheet(source, rewriting) : rewriteDocument(kind, source, rewriting),
+  if (kind === 'css') return { becomes: carrier.becomes, content: rewriteSheet(source, rewriting) };
+  const { charset, map } = rewriting;
+  const sent = {
+    ...rewriting,
+    map: ((link, ...more) => map(encodeQuery(link, charset), ...more)) satisfies LinkMapper,
   };
+  return { becomes: carrier.becomes, content: rewriteDocument(kind, source, sent) };
 }
 
 async function* asBuffers(source: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {

@@ -64,6 +64,7 @@ import { createExpressions } from './engines/expressions/expressions.ts';
 import { createGitStore } from './engines/git/store.ts';
 import { createGuardedHttp } from './engines/http/guarded-http.ts';
 import { createMetrics, type PrometheusMetrics } from './engines/metrics/prometheus.ts';
+import { addExecutionGauges } from './execution-gauges.ts';
 import { createGitHttp } from './git-http/git-http.ts';
 import { crawlSliceJobFor, lookForRuns } from './jobs/crawl-slice.job.ts';
 import { deployJobFor } from './jobs/deploy.job.ts';
@@ -221,6 +222,7 @@ export async function openCore({
     grants: new GrantCache(),
   };
   const door = new WebhookDoor(services);
+  addExecutionGauges(metrics, orm);
   return {
     services,
     metrics,

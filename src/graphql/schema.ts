@@ -59,6 +59,7 @@ import { RoutesResolver } from './resolvers/studio/routes.resolver.ts';
 import { SearchResolver } from './resolvers/studio/search.resolver.ts';
 import { ProjectStudioResolver, StudioResolver } from './resolvers/studio/studio.resolver.ts';
 import { TokensResolver } from './resolvers/tokens.resolver.ts';
+import { DeadLettersResolver } from './resolvers/workflows/dead-letters.resolver.ts';
 import { ExecutionEventsResolver } from './resolvers/workflows/execution-events.resolver.ts';
 import {
   ExecutionEdgesResolver,
@@ -129,6 +130,7 @@ const resolvers = [
   ExecutionsResolver,
   ExecutionEdgesResolver,
   ExecutionEventsResolver,
+  DeadLettersResolver,
   TriggersResolver,
   WorkflowDeliveriesResolver,
 ] as const;

@@ -10,6 +10,12 @@ import {
   retryExecution,
   runWorkflow,
 } from '../domain/workflows/executions/change-executions.operations.ts';
+import {
+  acknowledgeDeadLetters,
+  acknowledgeExecution,
+  listDeadLetters,
+  retryDeadLetters,
+} from '../domain/workflows/executions/dead-letters.operations.ts';
 import { listExecutionEvents } from '../domain/workflows/executions/execution-events.operations.ts';
 import { getExecution, listExecutions } from '../domain/workflows/executions/executions.operations.ts';
 import {
@@ -46,6 +52,9 @@ export const workflowRoutes: readonly Row[] = [
   get(workflows, listWorkflows, 200),
   post(workflows, createWorkflow, 201, { location: byId }),
   post(`${workflows}/validate`, validateWorkflow, 200),
+  get(`${workflows}/dead-letters`, listDeadLetters, 200),
+  post(`${workflows}/dead-letters/acknowledge`, acknowledgeDeadLetters, 200),
+  post(`${workflows}/dead-letters/retry`, retryDeadLetters, 202),
   get(workflow, getWorkflow, 200),
   patch(workflow, updateWorkflow, 200),
   del(workflow, deleteWorkflow, 204),
@@ -72,6 +81,7 @@ export const workflowRoutes: readonly Row[] = [
   post(`${execution}/cancel`, cancelExecution, 200),
   post(`${execution}/retry`, retryExecution, 202),
   post(`${execution}/resume`, resumeExecution, 200),
+  post(`${execution}/acknowledge`, acknowledgeExecution, 200),
   get(`${workflow}/secrets`, listWorkflowSecrets, 200),
   put(`${workflow}/secrets/:name`, putWorkflowSecret, 204),
   del(`${workflow}/secrets/:name`, deleteWorkflowSecret, 204),

@@ -11,6 +11,8 @@ import { RetiredContent } from './20261129-retired-content.ts';
 import { Crawlers } from './20261130-crawlers.ts';
 import { DeploymentWarnings } from './20261201-deployment-warnings.ts';
 import { Workflows } from './20261201-workflows.ts';
+import { DeadLetters } from './20261202-dead-letters.ts';
+import { CrawlCookies } from './20261203-crawl-cookies.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -26,5 +28,7 @@ export const migrations = [
   { name: '20261129-retired-content', class: RetiredContent },
   { name: '20261130-crawlers', class: Crawlers },
   { name: '20261201-workflows', class: Workflows },
+  { name: '20261202-dead-letters', class: DeadLetters },
   { name: '20261201-deployment-warnings', class: DeploymentWarnings },
+  { name: '20261203-crawl-cookies', class: CrawlCookies },
 ];

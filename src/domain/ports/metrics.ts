@@ -29,4 +29,8 @@ export interface Metrics {
   crawlRuns(change: 1 | -1): void;
   /** This process goes on with a run whose worker was lost. */
   crawlTakeover(): void;
+  /** This process has written the end of an execution. */
+  executionEnded(status: string): void;
+  /** This process has written the end of a step run. */
+  stepSettled(type: string, status: string): void;
 }

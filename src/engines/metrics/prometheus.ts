@@ -4,6 +4,11 @@ import type { Metrics } from '../../domain/ports/metrics.ts';
 /** Metrics of one process in the Prometheus text format. */
 export interface PrometheusMetrics extends Metrics {
   http(method: string, route: string, status: number, seconds: number): void;
+  /**
+   * Adds a value that is read whenever the metrics are asked for; `read` gives it by the values of `label`, or alone. While it cannot be
+   * read, there is none.
+   */
+  gauge(name: string, help: string, label: string | null, read: () => Promise<readonly [string, number][]>): void;
   render(): Promise<{ type: string; text: string }>;
   stop(): void;
 }
@@ -95,6 +100,18 @@ export function createMetrics(): PrometheusMetrics {
     help: 'Runs of crawlers that were taken over from a lost worker',
     registers: [registry],
   });
+  const executions = new Counter({
+    name: 'portico_workflow_executions_total',
+    help: 'Executions this process brought to their end, by status',
+    labelNames: ['status'],
+    registers: [registry],
+  });
+  const steps = new Counter({
+    name: 'portico_workflow_steps_total',
+    help: 'Step runs this process brought to their end, by type and status',
+    labelNames: ['type', 'status'],
+    registers: [registry],
+  });
   return {
     http: (method, route, status, seconds) => {
       requests.observe({ method, route, status }, seconds);
@@ -114,6 +131,22 @@ export function createMetrics(): PrometheusMetrics {
     },
     crawlRuns: (change) => crawlRuns.inc(change),
     crawlTakeover: () => crawlTakeovers.inc(),
+    executionEnded: (status) => executions.inc({ status }),
+    stepSettled: (type, status) => steps.inc({ type, status }),
+    gauge(name, help, label, read) {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        labelNames: label === null ? [] : [label],
+        registers: [registry],
+        async collect() {
+          gauge.reset();
+          const values = await read().catch(() => null);
+          if (values === null && label === null) gauge.remove();
+          for (const [value, count] of values ?? []) gauge.set(label === null ? {} : { [label]: value }, count);
+        },
+      });
+    },
     render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
     stop: () => registry.clear(),
   };

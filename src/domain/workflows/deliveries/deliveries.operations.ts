@@ -16,11 +16,10 @@ import {
   workflowDelivery,
 } from './delivery.schema.ts';
 import { inputOfDelivery } from './delivery-input.ts';
+import { hasExpired } from './has-expired.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const eventHeaders = ['x-github-event', 'x-gitea-event', 'x-gitlab-event'];
-
-const hasExpired = ({ body, body_sha256, raw_size }: Delivery) => body == null && body_sha256 == null && raw_size > 0;
 
 function summaryOf(row: Delivery): z.output<typeof deliverySummary> {
   const { id, outcome, method, body_differs, raw_size, raw_sha256, received_at, headers } = row;

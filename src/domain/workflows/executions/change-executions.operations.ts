@@ -8,7 +8,7 @@ import { workflowId } from '../workflow.schema.ts';
 import { beginExecution } from './begin-execution.ts';
 import { cancelExecution as cancel } from './cancel-execution.ts';
 import { executionRecord, findExecution } from './execution-record.ts';
-import { execution, executionId } from './executions.schema.ts';
+import { execution, executionId, retryFrom } from './executions.schema.ts';
 import { resumeExecution as resume } from './resume-execution.ts';
 import { retryExecution as retry } from './retry-execution.ts';
 
@@ -77,30 +77,17 @@ export const retryExecution = projectOperation({
   summary: 'Try a failed or cancelled execution again, as a new one',
   input: z.object({
     ...executionId,
-    from: z
-      .enum(['failed_step', 'start'])
-      .optional()
-      .describe('Default `failed_step`: what was completed does not run again'),
-    version: z
-      .enum(['same', 'latest'])
-      .optional()
-      .describe('Default `same`; `latest` is the published one, from the start'),
+    ...retryFrom,
   }),
   output: begunExecution,
   audit: subject,
   async execute(context, { from, version, ...input }) {
-    const { em, services, actor } = context;
     const row = await findExecution(context, input, { lock: true });
     const workflow = await findWorkflow(context, row.workflow_id);
-    if (row.status !== 'failed' && row.status !== 'cancelled')
-      throw new DomainError('busy', `The execution is ${row.status}; only a failed or cancelled one is tried again`);
-    row.acknowledged_at ??= services.clock.now();
-    await em.flush();
-    const isLatest = version === 'latest';
-    const id = await retry(em, services, workflow, row, {
-      from: isLatest ? 'start' : (from ?? 'failed_step'),
-      version: isLatest ? workflow.version : row.version,
-      started_by: actor.id,
+    const id = await retry(context.em, context.services, workflow, row, {
+      from: from ?? 'failed_step',
+      version: version ?? 'same',
+      started_by: context.actor.id,
     });
     return { execution_id: id };
   },

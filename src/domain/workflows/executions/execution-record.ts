@@ -50,6 +50,7 @@ export function executionShown(row: Execution): z.output<typeof executionSummary
     replay_of: row.replay_of ?? null,
     retry_of: row.retry_of ?? null,
     error: row.error ?? null,
+    acknowledged_at: row.acknowledged_at ?? null,
     cancel_reason: row.cancel_reason ?? null,
     waiting_until: row.waiting_until ?? null,
     attempt: row.attempt,

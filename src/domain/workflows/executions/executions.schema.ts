@@ -10,6 +10,20 @@ export const executionId = {
   execution: z.string().max(100).describe('Id of the execution'),
 };
 
+/** How an execution is tried again. */
+export const retryFrom = {
+  from: z
+    .enum(['failed_step', 'start'])
+    .meta({ id: 'RetryFrom' })
+    .optional()
+    .describe('Default `failed_step`: what was completed does not run again'),
+  version: z
+    .enum(['same', 'latest'])
+    .meta({ id: 'RetryVersion' })
+    .optional()
+    .describe('Default `same`; `latest` is the published one, from the start'),
+};
+
 const anything = z.json();
 
 export const executionTriggerType = z.enum(triggerTypes).meta({ id: 'ExecutionTriggerType' });
@@ -32,6 +46,7 @@ export const executionSummary = z
     replay_of: z.string().nullable().describe('The failed execution whose delivery came again'),
     retry_of: z.string().nullable(),
     error: executionError.nullable(),
+    acknowledged_at: timestamp.nullable().describe('When somebody took note of its failure, or tried it again'),
     cancel_reason: z.string().nullable(),
     waiting_until: timestamp.nullable().describe('When it goes on by itself'),
     attempt: z.int().describe('How often it was taken up'),

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../../errors.ts';
 import type { Services } from '../../../services.ts';
 import { asUnavailable } from '../../../unavailable.ts';
-import type { Checkpoint, Kept } from './checkpoint.ts';
+import { isSettled } from '../plan/step-state.ts';
+import { type Checkpoint, isOver, type Kept } from './checkpoint.ts';
 import { keepCheckpoints } from './keep.ts';
 
 /** Checkpoints that share a transaction at most. */
@@ -13,7 +14,7 @@ const mostUnderWay = 2;
 const mostTries = 8;
 const pause = 250;
 
-type Needs = Pick<Services, 'orm' | 'clock' | 'events' | 'jobs' | 'log'>;
+type Needs = Pick<Services, 'orm' | 'clock' | 'events' | 'jobs' | 'metrics'>;
 
 interface Waiting {
   checkpoint: Checkpoint;
@@ -55,12 +56,22 @@ export class CheckpointWriter {
   async #write(together: readonly Waiting[]): Promise<void> {
     try {
       const kept = await this.#keep(together.map(({ checkpoint }) => checkpoint));
-      for (const { checkpoint, resolve } of together) resolve(kept.get(checkpoint.hold.id) ?? null);
+      for (const { checkpoint, resolve } of together) {
+        const one = kept.get(checkpoint.hold.id) ?? null;
+        if (one !== null) this.#count(checkpoint);
+        resolve(one);
+      }
     } catch (error) {
       if (together.length === 1) return together[0]?.reject(error);
       // One that cannot be written must not take the others with it.
       for (const one of together) await this.#write([one]);
     }
+  }
+
+  #count(checkpoint: Checkpoint): void {
+    const { metrics } = this.#services;
+    for (const run of checkpoint.runs) if (isSettled(run)) metrics.stepSettled(run.type, run.status);
+    if (isOver(checkpoint)) metrics.executionEnded(checkpoint.status);
   }
 
   async #keep(checkpoints: readonly Checkpoint[]): Promise<Map<string, Kept>> {

@@ -32,6 +32,10 @@ export interface Checkpoint {
   events: readonly ExecutionEvent[];
 }
 
+/** Whether it ends the execution. */
+export const isOver = ({ status }: Pick<Checkpoint, 'status'>): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';
+
 /** What became of a checkpoint; null: somebody else advances the execution, and nothing was kept. */
 export type Kept = {
   /** Something has happened meanwhile: it has not been released. */

@@ -4,7 +4,7 @@ import { executionSubject } from '../../executions/execution-feed.ts';
 import { advanceJob } from '../advance-job.ts';
 import { handSlotsOver, type SlotKey } from '../slots.ts';
 import { rowOf, writeStepRows } from '../step-rows.ts';
-import type { Checkpoint, Kept } from './checkpoint.ts';
+import { type Checkpoint, isOver, type Kept } from './checkpoint.ts';
 
 const updateSql = `
   update execution set status = kept.status, outcome = kept.outcome, output = kept.output::json, output_sha256 = kept.output_sha256,
@@ -27,8 +27,6 @@ interface Updated {
   slot_key: string | null;
   cancel: string | null;
 }
-
-const isOver = ({ status }: Checkpoint) => status === 'completed' || status === 'failed' || status === 'cancelled';
 
 /** What its row is to hold. */
 const rowFor = (checkpoint: Checkpoint, now: Date) => ({

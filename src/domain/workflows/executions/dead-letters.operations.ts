@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { findWorkflow } from '../find-workflow.ts';
+import { workflowId } from '../workflow.schema.ts';
+import { countDeadLetters, holdDeadLetters, mostAtOnce, readDeadLetters } from './dead-letters.ts';
+import { executionRecord, executionShown, findExecution } from './execution-record.ts';
+import { execution, executionId, executionSummary, retryFrom } from './executions.schema.ts';
+import { retryExecution } from './retry-execution.ts';
+
+const ofWorkflow = { workflow: workflowId.workflow.optional().describe('Only those of this workflow') };
+
+const some = {
+  ...ofWorkflow,
+  executions: z
+    .array(z.uuid())
+    .min(1)
+    .max(mostAtOnce)
+    .optional()
+    .describe('Only these, as far as they are dead letters; default: those that failed last'),
+};
+
+const remaining = z.int32().describe('Dead letters of the same kind that are left');
+
+export const listDeadLetters = projectOperation({
+  name: 'workflows.listDeadLetters',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'List the failed executions that nobody has taken note of, the latest failure first',
+  input: z.object({ ...pageInput, ...ofWorkflow }),
+  output: pageOf(executionSummary),
+  async execute({ em, project }, { workflow, ...paging }) {
+    if (workflow !== undefined) await findWorkflow({ em, project }, workflow);
+    const window = windowOf(paging);
+    const filter = { project_id: project.id, workflow };
+    const rows = await readDeadLetters(em, filter, window);
+    return pageFrom(rows.map(executionShown), await countDeadLetters(em, filter), window);
+  },
+});
+
+export const acknowledgeExecution = projectOperation({
+  name: 'workflows.acknowledgeExecution',
+  kind: 'command',
+  permission: 'edit_workflows',
+  summary: 'Take note of a failed execution: it is no dead letter any more',
+  input: z.object(executionId),
+  output: execution,
+  audit: ({ execution: id }) => ({ type: 'execution', id }),
+  async execute(context, input) {
+    const row = await findExecution(context, input, { lock: true });
+    if (row.status !== 'failed') throw new DomainError('busy', `The execution is ${row.status}; it has not failed`);
+    row.acknowledged_at ??= context.services.clock.now();
+    await context.em.flush();
+    return executionRecord(context, row);
+  },
+});
+
+export const acknowledgeDeadLetters = projectOperation({
+  name: 'workflows.acknowledgeDeadLetters',
+  kind: 'command',
+  permission: 'edit_workflows',
+  summary: `Take note of dead letters, ${mostAtOnce} at a time`,
+  input: z.object(some),
+  output: z.object({ executions: z.array(z.string()), remaining }).meta({ id: 'AcknowledgedDeadLetters' }),
+  audit: ({ workflow }) => ({ type: 'workflow', id: workflow ?? 'all' }),
+  async execute({ em, project, services }, { workflow, executions }) {
+    if (workflow !== undefined) await findWorkflow({ em, project }, workflow);
+    const filter = { project_id: project.id, workflow, executions };
+    const rows = await holdDeadLetters(em, filter);
+    const now = services.clock.now();
+    for (const row of rows) row.acknowledged_at = now;
+    await em.flush();
+    return { executions: rows.map(({ id }) => id), remaining: await countDeadLetters(em, filter) };
+  },
+});
+
+export const retryDeadLetters = projectOperation({
+  name: 'workflows.retryDeadLetters',
+  kind: 'command',
+  permission: 'edit_workflows',
+  summary: `Try dead letters again, each as a new execution, ${mostAtOnce} at a time`,
+  input: z.object({ ...some, ...retryFrom }),
+  output: z
+    .object({
+      retried: z.array(
+        z
+          .object({ execution: z.string(), execution_id: z.string().describe('The new one') })
+          .meta({ id: 'RetriedDeadLetter' }),
+      ),
+      refused: z.array(
+        z.object({ execution: z.string(), code: z.string(), message: z.string() }).meta({ id: 'RefusedDeadLetter' }),
+      ),
+      remaining,
+    })
+    .meta({ id: 'RetriedDeadLetters' }),
+  audit: ({ workflow }) => ({ type: 'workflow', id: workflow ?? 'all' }),
+  async execute({ em, project, services, actor }, { workflow, executions, from, version }) {
+    if (workflow !== undefined) await findWorkflow({ em, project }, workflow);
+    const filter = { project_id: project.id, workflow, executions };
+    const retried: { execution: string; execution_id: string }[] = [];
+    const refused: { execution: string; code: string; message: string }[] = [];
+    for (const row of await holdDeadLetters(em, filter)) {
+      const of = await findWorkflow({ em, project }, row.workflow_id);
+      try {
+        const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: actor.id } as const;
+        retried.push({ execution: row.id, execution_id: await retryExecution(em, services, of, row, request) });
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.code !== 'in_use') throw error;
+        refused.push({ execution: row.id, code: error.code, message: error.message });
+      }
+    }
+    return { retried, refused, remaining: await countDeadLetters(em, filter) };
+  },
+});

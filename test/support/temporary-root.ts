@@ -1,4 +1,4 @@
-import { access, constants, mkdtemp, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, mkdtemp, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { freemem, tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -47,6 +47,8 @@ async function removeOld(parent: string): Promise<void> {
 export async function makeTemporaryRoot(): Promise<() => Promise<void>> {
   const chosen = process.env.TMPDIR === undefined ? await inMemory() : null;
   const root = chosen ?? (await mkdtemp(path.join(tmpdir(), prefix)));
+  // Builds run as somebody else, who has to get through to their directories.
+  await chmod(root, 0o711);
   await removeOld(path.dirname(root));
   process.env.TMPDIR = root;
   return () => rm(root, { recursive: true, force: true, maxRetries: 5 });

@@ -12,6 +12,9 @@ import { entries } from './entries.ts';
 import { executions } from './executions.ts';
 import { fields } from './fields.ts';
 import { frontier } from './frontier.ts';
+import { history } from './history.ts';
+import { largeBody } from './large-body.ts';
+import { latency } from './latency.ts';
 import { live } from './live.ts';
 import { memory } from './memory.ts';
 import { merge } from './merge.ts';
@@ -50,6 +53,9 @@ const benchmarks: readonly Benchmark[] = [
   pages,
   executions,
   webhook,
+  latency,
+  largeBody,
+  history,
 ];
 
 /** Milliseconds for one benchmark; a machine that needs longer is not of the class the figures are for. */

@@ -4,8 +4,10 @@ import path from 'node:path';
 export interface LoadOptions {
   url: string;
   connections: number;
-  /** Seconds. */
+  /** Seconds; without meaning where an amount is given. */
   duration: number;
+  /** So many requests in all. */
+  amount?: number;
   headers: Record<string, string>;
   /** Default GET. */
   method?: 'POST';

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Benchmark, check, timedCase } from './benchmark.ts';
+import { jsonOf, signed, startHooked } from './support/hooked.ts';
+import { load } from './support/load.ts';
+import { timed } from './support/statistics.ts';
+
+/** One waits for a person, and all others for it. */
+const definition = `
+portico: workflow/1
+concurrency: {limit: 1}
+steps:
+  - {id: ask, type: wait_for_input, message: Go on?, timeout: 30d}
+`;
+/** 350 MB. */
+const atMost = 350e6 / 2 ** 20;
+
+/** Seconds a process has computed. */
+async function computed(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const [user = 0, system = 0] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
+  return (user + system) / 100;
+}
+
+/** Many executions that wait for their turn. */
+export const history: Benchmark = {
+  name: 'history',
+  summary: 'Memory, list and idling of a server with 100,000 queued executions, begun by webhook calls.',
+  async run(bench) {
+    const amount = bench.scaled(100_000);
+    const { server, door, secret, read } = await startHooked(bench, { environment: {}, definition });
+    const before = await server.memory();
+    const body = jsonOf(1024);
+    await load({
+      url: door,
+      connections: 32,
+      duration: 0,
+      amount,
+      method: 'POST',
+      headers: signed(secret, body),
+      body,
+    });
+    const pending = async () => ((await read('/executions?status=pending&per_page=1')) as { total: number }).total;
+    check((await pending()) >= amount - 1, 'not all executions wait');
+    bench.say(`${amount} wait`);
+    // What is still given to the worker goes back into the queue of its workflow.
+    await delay(5_000);
+    const value = await server.memory();
+    const pages: number[] = [];
+    for (let page = 0; page < 50; page += 1) pages.push(await timed(() => read('/executions?per_page=30')));
+    const began = await computed(server.pid);
+    await delay(10_000);
+    const idle = (await computed(server.pid)) - began;
+    return {
+      cases: [
+        {
+          name: 'resident memory',
+          unit: 'MiB',
+          value,
+          atMost,
+          peers: [{ name: 'the same server before', value: before }],
+        },
+        { name: 'most memory since the start', unit: 'MiB', value: await server.peakMemory() },
+        timedCase('first page of the list', pages),
+        { name: 'idle, one core', unit: '%', value: 10 * idle },
+      ],
+      notes: [`${amount} executions accepted at the webhook from 32 connections; all but one wait for a slot.`],
+    };
+  },
+};

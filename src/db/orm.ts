@@ -24,6 +24,7 @@ import { Execution } from '../domain/workflows/executions/execution.entity.ts';
 import { StepRun } from '../domain/workflows/executions/step-run.entity.ts';
 import { WorkflowRefusal, WorkflowTrigger } from '../domain/workflows/triggers/trigger.entity.ts';
 import { Workflow, WorkflowSecret, WorkflowVersion } from '../domain/workflows/workflow.entity.ts';
+import { forgetLostConnections } from './lost-connections.ts';
 import { migrations } from './migrations/index.ts';
 import { quoteLiteral } from './quote-literal.ts';
 
@@ -75,6 +76,7 @@ export function openOrm(url: string, pool: number): MikroORM {
       transactional: true,
     },
     pool: { min: 0, max: pool },
+    driverOptions: { onPoolCreated: forgetLostConnections },
     debug: false,
   });
   Object.assign(orm.em.getPlatform(), { escapeLiteral: quoteLiteral });

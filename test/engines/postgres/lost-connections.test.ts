@@ -1,0 +1,45 @@
+import pg from 'pg';
+import { afterEach, expect, it } from 'vitest';
+import { openOrm } from '../../../src/db/orm.ts';
+import { createDatabase, type TestDatabase } from '../../support/postgres.ts';
+
+let database: TestDatabase;
+
+afterEach(() => database.drop());
+
+const endOthers = `select pg_terminate_backend(pid, 30000) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid() and query <> ''`;
+
+/** Ends the sessions of all others that have asked something, as a restart of the database does; waits for the first. */
+async function endSessions(): Promise<void> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  while ((await client.query(endOthers)).rowCount === 0);
+  await client.end();
+}
+
+it('a connection lost in a transaction is given up: the pool stays whole, and ends', async () => {
+  database = await createDatabase();
+  const orm = openOrm(database.url, 2);
+  // More often than the pool has connections.
+  for (let round = 0; round < 3; round++) {
+    const em = orm.em.fork();
+    await em.begin();
+    await endSessions();
+    await expect(em.commit()).rejects.toThrow();
+    await expect(em.rollback()).rejects.toThrow();
+  }
+  expect(await orm.em.fork().execute('select 1 as one')).toEqual([{ one: 1 }]);
+  await orm.close();
+});
+
+it('a query under way fails, and its connection is handed back once', async () => {
+  database = await createDatabase();
+  const orm = openOrm(database.url, 1);
+  const sleeping = expect(orm.em.fork().execute('select pg_sleep(600)')).rejects.toThrow();
+  // The pool has one connection, so this waits for the end of the other.
+  await endSessions();
+  await sleeping;
+  expect(await orm.em.fork().execute('select 1 as one')).toEqual([{ one: 1 }]);
+  await orm.close();
+});

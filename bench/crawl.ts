@@ -1,71 +1,19 @@
-import { type Bench, type Benchmark, type Case, check, type Peer } from './benchmark.ts';
-import { type PorticoCrawls, porticoCrawls } from './support/crawls/portico-crawls.ts';
-import type { TreeUse } from './support/crawls/process-tree.ts';
-import { type Rival, rivals } from './support/crawls/rival-crawlers.ts';
-import { type BenchSite, startSite } from './support/crawls/site.ts';
+import type { Benchmark, Case, Peer } from './benchmark.ts';
+import {
+  type CrawlSetting,
+  measureCrawls,
+  ours,
+  recrawl,
+  type Sample,
+  type Samples,
+} from './support/crawls/crawl-rounds.ts';
+import { porticoCrawls } from './support/crawls/portico-crawls.ts';
+import { rivals } from './support/crawls/rival-crawlers.ts';
+import { startSite } from './support/crawls/site.ts';
 import { median } from './support/statistics.ts';
 
-/** One crawl by one crawler. */
-interface Sample extends TreeUse {
-  /** From the first request to the end of the crawl. */
-  seconds: number;
-  /** Requests that came to the site, robots.txt apart. */
-  requests: number;
-}
-
-type Samples = Map<string, Sample[]>;
-
-const ours = 'Portico';
-const recrawl = 'recrawl';
-
-interface Setting {
-  bench: Bench;
-  site: BenchSite;
-  portico: PorticoCrawls;
-  others: readonly Rival[];
-  pages: number;
-  rounds: number;
-}
-
-async function sampleOf(site: BenchSite, ended: number, use: TreeUse): Promise<Sample> {
-  const { first, pages, unchanged } = await site.tally();
-  return { ...use, seconds: (ended - first) / 1000, requests: pages + unchanged };
-}
-
-/** Everybody crawls the same site in turn, so that what else the machine does hits all. */
-async function measure({ bench, site, portico, others, pages, rounds }: Setting): Promise<Samples> {
-  const samples: Samples = new Map([ours, recrawl, ...others.map(({ name }) => name)].map((name) => [name, []]));
-  const note = (name: string, sample: Sample): void => {
-    samples.get(name)?.push(sample);
-    bench.say(`${pages} pages, ${name}: ${Math.round(pages / sample.seconds)} pages/s`);
-  };
-  for (let round = 0; round < rounds; round += 1) {
-    // Each round has texts of its own: a content that was stored before is found again sooner.
-    await site.become(pages, pages + round);
-    const first = await portico.crawl(site.origin);
-    check(first.counts.html === pages, `Portico captured ${first.counts.html} of ${pages} pages`);
-    const { repeated } = await site.tally();
-    check(repeated === 0, `Portico asked ${repeated} times for what it had asked for`);
-    note(ours, await sampleOf(site, first.ended, first));
-
-    await site.become(0, 0);
-    const second = await portico.crawl(site.origin, true);
-    const { pages: sent, unchanged } = await site.tally();
-    check(sent === 0 && unchanged === pages, `the recrawl had ${sent} bodies and ${unchanged} times 304`);
-    note(recrawl, await sampleOf(site, second.ended, second));
-
-    for (const rival of others) {
-      await site.become(0, 0);
-      const run = await rival.crawl(site.origin);
-      const { pages: got } = await site.tally();
-      check(got >= pages, `${rival.name} asked for ${got} of ${pages} pages`);
-      note(rival.name, await sampleOf(site, run.ended, run));
-    }
-  }
-  return samples;
-}
-
-function casesOf({ pages, others, portico }: Setting, samples: Samples): Case[] {
+/** The figures of all rounds. */
+function casesOf({ pages, others, portico }: CrawlSetting, samples: Samples): Case[] {
   const of = (name: string, figure: (sample: Sample) => number) => median((samples.get(name) ?? []).map(figure));
   const runs = samples.get(ours)?.length ?? 0;
   const speed = ({ seconds }: Sample) => pages / seconds;
@@ -123,7 +71,7 @@ export const crawl: Benchmark = {
     const cases: Case[] = [];
     for (const pages of [bench.scaled(1_000), bench.scaled(10_000)]) {
       const setting = { bench, site, others, pages, rounds, portico: await porticoCrawls(bench) };
-      cases.push(...casesOf(setting, await measure(setting)));
+      cases.push(...casesOf(setting, await measureCrawls(setting)));
     }
     return {
       cases,

@@ -48,7 +48,8 @@ export async function porticoCrawls(bench: Bench, settings: object = {}): Promis
       const watch = await watchTree([server.pid, ...(postgres ? [postgres.pid] : [])]);
       const { run_id } = await ask('POST', `${crawlers}/${crawler}/run`, {});
       for (;;) {
-        await delay(20);
+        // Each look costs the server some milliseconds, of which the others are spared.
+        await delay(100);
         const run = await ask('GET', `${crawlers}/${crawler}/runs/${run_id}`);
         if (!['completed', 'failed', 'stopped', 'canceled'].includes(run.last_status)) continue;
         const ended = Date.now();

@@ -2,20 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import { asUnavailable } from '../../unavailable.ts';
-import { LostRun } from '../frontier/turn/turn.ts';
-import { acquireRun, handBack } from '../runs/acquire-run.ts';
+import { LostRun } from '../frontier/turn/run-row.ts';
+import { acquireRun } from '../runs/acquire-run.ts';
 import type { CrawlerRun } from '../runs/crawler-run.entity.ts';
-import { endRun, type RunEnding } from '../runs/end-run.ts';
-import { letGo } from '../runs/hold-crawler.ts';
+import type { RunEnding } from '../runs/end-run.ts';
 import { keepAlive } from '../runs/keep-alive.ts';
-import { wakeRun } from '../runs/queue-run.ts';
+import { conclude } from './conclude.ts';
 import type { SliceStop } from './crawling.ts';
-import { finish } from './finish.ts';
 import { openRun } from './open/open-run.ts';
 import { openSite } from './open/open-site.ts';
 import { startRun } from './open/provision.ts';
 import { RunHosts } from './open/run-hosts.ts';
-import type { Slice, SliceEnd } from './slice/slice.ts';
+import type { SliceEnd } from './slice/ending.ts';
+import type { Slice } from './slice/slice.ts';
 import { sliceOf } from './slice/slice-of.ts';
 import { type CrawlTiming, usualTiming } from './timing.ts';
 
@@ -31,22 +30,6 @@ const browserUnavailable = (message: string): RunEnding => ({
 /** What Chromium would have to do. */
 const needsBrowser = ({ settings: { browser_mode, assets } }: CrawlerRun) =>
   browser_mode || assets.network_intercept.enabled;
-
-/** The end of a slice as rows say it: the run's last state, or that the next slice may begin. */
-async function conclude(services: Services, run: CrawlerRun, end: SliceEnd): Promise<void> {
-  const { crawling, orm } = services;
-  if (end.kind !== 'next') {
-    crawling.forget(run.id);
-    await services.browser.forget(run.id);
-  }
-  if (end.kind === 'lost') return;
-  await orm.em.fork().transactional(async (em) => {
-    await letGo(em);
-    if (end.kind === 'ended') return void (await endRun(em, services, run, await finish(em, run, end.ending)));
-    await handBack(em, run);
-    if (!crawling.closing) await wakeRun(em, services, run.id);
-  });
-}
 
 /** One worker's time with a run. */
 class Work {

@@ -1,8 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { LRUCache } from 'lru-cache';
-import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
+import type { BlobStore } from '../../../ports/blobs.ts';
+import type { Services } from '../../../services.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
-import type { Outlinks } from '../../frontier/outcome.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
 import type { EntryDraft } from '../../snapshots/entries/insert-entries.ts';
 
@@ -40,38 +39,14 @@ export async function baseEntries(
   );
 }
 
-type Kept = Record<string, Outlinks>;
-
-/** What captured pages link to, as blobs: those completed together share one. */
-export class OutlinkStore {
-  readonly #blobs: BlobStore;
-  readonly #read = new LRUCache<Sha256, Promise<Kept>>({ max: 8 });
-
-  constructor(blobs: BlobStore) {
-    this.#blobs = blobs;
-  }
-
-  /** @returns the blob that holds them all */
-  async put(pages: readonly { url: string; outlinks: Outlinks }[]): Promise<Sha256> {
-    const kept: Kept = Object.fromEntries(pages.map(({ url, outlinks }) => [url, outlinks]));
-    const { sha256 } = await this.#blobs.put(Buffer.from(JSON.stringify(kept)));
-    return sha256;
-  }
-
-  /** Null when they are gone. */
-  async get(sha256: Sha256, url: string): Promise<Outlinks | null> {
-    const reading = this.#read.get(sha256) ?? this.#load(sha256);
-    this.#read.set(sha256, reading);
-    return (await reading)[url] ?? null;
-  }
-
-  async #load(sha256: Sha256): Promise<Kept> {
-    try {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of this.#blobs.read(sha256)) chunks.push(chunk);
-      return JSON.parse(Buffer.concat(chunks).toString('utf8'));
-    } catch {
-      return {};
-    }
-  }
+/** Leased URLs with what the newest sealed snapshot holds of them, if there is one; without it they are asked for whole. */
+export async function withBase<T extends { of: Pick<ClaimedUrl, 'url'> }>(
+  { orm, blobs }: Pick<Services, 'orm' | 'blobs'>,
+  { base_id }: { base_id: number | null },
+  slots: readonly T[],
+): Promise<(T & { base: BaseEntry | undefined })[]> {
+  const claimed = slots.map(({ of }) => of);
+  const none = new Map<string, BaseEntry>();
+  const base = base_id === null ? none : await baseEntries(orm.em.fork(), blobs, base_id, claimed).catch(() => none);
+  return slots.map((slot) => ({ ...slot, base: base.get(slot.of.url) }));
 }

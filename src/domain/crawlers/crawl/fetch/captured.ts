@@ -2,7 +2,6 @@ import type { FetchedAnswer } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlChange } from '../../frontier/crawl-url.entity.ts';
 import { type Outcome, outcomeOf } from '../../frontier/outcome.ts';
-import { readWhole } from '../browser/captured-before.ts';
 import { discover } from '../discover/discover.ts';
 import type { BaseEntry } from './base-entries.ts';
 import { entryOf } from './entry-of.ts';
@@ -65,61 +64,5 @@ export async function captured(
     drafts: led.drafts,
     link_keys: led.link_keys,
     log,
-  });
-}
-
-const newer = (value: string | string[] | undefined, before: string | null) =>
-  (Array.isArray(value) ? value[0] : value) ?? before;
-
-/** What an unchanged page leads to once it is shown: its scripts may bring something else by now. */
-async function showAgain(context: FetchContext, of: ClaimedUrl, base: BaseEntry) {
-  if (!context.browser || base.sha256 === null || !isHtmlPage(of, base.content_type)) return null;
-  const body = await readWhole(context.services.blobs, base.sha256);
-  const headers = { ...base.headers, ...(base.content_type !== null && { 'content-type': base.content_type }) };
-  return body && readCaptured(context, of, base.content_type, { status: base.http_status, headers, body });
-}
-
-/** A 304: the stored content is the present one, and leads where it led. */
-export async function unchanged(
-  context: FetchContext,
-  of: ClaimedUrl,
-  base: BaseEntry,
-  answer: FetchedAnswer,
-): Promise<Outcome> {
-  const { outlinks_sha256, sha256, bytes, content_type, isFresh: _, ...entry } = base;
-  const shown = await showAgain(context, of, base);
-  const kept = async () => (outlinks_sha256 === null ? null : context.outlinks.get(outlinks_sha256, of.url));
-  const outlinks = shown?.outlinks ?? (await kept());
-  const led =
-    of.kind === 'sitemap' && sha256 !== null
-      ? await readSitemapOf(context, of, sha256)
-      : { ...(outlinks ? discover(context.discovery, of, outlinks) : { drafts: [], link_keys: [] }), log: [] };
-  return outcomeOf(of, {
-    state: 'done',
-    http_status: base.http_status,
-    content_type,
-    bytes,
-    sha256,
-    canonical: outlinks?.canonical ?? null,
-    change: 'unchanged_304',
-    from_cache: true,
-    duration_ms: Math.round(answer.durationMs),
-    bytes_wire: answer.bytesWire,
-    is_html: isHtmlPage(of, content_type),
-    entry: {
-      ...entryOf(context, of, answer, {}),
-      ...entry,
-      content_type,
-      sha256,
-      bytes,
-      outlinks_sha256,
-      etag: newer(answer.headers.etag, base.etag),
-      last_modified: newer(answer.headers['last-modified'], base.last_modified),
-    },
-    outlinks: shown?.outlinks ?? null,
-    beside: shown?.beside ?? null,
-    drafts: led.drafts,
-    link_keys: led.link_keys,
-    log: [...led.log, ...(shown?.log ?? [])],
   });
 }

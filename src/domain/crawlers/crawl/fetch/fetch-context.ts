@@ -5,8 +5,8 @@ import type { Services } from '../../../services.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import type { RunBrowser } from '../browser/run-browser.ts';
 import type { Discovery } from '../discover/discover.ts';
-import type { OutlinkStore } from './base-entries.ts';
 import type { CookieJar } from './cookies.ts';
+import type { OutlinkStore } from './outlink-store.ts';
 
 /** Everything the fetching of one URL of a run needs. */
 export interface FetchContext {

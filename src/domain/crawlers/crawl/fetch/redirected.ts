@@ -7,6 +7,10 @@ import { draftOf } from '../discover/discover.ts';
 import { entryOf } from './entry-of.ts';
 import type { FetchContext } from './fetch-context.ts';
 
+const statuses = new Set([301, 302, 303, 307, 308]);
+
+export const isRedirect = (status: number): boolean => statuses.has(status);
+
 /** Redirects in a row that are followed. */
 export const mostHops = 20;
 

@@ -1,7 +1,7 @@
 import type { Services } from '../../../services.ts';
 import { insertUrls } from '../../frontier/insert-urls.ts';
 import { Ledger } from '../../frontier/ledger.ts';
-import { LostRun } from '../../frontier/turn/turn.ts';
+import { LostRun } from '../../frontier/turn/run-row.ts';
 import { priorities, type UrlDraft } from '../../frontier/url-draft.ts';
 import { letGo } from '../../runs/hold-crawler.ts';
 import { notifyRun } from '../../runs/notify-run.ts';

@@ -3,7 +3,8 @@ import { DomainError } from '../../../errors.ts';
 import type { Services } from '../../../services.ts';
 import { asUnavailable } from '../../../unavailable.ts';
 import { Census } from '../../frontier/census.ts';
-import { LostRun, takeTurn } from '../../frontier/turn/turn.ts';
+import { LostRun } from '../../frontier/turn/run-row.ts';
+import { takeTurn } from '../../frontier/turn/turn.ts';
 import type { TurnInput, TurnResult } from '../../frontier/turn/turn-input.ts';
 
 /** Tries of a turn that fails for another reason than a database that is away. */

@@ -1,0 +1,56 @@
+import { LRUCache } from 'lru-cache';
+import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { Outcome, Outlinks } from '../../frontier/outcome.ts';
+
+type Kept = Record<string, Outlinks>;
+
+/** What captured pages link to, as blobs: those completed together share one. */
+export class OutlinkStore {
+  readonly #blobs: BlobStore;
+  readonly #read = new LRUCache<Sha256, Promise<Kept>>({ max: 8 });
+
+  constructor(blobs: BlobStore) {
+    this.#blobs = blobs;
+  }
+
+  /** Keeps what completed pages link to, and names the blob in their entries. */
+  async keep(outcomes: readonly Outcome[], log: Pick<Log, 'debug'>): Promise<void> {
+    const all = outcomes.flatMap((outcome) => [outcome, ...(outcome.beside?.outcomes ?? [])]);
+    const pages = all.flatMap(({ of, outlinks, entry }) =>
+      outlinks && entry && outlinks.links.length + outlinks.assets.length > 0 ? [{ url: of.url, outlinks, entry }] : [],
+    );
+    if (pages.length === 0) return;
+    try {
+      const sha256 = await this.#put(pages);
+      for (const { entry } of pages) entry.outlinks_sha256 = sha256;
+    } catch (err) {
+      // Without it these pages are only fetched whole the next time.
+      log.debug({ err }, 'links of pages were not kept');
+    }
+  }
+
+  /** @returns the blob that holds them all */
+  async #put(pages: readonly { url: string; outlinks: Outlinks }[]): Promise<Sha256> {
+    const kept: Kept = Object.fromEntries(pages.map(({ url, outlinks }) => [url, outlinks]));
+    const { sha256 } = await this.#blobs.put(Buffer.from(JSON.stringify(kept)));
+    return sha256;
+  }
+
+  /** Null when they are gone. */
+  async get(sha256: Sha256, url: string): Promise<Outlinks | null> {
+    const reading = this.#read.get(sha256) ?? this.#load(sha256);
+    this.#read.set(sha256, reading);
+    return (await reading)[url] ?? null;
+  }
+
+  async #load(sha256: Sha256): Promise<Kept> {
+    try {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of this.#blobs.read(sha256)) chunks.push(chunk);
+      return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    } catch {
+      return {};
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import type { Bell } from '../../../bell.ts';
+import { DomainError } from '../../../errors.ts';
+import type { ClaimedUrl } from '../../frontier/claim.ts';
+import { breakOff, type Outcome, outcomeOf, putBack } from '../../frontier/outcome.ts';
+import { takeSlotAgain } from '../../hosts/host-rows.ts';
+import type { FetchContext } from '../fetch/fetch-context.ts';
+import { fetchUrl } from '../fetch/fetch-url.ts';
+import type { Ending } from './ending.ts';
+import type { SliceOptions } from './slice-options.ts';
+import { SlotQueue, type Waiting } from './slot-queue.ts';
+import type { Unwritten } from './unwritten.ts';
+
+/** Milliseconds until a process that has all its requests under way is asked for another one. */
+const enterAgain = 10;
+
+interface Parts {
+  ending: Ending;
+  unwritten: Unwritten;
+  bell: Bell;
+  context: FetchContext;
+  /** An answer has come: the next is asked for at once, also while a turn waits for the database. */
+  answered(): void;
+}
+
+/** The leased URLs of a slice: asks for each when its slot has come, and no more at once than there are workers. */
+export class Requests {
+  readonly #options: SliceOptions;
+  readonly #parts: Parts;
+  readonly #queue: SlotQueue;
+  #inFlight = 0;
+  #reading = 0;
+  /** When the next leased URL may be asked for. */
+  #slotAt = Number.POSITIVE_INFINITY;
+  /** Of the database's clock to this process's. */
+  offset = Date.now() - performance.now();
+
+  constructor(options: SliceOptions, parts: Parts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#queue = new SlotQueue((host) => options.open.limitsOf(host).inFlight);
+  }
+
+  /** Leased URLs that wait for their slots. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  /** Requests whose answers are not there yet, or not read. */
+  get underWay(): number {
+    return this.#inFlight + this.#reading;
+  }
+
+  /** When the next may begin, if it is known; milliseconds on this process's clock. */
+  get slotAt(): number {
+    return this.#slotAt;
+  }
+
+  add(waiting: readonly Waiting[]): void {
+    this.#queue.add(waiting);
+  }
+
+  /** Puts back what waits for some hosts, or for all. */
+  putBack(isMeant: (host: string) => boolean = () => true): void {
+    for (const of of this.#queue.drop(isMeant)) this.#parts.unwritten.add(putBack(of));
+  }
+
+  /** Starts what may start. @param room how many results may still come in unwritten */
+  pump(room: () => boolean): void {
+    const { crawling, open } = this.#options;
+    this.#slotAt = Number.POSITIVE_INFINITY;
+    while (this.#queue.size > 0 && this.#inFlight < open.limits.workers && room()) {
+      const next = this.#queue.next(performance.now() + this.offset);
+      if (next.kind === 'wait') {
+        this.#slotAt = performance.now() + next.for;
+        return;
+      }
+      if (next.kind === 'late') void this.#again(next.waiting);
+      else if (crawling.enter()) void this.#fetch(next.waiting);
+      else {
+        this.#queue.leave(next.waiting.of.host);
+        this.#queue.add([next.waiting]);
+        this.#slotAt = performance.now() + enterAgain;
+        return;
+      }
+    }
+  }
+
+  async #again(waiting: Waiting): Promise<void> {
+    const { services, open } = this.#options;
+    this.#reading += 1;
+    try {
+      const em = services.orm.em.fork();
+      const start = await takeSlotAgain(em, open.run.project_id, waiting.of.host, waiting.gap);
+      this.#queue.add([{ ...waiting, start }]);
+    } catch (err) {
+      services.log.debug({ err, run: open.run.id }, 'a slot could not be taken');
+      this.#parts.unwritten.add(putBack(waiting.of));
+    }
+    this.#reading -= 1;
+    this.#parts.bell.ring();
+  }
+
+  async #fetch({ of, base }: Waiting): Promise<void> {
+    const { context, unwritten, bell } = this.#parts;
+    this.#inFlight += 1;
+    let isUnderWay = true;
+    const answered = () => {
+      if (!isUnderWay) return;
+      isUnderWay = false;
+      this.#inFlight -= 1;
+      this.#reading += 1;
+      this.#options.crawling.leave();
+      this.#queue.leave(of.host);
+      this.#parts.answered();
+      bell.ring();
+    };
+    const outcome = await fetchUrl(context, of, base, answered).catch((error: unknown) => this.#fault(of, error));
+    answered();
+    this.#reading -= 1;
+    unwritten.add(outcome);
+    bell.ring();
+  }
+
+  /** A fault of ours while a URL was worked on: a full disk ends the run, anything else only the URL. */
+  #fault(of: ClaimedUrl, error: unknown): Outcome {
+    const { services, open } = this.#options;
+    const { ending } = this.#parts;
+    if (ending.signal.aborted) return breakOff(of);
+    services.log.warn({ err: error, run: open.run.id, url: of.url }, 'a URL of a crawl could not be worked on');
+    if (error instanceof DomainError && error.code === 'unavailable') {
+      ending.endWith({ status: 'stopped', reason: 'server_limit', message: error.message }, 0);
+      return breakOff(of);
+    }
+    const error_message = 'A fault of the server, see its log';
+    return outcomeOf(of, { state: 'error', error: 'internal', error_message });
+  }
+}

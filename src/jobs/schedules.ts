@@ -3,6 +3,7 @@ import { crawlerScheduleSource } from '../domain/crawlers/schedules/crawler-sche
 import { dispatchSchedules } from '../domain/schedules/dispatch.ts';
 import type { Services } from '../domain/services.ts';
 import { workflowScheduleSource } from '../domain/workflows/triggers/workflow-schedule-source.ts';
+import { cronLog } from './cron-log.ts';
 
 /** Fires what is due at once and at every minute, in every worker: none of them leads. @returns how to end it; waits for what is under way */
 export function beginSchedules(services: Services): () => Promise<void> {
@@ -24,7 +25,7 @@ export function beginSchedules(services: Services): () => Promise<void> {
     return underWay;
   };
   void tick();
-  const task = cron.schedule('* * * * *', tick, { timezone: 'UTC' });
+  const task = cron.schedule('* * * * *', tick, { timezone: 'UTC', logger: cronLog(services.log) });
   return async () => {
     ended.abort();
     await task.destroy();

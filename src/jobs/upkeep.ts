@@ -15,6 +15,7 @@ import { tickDeployments } from '../domain/studio/deployments/tick.ts';
 import { syncJob } from '../domain/studio/upstream/sync-job.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
+import { cronLog } from './cron-log.ts';
 import { pruneStoredContent } from './prune-content.ts';
 
 const day = 24 * 3600_000;
@@ -90,81 +91,45 @@ export async function pushMirrors(services: Services): Promise<void> {
 /** Begins the upkeep: retention and derived content every night, repositories every ten minutes, mirrors every minute; of several processes one does each. @returns how to end it. */
 export function scheduleUpkeep(services: Services, auditDays: number): () => Promise<void> {
   const ended = new AbortController();
-  const once = (lock: string, work: () => Promise<void>) => async () => {
+  const once = (name: string, work: () => Promise<unknown>) => async () => {
     await services.orm.em.fork().transactional(async (em) => {
-      const sql = `select pg_try_advisory_xact_lock(hashtext('${lock}')) as mine`;
-      const [{ mine }] = (await em.execute(sql)) as [{ mine: boolean }];
+      const sql = 'select pg_try_advisory_xact_lock(hashtext(?)) as mine';
+      const [{ mine }] = (await em.execute(sql, [`portico_${name}`])) as [{ mine: boolean }];
       if (mine) await work();
     });
   };
-  const options = { timezone: 'UTC', noOverlap: true } as const;
-  const tasks = [
-    cron.schedule(
-      '17 3 * * *',
-      once('portico_retention', () => runRetention(services, auditDays)),
-      options,
-    ),
-    cron.schedule(
-      '32 3 * * *',
-      once('portico_content', () => pruneStoredContent(services, ended.signal)),
-      options,
-    ),
-    cron.schedule(
-      '37 3 * * *',
-      once('portico_crawl_retention', () => retainCrawls(services, ended.signal)),
-      options,
-    ),
-    cron.schedule(
+  const all: [when: string, name: string, work: () => Promise<unknown>][] = [
+    ['17 3 * * *', 'retention', () => runRetention(services, auditDays)],
+    ['32 3 * * *', 'content', () => pruneStoredContent(services, ended.signal)],
+    ['37 3 * * *', 'crawl_retention', () => retainCrawls(services, ended.signal)],
+    [
       '* * * * *',
-      once('portico_snapshots', async () => {
+      'snapshots',
+      async () => {
         await tickImports(services);
         await removeExpiredSnapshots(services, ended.signal);
-      }),
-      options,
-    ),
-    cron.schedule(
+      },
+    ],
+    [
       '47 3 * * *',
-      once('portico_outputs', async () => {
+      'outputs',
+      async () => {
         await pruneDeployments(services, ended.signal);
         await pruneExecutions(services, ended.signal);
         await collectOutputs(services);
-      }),
-      options,
-    ),
-    cron.schedule(
-      '* * * * *',
-      once('portico_deployments', () => tickDeployments(services)),
-      options,
-    ),
-    cron.schedule(
-      '* * * * *',
-      once('portico_crawls', () => watchRuns(services)),
-      options,
-    ),
-    cron.schedule(
-      '* * * * *',
-      once('portico_notifications', () => wakeDueDeliveries(services)),
-      options,
-    ),
-    cron.schedule(
-      '*/10 * * * *',
-      once('portico_maintenance', () => maintainRepositories(services, ended.signal)),
-      options,
-    ),
-    cron.schedule(
-      '* * * * *',
-      once('portico_verifications', () => recheckDomains(services, ended.signal)),
-      options,
-    ),
-    cron.schedule(
-      '* * * * *',
-      once('portico_mirrors', () => pushMirrors(services)),
-      options,
-    ),
+      },
+    ],
+    ['* * * * *', 'deployments', () => tickDeployments(services)],
+    ['* * * * *', 'crawls', () => watchRuns(services)],
+    ['* * * * *', 'notifications', () => wakeDueDeliveries(services)],
+    ['*/10 * * * *', 'maintenance', () => maintainRepositories(services, ended.signal)],
+    ['* * * * *', 'verifications', () => recheckDomains(services, ended.signal)],
+    ['* * * * *', 'mirrors', () => pushMirrors(services)],
   ];
-  for (const task of tasks) {
-    task.on('execution:failed', ({ execution }) => services.log.error({ err: execution?.error }, 'upkeep failed'));
-  }
+  const tasks = all.map(([when, name, work]) => {
+    const log = services.log.child({ upkeep: name });
+    return cron.schedule(when, once(name, work), { timezone: 'UTC', noOverlap: true, logger: cronLog(log) });
+  });
   return async () => {
     ended.abort();
     for (const task of tasks) await task.destroy();

@@ -183,6 +183,27 @@ describe('upload as multipart', () => {
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
     },
   );
+  it.each([
+    ['public/../..', 'a.png', 'path', 'invalid_path'],
+    ['/etc', 'a.png', 'path', 'invalid_path'],
+    ['public/.git', 'a.png', 'path', 'invalid_path'],
+    ['public/.hidden', 'a.png', 'path', 'invalid_name'],
+    ['public', '..', 'path', 'invalid_path'],
+    ['public', '.gitattributes', 'path', 'invalid_name'],
+    ['public', 'a.exe', 'path', 'unsupported_media'],
+    ['public', 'none', 'path', 'unsupported_media'],
+    ['public', 'a.jpg', 'file', 'unsupported_media'],
+    ['public/img', 'USED.png', 'path', 'name_collision'],
+    ['public/big.bin', 'a.png', 'path', 'not_editable'],
+    ['public/img', 'used.png', 'path', 'already_exists'],
+  ])('a refused file is told by its field: %s with %s', async (path, name, field, code) => {
+    const { body } = await multipart([
+      ['path', path],
+      ['file', { name, content: Buffer.concat([png, png, png]) }],
+    ]);
+    expect(body).toMatchObject({ code, details: { errors: [{ field: `/${field}`, code }] } });
+    expect(body.message).toBe(`${field}: ${body.details.errors[0].message}`);
+  });
   it('413: the 21st file; the whole request leaves nothing', async () => {
     const files = Array.from({ length: 21 }, (_, at): [string, { name: string; content: Buffer }] => [
       'file',

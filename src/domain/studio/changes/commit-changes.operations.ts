@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { authorOf } from '../entries/write-entry.ts';
-import { inlineLimit, storeUpload } from '../media/store-upload.ts';
+import { storeUpload } from '../media/store-upload.ts';
 import { directBranch } from '../repository/branch-rules.ts';
 import { type ChangeAction, changeSet, committedChanges } from './changes.schema.ts';
 import { naming } from './name-action.ts';
@@ -18,7 +18,11 @@ async function prepare(
     const upload =
       action.op === 'upload_media'
         ? await naming(at, action, () =>
-            storeUpload(context, action.path, Readable.from([Buffer.from(action.content, 'base64')]), inlineLimit),
+            storeUpload(context, {
+              path: action.path,
+              content: Readable.from([Buffer.from(action.content, 'base64')]),
+              field: 'content',
+            }),
           )
         : null;
     ready.push({ action, upload });

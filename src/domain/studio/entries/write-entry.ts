@@ -65,10 +65,7 @@ export function checkVersion(current: TreeEntry, ifMatch: string | undefined, sh
 export async function checkFree(head: Snapshot, path: string, field: string): Promise<void> {
   const { entry, blocked } = await head.lookup(path);
   if (blocked)
-    throw new DomainError(
-      'not_editable',
-      `${field}: ${blocked} is a symlink or submodule and is never written through`,
-    );
+    throw fieldError('not_editable', field, `${blocked} is a symlink or submodule and is never written through`);
   if (entry) throw fieldError('already_exists', field, `${path} exists`);
   const segments = path.split('/');
   for (const [level, name] of segments.entries()) {
@@ -77,9 +74,10 @@ export async function checkFree(head: Snapshot, path: string, field: string): Pr
       if (sibling.name !== name)
         throw fieldError('name_collision', field, `${name} differs from ${sibling.name} only in case or normalisation`);
       if (sibling.mode !== '40000')
-        throw new DomainError(
+        throw fieldError(
           'not_editable',
-          `${field}: ${[directory, name].filter(Boolean).join('/')} is a file, not a directory`,
+          field,
+          `${[directory, name].filter(Boolean).join('/')} is a file, not a directory`,
         );
     }
   }

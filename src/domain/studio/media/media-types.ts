@@ -1,4 +1,4 @@
-import { DomainError } from '../../errors.ts';
+import { fieldError } from '../../errors.ts';
 
 export type MediaKind = 'image' | 'video' | 'audio' | 'document' | 'other';
 
@@ -90,19 +90,18 @@ export const mediaTypeOf = (path: string): { mime: string; kind: MediaKind } | n
 /**
  * Holds an upload's first bytes against its name.
  * @param head the first 4 KiB, or all when shorter
+ * @param field what the caller gave the bytes as
  * @throws DomainError `unsupported_media` when the type is not allowed or the bytes are of another one
  */
-export function checkMediaType(path: string, head: Buffer): void {
+export function checkMediaType(path: string, head: Buffer, field: string): void {
   const extension = extensionOf(path);
   const type = types[extension];
   if (!type) {
     const allowed = Object.keys(types).join(', ');
-    throw new DomainError(
-      'unsupported_media',
-      `path: .${extension || 'no extension'} cannot be uploaded; allowed are ${allowed}`,
-    );
+    const what = extension === '' ? 'a file without an extension' : `.${extension}`;
+    throw fieldError('unsupported_media', 'path', `${what} cannot be uploaded; allowed are ${allowed}`);
   }
   if (type.begins && !type.begins(head)) {
-    throw new DomainError('unsupported_media', `content: is not a file of type ${type.mime}, as its name says`);
+    throw fieldError('unsupported_media', field, `is not a file of type ${type.mime}, as its name says`);
   }
 }

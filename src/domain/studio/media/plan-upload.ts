@@ -1,4 +1,4 @@
-import { DomainError, fieldError } from '../../errors.ts';
+import { fieldError } from '../../errors.ts';
 import type { StoredBlob } from '../../ports/git-records.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { schemaAt } from '../content/entry-at.ts';
@@ -35,7 +35,7 @@ async function target(
     if (taken.has(candidate)) continue;
     const { entry, blocked } = await staged.tree.lookup(candidate);
     if (blocked)
-      throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule and is never written through`);
+      throw fieldError('not_editable', 'path', `${blocked} is a symlink or submodule and is never written through`);
     if (!entry) {
       await checkFree(staged.tree, candidate, 'path');
       return candidate;
@@ -53,7 +53,7 @@ async function target(
 function checkPlace(context: PlanContext, { site }: StagedContent, path: string): void {
   if (!mediaRootOf(site, path)) context.require('manage_studio');
   if (schemaAt(site, path)) {
-    throw new DomainError('not_editable', `path: ${path} would be an entry of a collection; create it as one`);
+    throw fieldError('not_editable', 'path', `${path} would be an entry of a collection; create it as one`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { DomainError } from '../../errors.ts';
+import { DomainError, fieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { StoredBlob } from '../../ports/git-records.ts';
 import { checkContentPath } from '../entries/write-entry.ts';
@@ -6,7 +6,7 @@ import { mediaPath } from './media-name.ts';
 import { checkMediaType } from './media-types.ts';
 
 /** Largest file that comes as base64 in JSON, bytes. */
-export const inlineLimit = 25 * 1024 * 1024;
+const inlineLimit = 25 * 1024 * 1024;
 
 /** A file that has been stored and waits for the commit that names it. */
 export interface Upload {
@@ -14,24 +14,34 @@ export interface Upload {
   blob: StoredBlob;
 }
 
+interface Incoming {
+  path: string;
+  content: AsyncIterable<Uint8Array>;
+  /** What the caller gave the content as. */
+  field: 'content' | 'file';
+}
+
 /**
  * Stores the content of an upload ahead of its commit.
- * @param limit bytes; the instance's own limit holds as well
+ * What comes as text has a limit of its own; the instance's holds for all.
  * @throws DomainError `invalid_path`, `invalid_name`, `too_large`, `unsupported_media`
  */
 export async function storeUpload(
   { git, services }: Pick<ProjectContext, 'git' | 'services'>,
-  path: string,
-  content: AsyncIterable<Uint8Array>,
-  limit: number,
+  { path, content, field }: Incoming,
 ): Promise<Upload> {
   const checked = mediaPath(path);
   checkContentPath(checked);
-  const blob = await git.storeBlob(content, Math.min(limit, services.settings.media_limit)).catch((error: unknown) => {
-    if (error instanceof DomainError && error.code === 'too_large')
-      throw new DomainError('too_large', `content: ${error.message}`);
-    throw error;
-  });
-  checkMediaType(checked, blob.head);
+  const blob = await git
+    .storeBlob(
+      content,
+      Math.min(field === 'content' ? inlineLimit : Number.POSITIVE_INFINITY, services.settings.media_limit),
+    )
+    .catch((error: unknown) => {
+      if (error instanceof DomainError && error.code === 'too_large')
+        throw fieldError('too_large', field, error.message);
+      throw error;
+    });
+  checkMediaType(checked, blob.head, field);
   return { path: checked, blob };
 }

@@ -11,7 +11,7 @@ import { mediaFacts } from './media-facts.ts';
 import { cleanName } from './media-name.ts';
 import { mediaRecord } from './media-record.ts';
 import { planUpload } from './plan-upload.ts';
-import { inlineLimit, storeUpload, type Upload } from './store-upload.ts';
+import { storeUpload, type Upload } from './store-upload.ts';
 
 const maxFiles = 20;
 
@@ -31,13 +31,14 @@ async function receive(context: ProjectContext<'manage_studio'>, input: Input): 
     if (input.content === undefined)
       throw fieldError('invalid_request', 'content', 'is required, or a multipart body with files');
     if (input.path === undefined) throw fieldError('invalid_request', 'path', 'is required');
-    return [await storeUpload(context, input.path, Readable.from([Buffer.from(input.content, 'base64')]), inlineLimit)];
+    const content = Readable.from([Buffer.from(input.content, 'base64')]);
+    return [await storeUpload(context, { path: input.path, content, field: 'content' })];
   }
   const stored: Upload[] = [];
   for await (const { name, content } of uploads) {
     if (stored.length >= maxFiles)
       throw new DomainError('too_large', `file: at most ${maxFiles} files can be uploaded at once`);
-    stored.push(await storeUpload(context, placeOf(input.path, name), content, Number.POSITIVE_INFINITY));
+    stored.push(await storeUpload(context, { path: placeOf(input.path, name), content, field: 'file' }));
   }
   if (stored.length === 0) throw fieldError('invalid_request', 'file', 'is required');
   return stored;

@@ -1,3 +1,5 @@
+import { anyOf } from '../../text-pattern.ts';
+import { writtenForms } from '../../written-forms.ts';
 import { templatesIn } from '../definition/expressions-of.ts';
 import type { Problem } from '../definition/problem.ts';
 import { parseExpression } from '../expressions/parse-expression.ts';
@@ -34,28 +36,22 @@ export async function secretsFor(call: StepCall, value: unknown): Promise<Record
   return values;
 }
 
-/** Takes the values of secrets, as they are and as URLs and base64 write them, out of whatever is kept or shown. */
+/** Takes the values of secrets, however they are written, out of whatever is kept or shown. */
 export function redactor(secrets: Readonly<Record<string, string>>): (value: unknown) => unknown {
-  const written = Object.entries(secrets)
-    .flatMap(([name, value]) =>
-      [
-        ...new Set([
-          value,
-          encodeURIComponent(value),
-          new URLSearchParams({ v: value }).toString().slice(2),
-          Buffer.from(value).toString('base64'),
-        ]),
-      ].map((text) => ({ text, mark: `[secret ${name}]` })),
-    )
-    // A secret that is a part of another one must not leave the rest of it behind.
-    .sort((a, b) => b.text.length - a.text.length);
-  const inText = (text: string) =>
-    written.reduce((rest, { text: secret, mark }) => rest.replaceAll(secret, () => mark), text);
+  const marks = new Map<string, string>();
+  const forms = Object.entries(secrets).flatMap(([name, value]) => {
+    const written = writtenForms(value);
+    for (const form of written) marks.set(form.toLowerCase(), `[secret ${name}]`);
+    return written;
+  });
+  if (forms.length === 0) return (value) => value;
+  const anyForm = anyOf(forms);
+  const inText = (text: string) => text.replace(anyForm, (found) => marks.get(found.toLowerCase()) ?? '[secret]');
   const redact = (value: unknown): unknown => {
     if (typeof value === 'string') return inText(value);
     if (Array.isArray(value)) return value.map(redact);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [inText(key), redact(item)]));
   };
-  return written.length === 0 ? (value) => value : redact;
+  return redact;
 }

@@ -1,3 +1,4 @@
+import { literally } from '../../../text-pattern.ts';
 import type { SchemaField } from '../schema.schema.ts';
 import { type Place, plain, property, textOf, type Value } from '../static/values.ts';
 import { both, formatPatterns } from './constructors.ts';
@@ -73,9 +74,8 @@ const affix =
   (before: string, after: string): Method =>
   (on, { args }) => {
     const text = textOf(args[0]);
-    return text === undefined || on.pattern !== undefined ? on : { ...on, pattern: before + quote(text) + after };
+    return text === undefined || on.pattern !== undefined ? on : { ...on, pattern: before + literally(text) + after };
   };
-const quote = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 const meta: Method = (on, { args }) => {
   const data = args[0]?.kind === 'record' ? args[0] : null;

@@ -1,16 +1,9 @@
+import { base64Cores } from '../../../written-forms.ts';
+
 const redacted = '[redacted]';
 
 /** Headers that are credentials, whatever they hold. */
 const secretHeaders = /^(?:(?:proxy-)?authorization|cookie|x-hub-signature.*|x-github-encoded-secret|x-gitlab-token)$/;
-
-/** The letters that a text contributes to its base64 wherever in other bytes it stands: one for each of the three positions. */
-function base64Cores(text: string): string[] {
-  return [0, 1, 2].map((before) => {
-    const whole = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]).toString('base64');
-    const tail = (before + Buffer.byteLength(text)) % 3;
-    return whole.replace(/=+$/, '').slice(before === 0 ? 0 : before + 1, tail === 0 ? undefined : -1);
-  });
-}
 
 const percentEncoded = (text: string) =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');

@@ -110,6 +110,8 @@ it('lists what a run found', async () => {
   expect(await urls('state=skipped')).toEqual(['http://other.test/']);
   expect(await urls('q=c%3Fx')).toEqual([`${site.origin}/c?x=1`]);
   expect(await urls('q=%25')).toEqual([]);
+  const nul = await app.ask('GET', `${at}/runs/${id}/pages?q=%00`);
+  expect([nul.status, nul.body.message]).toEqual([400, 'q: must be text without NUL']);
   expect(await urls('per_page=2&page=2')).toEqual([`${site.origin}/b`, `${site.origin}/gone`]);
   expect((await app.ask('GET', `${at}/runs/${id}/pages?state=odd`)).status).toBe(400);
 });
@@ -129,7 +131,7 @@ it('crawls only the pages it is asked for', async () => {
   const refused = await app.ask('POST', `${at}/run`, { body: { urls: ['/a', 'http://other.test/'] } });
   expect(refused).toMatchObject({
     status: 400,
-    body: { message: 'urls[1]: must be a path or an http(s) URL of an allowed domain' },
+    body: { message: 'urls: [1] must be a path or an http(s) URL of an allowed domain' },
   });
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DomainError, fieldError } from '../../errors.ts';
+import { DomainError } from '../../errors.ts';
 import type { Actor } from '../../identity/actor.ts';
 import { projectOperation } from '../../operation.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
@@ -25,7 +25,10 @@ function triggerOf({ id }: Actor): RunTrigger {
 function checkUrls({ host: text, settings }: Crawler, urls: readonly string[]): void {
   const host = hostOf(text);
   const index = urls.findIndex((url) => !host || !isInScope(url, host, settings.allowed_domains));
-  if (index !== -1) throw fieldError('invalid_request', `urls[${index}]`, problem);
+  if (index === -1) return;
+  const message = `[${index}] ${problem}`;
+  const errors = [{ field: `/urls/${index}`, code: 'invalid_request', message }];
+  throw new DomainError('invalid_request', `urls: ${message}`, { details: { errors } });
 }
 
 export const runCrawler = projectOperation({

@@ -4,6 +4,7 @@ import { projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
+import { plainText } from '../config/text-fields.ts';
 import { CrawlUrl, urlErrors, urlKinds, urlStates } from '../frontier/crawl-url.entity.ts';
 import { findRun } from './run-record.ts';
 import { crawlerPage, runNumber } from './runs.schema.ts';
@@ -42,7 +43,7 @@ export async function pageRecords(
 }
 
 /** Text for `like`, each of its characters standing for itself. */
-const literally = (text: string) => `%${text.replaceAll('\u0000', '').replace(/[\\%_]/g, '\\$&')}%`;
+const literally = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 export const listRunPages = projectOperation({
   name: 'crawlers.listRunPages',
@@ -57,7 +58,7 @@ export const listRunPages = projectOperation({
     kind: z.enum(urlKinds).optional(),
     http_status: z.int().min(100, 'must be at least 100').max(599, 'must be at most 599').optional(),
     error: z.enum(urlErrors).optional(),
-    q: z.string().max(2_048).optional().describe('Part of the URL'),
+    q: plainText('must be text').max(2_048).optional().describe('Part of the URL'),
   }),
   output: pageOf(crawlerPage),
   async execute(context, { crawler, run_id, state, kind, http_status, error, q, ...paging }) {

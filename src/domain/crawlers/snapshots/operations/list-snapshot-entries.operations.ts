@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { projectOperation } from '../../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../paging.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
+import { plainText } from '../../config/text-fields.ts';
 import { findSnapshot } from '../find-snapshot.ts';
 import { entryKinds } from '../snapshot.entity.ts';
 import { snapshotEntry, snapshotNumber } from '../snapshots.schema.ts';
@@ -19,7 +20,7 @@ export const listSnapshotEntries = projectOperation({
   input: z.object({
     ...snapshotNumber,
     kind: z.enum(entryKinds).optional(),
-    q: z.string().max(2048, 'must be at most 2048 characters').optional().describe('Part of the URL'),
+    q: plainText('must be text').max(2048, 'must be at most 2048 characters').optional().describe('Part of the URL'),
     ...pageInput,
   }),
   output: pageOf(snapshotEntry),
@@ -27,7 +28,7 @@ export const listSnapshotEntries = projectOperation({
     const crawler = await findCrawler({ em, project }, name);
     const { id: snapshot_id } = await findSnapshot(em, crawler.id, id);
     const window = windowOf(paging);
-    const filter = [snapshot_id, kind, kind, q.replaceAll('\u0000', '').toWellFormed()];
+    const filter = [snapshot_id, kind, kind, q];
     const [{ count }] = (await em.execute(`select count(*) ${filtered}`, filter)) as [{ count: string }];
     const rows = await em.execute<Row[]>(
       `select url, kind, http_status, content_type, charset, headers, sha256, bytes, redirect_to, etag, last_modified,

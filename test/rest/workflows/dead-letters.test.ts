@@ -153,7 +153,7 @@ describe('POST …/dead-letters/retry', () => {
     const second = (await retry({ workflow })).body;
     expect([second.retried.length, second.remaining]).toEqual([1, 0]);
     app.jobs.splice(0);
-  }, 60_000);
+  });
 
   it('refuses those whose delivery is not kept any more, which stay', async () => {
     const { workflow, ids } = await failed(2);

@@ -16,7 +16,6 @@ import {
   workflowDelivery,
 } from './delivery.schema.ts';
 import { inputOfDelivery } from './delivery-input.ts';
-import { hasExpired } from './has-expired.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const eventHeaders = ['x-github-event', 'x-gitea-event', 'x-gitlab-event'];
@@ -44,6 +43,8 @@ async function findDelivery(em: EntityManager, { id: trigger_id }: WorkflowTrigg
   if (!row) throw new DomainError('not_found', 'Delivery not found');
   return row;
 }
+
+const hasExpired = ({ body, body_sha256, raw_size }: Delivery) => body == null && body_sha256 == null && raw_size > 0;
 
 export const listWebhookDeliveries = projectOperation({
   name: 'workflows.listWebhookDeliveries',

@@ -10,7 +10,7 @@ import { cancelExecution as cancel } from './cancel-execution.ts';
 import { executionRecord, findExecution } from './execution-record.ts';
 import { execution, executionId, retryFrom } from './executions.schema.ts';
 import { resumeExecution as resume } from './resume-execution.ts';
-import { retryExecution as retry } from './retry-execution.ts';
+import { retryExecutions } from './retry-execution.ts';
 
 const subject = ({ execution: id }: { execution: string }) => ({ type: 'execution', id });
 
@@ -84,11 +84,9 @@ export const retryExecution = projectOperation({
   async execute(context, { from, version, ...input }) {
     const row = await findExecution(context, input, { lock: true });
     const workflow = await findWorkflow(context, row.workflow_id);
-    const id = await retry(context.em, context.services, workflow, row, {
-      from: from ?? 'failed_step',
-      version: version ?? 'same',
-      started_by: context.actor.id,
-    });
+    const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: context.actor.id } as const;
+    const [id] = await retryExecutions(context.em, context.services, [{ workflow, row }], request);
+    if (typeof id !== 'string') throw id;
     return { execution_id: id };
   },
 });

@@ -3,11 +3,12 @@ import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { findWorkflow } from '../find-workflow.ts';
+import type { Workflow } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { countDeadLetters, holdDeadLetters, mostAtOnce, readDeadLetters } from './dead-letters.ts';
 import { executionRecord, executionShown, findExecution } from './execution-record.ts';
 import { execution, executionId, executionSummary, retryFrom } from './executions.schema.ts';
-import { retryExecution } from './retry-execution.ts';
+import { retryExecutions } from './retry-execution.ts';
 
 const ofWorkflow = { workflow: workflowId.workflow.optional().describe('Only those of this workflow') };
 
@@ -98,17 +99,19 @@ export const retryDeadLetters = projectOperation({
   async execute({ em, project, services, actor }, { workflow, executions, from, version }) {
     if (workflow !== undefined) await findWorkflow({ em, project }, workflow);
     const filter = { project_id: project.id, workflow, executions };
+    const rows = await holdDeadLetters(em, filter);
+    const workflows = new Map<string, Workflow>();
+    for (const { workflow_id: id } of rows)
+      workflows.set(id, workflows.get(id) ?? (await findWorkflow({ em, project }, id)));
+    const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: actor.id } as const;
+    const all = rows.map((row) => ({ row, workflow: workflows.get(row.workflow_id) as Workflow }));
+    const results = await retryExecutions(em, services, all, request);
     const retried: { execution: string; execution_id: string }[] = [];
     const refused: { execution: string; code: string; message: string }[] = [];
-    for (const row of await holdDeadLetters(em, filter)) {
-      const of = await findWorkflow({ em, project }, row.workflow_id);
-      try {
-        const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: actor.id } as const;
-        retried.push({ execution: row.id, execution_id: await retryExecution(em, services, of, row, request) });
-      } catch (error) {
-        if (!(error instanceof DomainError) || error.code !== 'in_use') throw error;
-        refused.push({ execution: row.id, code: error.code, message: error.message });
-      }
+    for (const [index, result] of results.entries()) {
+      const execution = rows[index]?.id ?? '';
+      if (typeof result === 'string') retried.push({ execution, execution_id: result });
+      else refused.push({ execution, code: result.code, message: result.message });
     }
     return { retried, refused, remaining: await countDeadLetters(em, filter) };
   },

@@ -28,7 +28,9 @@ async function removeEnded(em: EntityManager, now: Date): Promise<number> {
   return rows.length;
 }
 
-const isOpen = `exists (select 1 from execution where execution.id = delivery.execution_id and finished_at is null)`;
+// Also of one that tries again what a delivery had started.
+const isOpen = `exists (select 1 from execution
+  where execution.delivery_id = delivery.id and status in ('pending', 'running', 'paused'))`;
 
 /** What deliveries brought goes before they do; an execution that goes on keeps its own. @returns how many were touched */
 async function removeDeliveries(em: EntityManager, now: Date): Promise<number> {

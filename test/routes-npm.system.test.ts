@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,41 +7,66 @@ import { eleventySite } from './support/routes/sites/eleventy.ts';
 import { starlightSite } from './support/routes/sites/starlight.ts';
 import { vitepressSite } from './support/routes/sites/vitepress.ts';
 
+/** All generators but the demo site's, installed together: much of what they need is the same. */
+const packages = {
+  '@11ty/eleventy': '3.1.2',
+  '@astrojs/starlight': '0.42.4',
+  astro: '7.3.5',
+  vitepress: '1.6.4',
+};
+/** Their scripts are not run, and what npm has fetched before is not asked for again. */
+const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
+
 let home: string;
+let demo: string;
+
+/** Whoever builds waits for what is installed for it alone. */
+const installed: Record<'demo' | 'others', Promise<void>> = { demo: Promise.resolve(), others: Promise.resolve() };
+
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'portico-routes-'));
+  demo = join(home, 'demo');
+  const source = join(import.meta.dirname, '../demo');
+  await cp(source, demo, { recursive: true, filter: (path) => !/node_modules|dist$/.test(path) });
+  await writeFile(join(home, 'package.json'), JSON.stringify({ dependencies: packages }));
+  installed.demo = build(demo, 'npm', 'ci', ...quietly);
+  installed.others = build(home, 'npm', 'install', ...quietly);
+  for (const install of Object.values(installed)) install.catch(() => {});
 });
-afterAll(() => rm(home, { recursive: true, force: true }));
+afterAll(async () => {
+  await Promise.allSettled(Object.values(installed));
+  await rm(home, { recursive: true, force: true });
+});
 
-const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
-
-/** A directory with packages of exactly these versions, from the npm registry; their scripts are not run. */
-async function withPackages(name: string, packages: Record<string, string>): Promise<string> {
+/** A directory for a site that names its packages; Node finds them above it. */
+async function siteOf(name: string, ...used: (keyof typeof packages)[]): Promise<string> {
   const directory = join(home, name);
-  await mkdir(directory);
-  await writeFile(join(directory, 'package.json'), JSON.stringify({ type: 'module', dependencies: packages }));
-  await build(directory, 'npm', 'install', ...quiet);
+  const dependencies = Object.fromEntries(used.map((one) => [one, packages[one]]));
+  await writeSite(directory, { 'package.json': JSON.stringify({ type: 'module', dependencies }) });
   return directory;
 }
 
-describe('the pages that were predicted are written', () => {
+/** Runs a program of the packages. */
+async function generate(directory: string, program: string, ...args: string[]): Promise<void> {
+  await installed.others;
+  await build(directory, join(home, 'node_modules/.bin', program), ...args);
+}
+
+describe.concurrent('the pages that were predicted are written', () => {
   it('by Astro, of the demo site', async () => {
-    const directory = join(home, 'demo');
-    const source = join(import.meta.dirname, '../demo');
-    await cp(source, directory, { recursive: true, filter: (path) => !/node_modules|dist$/.test(path) });
-    await build(directory, 'npm', 'ci', ...quiet);
-    await build(directory, 'npx', 'astro', 'build');
+    await installed.demo;
+    await build(demo, join(demo, 'node_modules/.bin/astro'), 'build');
     // Lists of posts and of tags, and the homes of the languages, have parameters that are no entries.
     const made = /^(en|de)\/(index\.html|posts\/|tags\/)/;
-    const found = await compare(directory, 'dist', made);
+    const found = await compare(demo, 'dist', made);
     expect(found).toMatchObject({ framework: 'astro', missing: [], unpredicted: [] });
     expect(found.predicted).toBeGreaterThan(20);
   });
 
   it('by Starlight, with a base and two languages', async () => {
-    const directory = await withPackages('starlight', { astro: '7.3.5', '@astrojs/starlight': '0.42.4' });
+    const directory = await siteOf('starlight', 'astro', '@astrojs/starlight');
     await writeSite(directory, starlightSite);
-    await build(directory, 'npx', 'astro', 'build');
+    await generate(directory, 'astro', 'build');
     // What is not translated is shown in the root language, out of no file of its own.
     const made = /^404\.html$|^de\/(elsewhere|reference|guides\/(component|v12-notes))\//;
     const found = await compare(directory, 'dist', made);
@@ -50,22 +75,20 @@ describe('the pages that were predicted are written', () => {
   });
 
   it('by Eleventy', async () => {
-    const directory = await withPackages('eleventy', { '@11ty/eleventy': '3.1.2' });
+    const directory = await siteOf('eleventy', '@11ty/eleventy');
     await writeSite(directory, eleventySite);
-    await build(directory, 'npx', 'eleventy');
+    await generate(directory, 'eleventy');
     const found = await compare(directory, 'www', /^$/);
     expect(found).toMatchObject({ framework: 'eleventy', missing: [], unpredicted: [] });
     expect(found.predicted).toBeGreaterThan(18);
   });
 
-  it('by VitePress, with clean addresses and without', async () => {
-    const directory = await withPackages('vitepress', { vitepress: '1.6.4' });
-    for (const clean of [true, false]) {
-      await writeSite(directory, vitepressSite(clean));
-      await build(directory, 'npx', 'vitepress', 'build');
-      const found = await compare(directory, '.vitepress/dist', /^404\.html$|^items\//);
-      expect(found).toMatchObject({ framework: 'vitepress', missing: [], unpredicted: [] });
-      expect(found.predicted).toBeGreaterThan(11);
-    }
+  it.each([true, false])('by VitePress, clean addresses: %s', async (clean) => {
+    const directory = await siteOf(`vitepress-${clean}`, 'vitepress');
+    await writeSite(directory, vitepressSite(clean));
+    await generate(directory, 'vitepress', 'build');
+    const found = await compare(directory, '.vitepress/dist', /^404\.html$|^items\//);
+    expect(found).toMatchObject({ framework: 'vitepress', missing: [], unpredicted: [] });
+    expect(found.predicted).toBeGreaterThan(11);
   });
 });

@@ -29,6 +29,8 @@ export interface Metrics {
   crawlRuns(change: 1 | -1): void;
   /** This process goes on with a run whose worker was lost. */
   crawlTakeover(): void;
+  /** Chromium was replaced: it was worn, or has ended by itself. */
+  browserRestart(): void;
   /** This process has written the end of an execution. */
   executionEnded(status: string): void;
   /** This process has written the end of a step run. */

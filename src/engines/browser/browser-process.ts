@@ -4,7 +4,10 @@ import type { Wear } from './launch.ts';
 import { loadPage } from './load-page.ts';
 import { type Loading, routeAll } from './loading.ts';
 import { memoryOf } from './memory.ts';
+import { Tabs } from './tabs.ts';
 
+/** Tabs that wait for a page; as many as are used at a time. */
+const mostWaiting = 4;
 const usualWear: Wear = { pages: 500, bytes: 1.5 * 2 ** 30, lookEvery: 25 };
 
 /** One Chromium with a context for each run. */
@@ -12,6 +15,7 @@ export class BrowserProcess {
   readonly #browser: Chromium;
   readonly #contexts = new Map<number, Promise<BrowserContext>>();
   readonly #loadings = new Map<Page, Loading>();
+  readonly #tabs = new Tabs(mostWaiting);
   readonly #wear: Wear;
   readonly #log: (message: string, error: unknown) => void;
   #pages = 0;
@@ -60,7 +64,8 @@ export class BrowserProcess {
 
   async load(page: PageLoad): Promise<LoadedPage | PageFault> {
     const context = await this.#contextOf(page);
-    return loadPage(context, this.#loadings, page, () => {
+    const place = { context, tabs: this.#tabs, loadings: this.#loadings };
+    return loadPage(place, page, () => {
       this.#isWorn = true;
     });
   }
@@ -84,6 +89,7 @@ export class BrowserProcess {
             () => {},
           );
         });
+        await this.#tabs.prepare(context);
         await routeAll(context, this.#loadings);
         return context;
       });
@@ -95,7 +101,10 @@ export class BrowserProcess {
   async forget(run: number): Promise<void> {
     const context = this.#contexts.get(run);
     this.#contexts.delete(run);
-    await context?.then((made) => made.close()).catch(() => {});
+    const made = await context?.catch(() => undefined);
+    if (!made) return;
+    this.#tabs.forget(made);
+    await made.close().catch(() => {});
   }
 
   async close(): Promise<void> {

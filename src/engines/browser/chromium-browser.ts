@@ -98,6 +98,7 @@ export class ChromiumBrowser implements Browser {
       const found = await running;
       if (!found.process.isWorn) return found;
       if (this.#running !== running) return this.#current();
+      this.#settings.onRestart?.();
     }
     this.#running = this.#start();
     this.#running.catch(() => {

@@ -15,6 +15,8 @@ export interface BrowserSettings {
   noSandbox: boolean;
   /** When a browser is replaced by a new one. */
   wornAfter?: Wear;
+  /** Called when one takes the place of another. */
+  onRestart?: () => void;
 }
 
 /** Why there is no browser; for the owner of a crawler, naming the setting to see. */

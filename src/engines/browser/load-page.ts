@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { LoadedPage, PageFault, PageLoad } from '../../domain/ports/browser.ts';
 import { Loading } from './loading.ts';
-import { readDom, scriptStop } from './read-dom.ts';
+import { endScripts, readDom } from './read-dom.ts';
+import type { Tab, Tabs } from './tabs.ts';
 
 /** A network nothing was asked of for so long is at rest; milliseconds. */
 const restful = 500;
@@ -10,8 +11,6 @@ const restful = 500;
 const settling = 50;
 /** A document that its own script gives up for another may never be loaded to its end: it is waited for so long. */
 const interrupted = 500;
-/** A page that does not close in this time goes with its browser. */
-const closing = 2_000;
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 const crashed = (message: string): PageFault => ({ ok: false, reason: 'crashed', message });
@@ -36,44 +35,46 @@ async function reachLoad(page: Page, loading: Loading, { url, timeout, idle, sig
   return performance.now() >= end;
 }
 
-/** Ends a page, whatever it does. @returns whether it has gone */
-async function close(page: Page): Promise<boolean> {
-  const late = sleep(closing, false, { ref: false });
-  return Promise.race([page.close().then(() => true), late]).catch(() => page.isClosed());
+/** Where pages are shown. */
+export interface Place {
+  context: BrowserContext;
+  tabs: Tabs;
+  /** Of the pages that are being loaded. */
+  loadings: Map<Page, Loading>;
 }
 
-/**
- * Loads one page of a context.
- * @param onStuck the page does not end: its browser must
- * @throws the signal's reason once it is aborted
- */
-export async function loadPage(
-  context: BrowserContext,
-  loadings: Map<Page, Loading>,
+/** Shows a page in a tab. @param loading what answers it */
+async function show(
+  { context, tabs, loadings }: Place,
+  tab: Tab,
+  loading: Loading,
   load: PageLoad,
   onStuck: () => void,
 ): Promise<LoadedPage | PageFault> {
-  load.signal.throwIfAborted();
-  const page = await context.newPage();
-  const loading = new Loading(context, load);
-  const endScripts = scriptStop(context, page);
+  const { page } = tab;
   loadings.set(page, loading);
-  let isCrash = false;
+  let [isCrash, isSound] = [false, false];
+  let [onCrash, onAbort] = [() => {}, () => {}];
   const broken = new Promise<never>((_resolve, reject) => {
-    page.once('crash', () => {
+    onCrash = () => {
       isCrash = true;
       reject(new Error('crash'));
-    });
-    load.signal.addEventListener('abort', () => reject(load.signal.reason), { once: true });
+    };
+    onAbort = () => reject(load.signal.reason);
   });
+  page.once('crash', onCrash);
+  load.signal.addEventListener('abort', onAbort, { once: true });
   broken.catch(() => {});
   const work = async (): Promise<LoadedPage | PageFault> => {
     const isCut = await reachLoad(page, loading, load);
-    if (isCut) await endScripts();
+    if (isCut) await endScripts(tab.session);
     const html = load.wantsDom ? await readDom(page) : null;
     if (load.wantsDom && html === null)
       return { ok: false, reason: 'hung', message: 'The page does not come to rest and cannot be read' };
-    return { ok: true, html, url: page.url(), navigations: loading.navigations, isCut };
+    const { navigations } = loading;
+    // One whose document was to give way to another may still be on its way there.
+    isSound = !isCut && navigations.length === 0;
+    return { ok: true, html, url: page.url(), navigations, isCut };
   };
   const working = work();
   working.catch(() => {});
@@ -86,6 +87,25 @@ export async function loadPage(
     return crashed(`The page could not be loaded: ${message.slice(0, 200)}`);
   } finally {
     loadings.delete(page);
-    if (!(await close(page))) onStuck();
+    page.off('crash', onCrash);
+    load.signal.removeEventListener('abort', onAbort);
+    if (!(await tabs.give(context, tab, isSound && !load.signal.aborted))) onStuck();
   }
+}
+
+/**
+ * Loads one page of a context.
+ * @param onStuck the page does not end: its browser must
+ * @throws the signal's reason once it is aborted
+ */
+export async function loadPage(place: Place, load: PageLoad, onStuck: () => void): Promise<LoadedPage | PageFault> {
+  load.signal.throwIfAborted();
+  const { context, tabs } = place;
+  const tab = await tabs.take(context, load.scripts);
+  const isNew = tab.uses === 0;
+  const loading = new Loading(context, load, isNew);
+  const shown = await show(place, tab, loading, load, onStuck);
+  // What a tab has shown before must not cost this page anything.
+  if (shown.ok || isNew || loading.isGiven) return shown;
+  return show(place, await tabs.open(context, load.scripts), new Loading(context, load, true), load, onStuck);
 }

@@ -31,6 +31,11 @@ function fulfilment({ status, headers, body }: BrowserAnswer) {
   return { status, headers: given, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
 }
 
+/** Whether two addresses are the same but for what of them is escaped. */
+const isSame = (one: string, other: string): boolean => plainOf(one) === plainOf(other);
+const plainOf = (url: string): string =>
+  (url.split('#', 1)[0] ?? '').replace(/%[0-9a-f]{2}/gi, (found) => String.fromCharCode(Number(`0x${found.slice(1)}`)));
+
 /** A frame that is not there yet belongs to a window a page opens. */
 function frameOf(request: Request): Frame | null {
   try {
@@ -44,6 +49,7 @@ function frameOf(request: Request): Frame | null {
 export class Loading {
   readonly #context: BrowserContext;
   readonly #load: PageLoad;
+  readonly #isNew: boolean;
   readonly #navigations = new Set<string>();
   readonly #leaving = Promise.withResolvers<void>();
   #isGiven = false;
@@ -51,9 +57,11 @@ export class Loading {
   #open = 0;
   #restsSince = performance.now();
 
-  constructor(context: BrowserContext, load: PageLoad) {
+  /** @param isNew nothing has been shown in the tab before */
+  constructor(context: BrowserContext, load: PageLoad, isNew: boolean) {
     this.#context = context;
     this.#load = load;
+    this.#isNew = isNew;
   }
 
   get navigations(): string[] {
@@ -82,9 +90,12 @@ export class Loading {
         this.#leaving.resolve();
         return route.abort('aborted');
       }
+      if (!this.#isNew && !isSame(request.url(), this.#load.url)) return route.abort('aborted');
       this.#isGiven = true;
       return route.fulfill(fulfilment(this.#load.document));
     }
+    // Of what the tab has shown before.
+    if (!this.#isGiven) return route.abort('aborted');
     this.#requests += 1;
     if (this.#requests > mostRequests || !/^https?:/i.test(request.url())) return route.abort('blockedbyclient');
     this.#open += 1;

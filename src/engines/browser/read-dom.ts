@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
 
 /** Characters of a document as it stands; page readers look at no more. */
 const mostHtml = 10 * 1024 * 1024;
@@ -34,22 +34,18 @@ const within = async <T>(work: Promise<T>, milliseconds: number): Promise<T | nu
 };
 
 /**
- * A way to end what the scripts of a page are doing, and to let them do nothing more: also one that never returns, which is why it has to
- * be laid before the page is loaded.
+ * Ends what the scripts of a page are doing, and lets them do nothing more: also one that never returns.
+ * @param opening has to be open before the page is loaded
  */
-export function scriptStop(context: BrowserContext, page: Page): () => Promise<void> {
-  const opening = context.newCDPSession(page);
-  opening.catch(() => {});
-  return async () => {
-    const ending = async () => {
-      const session = await opening;
-      await Promise.all([
-        session.send('Emulation.setScriptExecutionDisabled', { value: true }),
-        session.send('Runtime.terminateExecution'),
-      ]);
-    };
-    await within(ending(), patience).catch(() => {});
+export async function endScripts(opening: Promise<CDPSession>): Promise<void> {
+  const ending = async () => {
+    const session = await opening;
+    await Promise.all([
+      session.send('Emulation.setScriptExecutionDisabled', { value: true }),
+      session.send('Runtime.terminateExecution'),
+    ]);
   };
+  await within(ending(), patience).catch(() => {});
 }
 
 /** The document of a page as it stands; null when the page does not answer. */

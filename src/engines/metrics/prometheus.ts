@@ -95,6 +95,11 @@ export function createMetrics(): PrometheusMetrics {
     help: 'Runs of crawlers this process works on',
     registers: [registry],
   });
+  const browserRestarts = new Counter({
+    name: 'portico_crawl_browser_restarts_total',
+    help: 'Times Chromium was replaced by a new one, because it was worn or had ended',
+    registers: [registry],
+  });
   const crawlTakeovers = new Counter({
     name: 'portico_crawl_takeovers_total',
     help: 'Runs of crawlers that were taken over from a lost worker',
@@ -131,6 +136,7 @@ export function createMetrics(): PrometheusMetrics {
     },
     crawlRuns: (change) => crawlRuns.inc(change),
     crawlTakeover: () => crawlTakeovers.inc(),
+    browserRestart: () => browserRestarts.inc(),
     executionEnded: (status) => executions.inc({ status }),
     stepSettled: (type, status) => steps.inc({ type, status }),
     gauge(name, help, label, read) {

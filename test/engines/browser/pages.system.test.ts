@@ -101,6 +101,8 @@ it('runs no scripts when none are wanted', async () => {
       scripts: false,
     },
   );
+  const again = await load('<body><script>document.body.append("writ" + "ten")</script>', { run: 2, scripts: false });
+  expect(again.html).not.toContain('written');
   expect(html).toContain('<b>plain</b>');
   expect(html).not.toContain('written');
 });
@@ -121,8 +123,8 @@ it('goes nowhere else, and says where scripts wanted to', async () => {
 });
 
 it('waits for the network to come to rest when it is told to', async () => {
-  const script = `<script>onload = () => setTimeout(async () => {
-    const data = await (await fetch('/data.json')).json(); document.body.append(data.text) }, 100)</script>`;
+  const script = `<script>onload = async () => {
+    const data = await (await fetch('/data.json')).json(); document.body.append(data.text) }</script>`;
   const slow = {
     answer: async (): Promise<BrowserAnswer> => {
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -130,7 +132,9 @@ it('waits for the network to come to rest when it is told to', async () => {
     },
   };
   expect((await load(script, { ...slow, idle: 5_000 })).html).toContain('fetched</body>');
-  expect((await load(script, slow)).html).not.toContain('fetched</body>');
+  const { page, html } = await load(script, { answer: () => new Promise(() => {}) });
+  expect(page).toMatchObject({ ok: true, isCut: false });
+  expect(html).not.toContain('fetched</body>');
 });
 
 it('takes a page that does not end as it stands when its time is up', async () => {
@@ -233,17 +237,36 @@ it('keeps cookies of a run to itself', async () => {
   expect((await load(script, { run: 5 })).html).not.toContain('a=1');
 });
 
+it('shows each page as if nothing had been shown before', async () => {
+  const marks = `<body><script>
+    document.write([window.name, sessionStorage.getItem('a'), typeof window.left].join('|'));
+    window.name = 'n'; sessionStorage.setItem('a', '1'); history.pushState({}, '', '/pushed'); window.left = 1;
+    setInterval(() => { fetch('/late'); }, 50);
+    addEventListener('pagehide', () => { sessionStorage.setItem('a', '2'); navigator.sendBeacon('/beacon'); });
+  </script>`;
+  for (let count = 0; count < 3; count += 1)
+    expect((await load(marks, { run: 8, timeout: 30_000 })).html).toContain('||undefined');
+  const { page, asked, html } = await load('<p>quiet</p>', { run: 8, idle: 1_000, timeout: 30_000 });
+  expect(page).toMatchObject({ ok: true, url: 'http://site.test/', navigations: [] });
+  expect(html).toContain('quiet');
+  expect(asked).toEqual([]);
+});
+
 it.each([
   { pages: 2, bytes: 2 ** 40, lookEvery: 100 },
   { pages: 100, bytes: 1, lookEvery: 2 },
 ])('is replaced by a new one when it is worn: %j', async (wornAfter) => {
+  let restarts = 0;
+  const onRestart = () => {
+    restarts += 1;
+  };
   const other = new ChromiumBrowser(
-    { path: null, noSandbox: process.getuid?.() === 0, wornAfter },
+    { path: null, noSandbox: process.getuid?.() === 0, wornAfter, onRestart },
     createLog({ level: 'silent', redactHeaders: [] }),
   );
   const slow = { idle: 500, timeout: 5_000 };
   for (let count = 0; count < 3; count += 1) expect((await load('<p>', slow, {}, other)).page.ok).toBe(true);
-  expect(other.starts).toBe(2);
+  expect([other.starts, restarts]).toEqual([2, 1]);
   await other.close();
 });
 

@@ -1,11 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
+import type { Collisions } from '../snapshots/seal/collisions.ts';
 import { sealSnapshot } from '../snapshots/seal/seal-snapshot.ts';
 import { CrawlerRun, type FinishReason, type TerminalStatus } from './crawler-run.entity.ts';
 import { holdCrawlerOf } from './hold-crawler.ts';
 import { notifyRun } from './notify-run.ts';
 import { wakeRun } from './queue-run.ts';
-import { announceRun, writeLog } from './run-feed.ts';
+import { announceRun, type LogLine, writeLog } from './run-feed.ts';
 
 /** How a run ends. */
 export interface RunEnding {
@@ -16,7 +17,7 @@ export interface RunEnding {
 }
 
 const endSql = `
-  update crawler_run set status = ?, finish_reason = ?, finish_message = ?, completed_at = ?, updated_at = ?, heartbeat_at = null
+  update crawler_run set status = ?, finish_reason = ?, finish_message = ?, completed_at = ?, updated_at = ?, heartbeat_at = null, cookies = null
   where id = ? and epoch = ? and status not in ('completed', 'stopped', 'canceled', 'failed')
   returning id`;
 
@@ -29,6 +30,19 @@ async function wakeNext(em: EntityManager, services: Services, crawler_id: numbe
   );
   if (next) await wakeRun(em, services, next.id);
 }
+
+/** Says which paths hosts that share one tree have both: who looks for a page there may find another one. */
+const collided = ({ count, examples }: Collisions): LogLine[] =>
+  count === 0
+    ? []
+    : [
+        {
+          level: 'warn',
+          event: 'merge_collision',
+          message: `${count} paths have other contents on other hosts; the first host's are served, as of ${examples[0]}`,
+          data: { count, examples },
+        },
+      ];
 
 /**
  * Ends a run in the caller's transaction: its last state, its snapshot, its one last notification, and the wake of the next run that waits.
@@ -64,6 +78,7 @@ export async function endRun(
   if (checked?.published) await notifyRun(em, services, run, 'crawler.snapshot.published', checked);
   if (checked?.state === 'held') await notifyRun(em, services, run, 'crawler.snapshot.held', checked);
   await writeLog(em, services, run, [
+    ...(sealed ? collided(sealed.collisions) : []),
     {
       level: status === 'failed' ? 'error' : 'info',
       event: `run.${status}`,

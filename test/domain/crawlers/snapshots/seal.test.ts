@@ -85,6 +85,25 @@ describe('a sound snapshot', () => {
     expect(await live(crawler.id)).toBe(newer?.id);
   });
 
+  it('tells of paths that its hosts have with other contents', async () => {
+    const crawler = await makeCrawler(app);
+    const both = {
+      '/': 'home',
+      'https://docs.example.com/': 'docs',
+      '/same': 'same',
+      'https://docs.example.com/same': 'same',
+      'https://other.example.com/a': 'a',
+      '/a': 'b',
+      '/gone': { redirect: 'https://docs.example.com/gone' },
+      'https://docs.example.com/gone': 'here',
+    };
+    const settings = { allowed_domains: ['docs.example.com'] };
+    expect(await makeSnapshot(app, crawler.id, both, { settings })).toMatchObject({
+      collisions: { count: 1, examples: ['/'] },
+    });
+    expect(await makeSnapshot(app, crawler.id, both)).toMatchObject({ collisions: { count: 0, examples: [] } });
+  });
+
   it('cannot be sealed twice', async () => {
     const crawler = await makeCrawler(app);
     const run = await crawl(app, crawler.id, pages(1));

@@ -1,4 +1,5 @@
 import type { SnapshotCheck } from '../snapshot.entity.ts';
+import type { Collisions } from './collisions.ts';
 
 /** What sealing needs to know of a run that ends. */
 export interface EndedRun {
@@ -29,4 +30,5 @@ export interface SealedSnapshot {
   checks: readonly SnapshotCheck[];
   /** Captured URLs of any kind that the snapshot it is compared with has and it lacks; 0 unless the run completed. */
   removed: number;
+  collisions: Collisions;
 }

@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../services.ts';
 import { CrawlSnapshot, type SnapshotCheck } from '../snapshot.entity.ts';
 import { checkSnapshot, countPages } from './checks.ts';
+import { collisionsIn } from './collisions.ts';
 import type { EndedRun, SealedSnapshot } from './ended-run.ts';
 import { homeOf } from './home.ts';
 import { mergeLive } from './merge-live.ts';
@@ -84,5 +85,6 @@ export async function sealSnapshot(
   await em.flush();
   const isPublished = state === 'ready' && run.settings.publish.auto && (live === null || live.run_id < run.id);
   if (isPublished) await makeLive(em, run.crawler_id, snapshot.id, now);
-  return { id: snapshot.id, state, published: isPublished, checks, removed };
+  const collisions = await collisionsIn(em, snapshot.id, origins.tree);
+  return { id: snapshot.id, state, published: isPublished, checks, removed, collisions };
 }

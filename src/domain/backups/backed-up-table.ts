@@ -18,6 +18,12 @@ export interface BackedUpTable {
   row: z.ZodObject;
   /** A column whose values differ within a project, to read by; absent where a project has one row. */
   key?: string;
+  /** Of which rows a project's are, where that is not said by `project_id`. */
+  ofProject?(em: EntityManager, projectId: number): Promise<object>;
+  /** Rows of other tables name its rows by `id`, which is another one where they are restored. */
+  isNamed?: true;
+  /** The column that names a row of a table before it, instead of `project_id`. */
+  below?: { column: string; table: string };
   /** The columns it does not hold, each with why. */
   left: Record<string, string>;
   /** Columns that every restored row gets a new value for. */
@@ -28,6 +34,8 @@ export interface BackedUpTable {
 export interface RowOwner {
   services: Services;
   project: { id: number; organization_id: number };
+  /** What the numbers of a backup have become, by table. */
+  numbers: Map<string, Map<unknown, unknown>>;
 }
 
 /** Where the rows of a table lie in a backup. */
@@ -40,9 +48,10 @@ export const rowLine = (table: Pick<BackedUpTable, 'row'>, row: object) =>
 /** The rows of a project as lines of JSON, in the order of the key. */
 export async function* rowLines(em: EntityManager, table: BackedUpTable, projectId: number): AsyncGenerator<string> {
   const { entity, key } = table;
+  const ofProject = (await table.ofProject?.(em, projectId)) ?? { project_id: projectId };
   let after: unknown;
   for (;;) {
-    const where = { project_id: projectId, ...(key && after !== undefined && { [key]: { $gt: after } }) };
+    const where = { ...ofProject, ...(key && after !== undefined && { [key]: { $gt: after } }) };
     const rows = (await em.find(entity, where as never, {
       ...(key && { orderBy: { [key]: 'asc' } as never }),
       limit: batch,
@@ -88,6 +97,31 @@ function readRow<Row extends z.ZodObject>(
   throw refuse(`${issue?.path.join('.')} ${issue ? faultOf(issue) : 'is not valid'}`, read.error);
 }
 
+/** Where a row belongs: to its project, or to a row of a table before it. @throws DomainError `invalid_request` */
+function placeOf(table: BackedUpTable, { project, numbers }: RowOwner, row: Record<string, unknown>): object {
+  if (!table.below) return { project_id: project.id };
+  const { column, table: above } = table.below;
+  const id = numbers.get(above)?.get(row[column]);
+  if (id !== undefined) return { [column]: id };
+  throw new DomainError('invalid_request', `${rowsFile(table)}: ${column} ${row[column]} is in no row of ${above}`);
+}
+
+const newNumbersSql = `select nextval(pg_get_serial_sequence(?, 'id'))::integer as id from generate_series(1, ?::integer)`;
+
+/** Gives rows numbers of this server. @param numbers keeps what became of which */
+async function renumber(
+  em: EntityManager,
+  { name }: BackedUpTable,
+  rows: readonly Record<string, unknown>[],
+  numbers: Map<unknown, unknown>,
+): Promise<void> {
+  const fresh = await em.execute<{ id: number }[]>(newNumbersSql, [name, rows.length]);
+  for (const [at, row] of rows.entries()) {
+    numbers.set(row.id, fresh[at]?.id);
+    row.id = fresh[at]?.id;
+  }
+}
+
 /**
  * Writes the rows of a file as those of a project.
  * @returns how many
@@ -104,15 +138,18 @@ export async function insertRows(
     const problem = `${rowsFile(table)}: its rows contradict each other; take another backup`;
     throw new DomainError('invalid_request', problem, { cause });
   };
-  let waiting: object[] = [];
+  const numbers = new Map<unknown, unknown>();
+  owner.numbers.set(table.name, numbers);
+  let waiting: Record<string, unknown>[] = [];
   let written = 0;
   const flush = async () => {
+    if (table.isNamed) await renumber(em, table, waiting, numbers);
     if (waiting.length > 0) await em.insertMany(table.entity, waiting as never).catch(refuse);
     written += waiting.length;
     waiting = [];
   };
   for await (const row of readRows(table, lines)) {
-    waiting.push({ ...row, ...(await table.anew?.(owner, row)), project_id: owner.project.id });
+    waiting.push({ ...row, ...(await table.anew?.(owner, row)), ...placeOf(table, owner, row) });
     if (waiting.length === batch) await flush();
   }
   await flush();

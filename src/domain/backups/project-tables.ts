@@ -14,6 +14,7 @@ import { importState, repositoryChange } from '../studio/repository/repository.s
 import { pushModes, Upstream, UpstreamBranch } from '../studio/upstream/upstream.entity.ts';
 import { sealHookSecret } from '../studio/upstream/upstream-secrets.ts';
 import type { BackedUpTable } from './backed-up-table.ts';
+import { crawlerScheduleTable, crawlerTable } from './crawler-tables.ts';
 
 const int32 = z.int32();
 const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'is not an object id');
@@ -176,6 +177,8 @@ export const projectTables: readonly BackedUpTable[] = [
   upstreamTable,
   upstreamBranchTable,
   environmentTable,
+  crawlerTable,
+  crawlerScheduleTable,
 ];
 
 /** Tables that belong to projects and are no part of a backup, each with why. */
@@ -184,9 +187,7 @@ export const notBackedUp: Record<string, string> = {
   crawl_host: 'is found out by the next crawl',
   crawl_link: 'is made again by crawling',
   crawl_url: 'is made again by crawling',
-  crawler: 'is about a site elsewhere; a backup is of the content',
   crawler_run: 'is made again by crawling',
-  crawler_schedule: 'goes with its crawler',
   delivery: 'goes with its workflow',
   delivery_key: 'goes with its workflow',
   deployment: 'is made again from its commit',

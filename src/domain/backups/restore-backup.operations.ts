@@ -96,7 +96,7 @@ async function restoreRows(
 ): Promise<void> {
   await services.orm.em.fork().transactional(async (em) => {
     const id = await insertProject(em, { ...row, organization_id: organization.id });
-    const owner = { services, project: { id, organization_id: organization.id } };
+    const owner = { services, project: { id, organization_id: organization.id }, numbers: new Map() };
     for (const table of projectTables) {
       // A backup from before there was this table has none of it.
       if (archive.files.includes(rowsFile(table))) await insertRows(em, table, owner, archive.lines(rowsFile(table)));

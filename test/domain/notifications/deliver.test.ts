@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deliver } from '../../../src/domain/notifications/delivery/deliver.ts';
 import { wakeDueDeliveries } from '../../../src/domain/notifications/delivery/wake-due.ts';
 import { notify } from '../../../src/domain/notifications/notify.ts';
@@ -173,6 +173,23 @@ describe('a delivery', () => {
   it('names what went wrong without an answer', async () => {
     receiver.answer = (response) => void response.destroy();
     expect((await attempt(await event())).attempts).toMatchObject([{ status: null, error: 'reset', answer: null }]);
+  });
+
+  it('waits 5 s for a connection and 15 s for an answer, and then tries again', async () => {
+    const { http } = app.services;
+    const open = http.request.bind(http);
+    const asked: unknown[] = [];
+    const request = vi.spyOn(http, 'request').mockImplementation((url, options) => {
+      asked.push(options.timeouts);
+      // The same with less patience.
+      return open(url, { ...options, timeouts: { ...options.timeouts, total: 100 } });
+    });
+    receiver.answer = () => {};
+    const silent = await attempt(await event());
+    request.mockRestore();
+    expect(asked).toEqual([{ connect: 5_000, headers: 15_000, idle: 15_000, total: 15_000 }]);
+    expect(silent).toMatchObject({ status: 'pending', attempts: [{ status: null, error: 'timeout', answer: null }] });
+    expect(Math.abs(Date.parse(silent.next_attempt_at) - start - 5 * second)).toBeLessThanOrEqual(second / 2);
   });
 
   it('is dropped when nobody is to be told any more', async () => {

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import { executeBound } from '../domain/bound-query.ts';
 import type { EventFeed, EventSubject } from '../domain/ports/event-feed.ts';
 import type { Log } from '../domain/ports/log.ts';
 
@@ -18,16 +19,16 @@ const nameOf = ({ project_id, topic }: EventSubject) => `${project_id} ${topic}`
 // Data travel as texts: `json` keeps them to the letter, escapes that PostgreSQL's own functions refuse included.
 const appendSql = `
   with news as (
-    select * from json_to_recordset(?::json) as news (project_id integer, topic text, count integer, is_told boolean)
+    select * from json_to_recordset($1::json) as news (project_id integer, topic text, count integer, is_told boolean)
   ), counted as (
     insert into event_subject (project_id, topic, seq, at)
-    select project_id, topic, count, ? from news order by project_id, topic
+    select project_id, topic, count, $2::timestamptz from news order by project_id, topic
     on conflict (project_id, topic) do update set seq = event_subject.seq + excluded.seq, at = excluded.at
     returning project_id, topic, seq
   ), added as (
     insert into event (project_id, topic, seq, at, data)
-    select project_id, topic, seq - count + number, ?, data::json
-    from json_to_recordset(?::json) as given (project_id integer, topic text, number integer, data text)
+    select project_id, topic, seq - count + number, $2::timestamptz, data::json
+    from json_to_recordset($3::json) as given (project_id integer, topic text, number integer, data text)
       join counted using (project_id, topic) join news using (project_id, topic)
   )
   select pg_notify('${eventChannel}', project_id || ' ' || topic) from news where is_told`;
@@ -108,7 +109,7 @@ export class PostgresEventFeed implements EventFeed {
     const given = told.flatMap(({ subject, events }) =>
       events.map((data, index) => ({ ...subject, number: index + 1, data: JSON.stringify(data) })),
     );
-    await em.execute(appendSql, [JSON.stringify(subjects), now, now, JSON.stringify(given)]);
+    await executeBound(em, appendSql, [JSON.stringify(subjects), now, JSON.stringify(given)]);
   }
 
   async announce(em: Parameters<EventFeed['announce']>[0], subject: EventSubject): Promise<void> {

@@ -1,29 +1,35 @@
+import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 
-/** The mapper's own connection takes statements in this form (kysely's `CompiledQuery`). */
+/** What the mapper's own connections take (kysely's `CompiledQuery`); they hand `sql` and `parameters` to pg as they are. */
 interface BoundQueries {
   executeQuery(query: object): Promise<{ rows: unknown[] }>;
 }
 
-const converted = (em: EntityManager, error: unknown) =>
-  error instanceof Error ? em.getPlatform().getExceptionConverter().convertException(error) : error;
+/** Names of statements by their texts, of which there are as many as the program has. */
+const names = new Map<string, string>();
+
+function nameOf(sql: string): string {
+  const known = names.get(sql);
+  if (known !== undefined) return known;
+  const name = `portico_${createHash('sha256').update(sql).digest('hex').slice(0, 24)}`;
+  names.set(sql, name);
+  return name;
+}
 
 /**
- * Runs a statement in the transaction of `em` whose values (`$1`, `$2`…) travel beside it, bytes as bytes. The mapper writes every value
- * into the statement's text, bytes as twice as many digits, which then is read again; for large values that costs more than the statement.
+ * Runs a statement of constant text, in the transaction of `em` when it has one. Its values (`$1`, `$2`…) travel beside it, bytes as bytes, and
+ * each connection reads and plans it once. The mapper writes every value into the text, bytes as twice as many digits, and the database reads
+ * and plans that each time, which costs more than a small statement itself.
  * @throws DriverException like `em.execute`
  */
-export async function executeBound<Row>(
-  em: EntityManager,
-  sql: string,
-  parameters: readonly (string | number | Uint8Array | Date | null)[],
-): Promise<Row[]> {
-  const transaction = em.getTransactionContext() as unknown as BoundQueries | undefined;
-  if (!transaction) throw new Error('a bound statement needs a transaction');
-  const query = { sql, parameters, query: { kind: 'RawNode' }, queryId: { queryId: 'bound' } };
+export async function executeBound<Row>(em: EntityManager, sql: string, values: readonly unknown[]): Promise<Row[]> {
+  const queries = (em.getTransactionContext() ?? em.getConnection().getClient()) as unknown as BoundQueries;
+  const statement = { name: nameOf(sql), text: sql };
+  const query = { sql: statement, parameters: values, query: { kind: 'RawNode' }, queryId: { queryId: 'bound' } };
   try {
-    return (await transaction.executeQuery(query)).rows as Row[];
+    return (await queries.executeQuery(query)).rows as Row[];
   } catch (error) {
-    throw converted(em, error);
+    throw error instanceof Error ? em.getPlatform().getExceptionConverter().convertException(error) : error;
   }
 }

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { fromKysely, PgBoss } from 'pg-boss';
+import { PgBoss } from 'pg-boss';
 import type { z } from 'zod';
+import { executeBound } from '../domain/bound-query.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { JobKind, JobQueue } from '../domain/ports/jobs.ts';
 import type { Log } from '../domain/ports/log.ts';
@@ -39,7 +40,10 @@ export interface RunningQueue extends JobQueue {
 const startPatience = 5_000;
 const startAgain = 1_000;
 
-const transactionOf = (em: EntityManager) => fromKysely(em.getTransactionContext() as never);
+/** The transaction of `em`, as pg-boss wants it; it puts jobs in with few different statements. */
+const transactionOf = (em: EntityManager) => ({
+  executeSql: async (text: string, values: unknown[] = []) => ({ rows: await executeBound(em, text, values) }),
+});
 
 /**
  * pg-boss on the service's own database. A worker that is killed loses its job to another after some ten seconds: heartbeat 10 s, looked for

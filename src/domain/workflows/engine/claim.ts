@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
 import type { Execution } from '../executions/execution.entity.ts';
 
 /** Seconds after which a driver that shows no life counts as gone. */
@@ -32,10 +33,10 @@ const claimSql = `
     attempt = case when driver_id is not null and driver_until >= now() then attempt else attempt + 1 end,
     crashes = case when driver_id is not null and driver_until < now() then crashes + 1 else crashes end,
     waiting_until = case when driver_id is not null and driver_until >= now() then waiting_until end,
-    driver_id = case when driver_id is not null and driver_until >= now() then driver_id else ?::uuid end,
+    driver_id = case when driver_id is not null and driver_until >= now() then driver_id else $1::uuid end,
     driver_until = case when driver_id is not null and driver_until >= now() then driver_until
       else now() + interval '${patience} seconds' end
-  where id = any(string_to_array(?, ' ')::uuid[]) and status in ('pending', 'running', 'paused')
+  where id = any($2::uuid[]) and status in ('pending', 'running', 'paused')
     and (slot_key is null or has_slot or cancel_requested)
   returning id, project_id, workflow_id, version, status, trigger_id, trigger_type, delivery_id, input, attempt, crashes,
     cancel_requested, cancel_reason, slot_key, has_slot, state, started_at, created_at, not wake as is_mine`;
@@ -46,7 +47,7 @@ const claimSql = `
  */
 export async function claim(em: EntityManager, driver: string, ids: readonly string[]): Promise<ClaimedRow[]> {
   if (ids.length === 0) return [];
-  const rows = await em.execute<ClaimedRow[]>(claimSql, [driver, [...new Set(ids)].join(' ')]);
+  const rows = await executeBound<ClaimedRow>(em, claimSql, [driver, [...new Set(ids)]]);
   return rows.filter(({ is_mine }) => is_mine);
 }
 

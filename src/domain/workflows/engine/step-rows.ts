@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
 import type { Services } from '../../services.ts';
 import type { StepRun } from '../executions/step-run.entity.ts';
 import type { StepState } from './plan/step-state.ts';
@@ -10,7 +11,7 @@ const writeSql = `
     started_at, finished_at, next_try_at)
   select execution_id, path, position, step_id, type, status, tries, input::json, output::json, output_sha256, error::json,
     waits_for::json, started_at, finished_at, next_try_at
-  from json_to_recordset(?::json) as run (execution_id uuid, path text, position integer, step_id text, type text, status text,
+  from json_to_recordset($1::json) as run (execution_id uuid, path text, position integer, step_id text, type text, status text,
     tries integer, input text, output text, output_sha256 text, error text, waits_for text, started_at timestamptz,
     finished_at timestamptz, next_try_at timestamptz)
   on conflict (execution_id, path) do update set status = excluded.status, tries = excluded.tries, input = excluded.input,
@@ -38,7 +39,7 @@ export function rowOf(execution_id: string, { output, output_sha256, ...run }: S
 
 /** Writes step runs of any executions, as they stand now. */
 export async function writeStepRows(em: EntityManager, rows: readonly ReturnType<typeof rowOf>[]): Promise<void> {
-  if (rows.length > 0) await em.execute(writeSql, [JSON.stringify(rows)]);
+  if (rows.length > 0) await executeBound(em, writeSql, [JSON.stringify(rows)]);
 }
 
 /** Puts an output that is too large for a row into the blob store. @throws DomainError `too_large` */

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
 import type { Services } from '../../services.ts';
 import { uuid7 } from '../../uuid7.ts';
 import { advanceJob } from '../engine/advance-job.ts';
@@ -31,7 +32,7 @@ const insertSql = `
     retry_of, input, created_at)
   select id, project_id, workflow_id, version, 'pending', trigger_id, trigger_type, started_by, delivery_id, replay_of,
     retry_of, input::json, created_at
-  from json_to_recordset(?::json) as begun (id uuid, project_id integer, workflow_id uuid, version integer, trigger_id uuid,
+  from json_to_recordset($1::json) as begun (id uuid, project_id integer, workflow_id uuid, version integer, trigger_id uuid,
     trigger_type text, started_by text, delivery_id uuid, replay_of uuid, retry_of uuid, input text, created_at timestamptz)`;
 
 /**
@@ -57,7 +58,7 @@ export async function beginExecutions(
     input: input === undefined ? null : JSON.stringify(input),
     created_at: now,
   }));
-  await em.execute(insertSql, [JSON.stringify(rows)]);
+  await executeBound(em, insertSql, [JSON.stringify(rows)]);
   await events.append(
     em,
     rows.map((row) => {

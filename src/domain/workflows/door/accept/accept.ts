@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../bound-query.ts';
 import type { Services } from '../../../services.ts';
 import { beginExecutions } from '../../executions/begin-execution.ts';
 import type { AuthMode } from '../../triggers/trigger.entity.ts';
@@ -41,18 +42,18 @@ interface TriggerNow {
 }
 
 // Shared locks: whoever rotates, disables or deletes waits for this commit, or this one sees what he has done.
-const checkSql = (count: number) => `
+const checkSql = `
   select t.id, t.enabled and w.enabled and t.deleted_at is null and w.deleted_at is null and p.deleted_at is null as open,
     t.auth_mode, t.methods, t.secret_version, t.secret is not null as has_secret,
     case when t.previous_secret is not null then t.previous_secret_version end as previous_version,
     t.previous_secret_expires_at as previous_expires_at, w.project_id, w.version
   from workflow_trigger t join workflow w on w.id = t.workflow_id join project p on p.id = w.project_id
-  where t.id in (${Array(count).fill('?').join(', ')}) order by t.id
+  where t.id = any($1::uuid[]) order by t.id
   for share of t, w`;
 
 async function triggersNow(em: EntityManager, calls: readonly ProvedCall[]): Promise<Map<string, TriggerNow>> {
   const ids = [...new Set(calls.map(({ trigger }) => trigger.id))];
-  const rows = await em.execute<TriggerNow[]>(checkSql(ids.length), ids);
+  const rows = await executeBound<TriggerNow>(em, checkSql, [ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../bound-query.ts';
 import type { ProvedCall } from './accept.ts';
 
 /** What a call's key says of it. `replaces`: the failed execution whose key it has taken over. */
@@ -12,20 +13,20 @@ const day = 24 * 3600_000;
 const takeSql = `
   insert into delivery_key as held (trigger_id, key, execution_id, raw_sha256, expires_at)
   select trigger_id, key, execution_id, raw_sha256, expires_at
-  from json_to_recordset(?::json)
+  from json_to_recordset($1::json)
     as wanted (trigger_id uuid, key text, execution_id uuid, raw_sha256 text, expires_at timestamptz)
   order by trigger_id, key
   on conflict (trigger_id, key) do update set
-    replaces = case when held.expires_at > ?::timestamptz then held.execution_id end,
+    replaces = case when held.expires_at > $2::timestamptz then held.execution_id end,
     execution_id = excluded.execution_id, raw_sha256 = excluded.raw_sha256, expires_at = excluded.expires_at
-  where held.execution_id <> excluded.execution_id and (held.expires_at <= ?::timestamptz
+  where held.execution_id <> excluded.execution_id and (held.expires_at <= $2::timestamptz
     or exists (select 1 from execution where id = held.execution_id and status = 'failed'))
   returning trigger_id, key, replaces`;
 
 const heldSql = `
   select trigger_id, key, execution_id, raw_sha256 from delivery_key
   where (trigger_id, key) in (
-    select trigger_id, key from json_to_recordset(?::json) as wanted (trigger_id uuid, key text))`;
+    select trigger_id, key from json_to_recordset($1::json) as wanted (trigger_id uuid, key text))`;
 
 const nameOf = ({ trigger_id, key }: { trigger_id: string; key: string }) => `${trigger_id} ${key}`;
 
@@ -54,10 +55,10 @@ export async function takeKeys(
   }));
   const rows = JSON.stringify(wanted);
   type Taken = { trigger_id: string; key: string; replaces: string | null };
-  const taken = new Map((await em.execute<Taken[]>(takeSql, [rows, now, now])).map((row) => [nameOf(row), row]));
+  const taken = new Map((await executeBound<Taken>(em, takeSql, [rows, now])).map((row) => [nameOf(row), row]));
   const left = keyed.filter(({ call, name }) => !taken.has(name) || first.get(name) !== call);
   type Held = { trigger_id: string; key: string; execution_id: string; raw_sha256: string };
-  const held = left.length === 0 ? [] : await em.execute<Held[]>(heldSql, [rows]);
+  const held = left.length === 0 ? [] : await executeBound<Held>(em, heldSql, [rows]);
   const holders = new Map(held.map((row) => [nameOf(row), row]));
   for (const { call, name } of keyed) {
     const won = taken.get(name);

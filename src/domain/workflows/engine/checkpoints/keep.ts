@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../bound-query.ts';
 import type { Services } from '../../../services.ts';
 import { executionSubject } from '../../executions/execution-feed.ts';
 import { advanceJob } from '../advance-job.ts';
@@ -13,7 +14,7 @@ const updateSql = `
     waiting_until = case when kept.is_released and not execution.wake then kept.waiting_until end,
     driver_id = case when kept.is_ended or kept.is_released and not execution.wake then null else execution.driver_id end,
     driver_until = case when kept.is_ended or kept.is_released and not execution.wake then null else execution.driver_until end
-  from json_to_recordset(?::json) as kept (id uuid, attempt integer, status text, outcome text, output text, output_sha256 text,
+  from json_to_recordset($1::json) as kept (id uuid, attempt integer, status text, outcome text, output text, output_sha256 text,
     error text, state text, started_at timestamptz, finished_at timestamptz, waiting_until timestamptz, has_progressed boolean,
     is_released boolean, is_ended boolean)
   where execution.id = kept.id and execution.attempt = kept.attempt and execution.status in ('pending', 'running', 'paused')
@@ -55,7 +56,9 @@ export async function keepCheckpoints(
   checkpoints: readonly Checkpoint[],
 ): Promise<Map<string, Kept>> {
   const now = services.clock.now();
-  const updated = await em.execute<Updated[]>(updateSql, [JSON.stringify(checkpoints.map((one) => rowFor(one, now)))]);
+  const updated = await executeBound<Updated>(em, updateSql, [
+    JSON.stringify(checkpoints.map((one) => rowFor(one, now))),
+  ]);
   const known = new Map(updated.map((row) => [row.id, row]));
   const kept = checkpoints.filter(({ hold }) => known.has(hold.id));
   await writeStepRows(

@@ -1,0 +1,158 @@
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { WebhookDoor } from '../../../src/domain/workflows/door/door.ts';
+import type { TestApp } from '../../support/app.ts';
+import { call, newWebhook, type Sent, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
+
+const limit = 64 * 1024;
+let app: TestApp;
+let bearer: Webhook;
+let signed: Webhook;
+beforeAll(async () => {
+  app = await startDoorApp({ PORTICO_WEBHOOK_BODY_LIMIT: '64KiB' });
+  bearer = await newWebhook(app);
+  signed = await newWebhook(app, { auth_mode: 'hmac' });
+});
+afterAll(() => app?.stop());
+afterEach(() => vi.restoreAllMocks());
+
+const change = (method: string, path: string, body: object) => app.ask(method, `${workflowsPath}${path}`, { body });
+
+/** Names the tables of what the application asks the database from now on, one for each statement. */
+async function statements(): Promise<string[]> {
+  const asked: string[] = [];
+  const pool: pg.Pool = await app.services.orm.em.getConnection().getNativeClient();
+  const watched = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => {
+    if (watched.has(client)) return;
+    watched.add(client);
+    const query = client.query.bind(client);
+    const watch = (...given: unknown[]) => {
+      const [first] = given as [string | { text?: string }];
+      const text = typeof first === 'string' ? first : (first.text ?? '');
+      const table = /\b(?:from|into|update) (workflow_trigger|data_key|delivery|execution)\b/.exec(text)?.[1];
+      if (table !== undefined) asked.push(table);
+      return Reflect.apply(query, client, given);
+    };
+    client.query = watch as typeof client.query;
+  });
+  return asked;
+}
+
+describe('what a call costs before it is proved', () => {
+  const callOf = (webhook: Webhook, rawHeaders: string[], pieces: string[], onBody = () => {}) => ({
+    workflow: webhook.workflow,
+    method: 'POST',
+    rawHeaders,
+    query: '',
+    address: '127.0.0.1',
+    async readBody(take: (chunk: Uint8Array) => boolean) {
+      onBody();
+      for (const piece of pieces) if (!take(Buffer.from(piece))) return 'stopped' as const;
+      return 'whole' as const;
+    },
+  });
+
+  it('is one reading of its trigger, and none while that is remembered', async () => {
+    const door = new WebhookDoor(app.services);
+    door.triggers.setListening(true);
+    try {
+      const asked = await statements();
+      const wrong = ['X-Hub-Signature-256', sign('wrong', '{"a":1}')];
+      for (let time = 0; time < 3; time += 1)
+        expect((await door.answer(callOf(signed, wrong, ['{"a"', ':1}']))).status).toBe(401);
+      expect((await door.answer(callOf(bearer, ['Authorization', 'Bearer wrong'], []))).status).toBe(401);
+      expect(asked).toEqual(['workflow_trigger', 'workflow_trigger']);
+
+      // A genuine one asks nothing before the last byte of its body.
+      const right = ['X-Hub-Signature-256', sign(signed.secret, '{}')];
+      let before = -1;
+      const answer = await door.answer(
+        callOf(signed, right, ['{', '}'], () => {
+          before = asked.length;
+        }),
+      );
+      expect([answer.status, before]).toEqual([202, 2]);
+      expect(asked.slice(2)).toContain('delivery');
+    } finally {
+      await door.close();
+    }
+  });
+
+  it('is no question to the key service', async () => {
+    const unwrap = vi.spyOn(app.services.secrets, 'decrypt');
+    const door = new WebhookDoor(app.services);
+    door.triggers.setListening(true);
+    try {
+      const headers = ['X-Hub-Signature-256', sign(signed.secret, '{}')];
+      for (let time = 0; time < 5; time += 1)
+        expect((await door.answer(callOf(signed, headers, ['{}']))).status).toBe(202);
+      expect(unwrap).toHaveBeenCalledTimes(1);
+    } finally {
+      await door.close();
+    }
+  });
+});
+
+describe('of two faults the earlier is answered', () => {
+  const tooLarge = Buffer.alloc(limit + 1);
+  const wrong = { 'x-hub-signature-256': sign('wrong', 'x') };
+  const genuine = (body: string | Uint8Array) => ({ 'x-hub-signature-256': sign(signed.secret, body) });
+  const cases: [string, number, () => Promise<{ webhook: Webhook; sent: Sent }>][] = [
+    [
+      'disabled before too large',
+      404,
+      async () => {
+        const webhook = await newWebhook(app, { auth_mode: 'hmac' });
+        await change('PATCH', webhook.path, { enabled: false });
+        return { webhook, sent: { body: tooLarge, headers: genuine(tooLarge) } };
+      },
+    ],
+    [
+      'no secret before the method',
+      401,
+      async () => {
+        const webhook = await newWebhook(app, { methods: ['PUT'] });
+        await change('POST', `${webhook.path}/revoke`, { which: 'all' });
+        return { webhook, sent: { method: 'GET' } };
+      },
+    ],
+    [
+      'the method before the credential',
+      405,
+      async () => ({ webhook: await newWebhook(app, { methods: ['PUT'] }), sent: { method: 'GET' } }),
+    ],
+    ['a wrong credential before too large', 401, async () => ({ webhook: bearer, sent: { body: tooLarge } })],
+    [
+      'a malformed signature before too large',
+      401,
+      async () => ({ webhook: signed, sent: { body: tooLarge, headers: { 'x-hub-signature-256': 'sha256=1' } } }),
+    ],
+    [
+      'too large before the signature',
+      413,
+      async () => ({ webhook: signed, sent: { body: tooLarge, headers: wrong } }),
+    ],
+    [
+      'the signature before the encoding',
+      401,
+      async () => ({ webhook: signed, sent: { body: 'x', headers: { ...wrong, 'content-encoding': 'zstd' } } }),
+    ],
+    [
+      'the encoding before the rate',
+      415,
+      async () => {
+        const webhook = await newWebhook(app, { rate_limit: 1 });
+        const headers = { authorization: `Bearer ${webhook.secret}` };
+        expect((await call(app.url, webhook.door, { headers })).status).toBe(202);
+        expect((await call(app.url, webhook.door, { headers })).status).toBe(429);
+        return { webhook, sent: { body: 'x', headers: { ...headers, 'content-encoding': 'zstd' } } };
+      },
+    ],
+  ];
+
+  it.each(cases)('%s: %i', async (_name, status, prepare) => {
+    const { webhook, sent } = await prepare();
+    expect((await call(app.url, webhook.door, sent)).status).toBe(status);
+  });
+});

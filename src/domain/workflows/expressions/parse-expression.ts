@@ -1,4 +1,14 @@
-import jsonata from 'jsonata';
+import { createRequire } from 'node:module';
+import type jsonata from 'jsonata';
+
+const require = createRequire(import.meta.url);
+let loaded: typeof jsonata | undefined;
+
+/** JSONata's parser, loaded with the first expression: a start reads none. */
+function parser(): typeof jsonata {
+  loaded ??= require('jsonata') as typeof jsonata;
+  return loaded;
+}
 
 /** A fault of an expression's text; `position` counts UTF-16 units from its start. */
 export class ExpressionSyntaxError extends Error {
@@ -33,7 +43,7 @@ export function parseExpression(text: string): ExpressionNode {
   if (Buffer.byteLength(text) > maxExpressionBytes)
     throw new ExpressionSyntaxError(`is longer than ${maxExpressionBytes} bytes`, 0);
   try {
-    const tree: object = jsonata(text).ast();
+    const tree: object = parser()(text).ast();
     return tree as ExpressionNode;
   } catch (thrown) {
     const { message = 'is not JSONata', position = 0 } = isFault(thrown) ? thrown : {};

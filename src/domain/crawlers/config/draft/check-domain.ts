@@ -1,4 +1,4 @@
-import { getDomain } from 'tldts';
+import { publicSuffixes } from '../../urls/public-suffixes.ts';
 import { isTrusted, type TrustedDomain } from '../../verification/trusted-domains.ts';
 import { type Host, hostOf, hostText } from '../host.ts';
 
@@ -6,7 +6,7 @@ import { type Host, hostOf, hostText } from '../host.ts';
 const suffixes = { allowPrivateDomains: true, validateHostname: false };
 
 /** The domain one can register that a name belongs to; null for addresses, single labels and public suffixes. */
-export const registrableDomain = (name: string): string | null => getDomain(name, suffixes);
+export const registrableDomain = (name: string): string | null => publicSuffixes().getDomain(name, suffixes);
 
 /**
  * The host of a crawler's domain.

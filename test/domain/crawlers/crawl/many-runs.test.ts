@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { takeUpRuns } from '../../../../src/domain/crawlers/crawl/take-up-runs.ts';
+import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { expectCountsOfRows, makeCrawler, queue, runOf } from '../../../support/crawlers/crawls.ts';
+import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+
+let app: TestApp;
+let sites: SiteServer[];
+const runs = 100;
+const paths = ['/a', '/b', '/c'];
+
+beforeAll(async () => {
+  sites = await Promise.all(
+    Array.from({ length: runs + 1 }, () =>
+      serveSite(({ path }) =>
+        path === '/' ? page('Start', links(paths)) : paths.includes(path) ? page(path, '') : undefined,
+      ),
+    ),
+  );
+  app = await startTestApp({
+    PORTICO_TRUSTED_DOMAINS: sites.map(({ host }) => host).join(','),
+    PORTICO_LOG_LEVEL: 'warn',
+  });
+  app.services.jobs.send = async () => {};
+  app.services.jobs.sendMany = async () => {};
+});
+afterAll(async () => {
+  await app?.stop();
+  await Promise.all((sites ?? []).map((site) => site.close()));
+});
+
+it('a process works on a hundred runs at once, each whole, and on one more when there is room', {
+  timeout: 240_000,
+}, async () => {
+  const ids: number[] = [];
+  for (const { host } of sites) ids.push(await queue(app, await makeCrawler(app, host, { workers: 2 })));
+  await takeUpRuns(app.services);
+  expect(app.services.crawling.active).toBe(runs);
+  expect((await runOf(app, ids.at(-1) ?? 0)).status).toBe('queued');
+  const ended = async () => {
+    for (const id of ids.slice(0, runs)) expect((await runOf(app, id)).completed_at).not.toBeNull();
+  };
+  await vi.waitFor(ended, { timeout: 180_000, interval: 500 });
+  await takeUpRuns(app.services);
+  await vi.waitFor(async () => expect((await runOf(app, ids.at(-1) ?? 0)).completed_at).not.toBeNull(), {
+    timeout: 30_000,
+  });
+  for (const id of ids) {
+    expect(await runOf(app, id)).toMatchObject({ status: 'completed', counts: { html: 4, requests: 4, errors: 0 } });
+    await expectCountsOfRows(app, id);
+  }
+  for (const site of sites) expect(site.paths().toSorted()).toEqual(['/', ...paths]);
+});

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fewAtOnce } from '../../src/domain/few-at-once.ts';
+import fc from '../support/properties.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeCursor, pageFrom, windowOf } from '../../src/domain/paging.ts';
+import fc from '../support/properties.ts';
 
 const list = (length: number) => Array.from({ length }, (_, at) => at);
 const cut = (all: number[], input: Parameters<typeof windowOf>[0]) => {

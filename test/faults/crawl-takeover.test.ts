@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
 import { pagesOf, repeats, startRun, untilEnded } from '../support/crawlers/crawl-process.ts';
+import { rounds } from '../support/rounds.ts';
 import { kill, startServer } from '../support/server-process.ts';
 import { slowSites } from '../support/sites/slow-sites.ts';
 import { treeSite } from '../support/sites/tree.ts';
@@ -11,6 +12,8 @@ const tree = treeSite();
 const serve = slowSites();
 const settings = { PORTICO_TRUSTED_DOMAINS: 'localhost' };
 const mostRepeated = 100 + 2 * 8;
+/** How often a server is killed and started again. */
+const turns = rounds(2, 20);
 
 /** Rows of a database of the test. */
 async function rowsOf(url: string, statement: string): Promise<Record<string, unknown>[]> {
@@ -32,19 +35,21 @@ it('two servers on one database, one killed and started again: each run is captu
   const { url, one, other, owner } = await twoServers(settings);
   const token = owner.text;
   const runs = await Promise.all(
-    Array.from({ length: 6 }, async () => startRun(one, token, await serve(tree.site, 60), { depth: 3 })),
+    Array.from({ length: rounds(6, 20) }, async () =>
+      startRun(one, token, await serve(tree.site, 30 * turns), { depth: 3 }),
+    ),
   );
   let first = one;
-  for (let turn = 0; turn < 2; turn += 1) {
+  for (let turn = 0; turn < turns; turn += 1) {
     await sleep(500 + Math.random() * 1_500);
     await kill(first.child);
     first = await startServer(one.dataDir, { ...settings, DATABASE_URL: url });
   }
   for (const run of runs) {
-    const { last_status, counts } = await untilEnded(other, token, run);
+    const { last_status, counts } = await untilEnded(other, token, run, 45 * turns);
     expect(last_status).toBe('completed');
     expect(counts).toMatchObject({ html: 156, assets: 159, new: 315, errors: 0, pending: 0, leased: 0 });
-    expect(repeats(run.site)).toBeLessThanOrEqual(2 * mostRepeated);
+    expect(repeats(run.site)).toBeLessThanOrEqual(turns * mostRepeated);
     const pages = (await pagesOf(other, token, run)).filter(({ state }) => state === 'done');
     expect(new Set(pages.map(({ url: at }) => at)).size).toBe(315);
   }
@@ -71,16 +76,17 @@ it('two servers share the runs, and each address is asked for once', async () =>
 it('an owner that slept and wakes after its run was taken over writes nothing', async () => {
   const { url, one, other, owner } = await twoServers(settings);
   const token = owner.text;
-  const run = await startRun(one, token, await serve(tree.site, 60), { depth: 3 });
-  // Whichever has taken the run sleeps; an idle one is woken again at once.
+  const run = await startRun(one, token, await serve(tree.site, 150), { depth: 3 });
   const epochs = async () => (await rowsOf(url, 'select epoch, status from crawler_run'))[0];
   await vi.waitFor(async () => expect(await epochs()).toMatchObject({ status: 'running' }), { timeout: 60_000 });
-  const asked = run.site.log.length;
+  const before = (await epochs())?.epoch as number;
   one.child.kill('SIGSTOP');
-  await sleep(1_000);
-  const before = run.site.log.length;
-  await sleep(1_000);
-  const isOwner = run.site.log.length === before;
+  const asked = run.site.log.length;
+  // Whichever has taken the run sleeps: it goes on without this one, or is taken over. An idle one is woken again.
+  const goesOn = () => run.site.log.length > asked + 3 * 8;
+  const isTakenOver = async () => ((await epochs())?.epoch as number) > before;
+  await vi.waitUntil(async () => (await isTakenOver()) || goesOn(), { timeout: 60_000 });
+  const isOwner = await isTakenOver();
   const [sleeper, awake] = isOwner ? [one, other] : [other, one];
   if (!isOwner) {
     one.child.kill('SIGCONT');
@@ -92,7 +98,7 @@ it('an owner that slept and wakes after its run was taken over writes nothing', 
       last_status: 'completed',
       counts: { html: 156, assets: 159, pending: 0, leased: 0 },
     });
-    expect((await epochs())?.epoch).toBeGreaterThan(1);
+    expect((await epochs())?.epoch).toBeGreaterThan(before);
     expect(run.site.log.length).toBeGreaterThan(asked);
     const settled = await everything(url);
     sleeper.child.kill('SIGCONT');

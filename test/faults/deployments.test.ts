@@ -1,9 +1,10 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { buildDraft, builtSite, type Deployment, plainBuild } from '../support/deployments.ts';
+import { longSleep, processesWith } from '../support/processes.ts';
 import { demoDataDir, kill, type ServerProcess, startServer } from '../support/server-process.ts';
 
 const studio = '/api/v2/organizations/demo/projects/site/studio';
@@ -30,16 +31,6 @@ const asker = (token: string) => async (server: ServerProcess, method: string, a
   return text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text;
 };
 
-/** Processes that have a word in their command line. */
-async function processesWith(word: string): Promise<number[]> {
-  const found: number[] = [];
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)) {
-    const line = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '');
-    if (line.includes(word)) found.push(pid);
-  }
-  return found;
-}
-
 /** Asks again and again until an answer fits; fails after a while. */
 async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean, seconds = 90): Promise<T> {
   for (const end = Date.now() + seconds * 1000; ; ) {
@@ -61,7 +52,7 @@ it('kill -9 of the server during a build: nothing is left running, it is begun o
     branch: 'main',
     provider: 'build',
     install_command: '',
-    build_command: 'sleep 4730',
+    build_command: longSleep(4730),
     output_directory: 'dist',
   });
   const { id } = latest_deployment;
@@ -69,7 +60,7 @@ it('kill -9 of the server during a build: nothing is left running, it is begun o
     const run = await until(at(id), (one) => one.attempt === attempt && one.jobs[2].steps.length === 1);
     expect(run).toMatchObject({ status: 'in_progress', attempt });
     await until(
-      () => processesWith('4730'),
+      () => processesWith(longSleep(4730)),
       (pids) => pids.length > 0,
     );
     await kill(server.child);
@@ -83,7 +74,7 @@ it('kill -9 of the server during a build: nothing is left running, it is begun o
     'failure',
     'skipped',
   ]);
-  expect(await processesWith('4730')).toEqual([]);
+  expect(await processesWith(longSleep(4730))).toEqual([]);
   expect((await readdir(settings.PORTICO_BUILD_DIR)).filter((name) => name !== 'cache')).toEqual([]);
 });
 
@@ -104,19 +95,22 @@ it('a stop in order puts a running build back, and the next start ends it', asyn
   const marker = path.join(settings.PORTICO_BUILD_DIR, 'cache', 'go');
   const wait = await create(
     'One',
-    `test -e ${marker} || sleep 4731; mkdir dist && echo ${Object.keys(files).length} > dist/index.html`,
+    `test -e ${marker} || ${longSleep(4731)}; mkdir dist && echo ${Object.keys(files).length} > dist/index.html`,
   );
-  const other = await create('Two', `test -e ${marker} || sleep 4731; mkdir dist && echo two > dist/index.html`);
+  const other = await create(
+    'Two',
+    `test -e ${marker} || ${longSleep(4731)}; mkdir dist && echo two > dist/index.html`,
+  );
   const at = (of: Deployment) => () =>
     ask(server, 'GET', `${studio}/deployments/${of.latest_deployment.id}`) as Promise<Deployment>;
   // Two environments at the same time.
   for (const one of [wait, other]) await until(at(one), ({ jobs }) => jobs[2].steps.length === 1);
   await until(
-    () => processesWith('4731'),
+    () => processesWith(longSleep(4731)),
     (pids) => pids.length >= 2,
   );
   await server.stop();
-  expect(await processesWith('4731')).toEqual([]);
+  expect(await processesWith(longSleep(4731))).toEqual([]);
   await mkdir(path.dirname(marker), { recursive: true });
   await writeFile(marker, '');
   server = await startServer(dataDir, settings);

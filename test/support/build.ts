@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { oncePerRun } from './once-per-run.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 /** Inside `node_modules`, so that what is built finds the packages. */
@@ -46,10 +47,7 @@ async function build(): Promise<string> {
   return entry;
 }
 
-let built: Promise<string> | undefined;
-
 /** The directory of the program's JavaScript (`main.js`, `portico.js`), built once for all test files. */
-export function builtProgram(): Promise<string> {
-  built ??= build();
-  return built;
+export async function builtProgram(): Promise<string> {
+  return (await oncePerRun('program', build)).value;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { databasePrefix } from './temporary-root.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -10,6 +11,7 @@ declare module 'vitest' {
 }
 
 export interface TestDatabase {
+  name: string;
   url: string;
   drop(): Promise<void>;
 }
@@ -19,11 +21,12 @@ export interface TestDatabase {
  * @param template a database to copy, with nobody connected to it: migrated once, copied for each test. Empty without it.
  */
 export async function createDatabase(template = 'template0'): Promise<TestDatabase> {
-  const name = `portico_test_${process.pid}_${randomBytes(5).toString('hex')}`;
+  const name = `${databasePrefix()}${randomBytes(5).toString('hex')}`;
   await administer(`CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(template)} ENCODING 'UTF8'`);
   const url = new URL(inject('databaseUrl'));
   url.pathname = `/${name}`;
   return {
+    name,
     url: url.href,
     async drop() {
       await administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);

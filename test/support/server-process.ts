@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach } from 'vitest';
+import { afterEach } from 'vitest';
 import { processIdentity, signalProcess, waitUntilGone } from '../../src/db/postgres/processes.ts';
 import { builtProgram } from './build.ts';
+import { oncePerRun } from './once-per-run.ts';
 
 const directories: string[] = [];
 const children: ChildProcess[] = [];
@@ -44,7 +45,7 @@ export async function postmasterPid(dataDir: string): Promise<number | null> {
 export async function endPid(pid: number, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   const identity = await processIdentity(pid);
   signalProcess(pid, signal);
-  if (!(await waitUntilGone(pid, identity, 10_000))) throw new Error(`Process ${pid} survives ${signal}.`);
+  if (!(await waitUntilGone(pid, identity, 60_000))) throw new Error(`Process ${pid} survives ${signal}.`);
 }
 
 /** How a child ended and all it wrote. */
@@ -138,26 +139,16 @@ export async function kill(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-let prepared: Promise<string> | undefined;
-
-async function prepare(): Promise<string> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'portico-run-'));
-  const server = await startServer(path.join(directory, 'data'));
-  await server.stop();
-  return directory;
-}
-
-/** A data directory as a first start with the demo and a stop leave it; made once in a test file, then copied. */
+/** A data directory as a first start with the demo and a stop leave it; made once for all test files, then copied. */
 export async function demoDataDir(): Promise<{ dataDir: string; token: string }> {
-  prepared ??= prepare();
+  const { directory } = await oncePerRun('demo', async (place) => {
+    const server = await startServer(path.join(place, 'data'));
+    await server.stop();
+  });
   const dataDir = await newDataDir();
-  await cp(path.join(await prepared, 'data'), dataDir, { recursive: true });
+  await cp(path.join(directory, 'data'), dataDir, { recursive: true });
   return { dataDir, token: (await readFirstRun(dataDir)).token ?? '' };
 }
-
-afterAll(async () => {
-  if (prepared) await rm(await prepared, { recursive: true, force: true });
-});
 
 export interface FirstRunRecord {
   url: string;

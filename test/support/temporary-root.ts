@@ -1,4 +1,6 @@
-import { access, chmod, constants, mkdtemp, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, chmod, constants, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { freemem, tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -6,8 +8,6 @@ const memory = '/dev/shm';
 /** What tests under way need at most, several of which hold a cluster of PostgreSQL; bytes. */
 const room = 6 * 1024 ** 3;
 const prefix = 'portico-tests-';
-/** Runs that were killed leave theirs behind. */
-const keptFor = 24 * 3600_000;
 
 /** Tests start hooks and programs from their directories, which a mount with `noexec` forbids (access(2) tells). */
 async function startsPrograms(directory: string): Promise<boolean> {
@@ -30,26 +30,32 @@ async function inMemory(): Promise<string | null> {
   return null;
 }
 
-async function removeOld(parent: string): Promise<void> {
-  for (const name of await readdir(parent)) {
-    const place = path.join(parent, name);
-    const age = Date.now() - ((await stat(place).catch(() => null))?.mtimeMs ?? Date.now());
-    if (name.startsWith(prefix) && age > keptFor) await rm(place, { recursive: true, force: true });
-  }
-}
-
 /**
  * Makes the directory that holds everything a run of the tests writes, and points `os.tmpdir()` of this process and those it starts there:
  * in memory where there is room, because the tests make files and wait for syncs by the ten thousand, else where temporary files are. What
- * survives `kill -9` is the same in both. Whoever sets TMPDIR has chosen a place.
- * @returns how to remove it
+ * survives `kill -9` is the same in both. Whoever sets TMPDIR has chosen a place. It goes with the run, also with one that is killed.
+ * @returns how to remove it; says what still ran there
  */
 export async function makeTemporaryRoot(): Promise<() => Promise<void>> {
   const chosen = process.env.TMPDIR === undefined ? await inMemory() : null;
   const root = chosen ?? (await mkdtemp(path.join(tmpdir(), prefix)));
   // Builds run as somebody else, who has to get through to their directories.
   await chmod(root, 0o711);
-  await removeOld(path.dirname(root));
+  const [parent, name] = [path.dirname(root), path.basename(root)];
+  const cleaner = spawn(process.execPath, [path.join(import.meta.dirname, 'clean-up.child.ts'), name], {
+    env: { ...process.env, TMPDIR: parent },
+    stdio: ['pipe', 'inherit', 'inherit'],
+    detached: true,
+  });
+  const cleaned = once(cleaner, 'close');
   process.env.TMPDIR = root;
-  return () => rm(root, { recursive: true, force: true, maxRetries: 5 });
+  return async () => {
+    cleaner.stdin.end();
+    await cleaned;
+  };
+}
+
+/** How the databases of this run begin. */
+export function databasePrefix(): string {
+  return `portico_test_${path.basename(tmpdir()).slice(prefix.length).toLowerCase()}_`;
 }

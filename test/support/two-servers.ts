@@ -1,6 +1,7 @@
-import { readdir } from 'node:fs/promises';
+import { cp, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach } from 'vitest';
+import { oncePerRun } from './once-per-run.ts';
 import { createDatabase, type TestDatabase } from './postgres.ts';
 import { kill, newDataDir, portico, type ServerProcess, settingsFor, startServer } from './server-process.ts';
 
@@ -13,30 +14,36 @@ afterEach(async () => {
   database = undefined;
 });
 
-/** Two servers with the demo on one database and one data directory, a command that makes tokens there, and the demo's repository. */
+/** The demo in a database and a data directory, with tokens for it: made once for all test files, then copied. */
+const demo = () =>
+  oncePerRun('two-servers', async (directory) => {
+    const template = await createDatabase();
+    const more = { DATABASE_URL: template.url };
+    const dataDir = path.join(directory, 'data');
+    const server = await startServer(dataDir, more);
+    const token = async (preset: string) => {
+      const options = ['--organization', 'demo', '--preset', preset];
+      const made = await portico(['token', 'create', ...options], settingsFor(dataDir, more));
+      return { text: made.stdout.trim(), id: /^Token (\d+)/.exec(made.stderr)?.[1] ?? '' };
+    };
+    const tokens = { owner: await token('admin'), reader: await token('readonly') };
+    await server.stop();
+    return { ...tokens, template: template.name };
+  });
+
+/** Two servers with the demo on one database and one data directory, tokens for it, and the demo's repository. */
 export async function twoServers(settings: Record<string, string> = {}) {
-  database = await createDatabase();
+  const { directory, value } = await demo();
+  const { template, owner, reader } = value;
+  database = await createDatabase(template);
   const { url } = database;
   const dataDir = await newDataDir();
+  await cp(path.join(directory, 'data'), dataDir, { recursive: true });
   const more = { DATABASE_URL: url, ...settings };
   const one = await startServer(dataDir, more);
   const other = await startServer(dataDir, more);
   servers.push(one, other);
-  const token = async (preset: string) => {
-    const made = await portico(
-      ['token', 'create', '--organization', 'demo', '--preset', preset],
-      settingsFor(dataDir, more),
-    );
-    return { text: made.stdout.trim(), id: /^Token (\d+)/.exec(made.stderr)?.[1] ?? '' };
-  };
-  return {
-    url,
-    one,
-    other,
-    owner: await token('admin'),
-    reader: await token('readonly'),
-    gitDir: await onlyRepository(dataDir),
-  };
+  return { url, one, other, owner, reader, gitDir: await onlyRepository(dataDir) };
 }
 
 /** The repository of a data directory that has one. */

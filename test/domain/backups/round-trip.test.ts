@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { backupProject } from '../../../src/domain/backups/backup-project.operations.ts';
 import { checkProject } from '../../../src/domain/backups/check-project.operations.ts';
@@ -11,6 +10,7 @@ import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../../support/conflict-site.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 import { readProject } from '../../support/project-reads.ts';
+import fc from '../../support/properties.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { tokenOf } from '../../../src/domain/identity/authorization-header.ts';
+import fc from '../../support/properties.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../../src/db/listener.ts';
 import { authenticateToken } from '../../../src/domain/identity/authenticate.ts';
@@ -9,6 +8,7 @@ import { createProject } from '../../../src/domain/projects/projects.operations.
 import { run } from '../../../src/domain/run.ts';
 import { systemCall } from '../../../src/first-run.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import fc from '../../support/properties.ts';
 
 let app: TestApp;
 beforeAll(async () => {

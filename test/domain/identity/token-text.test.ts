@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { generateToken, hashToken, isTokenText } from '../../../src/domain/identity/token-text.ts';
 import { checksum62 } from '../../../src/domain/keys/base62.ts';
+import fc from '../../support/properties.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const character = fc.constantFrom(...base62);

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { associatedData, parseEnvelope, type SecretPlace, seal, unseal } from '../../../src/domain/keys/envelope.ts';
+import fc from '../../support/properties.ts';
 
 const key = randomBytes(32);
 const id = randomUUID();

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseCron } from '../../../src/domain/schedules/cron/cron-expression.ts';
 import { cronExpression } from '../../support/cron/arbitrary.ts';
+import fc from '../../support/properties.ts';
 
 const directory = mkdtempSync(path.join(tmpdir(), 'portico-crontab-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

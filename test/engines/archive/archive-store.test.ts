@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ArchiveDraft, ArchiveLabel } from '../../../src/domain/ports/archive.ts';
 import { createArchiveStore } from '../../../src/engines/archive/archive-store.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
+import fc from '../../support/properties.ts';
 
 const store = createArchiveStore({ product_version: '1.2.3' });
 const label: ArchiveLabel = {

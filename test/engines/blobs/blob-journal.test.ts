@@ -2,13 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BlobJournal } from '../../../src/engines/blobs/blob-journal.ts';
 import { blobPaths } from '../../../src/engines/blobs/blob-paths.ts';
 import { createBlobStore } from '../../../src/engines/blobs/blob-store.ts';
 import { DurableDirectories } from '../../../src/engines/blobs/durable-file.ts';
 import { encodeRecord, isWhole, recordsOf } from '../../../src/engines/blobs/journal-records.ts';
+import fc from '../../support/properties.ts';
 
 let root: string;
 const blobsIn = () => path.join(root, 'blobs');

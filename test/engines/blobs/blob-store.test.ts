@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, w
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BlobStore, ReadBlobOptions } from '../../../src/domain/ports/blobs.ts';
 import { createBlobStore } from '../../../src/engines/blobs/blob-store.ts';
+import fc from '../../support/properties.ts';
 
 let root: string;
 let blobs: BlobStore;

@@ -1,9 +1,10 @@
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Command, CommandEnd, ProcessName, Workspace } from '../../../src/domain/ports/deployer.ts';
 import { createDeployer } from '../../../src/engines/deployer/deployer.ts';
+import { longSleep, processesWith } from '../../support/processes.ts';
 
 const mebibyte = 1024 * 1024;
 const project = '0193f3a0-0000-7000-8000-00000000000a';
@@ -54,16 +55,6 @@ async function run(
     ...more,
   });
   return { ...end, output, leader: leader as ProcessName };
-}
-
-/** Processes that have a word in their command line. */
-async function processesNamed(word: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const line = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '');
-    if (line.includes(word) && Number(pid) !== process.pid) found.push(line);
-  }
-  return found;
 }
 
 describe('a command', () => {
@@ -126,9 +117,9 @@ describe('a command', () => {
 describe('limits', () => {
   it('end a command that hangs', async () => {
     const began = Date.now();
-    expect(await run('sleep 4711', { time: 500 })).toMatchObject({ limit: 'timeout', exit_code: null });
-    expect(Date.now() - began).toBeLessThan(9_000);
-    expect(await processesNamed('4711')).toEqual([]);
+    expect(await run(longSleep(4711), { time: 500 })).toMatchObject({ limit: 'timeout', exit_code: null });
+    expect(Date.now() - began).toBeLessThan(60_000);
+    expect(await processesWith(longSleep(4711))).toEqual([]);
   });
 
   it('end one that does not heed SIGTERM with SIGKILL', async () => {
@@ -146,32 +137,33 @@ describe('limits', () => {
   });
 
   it('end one that forks without end, with all it forked', async () => {
-    const text = 'bomb() { bomb & bomb & sleep 0.05; }; bomb; sleep 4712';
+    const text = `bomb() { bomb & bomb & sleep 0.05; }; bomb; ${longSleep(4712)}`;
     const end = await run(text, { time: 5_000 });
     // The watch ends it, unless the kernel has refused a fork before that and the shell has given up by itself.
     expect(end.limit ?? end.output).toMatch(/^(processes|timeout)$|fork/);
     expect(end.exit_code).not.toBe(0);
-    expect(await processesNamed('4712')).toEqual([]);
-    expect(await processesNamed('bomb()')).toEqual([]);
+    expect(await processesWith(longSleep(4712))).toEqual([]);
+    expect(await processesWith('bomb()')).toEqual([]);
   });
 
   it('end one that is not wanted any more', async () => {
     const stop = new AbortController();
-    const text = 'echo begun; sleep 4713';
+    const text = `echo begun; ${longSleep(4713)}`;
     const onOutput = () => {
       stop.abort();
       return undefined;
     };
     expect(await run(text, { signal: stop.signal, onOutput })).toMatchObject({ limit: 'aborted' });
-    expect(await processesNamed('4713')).toEqual([]);
+    expect(await processesWith(longSleep(4713))).toEqual([]);
   });
 });
 
 it('leaves nothing that a command started in the background, in a session of its own too', async () => {
-  expect(await run('sleep 4714 & setsid sleep 4714 & (setsid sleep 4714 &) ; echo done')).toMatchObject({
+  const sleeping = longSleep(4714);
+  expect(await run(`${sleeping} & setsid ${sleeping} & (setsid ${sleeping} &) ; echo done`)).toMatchObject({
     exit_code: 0,
   });
-  expect(await processesNamed('4714')).toEqual([]);
+  expect(await processesWith(longSleep(4714))).toEqual([]);
 });
 
 it.runIf(process.getuid?.() === 0)(
@@ -189,7 +181,7 @@ it('clears away what an earlier attempt left running', async () => {
   const left = await deployer.open({ deployment: 77, project });
   const leader = await new Promise<ProcessName>((resolve) => {
     void left.run({
-      text: 'setsid sleep 4715',
+      text: `setsid ${longSleep(4715)}`,
       directory: '',
       variables: {},
       network: true,
@@ -202,7 +194,7 @@ it('clears away what an earlier attempt left running', async () => {
   expect(await deployer.standing(leader)).toBe('alive');
   await deployer.clear(77, leader);
   expect(await deployer.standing(leader)).toBe('gone');
-  expect(await processesNamed('4715')).toEqual([]);
+  expect(await processesWith(longSleep(4715))).toEqual([]);
   expect(await deployer.workspaces()).toEqual([1]);
 });
 

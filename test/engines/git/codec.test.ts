@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TreeEntry } from '../../../src/domain/ports/git-records.ts';
 import { sameName } from '../../../src/domain/studio/path-rules.ts';
@@ -6,6 +5,7 @@ import { formatCommit, parseCommit } from '../../../src/engines/git/objects/comm
 import { hashObject } from '../../../src/engines/git/objects/object-id.ts';
 import { modes, Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import { git, temporaryDirectory } from '../../support/git-store.ts';
+import fc from '../../support/properties.ts';
 
 const oid = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('hex'));
 /** Short names of few letters meet often: `a`, `a.b`, `a/`, `ab`, and code points whose UTF-8 and UTF-16 orders differ. */

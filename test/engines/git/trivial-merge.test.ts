@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commitFiles } from '../../support/git-history.ts';
 import { fsck, git, testStore } from '../../support/git-store.ts';
+import fc from '../../support/properties.ts';
 
 const names = ['a', 'b', 'd/x', 'd/y', 'd/e/z', 'd.md', 'f/g/h'];
 const texts = ['', 'one\n', 'two\n', `${'line\n'.repeat(20)}end\n`, `${'line\n'.repeat(20)}other end\n`];

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isInside, parseCidrs, rangeOf } from '../../../src/engines/http/address.ts';
+import fc from '../../support/properties.ts';
 import { client, failure } from './support.ts';
 
 /** Every IANA special-purpose block that is not reachable on the public internet (RFC 6890 and its registry). */

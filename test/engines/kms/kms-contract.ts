@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KeyError, type KeyFault, type Kms } from '../../../src/domain/ports/kms.ts';
+import fc from '../../support/properties.ts';
 
 /** One key provider under test, with the handles only a test may have. */
 export interface KmsUnderTest {

@@ -1,8 +1,8 @@
 import { PostgreSqlPlatform } from '@mikro-orm/postgresql';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openOrm } from '../../../src/db/orm.ts';
 import { quoteLiteral } from '../../../src/db/quote-literal.ts';
+import fc from '../../support/properties.ts';
 
 const platform = new PostgreSqlPlatform();
 const hard = fc.string({ unit: fc.constantFrom("'", '\\', '"', '?', '$', '$&', '\n', 'a', 'é', '😀') });

@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import all from '@octokit/webhooks-examples' with { type: 'json' };
 import { sign as octokitSign, verify } from '@octokit/webhooks-methods';
-import fc from 'fast-check';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TestApp } from '../../support/app.ts';
 import { call, newWebhook, type Sent, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
+import fc from '../../support/properties.ts';
 
 let app: TestApp;
 let hook: Webhook;

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../properties.ts';
 
 const months = ['JAN', 'feb', 'Mar', 'APR', 'MAY', 'jun', 'JUL', 'AUG', 'SEP', 'oct', 'NOV', 'DEC'];
 const weekdays = ['SUN', 'mon', 'Tue', 'WED', 'THU', 'fri', 'SAT'];

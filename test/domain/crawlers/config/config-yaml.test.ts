@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { configYaml, urlsListYaml } from '../../../../src/domain/crawlers/config/config-yaml.ts';
 import { initialSettings } from '../../../../src/domain/crawlers/config/crawl-defaults.ts';
 import type { StoredSettings } from '../../../../src/domain/crawlers/config/crawler.entity.ts';
+import fc from '../../../support/properties.ts';
 
 const defaults = { max_html: 500, user_agent: 'Mozilla/5.0 (compatible; Portico/1.0; +https://portico.example)' };
 const crawler = (settings: Partial<StoredSettings>, domain = 'https://www.example.com') => ({

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   afterSignal,
@@ -9,6 +8,7 @@ import {
   horizon,
   takeSlots,
 } from '../../../../src/domain/crawlers/hosts/host-pace.ts';
+import fc from '../../../support/properties.ts';
 
 const fresh: HostPace = { host: 'h', next_at: 0, delay: 0, paused_until: 0, failures: 0, pauses: 0, good: 0 };
 const good: HostSignal = { kind: 'good' };

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { maxLinks } from '../../../../src/domain/crawlers/pages/collector.ts';
 import { maxBytes } from '../../../../src/domain/crawlers/pages/document.ts';
 import { maxNesting } from '../../../../src/domain/crawlers/pages/html/page-handler.ts';
 import { readPage } from '../../../../src/domain/crawlers/pages/html/read-page.ts';
+import fc from '../../../support/properties.ts';
 import { links, read } from './reading.ts';
 
 const found = (html: string | Uint8Array) => {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { charsetOf } from '../../../../src/domain/crawlers/pages/text/charset.ts';
+import fc from '../../../support/properties.ts';
 import { read } from './reading.ts';
 
 const html = (text: string) => Buffer.from(text, 'latin1');

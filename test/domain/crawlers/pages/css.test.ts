@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import fc from '../../../support/properties.ts';
 import { assets, read } from './reading.ts';
 
 const sheet = (text: string | Uint8Array, contentType: string | null = 'text/css') => ({

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseSrcset } from '../../../../src/domain/crawlers/pages/html/srcset.ts';
+import fc from '../../../support/properties.ts';
 
 it.each([
   ['a', ['a']],

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { importLinks, relativeLink } from '../../../../src/domain/crawlers/snapshots/import/import-links.ts';
 import {
@@ -10,6 +9,7 @@ import { safeSegment, shortHash } from '../../../../src/domain/crawlers/snapshot
 import { siteAddresses } from '../../../../src/domain/crawlers/snapshots/serve/site-addresses.ts';
 import { normalise } from '../../../../src/domain/crawlers/urls/normalise.ts';
 import { nameProblem, pathProblem } from '../../../../src/domain/studio/path-rules.ts';
+import fc from '../../../support/properties.ts';
 
 const origin = 'https://www.example.com';
 const cdn = 'https://cdn.example.net:8443';

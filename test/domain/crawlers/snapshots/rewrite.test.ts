@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rewriteContent } from '../../../../src/domain/crawlers/snapshots/rewrite/rewrite-content.ts';
 import { rewriteSrcset } from '../../../../src/domain/crawlers/snapshots/rewrite/srcset.ts';
 import { siteAddresses } from '../../../../src/domain/crawlers/snapshots/serve/site-addresses.ts';
 import { siteLinks } from '../../../../src/domain/crawlers/snapshots/serve/site-links.ts';
+import fc from '../../../support/properties.ts';
 
 const origin = 'https://www.example.com';
 const addresses = siteAddresses(origin, {

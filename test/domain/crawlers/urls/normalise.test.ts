@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { normalise } from '../../../../src/domain/crawlers/urls/normalise.ts';
+import fc from '../../../support/properties.ts';
 
 const stripParams = ['utm_*', 'gclid', 'fbclid'];
 const base = 'https://example.com/docs/page?q=1';

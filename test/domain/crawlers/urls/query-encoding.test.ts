@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeQuery } from '../../../../src/domain/crawlers/urls/query-encoding.ts';
+import fc from '../../../support/properties.ts';
 
 describe('a query', () => {
   it.each([

@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import fc from 'fast-check';
 import type robots from 'robots-parser';
 import { describe, expect, it } from 'vitest';
 import {
@@ -10,6 +9,7 @@ import {
   robotsAnswer,
   robotsText,
 } from '../../../../src/domain/crawlers/urls/robots.ts';
+import fc from '../../../support/properties.ts';
 
 // Its types describe an ES module, which it is not.
 const robotsParser: typeof robots.default = createRequire(import.meta.url)('robots-parser');

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from '../../../../src/config.ts';
 import { crawlLimitsOf } from '../../../../src/config-crawls.ts';
 import { hostOf, hostText } from '../../../../src/domain/crawlers/config/host.ts';
 import { isTrusted, trustedNames } from '../../../../src/domain/crawlers/verification/trusted-domains.ts';
+import fc from '../../../support/properties.ts';
 
 const limitsOf = (environment: Record<string, string>) => crawlLimitsOf(readConfig(environment).config);
 const trusted = (list: string) => limitsOf({ PORTICO_TRUSTED_DOMAINS: list }).trusted_domains;

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   changeCollection,
@@ -7,6 +6,7 @@ import {
   indexCollection,
 } from '../../../../src/domain/studio/content/collection-index.ts';
 import type { CollectionSchema } from '../../../../src/domain/studio/schema/collection-schema.ts';
+import fc from '../../../support/properties.ts';
 
 const locales = { codes: ['en', 'fr'], default: 'en', placement: 'directory', default_unmarked: true } as const;
 

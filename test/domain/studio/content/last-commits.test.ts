@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Repository } from '../../../../src/domain/ports/git.ts';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
@@ -7,6 +6,7 @@ import type { ContentIndex } from '../../../../src/domain/studio/content/content
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { commitFiles, setRef } from '../../../support/git-history.ts';
 import { git as stock } from '../../../support/git-store.ts';
+import fc from '../../../support/properties.ts';
 import { counted, newIndex } from './reading.ts';
 
 const paths = ['a.md', 'b.md', 'd/c.md', 'd/e\t "é".md', 'commit.md'];

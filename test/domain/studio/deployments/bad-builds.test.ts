@@ -11,6 +11,7 @@ import {
   plainBuild,
   startDeployingApp,
 } from '../../../support/deployments.ts';
+import { longSleep, processesWith } from '../../../support/processes.ts';
 
 let running: DeployingApp;
 let environment: number;
@@ -178,7 +179,7 @@ ${plainBuild}`;
 
 it('cancels during the install command, and nothing is left running', async () => {
   await running.app.ask('PATCH', `${studio}/environments/${environment}`, {
-    body: { install_command: 'echo installing; sleep 4720' },
+    body: { install_command: `echo installing; ${longSleep(4720)}` },
   });
   const { body: queued } = await running.app.ask('POST', `${studio}/deployments`, {
     body: { environment_id: environment },
@@ -198,6 +199,5 @@ it('cancels during the install command, and nothing is left running', async () =
     'skipped',
   ]);
   expect((await running.app.ask('POST', `${studio}/deployments/${queued.id}/cancel`)).status).toBe(409);
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name)))
-    expect(await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')).not.toContain('4720');
+  expect(await processesWith(longSleep(4720))).toEqual([]);
 });

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { sortEntries } from '../../../../src/domain/studio/entries/entry-order.ts';
 import { fieldValue, type KnownEntry, type SortKey } from '../../../../src/domain/studio/entries/entry-query.ts';
+import fc from '../../../support/properties.ts';
 
 const entryOf = (frontmatter: Record<string, unknown>, at: number): KnownEntry => ({
   entry: { slug: `s${String(at).padStart(3, '0')}`, path: `${at}.md`, oid: '' },

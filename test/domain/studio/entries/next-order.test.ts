@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { comesBefore, sortEntries } from '../../../../src/domain/studio/entries/entry-order.ts';
 import type { KnownEntry } from '../../../../src/domain/studio/entries/entry-query.ts';
 import { nextOrder } from '../../../../src/domain/studio/entries/next-order.ts';
+import fc from '../../../support/properties.ts';
 
 type Content = Map<string, number | null>;
 const keys = [{ field: 'x', descending: true }];

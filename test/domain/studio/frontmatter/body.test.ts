@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import { eolOf, joinSplit, splitFile } from '../../../../src/domain/studio/frontmatter/split.ts';
+import fc from '../../../support/properties.ts';
 
 const piece = fc.constantFrom(
   '',

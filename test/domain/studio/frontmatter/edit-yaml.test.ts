@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DomainError } from '../../../../src/domain/errors.ts';
 import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
+import fc from '../../../support/properties.ts';
 import { change, yamlSource } from './generate.ts';
 
 const file = (source: string, body = '\nText\n') => Buffer.from(`---\n${source}---\n${body}`);
@@ -56,7 +56,7 @@ describe('laws over generated YAML', () => {
           if (before.eol === 'crlf') expect(after.eol).toBe('crlf');
         },
       ),
-      { numRuns: 600 },
+      { numRuns: 300 },
     );
     expect(refused / total).toBeLessThan(0.01);
   });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { DomainError } from '../../../../src/domain/errors.ts';
@@ -8,6 +7,7 @@ import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.
 import { readSimpleYaml } from '../../../../src/domain/studio/frontmatter/yaml/read-simple.ts';
 import { readYaml } from '../../../../src/domain/studio/frontmatter/yaml/read-yaml.ts';
 import { isDateText } from '../../../../src/domain/studio/frontmatter/yaml/scalar-text.ts';
+import fc from '../../../support/properties.ts';
 import { change, frontmatter, text, yamlSource } from './generate.ts';
 
 const lone = (value: unknown) => !JSON.stringify(value).isWellFormed() || /\\ud[89a-f]/i.test(JSON.stringify(value));

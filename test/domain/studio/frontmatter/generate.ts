@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../../support/properties.ts';
 
 /** Strings that readers of YAML are known to take for something else, among ordinary and hostile ones. */
 const awkward = fc.constantFrom(

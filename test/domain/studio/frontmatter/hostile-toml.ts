@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../../support/properties.ts';
 import type { HostileFile } from './hostile.ts';
 
 /** Statements of the root table. `$` is made a number of its own. */

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyChange } from '../../../../corpus/checks/change.ts';
 import { planEdits } from '../../../../corpus/checks/plan-edits.ts';
@@ -7,6 +6,7 @@ import { seeded } from '../../../../corpus/seeded.ts';
 import { DomainError } from '../../../../src/domain/errors.ts';
 import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
+import fc from '../../../support/properties.ts';
 import { change } from './generate.ts';
 import { type HostileFile, hostileFile } from './hostile.ts';
 import { hostileToml } from './hostile-toml.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../../support/properties.ts';
 
 /** Pairs of a block as nobody wishes to meet them, by what makes them hard. `$` in keys is made a number of its own. */
 const pieces = {

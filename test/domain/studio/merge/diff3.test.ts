@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hunksOf, joinPieces, mergeText } from '../../../../src/domain/studio/merge/text/diff3.ts';
+import fc from '../../../support/properties.ts';
 import { edit, paragraphs } from './texts.ts';
 
 let directory: string;
@@ -41,7 +41,7 @@ describe('against git merge-file', () => {
       fc.property(small, small, small, (base, current, incoming) => {
         expect(ourMerge(base, current, incoming)).toBe(gitMerge(base, current, incoming));
       }),
-      { numRuns: Number(process.env.RUNS ?? 400) },
+      { numRuns: Number(process.env.RUNS ?? 150) },
     );
   });
 
@@ -54,7 +54,7 @@ describe('against git merge-file', () => {
           expect(ourMerge(text, current, incoming)).toBe(gitMerge(text, current, incoming));
         },
       ),
-      { numRuns: Number(process.env.RUNS ?? 400) },
+      { numRuns: Number(process.env.RUNS ?? 150) },
     );
   });
 
@@ -69,7 +69,7 @@ describe('against git merge-file', () => {
           expect(ours).toBe(gitMerge(text, current, incoming));
         },
       ),
-      { numRuns: Number(process.env.RUNS ?? 300) },
+      { numRuns: Number(process.env.RUNS ?? 150) },
     );
     expect(clean).toBeGreaterThan(50);
   });

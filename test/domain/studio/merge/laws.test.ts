@@ -1,14 +1,14 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import { deepEqual, isRecord, pointerTo } from '../../../../src/domain/studio/frontmatter/values.ts';
 import { mergeEntry } from '../../../../src/domain/studio/merge/entry/merge-entry.ts';
 import { mergeFrontmatter } from '../../../../src/domain/studio/merge/frontmatter/merge-frontmatter.ts';
+import fc from '../../../support/properties.ts';
 import { change, frontmatter } from '../frontmatter/generate.ts';
 import { file, type SampleFile, saved, unlessRefused } from './files.ts';
 
-const runs = { numRuns: Number(process.env.RUNS ?? 300) };
+const runs = { numRuns: Number(process.env.RUNS ?? 150) };
 const twoSaves = file.chain((sample) => fc.tuple(fc.constant(sample), saved(sample), saved(sample)));
 const read = (bytes: Buffer, path: string) => {
   const { frontmatter: found, ...rest } = parseFile(bytes, path);

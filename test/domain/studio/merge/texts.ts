@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../../support/properties.ts';
 
 const sentence = fc
   .array(fc.constantFrom('the', 'site', 'builds', 'pages', 'from', 'notes', 'and', 'lists', 'them', 'by', 'date'), {

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BlobStore } from '../../../../src/domain/ports/blobs.ts';
 import {
@@ -14,6 +13,7 @@ import {
   storeManifest,
 } from '../../../../src/domain/studio/deployments/manifest.ts';
 import { createBlobStore } from '../../../../src/engines/blobs/blob-store.ts';
+import fc from '../../../support/properties.ts';
 
 let root: string;
 let blobs: BlobStore;

@@ -57,7 +57,7 @@ describe('configurations that want to do harm', () => {
     for (const file of ['posts/a.md', 'content/b.md', 'docs/c.md', 'src/pages/x.md', path])
       expect(routes.urlOf({ path: file, frontmatter: {} }) ?? '/').toMatch(/^\//);
     await environmentDefaults(site, routes.detected);
-    expect(performance.now() - before).toBeLessThan(5000);
+    expect(performance.now() - before).toBeLessThan(30_000);
     expect((globalThis as Record<string, unknown>).__ran).toBeUndefined();
   });
 });

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expandPattern } from '../../../../src/domain/studio/routes/expand-pattern.ts';
 import { pageKey, pathOf } from '../../../../src/domain/studio/routes/page-address.ts';
 import { readRoutes } from '../../../../src/domain/studio/routes/read-routes.ts';
+import fc from '../../../support/properties.ts';
 import { siteOf } from '../schema/sites.ts';
 
 /** Segments of slugs as people write them, none of which a generator reads as an index or an extension. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Discovery } from '../../../../src/domain/studio/schema/collection-schema.ts';
 import { discoveryText, discoveryVersion } from '../../../../src/domain/studio/schema/discovery-text.ts';
 import { listingDigest } from '../../../../src/domain/studio/schema/listing-digest.ts';
+import fc from '../../../support/properties.ts';
 import { discover, header } from './sites.ts';
 
 type Files = Record<string, string>;

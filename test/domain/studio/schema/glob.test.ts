@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileGlob } from '../../../../src/domain/studio/schema/glob.ts';
+import fc from '../../../support/properties.ts';
 
 const matches = (pattern: string, path: string) => compileGlob(pattern)?.matches(path);
 

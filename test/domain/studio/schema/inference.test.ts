@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dateKind } from '../../../../src/domain/studio/schema/dates.ts';
 import { inferFields } from '../../../../src/domain/studio/schema/infer-fields.ts';
 import { isExcluded } from '../../../../src/domain/studio/schema/site-layout.ts';
+import fc from '../../../support/properties.ts';
 import { discover } from './sites.ts';
 
 const none = new Map<string, ReadonlySet<string>>();

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assignSlugs, pathForSlug, type SlugCollection } from '../../../../src/domain/studio/slug.ts';
+import fc from '../../../support/properties.ts';
 
 const collection = (more: Partial<SlugCollection['slugs']> = {}, path = 'posts'): SlugCollection => ({
   collection: 'posts',

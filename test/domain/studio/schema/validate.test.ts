@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { toJsonSchema, toRecord } from '../../../../src/domain/studio/schema/json-schema.ts';
 import { type SchemaField, studioSchema } from '../../../../src/domain/studio/schema/schema.schema.ts';
 import { validateEntry } from '../../../../src/domain/studio/schema/validate.ts';
+import fc from '../../../support/properties.ts';
 import { foldSchema } from './sites.ts';
 
 const faults = async (zod: string, value: unknown) => {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseDuration } from '../../../../src/domain/workflows/definition/duration.ts';
+import fc from '../../../support/properties.ts';
 
 it.each([
   ['250ms', 250],

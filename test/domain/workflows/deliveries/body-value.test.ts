@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bodyValueOf } from '../../../../src/domain/workflows/deliveries/body-value.ts';
 import { jsonFaultAt, parseJson } from '../../../../src/domain/workflows/deliveries/json-fault.ts';
+import fc from '../../../support/properties.ts';
 
 const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BodySignatures, bearerOf, matchSecret, signatureOf } from '../../../../src/domain/workflows/door/prove.ts';
+import fc from '../../../support/properties.ts';
 
 const key = "It's a Secret to Everybody";
 const form = 'payload=%7B%22zen%22%3A%22Keep%20it%20simple.%22%7D';

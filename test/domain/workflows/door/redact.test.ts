@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dedupKeyOf } from '../../../../src/domain/workflows/door/call/dedup-key.ts';
 import { joinedHeaders } from '../../../../src/domain/workflows/door/call/header-lines.ts';
 import { redactHeaders, redactQuery, secretFinder } from '../../../../src/domain/workflows/door/call/redact.ts';
 import { newTriggerSecret } from '../../../../src/domain/workflows/triggers/trigger-secret.ts';
+import fc from '../../../support/properties.ts';
 
 const secret = newTriggerSecret();
 const holds = secretFinder([secret]);

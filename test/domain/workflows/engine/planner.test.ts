@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
 import type { Action, Plan } from '../../../../src/domain/workflows/engine/plan/plan.ts';
 import { Planner } from '../../../../src/domain/workflows/engine/plan/planner.ts';
 import { isWithin, type StepState } from '../../../../src/domain/workflows/engine/plan/step-state.ts';
+import fc from '../../../support/properties.ts';
 
 const call = (id: string, more: object = {}): Step =>
   ({ id, type: 'http', url: 'https://example.com/', ...more }) as Step;

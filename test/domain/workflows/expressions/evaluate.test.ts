@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Expressions } from '../../../../src/domain/ports/expressions.ts';
 import {
@@ -8,6 +7,7 @@ import {
   type Roots,
 } from '../../../../src/domain/workflows/expressions/evaluate.ts';
 import { createExpressions } from '../../../../src/engines/expressions/expressions.ts';
+import fc from '../../../support/properties.ts';
 
 let real: Expressions;
 /** The contexts that were sent away. */

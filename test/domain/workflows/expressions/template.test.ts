@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { asText, parseTemplate, TemplateError } from '../../../../src/domain/workflows/expressions/template.ts';
+import fc from '../../../support/properties.ts';
 
 const whole = (text: string) =>
   parseTemplate(text).map((part) => ('text' in part ? part.text : [part.expression, part.offset]));

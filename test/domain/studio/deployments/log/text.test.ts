@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cleanLine } from '../../../../../src/domain/studio/deployments/log/clean-text.ts';
 import { LineReader } from '../../../../../src/domain/studio/deployments/log/line-reader.ts';
 import { masker } from '../../../../../src/domain/studio/deployments/log/mask.ts';
+import fc from '../../../../support/properties.ts';
 
 describe('a line', () => {
   it.each([

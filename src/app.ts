@@ -185,6 +185,7 @@ export async function openCore({
       {
         path: config.PORTICO_CHROMIUM_PATH ?? null,
         noSandbox: ['1', 'on'].includes(config.PORTICO_CHROMIUM_NO_SANDBOX),
+        onRestart: () => metrics.browserRestart(),
       },
       log,
     ),
@@ -287,8 +288,8 @@ function graphqlWhenAsked(services: Services, config: Config): express.RequestHa
   };
 }
 
-/** The express application over a core; `phase` turns readiness on when all is there and off before the listener closes. */
-export function createApp(core: Core, config: Config, phase: () => Phase = () => 'ready'): express.Express {
+/** An application that says how a process is, and nothing else yet. */
+function beginApp(core: Core, config: Config, phase: () => Phase): express.Express {
   const { services, metrics, queue, kms } = core;
   const app = express();
   app.disable('x-powered-by');
@@ -297,10 +298,10 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
   app.set('etag', false);
   app.set('trust proxy', config.PORTICO_TRUSTED_PROXIES.length > 0 ? config.PORTICO_TRUSTED_PROXIES : false);
   app.use(requestLog(services.log, metrics.http));
-  app.use(createWebhook(core.door));
   app.use(
     createHealth({
       phase,
+      roles: config.PORTICO_ROLES,
       metrics: metrics.render,
       metricsToken: config.PORTICO_METRICS_TOKEN,
       checks: {
@@ -312,6 +313,26 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
       },
     }),
   );
+  return app;
+}
+
+/** What a worker serves: how it is, and no more. */
+function createWorkerApp(core: Core, config: Config, phase: () => Phase): express.Express {
+  return beginApp(core, config, phase).use((request, response) =>
+    refuse(
+      request,
+      response,
+      new DomainError('not_found', 'A worker serves nothing but /healthz, /readyz and /metrics'),
+      {},
+    ),
+  );
+}
+
+/** The express application over a core; `phase` turns readiness on when all is there and off before the listener closes. */
+export function createApp(core: Core, config: Config, phase: () => Phase = () => 'ready'): express.Express {
+  const { services } = core;
+  const app = beginApp(core, config, phase);
+  app.use(createWebhook(core.door));
   app.use((request, response, next) => {
     if (request.originalUrl.length <= maxUrl) return next();
     const error = new DomainError('uri_too_long', `The URL is longer than ${maxUrl} bytes`);
@@ -395,11 +416,10 @@ async function takeUpExecutions(services: Services): Promise<void> {
 export async function startApp({ config, core, databaseUrl }: ServerOptions): Promise<App> {
   const { services, queue } = core;
   let phase: Phase = 'starting';
-  const server = createHttpServer(createApp(core, config, () => phase));
   const isWeb = config.PORTICO_ROLES.includes('web');
   const isWorker = config.PORTICO_ROLES.includes('worker');
-  const listening = isWeb ? listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST) : 0;
-  const port = await Promise.resolve(listening).catch(async (error: unknown) => {
+  const server = createHttpServer((isWeb ? createApp : createWorkerApp)(core, config, () => phase));
+  const port = await listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST).catch(async (error: unknown) => {
     await core.close();
     throw error;
   });
@@ -452,7 +472,7 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
       if (config.PORTICO_DRAIN_DELAY > 0)
         await new Promise((resolve) => setTimeout(resolve, config.PORTICO_DRAIN_DELAY * 1000));
       core.endStreams();
-      const closed = new Promise<void>((resolve) => (isWeb ? server.close(() => resolve()) : resolve()));
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       // A connection kept alive becomes idle only when the request under way on it has been answered.
       const idle = setInterval(() => server.closeIdleConnections(), 25);
       // What has not ended shortly before the limit is cut, so that the rest of the stop still happens in order.

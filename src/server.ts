@@ -70,9 +70,14 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
     const app = await startApp({ config, core, databaseUrl: database.url });
     ending.push(() => app.stop());
     signal.throwIfAborted();
-    if (!config.PORTICO_ROLES.includes('web')) {
+    const roles = config.PORTICO_ROLES;
+    if (!roles.includes('web')) {
       app.ready();
-      log.info({}, 'worker ready');
+      const url = `http://localhost:${app.port}`;
+      process.stdout.write(
+        `\nPortico is ready at ${url} as a worker: it executes, and answers /healthz, /readyz, /metrics\n\n`,
+      );
+      log.info({ url, roles, milliseconds: Math.round(performance.now()) }, 'ready');
       return stop;
     }
     setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${app.port}`);
@@ -102,7 +107,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
     });
     app.ready();
     greet(record, isNew, config.PORTICO_DATA_DIR);
-    log.info({ url: settings.public_url, milliseconds: Math.round(performance.now()) }, 'ready');
+    log.info({ url: settings.public_url, roles, milliseconds: Math.round(performance.now()) }, 'ready');
     return stop;
   } catch (error) {
     await stop();

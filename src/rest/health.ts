@@ -13,6 +13,8 @@ export type Phase = 'starting' | 'ready' | 'draining';
 interface HealthOptions {
   checks: Checks;
   phase(): Phase;
+  /** What the process does. */
+  roles: readonly string[];
   metrics(): Promise<{ type: string; text: string }>;
   metricsToken: string | undefined;
 }
@@ -50,7 +52,7 @@ function onlyGet(_request: Request, response: Response): void {
 }
 
 /** `/healthz`, `/readyz`, `/metrics`. */
-export function createHealth({ checks, phase, metrics, metricsToken }: HealthOptions): Router {
+export function createHealth({ checks, phase, roles, metrics, metricsToken }: HealthOptions): Router {
   const router = express.Router();
   router.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   router.get('/readyz', async (_request, response) => {
@@ -59,6 +61,7 @@ export function createHealth({ checks, phase, metrics, metricsToken }: HealthOpt
     const ready = results.every(Boolean) && phase() === 'ready';
     response.status(ready ? 200 : 503).json({
       status: phase() !== 'ready' ? phase() : ready ? 'ready' : 'not ready',
+      roles,
       checks: Object.fromEntries(names.map((name, at) => [name, results[at] ? 'ok' : 'failed'])),
     });
   });

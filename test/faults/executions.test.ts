@@ -1,46 +1,12 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
-import { afterEach, expect, it } from 'vitest';
-import type { ServerProcess } from '../support/server-process.ts';
-import { twoServers } from '../support/two-servers.ts';
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import pg from 'pg';
+import { afterEach, expect, it, vi } from 'vitest';
+import { kill, type ServerProcess } from '../support/server-process.ts';
+import { type Peer, startPeer } from '../support/workflows/peer.ts';
+import { type Processes, startProcesses, threeCalls, until } from '../support/workflows/processes.ts';
 
-const workflows = '/api/v2/organizations/demo/projects/site/workflows';
-
-/** A peer that counts its calls by their key, and answers when it is told. */
-interface Peer {
-  url: string;
-  calls: { path: string; key: string }[];
-  /** Answers what waits, and from now on at once. */
-  open(): void;
-  close(): Promise<void>;
-}
-
-async function startPeer(isHeld: (path: string) => boolean): Promise<Peer> {
-  const calls: Peer['calls'] = [];
-  let isOpen = false;
-  const held: (() => void)[] = [];
-  const server: Server = createServer((request, response) => {
-    const path = request.url ?? '';
-    calls.push({ path, key: String(request.headers['idempotency-key']) });
-    const answer = () => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ path }));
-    if (isHeld(path) && !isOpen) held.push(answer);
-    else answer();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    calls,
-    open() {
-      isOpen = true;
-      for (const answer of held.splice(0)) answer();
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
+vi.setConfig({ testTimeout: 240_000 });
 
 let peer: Peer | undefined;
 afterEach(async () => {
@@ -48,110 +14,203 @@ afterEach(async () => {
   peer = undefined;
 });
 
-const asker = (token: string) => async (server: ServerProcess, method: string, at: string, body?: object) => {
-  const response = await fetch(`${server.url}${workflows}${at}`, {
-    method,
-    headers: { Authorization: `Bearer ${token}`, ...(body && { 'Content-Type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(`${method} ${at}: ${response.status} ${JSON.stringify(answer)}`);
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-  return answer as any;
-};
+const keyOf = (execution: string, path: string) => createHash('sha256').update(`${execution}|${path}|`).digest('hex');
 
-async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean, seconds = 90): Promise<T> {
-  for (const end = Date.now() + seconds * 1000; ; ) {
-    const answer = await ask();
-    if (fits(answer)) return answer;
-    if (Date.now() > end) throw new Error(`Not in ${seconds} s: ${JSON.stringify(answer)}`);
-    await setTimeout(100);
-  }
+async function query<T extends object>({ databaseUrl }: Processes, sql: string, values: unknown[] = []): Promise<T[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  return (await client.query(sql, values).finally(() => client.end())).rows;
 }
 
-const threeCalls = (url: string) => ({
-  portico: 'workflow/1',
-  steps: ['a', 'b', 'c'].map((id) => ({ id, type: 'http', method: 'POST', url: `${url}/${id}` })),
-});
-
-/** A web server and a worker beside it on one database, and executions that wait at a step of three. */
-async function midway(heldAt: string) {
-  peer = await startPeer((path) => path === `/${heldAt}`);
-  const servers = await twoServers({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
-  const ask = asker(servers.owner.text);
-  const { id: workflow } = await ask(servers.one, 'POST', '', { name: 'Calls', definition: threeCalls(peer.url) });
+/** Executions of one workflow, begun at a web server and executed by workers that come and go. */
+async function executionsOf(processes: Processes & { web: ServerProcess }, definition: object) {
+  const { web, ask } = processes;
+  const { id: workflow } = await ask(web, 'POST', '', { name: 'Calls', definition });
   const at = `/${workflow}/executions`;
-  const ids: string[] = [];
-  for (let count = 0; count < 6; count += 1) ids.push((await ask(servers.one, 'POST', at, {})).execution_id);
-  const calls = peer.calls;
-  await until(
-    async () => calls.filter(({ path }) => path === `/${heldAt}`).length,
-    (count) => count === ids.length,
-  );
-  const settled = (server: ServerProcess) =>
-    until(
-      () => Promise.all(ids.map((id) => ask(server, 'GET', `${at}/${id}`))),
-      (all) => all.every(({ status }) => status === 'completed' || status === 'failed'),
-    );
-  /** How often each step of each execution was called, by its key. */
-  const counts = (path: string) => {
-    const keys = calls.filter((call) => call.path === path).map(({ key }) => key);
-    return [...new Set(keys)].map((key) => keys.filter((one) => one === key).length);
+  const look = (ids: readonly string[]) => Promise.all(ids.map((id) => ask(web, 'GET', `${at}/${id}`)));
+  return {
+    look,
+    async begin(count: number) {
+      const ids: string[] = [];
+      for (let begun = 0; begun < count; begun += 1) ids.push((await ask(web, 'POST', at, {})).execution_id as string);
+      return ids;
+    },
+    settled: (ids: readonly string[], seconds: number) =>
+      until(
+        () => look(ids),
+        (all) => all.every(({ status }) => status === 'completed' || status === 'failed'),
+        seconds,
+      ),
+    async events(id: string): Promise<string[]> {
+      const events = await ask(web, 'GET', `${at}/${id}/events`);
+      return events.map(({ type, path }: { type: string; path: string | null }) => `${type} ${path}`);
+    },
   };
-  return { ...servers, ask, at, ids, settled, counts };
 }
 
-it.each(['a', 'b', 'c'])(
-  'kill -9 of one of two servers in step %s: the other takes over, completed steps never run again, that one once more',
-  async (step) => {
-    const { one, other, settled, counts, ids } = await midway(step);
-    await one.stop('SIGKILL');
-    peer?.open();
-    const ended = await settled(other);
-    expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-    for (const path of ['/a', '/b', '/c']) {
-      const found = counts(path);
-      expect(found).toHaveLength(ids.length);
-      if (path === `/${step}`) expect(Math.max(...found)).toBeLessThanOrEqual(2);
-      else expect(new Set(found)).toEqual(new Set([1]));
-    }
-  },
-);
+const once = (count: number) => Array.from({ length: count }, () => 1);
 
-it('a server that is frozen and thawed after it was given up writes nothing more', async () => {
-  const { one, other, ask, at, settled, counts, ids } = await midway('b');
-  const before = await Promise.all(ids.map((id) => ask(other, 'GET', `${at}/${id}`)));
-  one.child.kill('SIGSTOP');
-  // Those the frozen server had begun are taken up; it may have had none.
-  const limit = Date.now() + 16_000;
-  await until(
-    () => Promise.all(ids.map((id) => ask(other, 'GET', `${at}/${id}`))),
-    (all) => Date.now() > limit || all.some(({ attempt }, index) => attempt > before[index].attempt),
-  );
-  peer?.open();
-  const ended = await settled(other);
-  one.child.kill('SIGCONT');
-  await setTimeout(3_000);
-  expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-  expect(await Promise.all(ids.map((id) => ask(other, 'GET', `${at}/${id}`)))).toEqual(ended);
-  expect(new Set(counts('/a'))).toEqual(new Set([1]));
-  expect(new Set(counts('/c'))).toEqual(new Set([1]));
-  expect(Math.max(...counts('/b'))).toBeLessThanOrEqual(2);
+it('kill -9 of a worker in each step of three: another one takes over within 15 s, completed steps never run again, that one once more', async () => {
+  let heldAt = '';
+  const asked = await startPeer((path) => path === heldAt);
+  peer = asked;
+  const processes = await startProcesses();
+  const { begin, settled, look } = await executionsOf(processes, threeCalls(asked.url));
+  let worker = await processes.start('worker');
+  for (const step of ['/a', '/b', '/c']) {
+    heldAt = step;
+    asked.hold();
+    asked.calls.splice(0);
+    const ids = await begin(6);
+    await until(
+      () => asked.counts(step).length,
+      (count) => count === ids.length,
+      30,
+    );
+    const other = await processes.start('worker');
+    await kill(worker.child);
+    const killed = performance.now();
+    await until(
+      () => look(ids),
+      (all) => all.every(({ attempt }) => attempt === 2),
+      30,
+    );
+    expect((performance.now() - killed) / 1000).toBeLessThanOrEqual(15);
+    asked.open();
+    expect((await settled(ids, 30)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
+    for (const path of ['/a', '/b', '/c'])
+      expect([step, path, asked.counts(path)]).toEqual([step, path, ids.map(() => (path === step ? 2 : 1))]);
+    worker = other;
+  }
 });
 
-it('SIGTERM hands executions back: another process goes on within seconds, and it counts as no crash', async () => {
-  const { one, other, ask, at, settled, counts, ids } = await midway('b');
-  const { code } = await one.stop('SIGTERM');
-  expect(code).toBe(0);
-  peer?.open();
-  const ended = await settled(other);
+it('a worker that is frozen for twice the heartbeat and thawed writes nothing more, and goes on with others', async () => {
+  const asked = await startPeer((path) => path === '/b');
+  peer = asked;
+  const processes = await startProcesses();
+  const { begin, settled, look, events } = await executionsOf(processes, threeCalls(asked.url));
+  const frozen = await processes.start('worker');
+  const ids = await begin(6);
+  await until(
+    () => asked.counts('/b').length,
+    (count) => count === ids.length,
+    30,
+  );
+  const other = await processes.start('worker');
+  frozen.child.kill('SIGSTOP');
+  const thaws = performance.now() + 20_000;
+  await until(
+    () => look(ids),
+    (all) => all.every(({ attempt }) => attempt === 2),
+    40,
+  );
+  // The calls of both are answered: those of the frozen one are results it must not keep.
+  asked.open();
+  const ended = await settled(ids, 30);
   expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-  expect(new Set(counts('/a'))).toEqual(new Set([1]));
-  expect(new Set(counts('/c'))).toEqual(new Set([1]));
-  const types = async (id: string) =>
-    (await ask(other, 'GET', `${at}/${id}/events`)).map(
-      ({ type, path }: { type: string; path: string | null }) => `${type} ${path}`,
-    );
+  await until(
+    () => performance.now(),
+    (now) => now > thaws,
+    30,
+  );
+  const rows = `select to_jsonb(execution) as row, (select jsonb_agg(to_jsonb(step_run) order by path) from step_run
+    where execution_id = execution.id) as steps from execution order by id`;
+  const before = await query(processes, rows);
+  frozen.child.kill('SIGCONT');
+  // It is alone with what comes next, so that it has come past what it was at.
+  expect((await other.stop('SIGTERM')).code).toBe(0);
+  const later = await begin(3);
+  expect((await settled(later, 60)).map(({ status }) => status)).toEqual(later.map(() => 'completed'));
+  const after = await query<{ row: { id: string } }>(processes, rows);
+  expect(after.filter(({ row }) => ids.includes(row.id))).toEqual(before);
   for (const id of ids)
-    expect((await types(id)).filter((event: string) => event === 'step.completed a')).toHaveLength(1);
+    for (const step of ['a', 'b', 'c'])
+      expect((await events(id)).filter((event) => event === `step.completed ${step}`)).toHaveLength(1);
+  expect(asked.counts('/a')).toEqual(once(9));
+  expect(asked.counts('/c')).toEqual(once(9));
+  expect(asked.counts('/b').slice(0, 6)).toEqual(ids.map(() => 2));
+  expect((await frozen.stop('SIGTERM')).code).toBe(0);
+});
+
+it('SIGTERM hands executions back: another worker goes on before a heartbeat is over, and it counts as no crash', async () => {
+  const asked = await startPeer((path) => path === '/b');
+  peer = asked;
+  const processes = await startProcesses();
+  const { begin, settled, look, events } = await executionsOf(processes, threeCalls(asked.url));
+  const worker = await processes.start('worker');
+  const ids = await begin(6);
+  await until(
+    () => asked.counts('/b').length,
+    (count) => count === ids.length,
+    30,
+  );
+  await processes.start('worker');
+  expect((await worker.stop('SIGTERM')).code).toBe(0);
+  // Nothing is left in the name of who has gone.
+  expect(await query(processes, 'select count(*)::int as count from execution where crashes > 0')).toEqual([
+    { count: 0 },
+  ]);
+  await until(
+    () => look(ids),
+    (all) => all.every(({ attempt }) => attempt === 2),
+    30,
+  );
+  asked.open();
+  const ended = await settled(ids, 30);
+  expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
+  expect(asked.counts('/a')).toEqual(once(6));
+  expect(asked.counts('/c')).toEqual(once(6));
+  for (const id of ids) expect((await events(id)).filter((event) => event === 'step.completed a')).toHaveLength(1);
+});
+
+it('wherever a worker is killed, what was durable is not done again, and what was under way at most once more', async () => {
+  const asked = await startPeer();
+  peer = asked;
+  const processes = await startProcesses();
+  const call = (id: string) => ({ id, type: 'http', method: 'POST', url: `${asked.url}/${id}` });
+  const definition = {
+    portico: 'workflow/1',
+    steps: [
+      call('a'),
+      { id: 'list', type: 'transform', expression: '[1..3]' },
+      { id: 'each', type: 'for_each', items: 'steps.list.output', concurrency: 2, do: [call('b')] },
+      { id: 'both', type: 'parallel', branches: { left: [call('c')], right: [call('d')] } },
+      call('e'),
+    ],
+  };
+  const paths = ['a', 'each[0].b', 'each[1].b', 'each[2].b', 'both.left.c', 'both.right.d', 'e'];
+  const { begin, settled } = await executionsOf(processes, definition);
+  const total = 8 * paths.length;
+  await fc.assert(
+    // At which call it is killed.
+    fc.asyncProperty(fc.integer({ min: 1, max: total - 1 }), async (point) => {
+      asked.calls.splice(0);
+      const worker = await processes.start('worker');
+      const ids = await begin(8);
+      await until(
+        () => asked.calls.length,
+        (count) => count >= point,
+        60,
+      );
+      await kill(worker.child);
+      const durable = await query<{ id: string; path: string }>(
+        processes,
+        `select execution_id as id, path from step_run where status = 'completed' and type = 'http' and execution_id = any($1)`,
+        [ids],
+      );
+      const done = new Set(durable.map(({ id, path }) => keyOf(id, path)));
+      const before = asked.calls.filter(({ key }) => done.has(key)).length;
+      const next = await processes.start('worker');
+      expect((await settled(ids, 60)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
+      expect(before).toBe(done.size);
+      expect(asked.calls.filter(({ key }) => done.has(key))).toHaveLength(before);
+      for (const id of ids)
+        for (const path of paths) {
+          const count = asked.calls.filter(({ key }) => key === keyOf(id, path)).length;
+          expect([path, count === 1 || (count === 2 && !done.has(keyOf(id, path)))]).toEqual([path, true]);
+        }
+      expect((await next.stop('SIGTERM')).code).toBe(0);
+    }),
+    { numRuns: 3 },
+  );
 });

@@ -16,6 +16,7 @@ app.use(
   createHealth({
     checks: Object.fromEntries(names.map((name) => [name, check(name)])) as Checks,
     phase: () => state.phase,
+    roles: ['web'],
     metrics: async () => ({ type: 'text/plain; version=0.0.4', text: 'up 1\n' }),
     metricsToken: 'metrics-secret',
   }),
@@ -42,21 +43,27 @@ describe('/healthz', () => {
 describe('/readyz', () => {
   it('200 when all is there', async () => {
     const response = await fetch(`${url}/readyz`);
-    expect([response.status, await response.json()]).toEqual([200, { status: 'ready', checks: all('ok') }]);
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { status: 'ready', roles: ['web'], checks: all('ok') },
+    ]);
   });
 
   it.each([...names, ...names.map((name) => `${name} throws`)])('503 when %s', async (name) => {
     state.failing.add(name);
     const response = await fetch(`${url}/readyz`);
     const checks = { ...all('ok'), [name.split(' ')[0] ?? '']: 'failed' };
-    expect([response.status, await response.json()]).toEqual([503, { status: 'not ready', checks }]);
+    expect([response.status, await response.json()]).toEqual([503, { status: 'not ready', roles: ['web'], checks }]);
     state.failing.clear();
   });
 
   it('503 while draining', async () => {
     state.phase = 'draining';
     const response = await fetch(`${url}/readyz`);
-    expect([response.status, await response.json()]).toEqual([503, { status: 'draining', checks: all('ok') }]);
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      { status: 'draining', roles: ['web'], checks: all('ok') },
+    ]);
     state.phase = 'ready';
   });
 });

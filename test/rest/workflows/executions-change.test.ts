@@ -229,7 +229,11 @@ describe('a driver that is taken over', () => {
     }
     await sql(died);
     await app.pass(0);
-    expect(await app.look(workflow, id)).toMatchObject({ status: 'failed', error: { code: 'crashed' } });
+    expect(await app.look(workflow, id)).toMatchObject({
+      status: 'failed',
+      error: { code: 'crashed' },
+      steps: [{ path: 'wait', status: 'cancelled' }],
+    });
   });
 
   it('is left alone while it shows that it lives, and hears of what comes', async () => {

@@ -90,3 +90,15 @@ export async function letGo(em: EntityManager, { id, attempt }: { id: string; at
     attempt,
   ]);
 }
+
+/** Leaves an execution alone until a time. */
+export async function setAside(
+  em: EntityManager,
+  { id, attempt }: { id: string; attempt: number },
+  until: Date,
+): Promise<void> {
+  await em.execute(
+    `update execution set driver_id = null, driver_until = null, waiting_until = ? where id = ? and attempt = ?`,
+    [until, id, attempt],
+  );
+}

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Services } from '../../services.ts';
 import { inputOf } from '../executions/input-of.ts';
 import { CheckpointWriter } from './checkpoints/checkpoint-writer.ts';
-import { type ClaimedRow, claim, keepAlive, letGo } from './claim.ts';
+import { type ClaimedRow, claim, keepAlive, letGo, setAside } from './claim.ts';
+import { mostCrashes } from './driver/advance.ts';
 import { Driver } from './driver/driver.ts';
 import { Guides } from './guides.ts';
 import type { StepState } from './plan/step-state.ts';
@@ -16,6 +17,17 @@ const oldEnough = 400;
 /** How long steps that act may go on when the process stops, milliseconds. */
 const drain = 5_000;
 
+/** How long executions of a deleted project are left alone, milliseconds. */
+const deletedPause = 600_000;
+
+/** What cannot be read is an error, unless it is only to be ended. */
+const orNothing =
+  <T>(isGivenUp: boolean, nothing: T) =>
+  (error: unknown): T => {
+    if (isGivenUp) return nothing;
+    throw error;
+  };
+
 /** The executions this process advances. */
 export class Engine {
   /** Names the process as a driver. */
@@ -26,7 +38,7 @@ export class Engine {
   readonly #drivers = new Map<string, { driver: Driver; began: number; done: Promise<void> }>();
   #writer: CheckpointWriter | null = null;
   #coming = 0;
-  #freed = () => {};
+  readonly #waiting: (() => void)[] = [];
   #closing = false;
 
   /** @param calls steps that act at the same time */
@@ -45,54 +57,55 @@ export class Engine {
    */
   async advance(ids: readonly string[]): Promise<void> {
     const services = this.#services();
-    while (this.#drivers.size + this.#coming > mostDrivers && !this.#closing)
-      await new Promise<void>((resolve) => {
-        const before = this.#freed;
-        this.#freed = () => {
-          before();
-          resolve();
-        };
-      });
+    while (this.#drivers.size + this.#coming > mostDrivers && !this.#closing) await this.#change();
     if (this.#closing) throw new Error('the process stops');
     this.#coming += ids.length;
     try {
       const em = services.orm.em.fork();
       const rows = await claim(em, this.id, ids);
       const begun = rows.filter(({ state }) => state !== null).map(({ id }) => id);
-      const runs = await readStepRows(em, services, begun);
-      for (const row of rows) await this.#begin(row, runs.get(row.id) ?? []);
+      // One whose steps cannot be read must not keep the others.
+      const runs = await readStepRows(em, services, begun).catch(() => null);
+      for (const row of rows) await this.#begin(row, runs).catch((err: unknown) => this.#giveBack(row, err));
     } finally {
       this.#coming -= ids.length;
+      this.#tellChange();
     }
   }
 
-  async #begin(row: ClaimedRow, runs: readonly StepState[]): Promise<void> {
+  async #begin(row: ClaimedRow, known: ReadonlyMap<string, StepState[]> | null): Promise<void> {
     const services = this.#services();
-    const guide = await this.#guides.find(() => services.orm.em.fork(), row.workflow_id, row.version);
-    // Its project is deleted: it ends with it.
-    if (guide === null) return;
-    const input = await inputOf(() => services.orm.em.fork(), services, row);
+    const fork = () => services.orm.em.fork();
+    const guide = await this.#guides.find(fork, row.workflow_id, row.version);
+    // Its project is deleted, and may come back.
+    if (guide === null) return setAside(fork(), row, new Date(services.clock.now().getTime() + deletedPause));
+    const isGivenUp = row.crashes >= mostCrashes;
+    const runs = known ?? (await readStepRows(fork(), services, [row.id]).catch(orNothing(isGivenUp, new Map())));
+    const input = await inputOf(fork, services, row).catch(orNothing(isGivenUp, null));
     this.#writer ??= new CheckpointWriter(services);
     const driver = new Driver(
       { services, writer: this.#writer, calls: this.#calls, random: Math.random },
-      { row, guide, runs, input },
+      { row, guide, runs: runs.get(row.id) ?? [], input },
     );
-    const done = driver.run().catch(async (err: unknown) => {
-      services.log.error({ err, execution: row.id }, 'an execution could not be advanced');
-      await letGo(services.orm.em.fork(), driver.hold).catch(() => {});
-    });
+    const done = driver.run().catch((err: unknown) => this.#giveBack(row, err));
     const entry = {
       driver,
       began: performance.now(),
       done: done.finally(() => {
         if (this.#drivers.get(row.id) === entry) this.#drivers.delete(row.id);
-        this.#freed();
-        this.#freed = () => {};
+        this.#tellChange();
       }),
     };
     this.#drivers.get(row.id)?.driver.stop('lost');
     this.#drivers.set(row.id, entry);
     if (this.#closing) driver.stop('closing');
+  }
+
+  /** Leaves an execution to whoever takes it up next, which counts as a crash: a fault that stays must not go on for ever. */
+  async #giveBack(row: ClaimedRow, err: unknown): Promise<void> {
+    const { log, orm } = this.#services();
+    log.error({ err, execution: row.id }, 'an execution could not be advanced');
+    await letGo(orm.em.fork(), row).catch(() => {});
   }
 
   /** Hears what has happened to executions this process advances; with `renew`, shows that it lives. */
@@ -117,15 +130,24 @@ export class Engine {
     }
   }
 
-  /** Waits until nothing is advanced any more. */
+  /** @returns when an execution has come to rest, or been begun */
+  #change(): Promise<void> {
+    return new Promise((resolve) => void this.#waiting.push(resolve));
+  }
+
+  #tellChange(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** Waits until nothing is advanced any more, nor about to be. */
   async idle(): Promise<void> {
-    while (this.#drivers.size > 0) await Promise.all([...this.#drivers.values()].map(({ done }) => done));
+    while (this.#drivers.size + this.#coming > 0) await this.#change();
   }
 
   /** Hands every execution back, to go on where another process, or the next start, takes it up. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#freed();
+    this.#tellChange();
     for (const { driver } of this.#drivers.values()) driver.stop('closing');
     const late = setTimeout(() => {
       for (const { driver } of this.#drivers.values()) driver.breakOff();

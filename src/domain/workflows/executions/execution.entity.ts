@@ -27,6 +27,8 @@ export interface ExecutionState {
   begun?: boolean;
   /** Events it has had. */
   events?: number;
+  /** Drivers lost one after another that its log has told of. */
+  lost?: number;
   /** Why it fails: its steps for that case are under way. */
   failure?: ExecutionError;
 }

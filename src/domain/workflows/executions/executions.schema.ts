@@ -87,7 +87,9 @@ export const execution = executionSummary
 export const executionEvent = z
   .object({
     seq: z.int().describe('Counts the events of the execution from 1'),
-    type: z.string().describe('`execution.started`, `step.completed`, `log`…'),
+    type: z
+      .string()
+      .describe('`execution.*` and `step.*` with a new status, `step.progress` of loops, `step.retrying`, `log`'),
     at: timestamp,
     path: z.string().nullable().describe('Of the step run it tells of'),
     data: z.record(z.string(), anything).describe('What else there is to say, by the type'),

@@ -7,15 +7,15 @@ import { type Ending, endingOf, failure } from './ending.ts';
 import { Fenced } from './fenced.ts';
 import { hearAnswers } from './hear.ts';
 import type { DriverParts } from './parts.ts';
+import { Resting } from './resting.ts';
+import { RunningLog } from './running-log.ts';
 import type { Signals } from './signals.ts';
 
 /** A driver makes way for others after so many milliseconds or steps. */
 const sliceTime = 30_000;
 const sliceSteps = 500;
-/** Longest it waits without looking again, milliseconds. */
-const longestWait = 1_000_000;
 /** Drivers of one execution that die one after another. */
-const mostCrashes = 5;
+export const mostCrashes = 5;
 
 interface AdvanceOptions extends DriverParts {
   services: Services;
@@ -27,11 +27,15 @@ interface AdvanceOptions extends DriverParts {
 /** One execution from checkpoint to checkpoint, until it ends, rests, or is somebody else's. */
 export class Advance {
   readonly #of: AdvanceOptions;
+  readonly #log: RunningLog;
+  readonly #resting: Resting;
   readonly #began = performance.now();
   #steps = 0;
 
   constructor(options: AdvanceOptions) {
     this.#of = options;
+    this.#log = new RunningLog(options);
+    this.#resting = new Resting(options);
     this.#goOn();
   }
 
@@ -42,14 +46,11 @@ export class Advance {
     standing.goOn(journal.now);
   }
 
-  get #deadline(): number {
-    return this.#of.standing.deadline(this.#of.claimed.guide.definition.timeout, this.#of.journal.now);
-  }
-
   async run(): Promise<void> {
+    this.#log.tellLoss(this.#of.claimed);
     if (this.#of.claimed.row.crashes >= mostCrashes) {
-      const message = `The server died ${mostCrashes} times while it executed this`;
-      return this.#of.records.end(failure('crashed', message));
+      await this.#end(failure('crashed', `The server died or failed ${mostCrashes} times while it executed this`));
+      return;
     }
     if (this.#of.signals.cancelled === null && !this.#of.standing.state.begun && !(await this.#begin())) return;
     while (!(await this.#turn()));
@@ -80,6 +81,7 @@ export class Advance {
     if (this.#of.signals.takeWord()) await this.#hear();
     const plan = this.#plan();
     if (plan.outcome.kind !== 'open') return this.#conclude(plan.outcome, plan);
+    this.#log.tellProgress();
     const { acting } = this.#of.work;
     if (plan.actions.length > 0 && this.#of.signals.stopped === null) {
       const isLong = this.#steps >= sliceSteps || performance.now() - this.#began > sliceTime;
@@ -91,10 +93,12 @@ export class Advance {
     }
     if (acting.underWay > 0) {
       if (this.#of.journal.isDirty) await this.#of.records.write();
-      else await this.#heard(plan.due);
+      else await this.#resting.heard(plan.due);
       return false;
     }
-    return this.#of.signals.stopped === 'closing' ? this.#of.records.release({ isHandedOn: true }) : this.#rest(plan);
+    return this.#of.signals.stopped === 'closing'
+      ? this.#of.records.release({ isHandedOn: true })
+      : this.#resting.rest(plan);
   }
 
   /** What may run next; past its own time or a limit, that the execution has failed. */
@@ -103,7 +107,7 @@ export class Advance {
     const { isFailing } = this.#of.standing;
     const plan = this.#of.planner.plan(now, isFailing ? 'on_failure' : 'steps');
     if (excess !== null) plan.outcome = { kind: 'failed', error: excess };
-    else if (!isFailing && plan.outcome.kind === 'open' && now >= this.#deadline)
+    else if (!isFailing && plan.outcome.kind === 'open' && now >= this.#resting.deadline)
       plan.outcome = { kind: 'failed', error: { code: 'timeout', message: 'The execution took longer than it may' } };
     return plan;
   }
@@ -130,19 +134,6 @@ export class Advance {
     else this.#of.work.acting.forgo();
   }
 
-  /** Nothing can run for now: writes what it waits for. @returns false when something has happened meanwhile */
-  async #rest({ due, waitsForInput, waitsOtherwise }: Plan): Promise<boolean> {
-    const { now } = this.#of.journal;
-    if (!waitsForInput && !waitsOtherwise && due === null)
-      throw new Error('nothing can run, and nothing is waited for');
-    const isPaused = waitsForInput && !waitsOtherwise;
-    const times = due === null ? [] : [due];
-    if (!isPaused && !this.#of.standing.isFailing) times.push(this.#deadline);
-    if (!isPaused) this.#of.standing.status = 'running';
-    else if (this.#of.standing.pause(now)) this.#of.journal.say('execution.paused');
-    return this.#of.records.release({ waiting_until: times.length === 0 ? null : Math.min(...times) });
-  }
-
   async #end(ending: Ending): Promise<true> {
     this.#of.work.breakOff();
     await this.#of.records.end(ending);
@@ -153,11 +144,5 @@ export class Advance {
   async #hear(): Promise<void> {
     await hearAnswers(this.#of.services, this.#of.hold, this.#of.journal);
     this.#goOn();
-  }
-
-  /** Waits for an answer, a word, or a time. */
-  #heard(due: number | null): Promise<void> {
-    const until = Math.min(due ?? Number.POSITIVE_INFINITY, this.#deadline);
-    return this.#of.signals.bell.heard(Math.min(Math.max(until - this.#of.journal.now, 0), longestWait) + 1);
   }
 }

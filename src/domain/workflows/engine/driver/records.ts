@@ -30,6 +30,8 @@ export class Records {
   /** Keeps what has changed. @returns whether something has happened meanwhile */
   async write(more: Partial<Checkpoint> = {}): Promise<boolean> {
     const { writer, journal, hold, standing, onCancel, onWord } = this.#of;
+    // From here on, drivers are lost anew.
+    if (journal.hasProgressed) delete standing.state.lost;
     const kept = await writer.write({ ...journal.take(hold, standing), ...more });
     if (kept === null) throw new Fenced();
     if (kept.cancel !== null) onCancel(kept.cancel);

@@ -29,6 +29,11 @@ export class Journal {
     return this.#clock.now().getTime();
   }
 
+  /** Whether a step has come to its end since the last checkpoint. */
+  get hasProgressed(): boolean {
+    return this.#hasProgressed;
+  }
+
   get isDirty(): boolean {
     return this.#changed.size > 0 || this.#events.length > 0;
   }

@@ -28,6 +28,11 @@ export class Planner {
     this.#runs = runs;
   }
 
+  /** How far the loops have come that are under way. */
+  *progress(): Generator<{ path: string; done: number; total: number }> {
+    for (const [path, { progress }] of this.#loops) if (progress.done < progress.total) yield { path, ...progress };
+  }
+
   /** @param now milliseconds since 1970 */
   plan(now: number, part: 'steps' | 'on_failure' = 'steps'): Plan {
     this.#now = now;

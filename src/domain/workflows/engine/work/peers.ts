@@ -13,6 +13,7 @@ interface PeerRow {
   id: number;
   status: string;
   finish_message?: string | null;
+  completed_at: string | Date | null;
 }
 
 const good = new Set(['completed', 'stopped', 'success']);
@@ -24,7 +25,8 @@ export async function peerEnd(em: EntityManager, { kind, id }: StepWait): Promis
   const [row] = await em.execute<PeerRow[]>(kind === 'run' ? runSql : deploymentSql, [id]);
   const what = kind === 'run' ? 'crawl run' : 'deployment';
   if (!row) return { error: { code: 'not_found', message: `The ${what} ${id} is not there any more` } };
-  if (good.has(row.status)) return { output: row };
+  const completed_at = row.completed_at && new Date(row.completed_at).toISOString();
+  if (good.has(row.status)) return { output: { ...row, completed_at } };
   if (!bad.has(row.status)) return null;
   const message = `The ${what} ${id} ended as ${row.status}${row.finish_message ? `: ${row.finish_message}` : ''}`;
   return { error: { code: `${kind}_${row.status}`, message, [kind]: id } };

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import type { BlobStore } from '../../../../src/domain/ports/blobs.ts';
+import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
+import { RunningLog } from '../../../../src/domain/workflows/engine/driver/running-log.ts';
+import { Journal } from '../../../../src/domain/workflows/engine/journal/journal.ts';
+import { Planner } from '../../../../src/domain/workflows/engine/plan/planner.ts';
+import { PlanScope } from '../../../../src/domain/workflows/engine/plan/scope.ts';
+import { Standing } from '../../../../src/domain/workflows/engine/standing.ts';
+import { storeValue } from '../../../../src/domain/workflows/engine/stored-value.ts';
+import { retryDelay } from '../../../../src/domain/workflows/engine/work/retries.ts';
+
+const time = { now: 0 };
+const clock = { now: () => new Date(time.now) };
+const call = (id: string, more: object = {}): Step =>
+  ({ id, type: 'http', url: 'https://example.com/', ...more }) as Step;
+const site = (path: string) => ({ step: call('a'), path, scope: new PlanScope() });
+
+describe('how much there may be of an execution, on both sides', () => {
+  it('50,000 step runs', () => {
+    const journal = new Journal(clock, 1);
+    for (let run = 0; run < 50_000; run += 1) journal.open(site(`a${run}`));
+    expect(journal.excess).toBeNull();
+    journal.open(site('more'));
+    expect(journal.excess?.code).toBe('too_many_steps');
+  });
+
+  it('200,000 events, those of earlier drivers among them', () => {
+    const journal = new Journal(clock, 199_999);
+    journal.say('log');
+    expect(journal.excess).toBeNull();
+    journal.say('log');
+    expect(journal.excess?.code).toBe('too_many_events');
+  });
+
+  it('64 MiB of outputs', () => {
+    const journal = new Journal(clock, 1);
+    journal.context = 64 * 1024 * 1024;
+    expect(journal.excess).toBeNull();
+    journal.context += 1;
+    expect(journal.excess?.code).toBe('context_too_large');
+  });
+});
+
+describe('an output', () => {
+  const put: Buffer[] = [];
+  const blobs = {
+    put: async (content: Buffer) => {
+      put.push(content);
+      return { sha256: 'hash' };
+    },
+  } as unknown as BlobStore;
+  /** Text whose JSON has so many bytes; two quotes are among them. */
+  const ofBytes = (bytes: number) => 'x'.repeat(bytes - 2);
+  const mebibyte = 1024 * 1024;
+
+  it('lies in the row up to 1 MiB, and in a blob above', async () => {
+    expect(await storeValue(blobs, ofBytes(mebibyte))).toMatchObject({ sha256: null, size: mebibyte });
+    expect(put).toEqual([]);
+    expect(await storeValue(blobs, ofBytes(mebibyte + 1))).toEqual({ text: null, sha256: 'hash', size: mebibyte + 1 });
+    expect(put[0]).toHaveLength(mebibyte + 1);
+    // Bytes count, not characters.
+    expect(await storeValue(blobs, 'é'.repeat(mebibyte / 2))).toMatchObject({ text: null, size: mebibyte + 2 });
+  });
+
+  it('has at most 25 MiB', async () => {
+    expect(await storeValue(blobs, ofBytes(25 * mebibyte))).toMatchObject({ sha256: 'hash' });
+    await expect(storeValue(blobs, ofBytes(25 * mebibyte + 1))).rejects.toMatchObject({ code: 'too_large' });
+  });
+});
+
+describe('the wait before another try', () => {
+  const failure = { error: { code: 'http_status', message: 'no' }, isRetryable: true };
+  const waits = (step: Step, random: number, count: number) =>
+    Array.from({ length: count }, (_, index) => retryDelay(step, index + 1, failure, random));
+
+  it('doubles from a second, a random share of it, and ends with the third try', () => {
+    expect(waits(call('a'), 1, 3)).toEqual([1_000, 2_000, null]);
+    expect(waits(call('a'), 0.25, 2)).toEqual([250, 500]);
+    expect(waits(call('a'), 0, 2)).toEqual([0, 0]);
+  });
+
+  it('grows to five minutes at most, or as the step says', () => {
+    const retry = { attempts: 20 };
+    expect(waits(call('a', { retry }), 1, 20).slice(8)).toEqual([256_000, ...Array(10).fill(300_000), null]);
+    const own = { attempts: 5, delay: '2s', factor: 3, max_delay: '20s' };
+    expect(waits(call('a', { retry: own }), 1, 5)).toEqual([2_000, 6_000, 18_000, 20_000, null]);
+  });
+
+  it('is for steps that can be repeated; others need it written down', () => {
+    const tries = (step: Step) => waits(step, 0, 4).filter((wait) => wait !== null).length + 1;
+    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE'])
+      expect([method, tries(call('a', { method }))]).toEqual([method, 3]);
+    for (const method of ['POST', 'PATCH']) expect([method, tries(call('a', { method }))]).toEqual([method, 1]);
+    expect(tries(call('a', { method: 'POST', retry: { attempts: 2 } }))).toBe(2);
+    expect(tries({ id: 'a', type: 'operation', operation: 'studio.createBranch' } as Step)).toBe(3);
+  });
+
+  it('is for faults that may pass, and for those the step names', () => {
+    expect(retryDelay(call('a'), 1, { ...failure, isRetryable: false }, 1)).toBeNull();
+    const named = call('a', { retry: { attempts: 2, on: ['timeout'] } });
+    expect(retryDelay(named, 1, failure, 1)).toBeNull();
+    expect(retryDelay(named, 1, { ...failure, error: { code: 'timeout', message: 'late' } }, 1)).toBe(1_000);
+  });
+
+  it('is what the peer asks for at least, up to an hour', () => {
+    const asked = (retryAfter: number) => retryDelay(call('a'), 1, { ...failure, retryAfter }, 1);
+    expect([asked(500), asked(90_000), asked(3_600_000), asked(3_600_001)]).toEqual([
+      1_000, 90_000, 3_600_000, 3_600_000,
+    ]);
+  });
+});
+
+it('the time of an execution does not count what it is paused', () => {
+  const standing = new Standing({ status: 'running', state: {}, started_at: new Date(1_000) });
+  expect(standing.deadline('1h', 0)).toBe(3_601_000);
+  expect(standing.deadline(undefined, 0)).toBe(1_000 + 24 * 3_600_000);
+  expect([standing.pause(10_000), standing.pause(11_000)]).toEqual([true, false]);
+  standing.goOn(15_000);
+  expect([standing.status, standing.deadline('1h', 0)]).toEqual(['running', 3_606_000]);
+});
+
+it('loops tell how far they have come, once a second at most, and nothing when they are over', () => {
+  time.now = 0;
+  const journal = new Journal(clock, 1);
+  const loop = { id: 'each', type: 'for_each', items: 'x', do: [call('a')] } as Step;
+  const planner = new Planner({ steps: [loop] }, journal.runs);
+  const standing = new Standing({ status: 'running', state: {}, started_at: null });
+  const log = new RunningLog({ journal, planner, standing });
+  const run = journal.open({ step: loop, path: 'each', scope: new PlanScope() });
+  journal.move(run, { status: 'running', input: { items: [1, 2, 3, 4] } });
+  const told: unknown[] = [];
+  for (let done = 0; done < 4; done += 1) {
+    planner.plan(time.now);
+    log.tellProgress();
+    const before = time.now;
+    time.now += done < 2 ? 600 : 2_000;
+    journal.move(journal.open(site(`each[${done}].a`)), { status: 'completed' });
+    const hold = { id: '', project_id: 1, workflow_id: '', attempt: 1 };
+    for (const event of journal.take(hold, standing).events)
+      if (event.type === 'step.progress') told.push([before, event.done, event.total]);
+  }
+  planner.plan(time.now);
+  log.tellProgress();
+  expect(told).toEqual([
+    [1_200, 2, 4],
+    [3_200, 3, 4],
+  ]);
+  expect(journal.isDirty).toBe(false);
+});

@@ -1,0 +1,49 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A peer that counts its calls by their key, and answers when it is told. */
+export interface Peer {
+  url: string;
+  calls: { path: string; key: string }[];
+  /** How often a path was called, by key. */
+  counts(path: string): number[];
+  /** Answers what waits, and from now on at once. */
+  open(): void;
+  /** Lets calls wait again. */
+  hold(): void;
+  close(): Promise<void>;
+}
+
+/** @param isHeld whether a path waits for `open` */
+export async function startPeer(isHeld: (path: string) => boolean = () => false): Promise<Peer> {
+  const calls: Peer['calls'] = [];
+  let isOpen = false;
+  const held: (() => void)[] = [];
+  const server: Server = createServer((request, response) => {
+    const path = request.url ?? '';
+    calls.push({ path, key: String(request.headers['idempotency-key']) });
+    const answer = () => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ path }));
+    if (isHeld(path) && !isOpen) held.push(answer);
+    else answer();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    counts(path) {
+      const keys = calls.filter((call) => call.path === path).map(({ key }) => key);
+      return [...new Set(keys)].map((key) => keys.filter((one) => one === key).length);
+    },
+    open() {
+      isOpen = true;
+      for (const answer of held.splice(0)) answer();
+    },
+    hold() {
+      isOpen = false;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

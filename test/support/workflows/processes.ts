@@ -1,0 +1,79 @@
+import { setTimeout } from 'node:timers/promises';
+import { afterEach } from 'vitest';
+import { createDatabase, type TestDatabase } from '../postgres.ts';
+import { kill, newDataDir, portico, type ServerProcess, settingsFor, startServer } from '../server-process.ts';
+
+const workflows = '/api/v2/organizations/demo/projects/site/workflows';
+
+let database: TestDatabase | undefined;
+const servers: ServerProcess[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.child.kill('SIGCONT');
+    await kill(server.child);
+  }
+  await database?.drop();
+  database = undefined;
+});
+
+/** Asks until an answer fits. @throws when none has in so many seconds */
+export async function until<T>(ask: () => Promise<T> | T, fits: (answer: T) => boolean, seconds: number): Promise<T> {
+  for (const end = Date.now() + seconds * 1000; ; ) {
+    const answer = await ask();
+    if (fits(answer)) return answer;
+    if (Date.now() > end) throw new Error(`Not in ${seconds} s: ${JSON.stringify(answer)}`);
+    await setTimeout(50);
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+type Ask = (server: { url: string }, method: string, at: string, body?: object) => Promise<any>;
+
+/** Processes on one database and one data directory, each in its roles, and a way to ask of their workflows. */
+export interface Processes {
+  /** Of the database they share. */
+  databaseUrl: string;
+  /** Starts one; the first has to be a web server. */
+  start(roles: string): Promise<ServerProcess>;
+  /** Asks below `…/workflows`. @throws for a refusal */
+  ask: Ask;
+  token: string;
+}
+
+export async function startProcesses(
+  settings: Record<string, string> = {},
+): Promise<Processes & { web: ServerProcess }> {
+  database = await createDatabase();
+  const { url: databaseUrl } = database;
+  const dataDir = await newDataDir();
+  const more = { DATABASE_URL: databaseUrl, PORTICO_ALLOWED_CIDRS: '127.0.0.0/8', ...settings };
+  const start = async (roles: string) => {
+    const server = await startServer(dataDir, { ...more, PORTICO_ROLES: roles });
+    servers.push(server);
+    return server;
+  };
+  const web = await start('web');
+  const made = await portico(
+    ['token', 'create', '--organization', 'demo', '--preset', 'admin'],
+    settingsFor(dataDir, more),
+  );
+  const token = made.stdout.trim();
+  const ask: Ask = async ({ url }, method, at, body) => {
+    const response = await fetch(`${url}${workflows}${at}`, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, ...(body && { 'Content-Type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${method} ${at}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  return { databaseUrl, start, ask, token, web };
+}
+
+/** A workflow that calls a peer three times, one after the other. */
+export const threeCalls = (url: string) => ({
+  portico: 'workflow/1',
+  steps: ['a', 'b', 'c'].map((id) => ({ id, type: 'http', method: 'POST', url: `${url}/${id}` })),
+});

@@ -71,13 +71,14 @@ test('“From webhook to pull request” does what it says, and the clock starts
   const body = JSON.stringify({ schedule_cron_string: '* * * * *' });
   await ask(`${workflow}/triggers/${trigger}`, { method: 'PATCH', body });
   await vi.waitFor(async () => {
-    const executions = await ask(`${workflow}/executions?status=completed&trigger=${trigger}`);
+    const executions = await ask(`${workflow}/executions?status=completed&trigger=cron`);
     expect(executions[0]).toMatchObject({ trigger: { id: trigger, type: 'cron' }, error: null });
     const { steps, output } = await ask(`${workflow}/executions/${executions[0].id}`);
     expect(steps.map(({ id, status }: { id: string; status: string }) => [id, status])).toEqual([
       ['crawl', 'completed'],
       ['publish', 'completed'],
     ]);
+    expect(steps[0].output).toMatchObject({ status: 'completed', completed_at: expect.stringMatching(/T.*Z$/) });
     expect(output.live).toBeGreaterThan(Number(live));
   }, 120_000);
 

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Services } from '../../services.ts';
-import { inputOf } from '../executions/input-of.ts';
 import { CheckpointWriter } from './checkpoints/checkpoint-writer.ts';
-import { type ClaimedRow, claim, keepAlive, letGo, setAside } from './claim.ts';
-import { mostCrashes } from './driver/advance.ts';
+import { type ClaimedRow, claim, keepAlive, letGo } from './claim.ts';
 import { Driver } from './driver/driver.ts';
 import { Guides } from './guides.ts';
 import type { StepState } from './plan/step-state.ts';
+import { readClaimed } from './read-claimed.ts';
 import { readStepRows } from './step-rows.ts';
 import { CallSlots } from './work/calls.ts';
 
@@ -16,17 +15,6 @@ const mostDrivers = 400;
 const oldEnough = 400;
 /** How long steps that act may go on when the process stops, milliseconds. */
 const drain = 5_000;
-
-/** How long executions of a deleted project are left alone, milliseconds. */
-const deletedPause = 600_000;
-
-/** What cannot be read is an error, unless it is only to be ended. */
-const orNothing =
-  <T>(isGivenUp: boolean, nothing: T) =>
-  (error: unknown): T => {
-    if (isGivenUp) return nothing;
-    throw error;
-  };
 
 /** The executions this process advances. */
 export class Engine {
@@ -75,18 +63,10 @@ export class Engine {
 
   async #begin(row: ClaimedRow, known: ReadonlyMap<string, StepState[]> | null): Promise<void> {
     const services = this.#services();
-    const fork = () => services.orm.em.fork();
-    const guide = await this.#guides.find(fork, row.workflow_id, row.version);
-    // Its project is deleted, and may come back.
-    if (guide === null) return setAside(fork(), row, new Date(services.clock.now().getTime() + deletedPause));
-    const isGivenUp = row.crashes >= mostCrashes;
-    const runs = known ?? (await readStepRows(fork(), services, [row.id]).catch(orNothing(isGivenUp, new Map())));
-    const input = await inputOf(fork, services, row).catch(orNothing(isGivenUp, null));
+    const claimed = await readClaimed(services, this.#guides, row, known);
+    if (claimed === null) return;
     this.#writer ??= new CheckpointWriter(services);
-    const driver = new Driver(
-      { services, writer: this.#writer, calls: this.#calls, random: Math.random },
-      { row, guide, runs: runs.get(row.id) ?? [], input },
-    );
+    const driver = new Driver({ services, writer: this.#writer, calls: this.#calls, random: Math.random }, claimed);
     const done = driver.run().catch((err: unknown) => this.#giveBack(row, err));
     const entry = {
       driver,

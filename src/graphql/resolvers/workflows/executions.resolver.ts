@@ -48,11 +48,8 @@ export class ExecutionsResolver {
     return { ...(await context.run(getExecution, { ...at, execution: id })), at };
   }
 
-  @Mutation(() => String, {
-    nullable: true,
-    description: `${runWorkflow.summary}. Answers with the id of the execution`,
-  })
-  async runWorkflow(
+  @Mutation(() => BegunExecution, { nullable: true, description: runWorkflow.summary })
+  runWorkflow(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RunWorkflowInput) input: object,
     @Ctx() context: GraphqlContext,

@@ -289,3 +289,40 @@ describe('limits, on both sides', () => {
     expect(process.memoryUsage().heapUsed - started).toBeLessThan(200 * 1024 * 1024);
   });
 });
+
+describe('what would be endless, or nearly', () => {
+  it.each([
+    [
+      '10,000 steps',
+      JSON.stringify({
+        portico: 'workflow/1',
+        steps: Array.from({ length: 10_000 }, (_, n) => ({ id: `s${n}`, type: 'fail' })),
+      }),
+      /^(too_large|too_many_steps|syntax|source_too_large)$/,
+    ],
+    ['10,000 levels', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, /./],
+    [
+      'conditions within conditions, a thousand deep',
+      (() => {
+        let step = '{"id":"leaf","type":"fail"}';
+        for (let level = 0; level < 1_000; level += 1)
+          step = `{"id":"c${level}","type":"condition","expression":"true","then":[${step}]}`;
+        return `{"portico":"workflow/1","steps":[${step}]}`;
+      })(),
+      /./,
+    ],
+    ['a list that holds itself', 'portico: workflow/1\nsteps: &all [*all]', /^syntax$/],
+    [
+      'aliases of aliases',
+      withSteps(
+        '  - {id: a, type: fail}',
+        `variables:\n  a0: &a0 [1, 1]\n${Array.from({ length: 30 }, (_, n) => `  a${n + 1}: &a${n + 1} [*a${n}, *a${n}]`).join('\n')}\n`,
+      ),
+      /^syntax$/,
+    ],
+  ])('%s', (_what, source, code) => {
+    const { definition, errors } = read(source);
+    expect(definition).toBeNull();
+    expect(errors[0]?.code).toMatch(code);
+  });
+});

@@ -1,0 +1,129 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { executionLimits } from '../../../src/domain/workflows/engine/journal/limits.ts';
+import { type ExecutingApp, startExecutingApp } from '../../support/workflows/executing.ts';
+
+let app: ExecutingApp;
+beforeAll(async () => {
+  app = await startExecutingApp();
+});
+afterAll(() => app?.stop());
+const usual = { ...executionLimits };
+beforeEach(() => {
+  app.clock.now = new Date('2026-03-01T08:00:00Z');
+});
+afterEach(() => void Object.assign(executionLimits, usual));
+
+const transform = (id: string, expression: string, more: object = {}) => ({
+  id,
+  type: 'transform',
+  expression,
+  ...more,
+});
+const each = (items: string, steps: object[], more: object = {}) => ({
+  id: 'each',
+  type: 'for_each',
+  items,
+  do: steps,
+  ...more,
+});
+
+/** Runs steps and looks at what becomes of them. */
+async function outcome(steps: object[], input: unknown = null, more: object = {}) {
+  const workflow = await app.save({ portico: 'workflow/1', steps, ...more });
+  const id = await app.begin(workflow, input);
+  await app.settle();
+  return { ended: await app.look(workflow, id), workflow, id };
+}
+
+describe('a loop', () => {
+  const items = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+  it('goes through 10,000 items, and not through one more', async () => {
+    const whole = (await outcome([each('input', [transform('a', 'index')])], items(10_000))).ended;
+    expect([whole.status, whole.output.length, whole.output.at(-1)]).toEqual(['completed', 10_000, 9_999]);
+    const refused = (await outcome([each('input', [transform('a', 'index')])], items(10_001))).ended;
+    expect(refused).toMatchObject({ status: 'failed', error: { code: 'too_many_items', path: 'each' } });
+    expect(refused.steps).toHaveLength(1);
+  });
+
+  it('that reaches the most step runs of an execution ends it, without its steps for failures', async () => {
+    executionLimits.stepRuns = 21;
+    const fits = await outcome([each('input', [transform('a', '1')])], items(20));
+    expect(fits.ended.status).toBe('completed');
+    const more = { on_failure: [transform('note', 'error.code')] };
+    const { ended } = await outcome([each('input', [transform('a', '1')])], items(21), more);
+    expect(ended).toMatchObject({ status: 'failed', error: { code: 'too_many_steps', path: null } });
+    expect(ended.steps.map(({ path }: { path: string }) => path)).not.toContain('on_failure.note');
+    expect(new Set(ended.steps.map(({ status }: { status: string }) => status))).toEqual(
+      new Set(['completed', 'cancelled']),
+    );
+  });
+
+  it('that has too many events ends the same way', async () => {
+    // Created, started, the loop's start, two items, its end; the end of the execution is always told.
+    executionLimits.events = 6;
+    expect((await outcome([each('input', [transform('a', '1')])], items(2))).ended.status).toBe('completed');
+    const { ended } = await outcome([each('input', [transform('a', '1')])], items(20));
+    expect(ended).toMatchObject({ status: 'failed', error: { code: 'too_many_events' } });
+  });
+
+  it('counts outputs of an execution together', async () => {
+    executionLimits.context = 100;
+    const text = 'x'.repeat(48);
+    expect((await outcome([transform('a', 'input'), transform('b', 'input')], text)).ended.status).toBe('completed');
+    const { ended } = await outcome([transform('a', 'input'), transform('b', 'input')], `${text}x`);
+    expect(ended).toMatchObject({ status: 'failed', error: { code: 'context_too_large' } });
+  });
+
+  it('makes way for others and goes on, more than once', async () => {
+    const { ended, workflow, id } = await outcome([each('input', [transform('a', 'index')])], items(1_300));
+    expect(ended).toMatchObject({ status: 'completed', attempt: 3 });
+    const done = (await app.services.orm.em
+      .fork()
+      .execute(`select count(*)::integer as count from event where topic = ? and data->>'type' = 'step.completed'`, [
+        `execution:${id}`,
+      ])) as { count: number }[];
+    expect(done).toEqual([{ count: 1_301 }]);
+    expect((await app.look(workflow, id)).output).toHaveLength(1_300);
+  });
+});
+
+describe('an expression without an end', () => {
+  it('is stopped, and its step has failed', async () => {
+    const { ended } = await outcome([transform('a', '($f := function($x) { $f($x) }; $f(1))', { timeout: '250ms' })]);
+    expect(ended).toMatchObject({ status: 'failed', error: { path: 'a' } });
+    expect(['timeout', 'bad_expression']).toContain(ended.error.code);
+  });
+
+  it('as a condition of the whole, too', async () => {
+    const { ended } = await outcome([transform('a', '1')], null, {
+      when: '($f := function($x) { 1 + $f($x) }; $f(1))',
+    });
+    expect(ended).toMatchObject({ status: 'failed', error: { path: null }, steps: [] });
+  });
+});
+
+describe('an output that is too large', () => {
+  // Each step sees all those before it, so that outputs double.
+  const doubling = (count: number) => [
+    transform('s0', '[input, input]'),
+    ...Array.from({ length: count }, (_, index) => transform(`s${index + 1}`, 'steps')),
+  ];
+  const text = 'x'.repeat(480 * 1024);
+
+  it('of a step fails it, and the next one may go on', async () => {
+    // 15 MiB are kept, 30 are not.
+    expect((await outcome(doubling(5), text)).ended.status).toBe('completed');
+    const steps = doubling(6);
+    Object.assign(steps[6] as object, { on_error: 'continue' });
+    const { ended } = await outcome([...steps, transform('seen', 'steps.s6.error.code')], text);
+    expect(ended).toMatchObject({ status: 'completed', output: 'output_too_large' });
+    expect(ended.steps[6]).toMatchObject({ path: 's6', status: 'failed', output: null });
+  });
+
+  it('of the whole fails it', async () => {
+    const both = '${{ steps.s5.output }}';
+    const { ended } = await outcome(doubling(5), text, { output: { one: both, other: both } });
+    expect(ended).toMatchObject({ status: 'failed', output: null, error: { code: 'output_too_large', path: null } });
+  });
+});

@@ -1,0 +1,230 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { sweep } from '../../../src/domain/workflows/engine/due.ts';
+import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
+
+let app: ExecutingApp;
+beforeAll(async () => {
+  app = await startExecutingApp({ PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
+});
+afterAll(() => app?.stop());
+beforeEach(() => {
+  app.clock.now = new Date('2026-03-01T08:00:00Z');
+});
+
+const flow = (steps: object[], more: object = {}) => ({ portico: 'workflow/1', steps, ...more });
+const sql = <T extends object>(text: string, values: unknown[] = []) =>
+  app.services.orm.em.fork().execute<T[]>(text, values);
+
+describe('a step that waits for a crawl run', () => {
+  let crawler: number;
+  beforeAll(async () => {
+    const at = '/api/v2/organizations/acme/projects/site/crawlers';
+    const { body } = await app.ask('POST', at, { body: { domain: 'https://docs.example.com' } });
+    crawler = body.id;
+  });
+
+  /** An execution that waits for a run of the crawler. */
+  async function waiting(more: object = {}) {
+    const step = {
+      id: 'crawl',
+      type: 'operation',
+      operation: 'crawlers.runCrawler',
+      with: { crawler: String(crawler) },
+      wait: true,
+    };
+    const after = { id: 'after', type: 'transform', expression: 'steps.crawl.output.status' };
+    const workflow = await app.save(flow([{ ...step, ...more }, after], { permissions: ['edit_crawlers'] }));
+    const id = await app.begin(workflow);
+    await app.settle();
+    const parked = await app.look(workflow, id);
+    return { workflow, id, parked, run: parked.steps[0].waits_for?.id as number };
+  }
+  const finish = (run: number, status: string) =>
+    sql(`update crawler_run set status = ?, completed_at = now() where id = ? returning id`, [status, run]);
+
+  it('is parked until the run has ended, and goes on with what became of it', async () => {
+    const { workflow, id, parked, run } = await waiting();
+    expect(parked).toMatchObject({ status: 'running', steps: [{ status: 'waiting', waits_for: { kind: 'run' } }] });
+    await app.pass(2_000);
+    expect((await app.look(workflow, id)).steps[0].status).toBe('waiting');
+    await finish(run, 'completed');
+    await app.pass(2_000);
+    const ended = await app.look(workflow, id);
+    expect(ended).toMatchObject({ status: 'completed', output: 'completed' });
+    expect(ended.steps[0].output).toMatchObject({ id: run, status: 'completed' });
+  });
+
+  it('fails with the run', async () => {
+    const { workflow, id, run } = await waiting();
+    await finish(run, 'failed');
+    await app.pass(2_000);
+    expect(await app.look(workflow, id)).toMatchObject({
+      status: 'failed',
+      error: { code: 'run_failed', path: 'crawl' },
+    });
+  });
+
+  it('ends with the execution’s own time', async () => {
+    const { workflow, id, run } = await waiting();
+    await app.pass(24 * 3_600_000);
+    expect(await app.look(workflow, id)).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
+    await finish(run, 'completed');
+  });
+});
+
+describe('the look that is made every minute', () => {
+  const idle = async () => true;
+  const simple = flow([{ id: 'a', type: 'transform', expression: '1' }]);
+
+  it('takes up an execution whose job was lost, when no job waits any more', async () => {
+    const workflow = await app.save(simple);
+    const id = await app.begin(workflow);
+    app.jobs.splice(0);
+    await sweep(app.services, idle);
+    // Its job may still be on the way.
+    expect(app.jobs).toEqual([]);
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 31_000);
+    await sweep(app.services, async () => false);
+    expect(app.jobs).toEqual([]);
+    await sweep(app.services, idle);
+    expect(app.jobs).toEqual([id]);
+    await app.settle();
+    expect((await app.look(workflow, id)).status).toBe('completed');
+  });
+
+  it('leaves alone what is advanced, waits for a time or a person, or is over', async () => {
+    const definitions = [
+      simple,
+      flow([{ id: 'a', type: 'delay', for: '1h' }]),
+      flow([{ id: 'a', type: 'wait_for_input' }]),
+    ];
+    for (const definition of definitions) await app.begin(await app.save(definition));
+    await app.settle();
+    const driven = await app.begin(await app.save(simple));
+    app.jobs.splice(0);
+    await sql(
+      `update execution set driver_id = gen_random_uuid(), driver_until = now() + interval '1 minute' where id = ? returning id`,
+      [driven],
+    );
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 120_000);
+    await sweep(app.services, idle);
+    expect(app.jobs).toEqual([]);
+    await sql('delete from execution where id = ? returning id', [driven]);
+  });
+
+  it('hands over slots that nobody has been given', async () => {
+    const workflow = await app.save(flow([{ id: 'a', type: 'wait_for_input' }], { concurrency: { limit: 1 } }));
+    const first = await app.begin(workflow);
+    await app.settle();
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 1);
+    const second = await app.begin(workflow);
+    await app.settle();
+    // As if the process had died between the end of the first and handing over.
+    await sql(`update execution set status = 'failed', finished_at = now() where id = ? returning id`, [first]);
+    await sweep(app.services, async () => false);
+    expect(app.jobs).toEqual([second]);
+    await app.settle();
+    expect((await app.look(workflow, second)).status).toBe('paused');
+  });
+});
+
+it('a call under way is broken off when its execution is cancelled, and nothing comes after it', async () => {
+  let closed = false;
+  const peer = createServer((request) => void request.socket.on('close', () => (closed = true)));
+  await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(peer.address() as AddressInfo).port}/`;
+  const after = { id: 'after', type: 'transform', expression: '1' };
+  const on_failure = [{ id: 'note', type: 'transform', expression: '1' }];
+  const workflow = await app.save(flow([{ id: 'call', type: 'http', url }, after], { on_failure }));
+  const id = await app.begin(workflow);
+  const settled = app.settle();
+  await vi.waitFor(async () => expect((await app.look(workflow, id)).steps[0]?.status).toBe('running'), {
+    timeout: 30_000,
+  });
+  const answer = await app.ask('POST', `${workflows}/${workflow}/executions/${id}/cancel`);
+  expect(answer).toMatchObject({ status: 200, body: { status: 'running' } });
+  await vi.waitFor(
+    async () => {
+      await app.services.executing.listen({ renew: false });
+      expect(closed).toBe(true);
+    },
+    { timeout: 30_000 },
+  );
+  await settled;
+  expect(await app.look(workflow, id)).toMatchObject({
+    status: 'cancelled',
+    cancel_reason: 'user',
+    steps: [{ path: 'call', status: 'cancelled' }],
+  });
+  expect((await app.events(workflow, id)).slice(-2)).toEqual(['step.cancelled call', 'execution.cancelled']);
+  peer.closeAllConnections();
+  await new Promise((resolve) => peer.close(resolve));
+});
+
+it('a driver that was lost is told of once', async () => {
+  const workflow = await app.save(flow([{ id: 'wait', type: 'delay', for: '1h' }]));
+  const id = await app.begin(workflow);
+  await app.settle();
+  const died = `update execution set driver_id = gen_random_uuid(), driver_until = now() - interval '1 second' where id = ? returning id`;
+  const logs = async () => (await app.events(workflow, id)).filter((type) => type === 'log').length;
+  await sql(died, [id]);
+  await app.pass(0);
+  expect(await logs()).toBe(1);
+  app.jobs.push(id);
+  await app.settle();
+  expect(await logs()).toBe(1);
+  await sql(died, [id]);
+  await app.pass(0);
+  expect(await logs()).toBe(2);
+});
+
+describe('an execution that cannot be advanced', () => {
+  const large = flow([
+    { id: 'a', type: 'transform', expression: '[input, input]' },
+    { id: 'both', type: 'transform', expression: 'steps' },
+    { id: 'twice', type: 'transform', expression: 'steps' },
+    { id: 'wait', type: 'delay', for: '1h' },
+  ]);
+
+  it('because what it had made is gone fails after five tries, and keeps no other from going on', async () => {
+    const broken = await app.save(large);
+    const id = await app.begin(broken, 'x'.repeat(400_000));
+    await app.settle();
+    await sql(
+      `update step_run set output_sha256 = repeat('0', 64) where execution_id = ? and output_sha256 is not null returning path`,
+      [id],
+    );
+    const other = await app.save(
+      flow([
+        { id: 'wait', type: 'delay', for: '1h' },
+        { id: 'b', type: 'transform', expression: '2' },
+      ]),
+    );
+    const beside = await app.begin(other);
+    await app.settle();
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 3_600_000);
+    for (let look = 0; look < 7; look += 1) await app.pass(0);
+    const [row] = await sql<{ status: string; error: object }>('select status, error from execution where id = ?', [
+      id,
+    ]);
+    expect(row).toMatchObject({ status: 'failed', error: { code: 'crashed' } });
+    const [fine] = await sql<object>('select status, crashes, attempt from execution where id = ?', [beside]);
+    expect(fine).toEqual({ status: 'completed', crashes: 0, attempt: 2 });
+  });
+
+  it('because its project is deleted is left alone, and goes on when that is restored', async () => {
+    const workflow = await app.save(flow([{ id: 'a', type: 'transform', expression: '1' }]));
+    const id = await app.begin(workflow);
+    await sql(`update project set deleted_at = now() where machine_name = 'site' returning id`);
+    await app.settle();
+    const standing = 'select status, driver_id, crashes, waiting_until from execution where id = ?';
+    expect(await sql(standing, [id])).toMatchObject([{ status: 'pending', driver_id: null, crashes: 0 }]);
+    await app.pass(60_000);
+    expect(await sql('select attempt from execution where id = ?', [id])).toEqual([{ attempt: 1 }]);
+    await sql(`update project set deleted_at = null where machine_name = 'site' returning id`);
+    await app.pass(600_000);
+    expect((await app.look(workflow, id)).status).toBe('completed');
+  });
+});

@@ -57,6 +57,11 @@ export interface FetchRequest {
    * neither kept nor read is not downloaded.
    */
   read: 'page' | 'asset' | 'all' | 'none';
+  /**
+   * The answer has come whole, before its body is decoded and stored: nothing is on the wire any more. Only called where that is before
+   * the call resolves.
+   */
+  received?(): void;
 }
 
 export interface FetchedAnswer {

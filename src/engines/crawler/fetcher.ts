@@ -46,6 +46,7 @@ export function createCrawlFetcher({ http, blobs }: CrawlFetcherOptions): CrawlF
       tally,
       wants,
     );
+    if (body === null || Buffer.isBuffer(body)) request.received?.();
     const head = { ok: true, status, headers, location: locationOf(headers) } as const;
     const declared = single(headers['content-type']);
     if (body === null)

@@ -19,11 +19,16 @@ export interface Asking {
   keeps(headers: FetchedHeaders): boolean;
 }
 
-/** Sends the request for a URL. @param base what the newest sealed snapshot holds of it: the host is asked whether that has changed */
+/**
+ * Sends the request for a URL.
+ * @param base what the newest sealed snapshot holds of it: the host is asked whether that has changed
+ * @param received see `FetchRequest`
+ */
 export async function ask(
   context: FetchContext,
   of: ClaimedUrl,
   base: BaseEntry | undefined,
+  received: (() => void) | undefined,
   asking?: Asking,
 ): Promise<FetchResult> {
   const { headers, hash } = context.headersFor(of.host);
@@ -41,6 +46,7 @@ export async function ask(
     limits: { body: context.maxBody, ...(asking && { read: asking.most }) },
     keep: (status, got) =>
       !isRedirect(status) && context.settings.status_ok.includes(status) && asking?.keeps(got) !== false,
+    ...(received && { received }),
     read: asking?.read ?? (of.kind === 'sitemap' ? 'none' : of.kind),
     ...(asksAgain && {
       validators: { etag: base.etag ?? undefined, last_modified: base.last_modified ?? undefined },

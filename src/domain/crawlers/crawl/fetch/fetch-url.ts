@@ -13,7 +13,7 @@ import { failed, unshown } from './unusable.ts';
 /**
  * Asks for one URL, once, and says what its answer means for the run, beside the answer itself; null when it was not asked for.
  * @param base what the newest sealed snapshot holds of it
- * @param onAnswer is called once nothing is under way for it any more
+ * @param onAnswer is called when nothing is under way for it any more, perhaps twice
  * @throws DomainError `unavailable` when its content cannot be stored
  */
 export async function fetchAnswer(
@@ -28,8 +28,10 @@ export async function fetchAnswer(
   const rules = await site.robots(of.host);
   if (rules && !rules.isAllowed(of.url)) return { outcome: leaveOut(of, 'robots'), result: null };
   const began = performance.now();
-  const result = await ask(context, of, base, asking);
-  if (!(context.browser && of.kind === 'page')) onAnswer();
+  // What a browser is to show is still asked for when its document is there.
+  const received = context.browser && of.kind === 'page' ? undefined : onAnswer;
+  const result = await ask(context, of, base, received, asking);
+  received?.();
   if (!result.ok) return { outcome: failed(context, of, result), result };
   const set = result.headers['set-cookie'];
   if (set !== undefined) context.cookies.store(new URL(of.url), [set].flat(), context.services.clock.now());

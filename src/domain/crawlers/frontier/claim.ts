@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
 import type { UrlKind } from './crawl-url.entity.ts';
 import type { Ledger } from './ledger.ts';
 import type { UrlDraft } from './url-draft.ts';
@@ -13,14 +14,14 @@ export interface ClaimedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
 
 const claimSql = `
   with picked as (
-    select waiting.id from json_to_recordset(?::json) as asked (host text, most integer)
+    select waiting.id from json_to_recordset($1::json) as asked (host text, most integer)
     cross join lateral (
       select id, depth, priority from crawl_url
-      where run_id = ? and host = asked.host and state = 'pending' and depth <= ?
+      where run_id = $2 and host = asked.host and state = 'pending' and depth <= $3
         and (not_before is null or not_before <= now())
       order by depth, priority, id limit asked.most) as waiting
-    order by waiting.depth, waiting.priority, waiting.id limit ?)
-  update crawl_url set state = 'leased' from picked where crawl_url.run_id = ? and crawl_url.id = picked.id
+    order by waiting.depth, waiting.priority, waiting.id limit $4)
+  update crawl_url set state = 'leased' from picked where crawl_url.run_id = $2 and crawl_url.id = picked.id
   returning crawl_url.id, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts`;
 
 /** What may be claimed now. */
@@ -40,13 +41,8 @@ export async function claimUrls(
   ledger: Ledger,
 ): Promise<ClaimedUrl[]> {
   if (most <= 0 || hosts.length === 0) return [];
-  const rows = await em.execute<(Omit<ClaimedUrl, 'id'> & { id: string })[]>(claimSql, [
-    JSON.stringify(hosts),
-    run_id,
-    depth,
-    most,
-    run_id,
-  ]);
+  const given = [JSON.stringify(hosts), run_id, depth, most];
+  const rows = await executeBound<Omit<ClaimedUrl, 'id'> & { id: string }>(em, claimSql, given);
   const claimed = rows.map((row) => ({ ...row, id: Number(row.id) }));
   claimed.sort((a, b) => a.depth - b.depth || a.priority - b.priority || a.id - b.id);
   for (const { kind, host, depth: at } of claimed) {

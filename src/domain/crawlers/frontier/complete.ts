@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
 import { insertEntries } from '../snapshots/entries/insert-entries.ts';
+import { storableJson } from '../storable-json.ts';
 import type { Ledger } from './ledger.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -15,13 +17,13 @@ const completeSql = `
     redirect_to = given.redirect_to, canonical = given.canonical, error = given.error, error_message = given.error_message,
     change = given.change, from_cache = given.from_cache, duration_ms = given.duration_ms,
     fetched_at = case when given.sent then now() else fetched_at end
-  from json_to_recordset(?::json) as given (${columns})
-  where crawl_url.id = given.id and run_id = ? and crawl_url.state = 'leased'
+  from json_to_recordset($1::json) as given (${columns})
+  where crawl_url.id = given.id and run_id = $2 and crawl_url.state = 'leased'
   returning crawl_url.id`;
 
 const linksSql = `
   insert into crawl_link (run_id, from_id, to_keys)
-  select ?, from_id, string_to_array(to_keys, ' ')::bigint[] from json_to_recordset(?::json) as link (from_id bigint, to_keys text)
+  select $1::integer, from_id, string_to_array(to_keys, ' ')::bigint[] from json_to_recordset($2::json) as link (from_id bigint, to_keys text)
   on conflict do nothing`;
 
 const rowOf = ({ of, ...outcome }: Outcome) => ({
@@ -42,10 +44,6 @@ const rowOf = ({ of, ...outcome }: Outcome) => ({
   from_cache: outcome.from_cache,
   duration_ms: outcome.duration_ms,
 });
-
-/** Text of peers may hold what PostgreSQL cannot store. */
-const storable = (_key: string, value: unknown) =>
-  typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value;
 
 const typeOf = (contentType: string | null) => (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() || 'none';
 
@@ -90,8 +88,8 @@ export async function completeUrls(
   ledger: Ledger,
 ): Promise<Outcome[]> {
   if (outcomes.length === 0) return [];
-  const rows = JSON.stringify(outcomes.map(rowOf), storable);
-  const done = await em.execute<{ id: string }[]>(completeSql, [rows, run_id]);
+  const rows = storableJson(outcomes.map(rowOf));
+  const done = await executeBound<{ id: string }>(em, completeSql, [rows, run_id]);
   const ids = new Set(done.map(({ id }) => Number(id)));
   const completed = outcomes.filter(({ of }) => ids.has(of.id));
   for (const outcome of completed) count(ledger, outcome);
@@ -103,6 +101,6 @@ export async function completeUrls(
   const links = completed
     .filter(({ link_keys }) => link_keys.length > 0)
     .map(({ of, link_keys }) => ({ from_id: of.id, to_keys: link_keys.join(' ') }));
-  if (links.length > 0) await em.execute(linksSql, [run_id, JSON.stringify(links)]);
+  if (links.length > 0) await executeBound(em, linksSql, [run_id, JSON.stringify(links)]);
   return completed;
 }

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
 import type { UrlKind, UrlState } from './crawl-url.entity.ts';
 import type { Ledger } from './ledger.ts';
 import { hostOfUrl, type UrlDraft, urlHash } from './url-draft.ts';
@@ -14,9 +15,9 @@ const columns = `hash text, url text, host text, kind text, is_entry boolean, fo
 
 const insertSql = `
   insert into crawl_url (run_id, url_hash, url, host, kind, is_entry, follows, depth, priority, hop, level, parent_id, state, rule)
-  select ?, decode(hash, 'hex'), url, host, kind, is_entry, follows, depth, priority, hop, level, parent_id,
+  select $1::integer, decode(hash, 'hex'), url, host, kind, is_entry, follows, depth, priority, hop, level, parent_id,
     case when rule is null then 'pending' else 'skipped' end, rule
-  from json_to_recordset(?::json) as draft (${columns})
+  from json_to_recordset($2::json) as draft (${columns})
   on conflict (run_id, url_hash) do nothing
   returning encode(url_hash, 'hex') as hash`;
 
@@ -28,14 +29,14 @@ const improveSql = `
     select old.id, old.state, old.rule, old.depth as old_depth, old.kind as old_kind, draft.depth, draft.follows,
       case when old.state = 'pending' and old.kind <> 'asset' then old.kind else draft.kind end as kind,
       case when old.state = 'pending' and old.kind <> 'asset' then old.priority else draft.priority end as priority
-    from json_to_recordset(?::json) as draft (${columns})
-    join crawl_url as old on old.run_id = ? and old.url_hash = decode(draft.hash, 'hex')
+    from json_to_recordset($1::json) as draft (${columns})
+    join crawl_url as old on old.run_id = $2 and old.url_hash = decode(draft.hash, 'hex')
     where draft.rule is null and (
       (old.state = 'pending' and (old.depth > draft.depth or (old.kind = 'asset' and draft.kind = 'page')
         or (draft.follows and not old.follows)))
       or (old.state = 'skipped' and old.rule in ${softRules}))
   ) as better
-  where crawl_url.run_id = ? and crawl_url.id = better.id
+  where crawl_url.run_id = $2 and crawl_url.id = better.id
   returning better.state, better.rule, better.old_depth, better.old_kind, crawl_url.kind, crawl_url.depth, crawl_url.host`;
 
 interface Improved {
@@ -56,7 +57,7 @@ function better(a: UrlDraft, b: UrlDraft): UrlDraft {
 }
 
 async function improve(em: EntityManager, run_id: number, rows: readonly object[], ledger: Ledger): Promise<void> {
-  const improved = await em.execute<Improved[]>(improveSql, [JSON.stringify(rows), run_id, run_id]);
+  const improved = await executeBound<Improved>(em, improveSql, [JSON.stringify(rows), run_id]);
   for (const { state, rule, old_depth, old_kind, kind, depth, host } of improved) {
     ledger.move(
       { kind: old_kind, host, depth: old_depth, state, rule },
@@ -86,7 +87,7 @@ export async function insertUrls(
     const rows = all
       .slice(from, from + together)
       .map((draft) => ({ ...draft, hash: urlHash(draft.url).toString('hex'), host: hostOfUrl(draft.url) }));
-    const inserted = await em.execute<{ hash: string }[]>(insertSql, [run_id, JSON.stringify(rows)]);
+    const inserted = await executeBound<{ hash: string }>(em, insertSql, [run_id, JSON.stringify(rows)]);
     const fresh = new Set(inserted.map(({ hash }) => hash));
     const rest = rows.filter(({ hash }) => !fresh.has(hash));
     for (const { hash, kind, host, depth, rule } of rows) {

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
 import type { HostPace } from './host-pace.ts';
 
 const milliseconds = (column: string) => `coalesce(extract(epoch from ${column}) * 1000, 0)::double precision`;
@@ -6,7 +7,7 @@ const milliseconds = (column: string) => `coalesce(extract(epoch from ${column})
 const readSql = (lock: boolean) => `
   select host, ${milliseconds('next_at')} as next_at, delay::double precision as delay, ${milliseconds('paused_until')} as paused_until,
     failures, pauses, good, ${milliseconds('clock_timestamp()')} as now
-  from crawl_host where project_id = ? and host = any (string_to_array(?, ' ')) order by host${lock ? ' for update' : ''}`;
+  from crawl_host where project_id = $1 and host = any (string_to_array($2, ' ')) order by host${lock ? ' for update' : ''}`;
 
 const saveSql = `
   update crawl_host set next_at = to_timestamp(pace.next_at / 1000), delay = pace.delay,
@@ -34,7 +35,7 @@ export async function readHosts(
   hosts: readonly string[],
   lock: boolean,
 ): Promise<{ paces: Map<string, HostPace>; now: number | null }> {
-  const rows = await em.execute<(HostPace & { now: number })[]>(readSql(lock), [project_id, hosts.join(' ')]);
+  const rows = await executeBound<HostPace & { now: number }>(em, readSql(lock), [project_id, hosts.join(' ')]);
   const now = rows.at(-1)?.now ?? null;
   return { paces: new Map(rows.map(({ now: _, ...pace }) => [pace.host, pace])), now };
 }

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../bound-query.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import type { Services } from '../../../services.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
@@ -15,7 +16,13 @@ const entriesSql = `
   select url, http_status, content_type, charset, headers, sha256, bytes::double precision as bytes, etag, last_modified, outlinks_sha256,
     request_hash, first_seen_run, fetched_at, fetched_at > now() - interval '30 days' as is_young
   from snapshot_entry
-  where snapshot_id = ? and url_hash in (select decode(hash, 'hex') from unnest(string_to_array(?, ' ')) as hash)`;
+  where snapshot_id = $1 and url_hash in (select decode(hash, 'hex') from unnest(string_to_array($2, ' ')) as hash)`;
+
+interface Row extends Omit<BaseEntry, 'isFresh' | 'fetched_at'> {
+  url: string;
+  is_young: boolean;
+  fetched_at: string | Date;
+}
 
 /** What an earlier snapshot holds of claimed URLs, by URL. */
 export async function baseEntries(
@@ -26,9 +33,7 @@ export async function baseEntries(
 ): Promise<Map<string, BaseEntry>> {
   if (claimed.length === 0) return new Map();
   const hashes = claimed.map(({ url }) => urlHash(url).toString('hex')).join(' ');
-  const rows = await em.execute<
-    (Omit<BaseEntry, 'isFresh' | 'fetched_at'> & { url: string; is_young: boolean; fetched_at: string | Date })[]
-  >(entriesSql, [snapshot_id, hashes]);
+  const rows = await executeBound<Row>(em, entriesSql, [snapshot_id, hashes]);
   const wanted = rows.filter(({ is_young }) => is_young).flatMap(({ sha256 }) => sha256 ?? []);
   const missing = await blobs.missing(wanted);
   return new Map(

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../bound-query.ts';
 import type { StopRequest } from '../../runs/crawler-run.entity.ts';
 import type { RunCounts } from '../../runs/run-counts.ts';
 import type { Ledger } from '../ledger.ts';
@@ -18,15 +19,19 @@ export interface RunRow {
   stop_requested: StopRequest | null;
 }
 
+// A process that is stopped in the middle must not keep the run from whoever takes it over.
+const holdSql = `
+  select counts, hits_reserved, recent, stop_requested, set_config('idle_in_transaction_session_timeout', '5s', true)
+  from crawler_run where id = $1 and epoch = $2 and status in ('provisioning', 'running') for update`;
+
+const saveSql = `
+  update crawler_run set counts = $1::json, hits_reserved = $2, recent = $3::json, rate = $4, heartbeat_at = now(), updated_at = $5,
+    progress_at = case when $6 then now() else progress_at end, takeovers = case when $6 then 0 else takeovers end
+  where id = $7`;
+
 /** Holds the run's row for the transaction. @throws LostRun */
 export async function holdRun(em: EntityManager, { id, epoch }: RunHandle): Promise<RunRow> {
-  const [row] = await em.execute<RunRow[]>(
-    // A process that is stopped in the middle must not keep the run from whoever takes it over.
-    `select counts, hits_reserved, recent, stop_requested, set_config('idle_in_transaction_session_timeout', '5s', true)
-     from crawler_run
-     where id = ? and epoch = ? and status in ('provisioning', 'running') for update`,
-    [id, epoch],
-  );
+  const [row] = await executeBound<RunRow>(em, holdSql, [id, epoch]);
   if (!row) throw new LostRun(`run ${id} is not ours any more`);
   return row;
 }
@@ -45,10 +50,6 @@ export async function saveRun(
   const answered = completed.filter(({ sent }) => sent).map(({ of }) => of.id);
   const isFurther = answered.length > 0;
   const last = [...(recent ?? []), ...answered].slice(-mostRecent);
-  await em.execute(
-    `update crawler_run set counts = ?::json, hits_reserved = ?, recent = ?::json, rate = ?, heartbeat_at = now(), updated_at = ?,
-       progress_at = case when ? then now() else progress_at end, takeovers = case when ? then 0 else takeovers end
-     where id = ?`,
-    [JSON.stringify(counts), hits_reserved, JSON.stringify(last), rate, now, isFurther, isFurther, run.id],
-  );
+  const given = [JSON.stringify(counts), hits_reserved, JSON.stringify(last), rate, now, isFurther, run.id];
+  await executeBound(em, saveSql, given);
 }

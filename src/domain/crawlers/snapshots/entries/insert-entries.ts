@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../bound-query.ts';
 import type { Sha256 } from '../../../ports/blobs.ts';
+import { storableJson } from '../../storable-json.ts';
 import type { EntryKind } from '../snapshot.entity.ts';
 
 /** One URL of a snapshot. Contents must be durable in the blob store before its row is written. */
@@ -39,14 +41,10 @@ const columns = `url text, url_hash text, kind text, http_status integer, conten
 const insertSql = `
   insert into snapshot_entry (snapshot_id, url_hash, url, kind, http_status, content_type, charset, headers, sha256, bytes, redirect_to,
     etag, last_modified, outlinks_sha256, request_hash, first_seen_run, fetched_at)
-  select ?, decode(url_hash, 'hex'), url, kind, http_status, content_type, charset, headers, sha256, bytes, redirect_to,
+  select $1::integer, decode(url_hash, 'hex'), url, kind, http_status, content_type, charset, headers, sha256, bytes, redirect_to,
     etag, last_modified, outlinks_sha256, request_hash, first_seen_run, fetched_at
-  from json_to_recordset(?::json) as entry (${columns})
+  from json_to_recordset($2::json) as entry (${columns})
   on conflict (snapshot_id, url_hash) do nothing`;
-
-/** PostgreSQL stores neither NUL nor lone surrogates in text. */
-const storable = (_key: string, value: unknown) =>
-  typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value;
 
 /**
  * Writes entries of a snapshot that is being built, in one statement: meant for the transaction that completes a batch of a run. A URL that
@@ -59,5 +57,5 @@ export async function insertEntries(
 ): Promise<void> {
   if (entries.length === 0) return;
   const rows = entries.map((entry) => ({ ...entry, url_hash: Buffer.from(entry.url_hash).toString('hex') }));
-  await em.execute(insertSql, [snapshot_id, JSON.stringify(rows, storable)]);
+  await executeBound(em, insertSql, [snapshot_id, storableJson(rows)]);
 }

@@ -1,13 +1,15 @@
-import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Sha256 } from '../../domain/ports/blobs.ts';
 import type { BlobPaths } from './blob-paths.ts';
 import type { DurableDirectories } from './durable-file.ts';
-import { absentAs } from './failures.ts';
-import { encodeRecord, type JournalRecord, recordsOf } from './journal-records.ts';
+import { appendPieces, type OpenJournal } from './journal-file.ts';
+import { encodeRecord, type JournalRecord } from './journal-records.ts';
 import { bootId, journalName, takeJournals } from './journal-recovery.ts';
 import { KeptDirectories } from './kept-directories.ts';
+import { settleJournal } from './settle-journal.ts';
 import { writeSmall } from './small-file.ts';
 
 /** Contents of one write. */
@@ -21,12 +23,6 @@ const usualRest = 40_000;
 
 interface Waiting extends JournalRecord {
   done: PromiseWithResolvers<void>;
-}
-
-interface OpenJournal {
-  place: string;
-  file: FileHandle;
-  size: number;
 }
 
 export interface BlobJournalOptions {
@@ -85,14 +81,13 @@ export class BlobJournal {
 
   async #write(group: readonly Waiting[]): Promise<void> {
     const { paths, directories } = this.#options;
-    const records = Buffer.concat(group.flatMap(encodeRecord));
+    const records = group.flatMap(encodeRecord);
     for (;;) {
       this.#open ??= await this.#begin();
       const journal = this.#open;
-      await journal.file.appendFile(records);
+      journal.size += await appendPieces(journal.file, records);
       await journal.file.datasync();
-      journal.size += records.length;
-      if (await stat(journal.place).catch(absentAs(null))) break;
+      if (existsSync(journal.place)) break;
       // Another process has taken it over, perhaps before this was in it.
       this.#open = null;
       await journal.file.close();
@@ -131,24 +126,9 @@ export class BlobJournal {
   /** Journals are settled one after another; one that cannot be stays for the next time. */
   #settleLater(place: string): void {
     setTimeout(() => {
-      this.#settled = this.#settled.then(() => this.#settle(place)).catch(() => this.#settleLater(place));
+      this.#settled = this.#settled
+        .then(() => settleJournal(place, this.#options.paths, this.#names))
+        .catch(() => this.#settleLater(place));
     }, this.#options.rest).unref();
-  }
-
-  /** Syncs the files of a journal, which is not needed any more then. */
-  async #settle(place: string): Promise<void> {
-    const { paths } = this.#options;
-    const journal = await readFile(place).catch(absentAs(null));
-    if (journal === null) return;
-    const folders = new Set<string>();
-    for (const { sha256 } of recordsOf(journal)) {
-      const file = await open(paths.of(sha256), 'r').catch(absentAs(null));
-      // A sweep has removed it, or it was never told to anybody.
-      if (file === null) continue;
-      await file.sync().finally(() => file.close());
-      folders.add(path.dirname(paths.of(sha256)));
-    }
-    for (const folder of folders) await this.#names.sync(folder);
-    await rm(place, { force: true });
   }
 }

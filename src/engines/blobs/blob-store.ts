@@ -9,6 +9,7 @@ import { type Codings, findCodings } from './codings/codings.ts';
 import { DurableDirectories } from './durable-file.ts';
 import { absentAs, gone, withRoom } from './failures.ts';
 import { measure, measureStream } from './hash.ts';
+import { type LookUp, lookUp, quickLook } from './look-up.ts';
 import { plainFile, readSmall } from './read-small.ts';
 import { sweepBlobs } from './sweep.ts';
 
@@ -34,9 +35,9 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
   const journal = directory === undefined ? null : new BlobJournal({ directory, paths, directories: files });
 
   /** Makes a blob young when it is there; one cut short by a loss of power does not count. */
-  async function touch(sha256: Sha256, size: number | null): Promise<boolean> {
+  async function touch(sha256: Sha256, size: number | null, look: LookUp = lookUp): Promise<boolean> {
     const place = paths.of(sha256);
-    const found = await stat(place).catch(absentAs(null));
+    const found = await look(place);
     if (found === null || (size !== null && found.size !== size)) return false;
     const now = new Date();
     const age = now.getTime() - found.mtimeMs;
@@ -123,10 +124,11 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
     },
     async missing(sha256s) {
       const asked = [...new Set(sha256s)];
+      const look = quickLook();
       const absent = new Set<Sha256>();
       for (let from = 0; from < asked.length; from += batch) {
         const together = asked.slice(from, from + batch);
-        const found = await Promise.all(together.map((sha256) => touch(sha256, null)));
+        const found = await Promise.all(together.map((sha256) => touch(sha256, null, look)));
         for (const [index, sha256] of together.entries()) if (!found[index]) absent.add(sha256);
       }
       return absent;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { Sha256 } from '../../domain/ports/blobs.ts';
 
 interface Measured {
@@ -12,17 +12,17 @@ export async function measureStream(
   content: AsyncIterable<Uint8Array>,
   pass?: (chunk: Uint8Array) => Promise<unknown>,
 ): Promise<Measured> {
-  const hash = createHash('sha256');
+  const running = createHash('sha256');
   let size = 0;
   for await (const chunk of content) {
-    hash.update(chunk);
+    running.update(chunk);
     size += chunk.length;
     await pass?.(chunk);
   }
-  return { sha256: hash.digest('hex'), size };
+  return { sha256: running.digest('hex'), size };
 }
 
 export const measure = (content: Uint8Array): Measured => ({
-  sha256: createHash('sha256').update(content).digest('hex'),
+  sha256: hash('sha256', content, 'hex'),
   size: content.length,
 });

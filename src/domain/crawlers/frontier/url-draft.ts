@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { UrlKind } from './crawl-url.entity.ts';
 
 /** Why a URL is not asked for; `exclude[3]` and the like name the pattern. */
@@ -23,7 +23,7 @@ export interface UrlDraft {
 export const priorities: Record<UrlKind, number> = { sitemap: 0, page: 1, asset: 2 };
 
 /** SHA-256 of a normalised URL, the name it has in frontier and snapshots. */
-export const urlHash = (url: string): Buffer => createHash('sha256').update(url).digest();
+export const urlHash = (url: string): Buffer => hash('sha256', url, 'buffer');
 
 /** Host of a normalised URL, with its port when that is not the scheme's own. */
 export function hostOfUrl(url: string): string {

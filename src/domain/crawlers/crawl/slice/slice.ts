@@ -5,7 +5,7 @@ import { Ending, type SliceEnd } from './ending.ts';
 import { Requests } from './requests.ts';
 import type { SliceOptions } from './slice-options.ts';
 import { Turns } from './turns.ts';
-import { mostUnwritten, Unwritten } from './unwritten.ts';
+import { Unwritten } from './unwritten.ts';
 
 /** Works on a run for a while: fetches what is leased, and writes what has become of it with what it leads to. */
 export class Slice {
@@ -70,6 +70,6 @@ export class Slice {
     if (ending.isNear) {
       this.#requests.putBack();
       ending.breakOffLate();
-    } else this.#requests.pump(() => this.#turns.unwritten < mostUnwritten);
+    } else this.#requests.pump(() => this.#turns.hasRoom);
   }
 }

@@ -56,6 +56,11 @@ export class Turns {
     return this.#last !== null && this.#census.isEmpty;
   }
 
+  /** Another request may begin: a crash repeats no more than a batch of results and what is in flight. */
+  get hasRoom(): boolean {
+    return this.unwritten < mostUnwritten + this.#options.open.limits.workers;
+  }
+
   /** Results that are not written yet, and requests under way. */
   get unwritten(): number {
     return this.#parts.requests.underWay + this.#writing + this.#parts.unwritten.size;
@@ -74,7 +79,7 @@ export class Turns {
   get #isLow(): boolean {
     const { workers } = this.#options.open.limits;
     const isLow = this.#parts.requests.waiting < workers && this.#census.waiting.size > 0;
-    return isLow && !this.#parts.ending.isNear && this.unwritten < mostUnwritten;
+    return isLow && !this.#parts.ending.isNear && this.hasRoom;
   }
 
   /** Milliseconds until the next turn is due. */

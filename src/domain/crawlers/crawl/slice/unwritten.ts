@@ -1,6 +1,6 @@
 import type { Outcome } from '../../frontier/outcome.ts';
 
-/** Results that wait to be written, and requests under way, together: as many may be repeated after a crash. */
+/** Results that are written together; so many, and what was in flight, may be repeated after a crash. */
 export const mostUnwritten = 100;
 
 /** Outcomes of a slice that wait to be written. */

@@ -49,7 +49,7 @@ export async function porticoCrawls(bench: Bench, settings: object = {}): Promis
       const { run_id } = await ask('POST', `${crawlers}/${crawler}/run`, {});
       for (;;) {
         // Each look costs the server some milliseconds, of which the others are spared.
-        await delay(100);
+        await delay(50);
         const run = await ask('GET', `${crawlers}/${crawler}/runs/${run_id}`);
         if (!['completed', 'failed', 'stopped', 'canceled'].includes(run.last_status)) continue;
         const ended = Date.now();

@@ -46,7 +46,7 @@ async function mebibytes(pid: number, file: string, field: string): Promise<numb
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0) / 1024;
 }
 
-/** Watches processes and all they start, four times a second, until it is asked what they used. */
+/** Watches processes and all they start, twice a second, until it is asked what they used. */
 export async function watchTree(roots: readonly number[]): Promise<{ end(): Promise<TreeUse> }> {
   const before = await processes();
   const last = new Map<number, number>();
@@ -68,7 +68,7 @@ export async function watchTree(roots: readonly number[]): Promise<{ end(): Prom
   let looking = Promise.resolve();
   const timer = setInterval(() => {
     looking = looking.then(look);
-  }, 250);
+  }, 500);
   await look();
   return {
     async end() {

@@ -74,7 +74,7 @@ test.each([
   // A git that hangs while it writes the bundle.
   const tools = temporaryDirectory();
   const real = process.env.PATH ?? '';
-  const script = `#!/bin/sh\nPATH='${real}'\ncase "$*" in *'bundle create'*) exec sleep 20;; *) exec git "$@";; esac\n`;
+  const script = `#!/bin/sh\nPATH='${real}'\ncase "$*" in *'bundle create'*) exec sleep 60;; *) exec git "$@";; esac\n`;
   await writeFile(path.join(tools, 'git'), script);
   await chmod(path.join(tools, 'git'), 0o755);
   const running = await startProgram('portico', ['backup', 'acme/site', directory], {

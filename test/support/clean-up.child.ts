@@ -10,15 +10,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const root = path.join(tmpdir(), process.argv[2] ?? '');
 
-/** Processes that were started with the directory among their arguments or in their environment. */
-async function processesThere(): Promise<{ pid: number; line: string }[]> {
+/** Processes that were started with the directory among their arguments or in their environment; all of them, or without Vitest's own. */
+async function processesThere(besideVitest: boolean): Promise<{ pid: number; line: string }[]> {
   const found: { pid: number; line: string }[] = [];
   const names = await readdir('/proc').catch(() => []);
   for (const pid of names.filter((name) => /^\d+$/.test(name)).map(Number)) {
     const read = (file: string) => readFile(`/proc/${pid}/${file}`, 'latin1').catch(() => '');
     const line = (await read('cmdline')).replaceAll('\0', ' ');
-    // Vitest's own ends with it.
-    if (line === '' || line.startsWith('vitest-')) continue;
+    if (line === '' || (besideVitest && line.includes('vitest'))) continue;
     if ((line + (await read('environ'))).includes(root)) found.push({ pid, line });
   }
   return found;
@@ -26,10 +25,13 @@ async function processesThere(): Promise<{ pid: number; line: string }[]> {
 
 // A terminal's Ctrl-C is for the tests.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => {});
-for await (const _ of process.stdin);
+let said = '';
+for await (const text of process.stdin) said += text;
+/** A run that ends in order ends its own processes. */
+const inOrder = said === 'done';
 
 // What is ended may have just started another one.
-for (let left = await processesThere(); left.length > 0; left = await processesThere()) {
+for (let left = await processesThere(inOrder); left.length > 0; left = await processesThere(inOrder)) {
   for (const { pid, line } of left) {
     console.log(`left running: ${line.slice(0, 200)}`);
     try {

@@ -1,6 +1,6 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/db/postgres.ts';
@@ -22,6 +22,8 @@ async function dropDatabases(url: string): Promise<void> {
 
 /** Starts one embedded server for the whole test run, unless DATABASE_URL names one; `createDatabase` uses it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Each test file is a process of its own, which reads the same packages: what was compiled is kept beside them.
+  process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/portico-test/compiled');
   const removeTemporaryRoot = await makeTemporaryRoot();
   const given = process.env.DATABASE_URL;
   if (given) {

@@ -50,7 +50,7 @@ export async function makeTemporaryRoot(): Promise<() => Promise<void>> {
   const cleaned = once(cleaner, 'close');
   process.env.TMPDIR = root;
   return async () => {
-    cleaner.stdin.end();
+    cleaner.stdin.end('done');
     await cleaned;
   };
 }

@@ -94,8 +94,17 @@ test('a path too long for a socket gets one in a temporary directory, removed at
 
 test('an aborted start leaves no server', async () => {
   const dataDir = await preparedDataDir();
-  await expect(start(dataDir, { signal: AbortSignal.timeout(25) })).rejects.toThrow(/abort|timeout/i);
-  expect(await postmasterPid(dataDir)).toBeNull();
+  const aborted: number[] = [];
+  // How far a start has come by then depends on the machine; one that was done is stopped.
+  for (const delay of [0, 10, 25, 50, 100]) {
+    const server = await start(dataDir, { signal: AbortSignal.timeout(delay) }).catch((error: Error) => error);
+    if (server instanceof Error) {
+      expect(server.message).toMatch(/abort|timeout/i);
+      aborted.push(delay);
+    } else await server.stop();
+    expect(await postmasterPid(dataDir)).toBeNull();
+  }
+  expect(aborted).toContain(0);
 });
 
 test('a log over 10 MiB is put aside at the next start', async () => {

@@ -39,7 +39,7 @@ export async function stepCall<S extends Step>(
     services: app.services,
     organization: organization as never,
     project: project as never,
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(120_000),
     ...more,
   };
 }

@@ -19,9 +19,11 @@ export interface RunRow {
   stop_requested: StopRequest | null;
 }
 
-// A process that is stopped in the middle must not keep the run from whoever takes it over.
+// A process that is stopped in the middle must not keep the run from whoever takes it over. A plan made once, while the frontier was
+// small, would read all of it when it is large.
 const holdSql = `
-  select counts, hits_reserved, recent, stop_requested, set_config('idle_in_transaction_session_timeout', '5s', true)
+  select counts, hits_reserved, recent, stop_requested, set_config('idle_in_transaction_session_timeout', '5s', true),
+    set_config('plan_cache_mode', 'force_custom_plan', true)
   from crawler_run where id = $1 and epoch = $2 and status in ('provisioning', 'running') for update`;
 
 const saveSql = `

@@ -2,6 +2,7 @@ import type { Services } from '../../services.ts';
 import { codingOf, inflate } from '../door/body/inflate.ts';
 import { type BodyValue, bodyValueOf, utf8Text } from './body-value.ts';
 import type { Delivery } from './delivery.entity.ts';
+import { unpackBody } from './kept-body.ts';
 
 /** Bodies up to so many bytes are given as text beside their value. */
 const maxRaw = 1024 * 1024;
@@ -26,7 +27,7 @@ type Needs = Pick<Services, 'blobs' | 'settings'>;
 
 /** The bytes of a delivery as they came; null when they are not kept any more. */
 export async function bytesOfDelivery({ blobs }: Pick<Services, 'blobs'>, delivery: Delivery): Promise<Buffer | null> {
-  if (delivery.body != null) return Buffer.from(delivery.body);
+  if (delivery.body != null) return unpackBody(delivery.body, delivery.raw_size);
   if (delivery.body_sha256 != null) {
     const pieces: Buffer[] = [];
     for await (const piece of blobs.read(delivery.body_sha256)) pieces.push(piece);

@@ -18,7 +18,7 @@ export const Delivery = defineEntity({
     headers: p.json<Record<string, string>>(),
     /** Without the credential. */
     query: p.json<Record<string, string | string[]>>(),
-    /** The bytes that were signed; null when they are in the blob store, or not kept any more. */
+    /** The bytes that were signed, packed (`kept-body.ts`); null when they are in the blob store, or not kept any more. */
     body: p.blob().nullable(),
     /** Name in the blob store, when they are there. */
     body_sha256: p.string().nullable(),

@@ -17,8 +17,8 @@ export interface ProvedCall {
   method: string;
   headers: Record<string, string>;
   query: Record<string, string | string[]>;
-  /** In pieces; null: it is in the blob store under its hash. */
-  body: readonly Uint8Array[] | null;
+  /** Packed; null: it is in the blob store under its hash. */
+  body: Uint8Array | null;
   raw_size: number;
   raw_sha256: string;
   dedup_key: string | null;

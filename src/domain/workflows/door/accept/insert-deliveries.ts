@@ -8,10 +8,10 @@ const insertSql = `
   insert into delivery (id, trigger_id, execution_id, outcome, method, headers, query, body, body_sha256, raw_size, raw_sha256, dedup_key,
     body_differs, auth_mode, secret_version, received_at)
   select id, trigger_id, execution_id, outcome, method, headers::json, query::json,
-    case when body_sha256 is null then substring($2::bytea from body_at + 1 for raw_size) end, body_sha256, raw_size, raw_sha256, dedup_key,
+    case when body_sha256 is null then substring($2::bytea from body_at + 1 for body_size) end, body_sha256, raw_size, raw_sha256, dedup_key,
     body_differs, auth_mode, secret_version, received_at
   from json_to_recordset($1::json) as given (id uuid, trigger_id uuid, execution_id uuid, outcome text, method text, headers text,
-    query text, body_at integer, body_sha256 text, raw_size integer, raw_sha256 text, dedup_key text, body_differs boolean,
+    query text, body_at integer, body_size integer, body_sha256 text, raw_size integer, raw_sha256 text, dedup_key text, body_differs boolean,
     auth_mode text, secret_version integer, received_at timestamptz)`;
 
 interface Decided {
@@ -28,6 +28,7 @@ const rowOf = ({ call, outcome }: Decided, body_at: number) => ({
   headers: JSON.stringify(call.headers),
   query: JSON.stringify(call.query),
   body_at,
+  body_size: call.body?.length ?? 0,
   body_sha256: call.body === null ? call.raw_sha256 : null,
   raw_size: call.raw_size,
   raw_sha256: call.raw_sha256,
@@ -44,7 +45,7 @@ export async function insertDeliveries(em: EntityManager, deliveries: readonly D
   let at = 0;
   const rows = deliveries.map((decided) => {
     const row = rowOf(decided, at);
-    at += decided.call.body === null ? 0 : decided.call.raw_size;
+    at += decided.call.body?.length ?? 0;
     return row;
   });
   const bodies = Buffer.concat(deliveries.flatMap(({ call }) => call.body ?? []));

@@ -2,6 +2,7 @@ import { DomainError } from '../../../errors.ts';
 import type { Services } from '../../../services.ts';
 import { asUnavailable } from '../../../unavailable.ts';
 import { uuid7 } from '../../../uuid7.ts';
+import { packBody } from '../../deliveries/kept-body.ts';
 import type { DoorTrigger } from '../../triggers/trigger-cache.ts';
 import { inRow } from '../body/keep-body.ts';
 import { type RawBody, signedBy } from '../body/read-body.ts';
@@ -80,7 +81,7 @@ export class CallStore {
       method: call.method,
       headers: redactHeaders(headers, this.#services.settings.door.redact_headers, holdsSecret),
       query: redactQuery(call.query, holdsSecret),
-      body: body.size > inRow ? null : body.chunks,
+      body: body.size > inRow ? null : packBody(body.chunks, body.size),
       raw_size: body.size,
       raw_sha256: body.sha256,
       dedup_key: dedupKeyOf(headers),

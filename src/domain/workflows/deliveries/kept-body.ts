@@ -1,0 +1,25 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+
+/** Below so many bytes PostgreSQL would not compress a value either. */
+const least = 2 * 1024;
+const params = { [constants.ZSTD_c_compressionLevel]: 1 };
+
+/**
+ * A body as its row keeps it: a zstd frame (RFC 8878) when that is shorter, else the bytes themselves, so the size of the body tells which it
+ * is. PostgreSQL's own compression takes twice as long for half as much.
+ */
+export function packBody(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const [only] = chunks;
+  const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size);
+  if (size < least) return body;
+  const frame = zstdCompressSync(body, { params, pledgedSrcSize: size });
+  return frame.length < size ? frame : body;
+}
+
+/** The body a row keeps. @param size of the body, bytes @throws Error when it is broken */
+export function unpackBody(kept: Uint8Array, size: number): Buffer {
+  if (kept.length === size) return Buffer.from(kept);
+  const body = zstdDecompressSync(kept, { maxOutputLength: size });
+  if (body.length !== size) throw new Error('a delivery holds another number of bytes than it should');
+  return body;
+}

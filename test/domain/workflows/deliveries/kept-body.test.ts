@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import { zstdCompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { packBody, unpackBody } from '../../../../src/domain/workflows/deliveries/kept-body.ts';
+
+it('a body comes back as it was, whatever it is and in how many pieces it came', () => {
+  const text = fc.string({ maxLength: 9_000, size: 'max' }).map((value) => Buffer.from(value.repeat(2)));
+  const bytes = fc.uint8Array({ maxLength: 5_000, size: 'max' }).map((value) => Buffer.from(value));
+  const frame = text.map((value) => zstdCompressSync(value));
+  fc.assert(
+    fc.property(fc.oneof(text, bytes, frame), fc.nat(), (body, cut) => {
+      const at = cut % (body.length + 1);
+      const kept = packBody([body.subarray(0, at), body.subarray(at)], body.length);
+      expect(kept.length).toBeLessThanOrEqual(body.length);
+      expect(unpackBody(kept, body.length).equals(body)).toBe(true);
+      expect(Buffer.from(packBody([body], body.length)).equals(kept)).toBe(true);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('is kept smaller when that is possible', () => {
+  const json = Buffer.from(JSON.stringify(Array.from({ length: 500 }, (_, id) => ({ id, name: `entry ${id}` }))));
+  expect(packBody([json], json.length).length).toBeLessThan(json.length / 3);
+  const noise = randomBytes(10_000);
+  expect(packBody([noise], noise.length)).toBe(noise);
+});
+
+it('one that is broken is not taken for another', () => {
+  const body = Buffer.alloc(10_000, 'abc');
+  const kept = packBody([body], body.length);
+  expect(() => unpackBody(kept.subarray(0, -3), body.length)).toThrow();
+  expect(() => unpackBody(kept, body.length - 1)).toThrow();
+  expect(() => unpackBody(kept, body.length + 1)).toThrow();
+});

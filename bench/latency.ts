@@ -23,7 +23,7 @@ export const latency: Benchmark = {
     const count = bench.scaled(200, 10);
     for (let made = -5; made < count; made += 1) {
       // The queue looks every two seconds; calls come at every moment between.
-      await delay(20 + ((made * 37) % 100));
+      await delay(20 + Math.abs((made * 37) % 100));
       const called = Date.now();
       const response = await fetch(door, { method: 'POST', headers, body });
       const answered = Date.now();

@@ -13,6 +13,8 @@ export interface Hooked {
   secret: string;
   /** Reads something of the workflow; `at` is appended to its path. */
   read(at: string): Promise<unknown>;
+  /** How many executions have a status. */
+  count(status: string): Promise<number>;
 }
 
 /** Headers of a call that is signed. */
@@ -40,17 +42,20 @@ export async function startHooked(
   const { token } = JSON.parse(await readFile(path.join(dataDir, 'first-run.json'), 'utf8')) as { token: string };
   const base = `${server.url}/api/v2/organizations/demo/projects/site/workflows`;
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const ask = async (at: string, body?: object) => {
-    const response = await fetch(`${base}${at}`, {
-      headers,
-      ...(body && { method: 'POST', body: JSON.stringify(body) }),
-    });
+  const send = async (at: string, body?: object) => {
+    const init = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) };
+    const response = await fetch(`${base}${at}`, init);
     check(response.ok, `${at} answers ${response.status}`);
-    return (await response.json()) as { id: string; secret: string };
+    return { total: Number(response.headers.get('x-total-count')), body: await response.json() };
   };
+  const ask = async (at: string, body?: object) => (await send(at, body)).body as { id: string; secret: string };
   const { id } = await ask('', { name: 'Hooked', definition });
   const trigger = await ask(`/${id}/triggers`, { type: 'webhook', auth_mode: 'hmac' });
   const { secret } = await ask(`/${id}/triggers/${trigger.id}/reveal`, {});
   const door = `${server.url}/webhooks/ai/workflows/${id}`;
-  return { server, dataDir, door, secret, read: (at) => ask(`/${id}${at}`) };
+  return {
+    ...{ server, dataDir, door, secret },
+    read: (at) => ask(`/${id}${at}`),
+    count: async (status) => (await send(`/${id}/executions?status=${status}&per_page=1`)).total,
+  };
 }

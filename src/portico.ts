@@ -30,7 +30,7 @@ function settings(): Config {
 async function openCommandCore(): Promise<CommandCore> {
   const config = settings();
   const [{ openCore }, { joinDatabase }, { knownUrl }] = await Promise.all([
-    import('./app.ts'),
+    import('./core.ts'),
     import('./database.ts'),
     import('./first-run.ts'),
   ]);

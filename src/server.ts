@@ -1,17 +1,19 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { createHttpServer, openCore, startApp } from './app.ts';
 import { ConfigError, previewUrlFor, readConfig } from './config.ts';
+import { openCore } from './core.ts';
 import { openDatabase } from './database.ts';
 import { DataDirInUse } from './db/postgres.ts';
 import { systemActor } from './domain/identity/actor.ts';
 import { permissionNames } from './domain/permissions.ts';
 import type { Settings } from './domain/services.ts';
 import { type FirstRun, firstRun } from './first-run.ts';
+import { createHttpServer } from './http-server.ts';
 import { createLog } from './log.ts';
 import { createPreview } from './preview/preview.ts';
 import { previewLog } from './request-log.ts';
+import { startApp } from './start-app.ts';
 import { StartError } from './start-error.ts';
 
 /** Root of the package, seen from `dist/src`. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { openCore } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { openCore } from '../../src/core.ts';
 import { openDatabase } from '../../src/database.ts';
 import type { Services } from '../../src/domain/services.ts';
 import { advanceJob } from '../../src/domain/workflows/engine/advance-job.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import { openCore } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { openCore } from '../../src/core.ts';
 import { openDatabase } from '../../src/database.ts';
 import { systemActor } from '../../src/domain/identity/actor.ts';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { openCore } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { openCore } from '../../src/core.ts';
 import { openDatabase } from '../../src/database.ts';
 import { systemActor } from '../../src/domain/identity/actor.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';

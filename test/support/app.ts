@@ -3,8 +3,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createApp, createHttpServer, openCore } from '../../src/app.ts';
+import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { openCore } from '../../src/core.ts';
 import { systemActor } from '../../src/domain/identity/actor.ts';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';
 import type { AnyOperation } from '../../src/domain/operation.ts';
@@ -16,6 +17,7 @@ import { createProject } from '../../src/domain/projects/projects.operations.ts'
 import { run } from '../../src/domain/run.ts';
 import type { Services } from '../../src/domain/services.ts';
 import { systemCall } from '../../src/first-run.ts';
+import { createHttpServer } from '../../src/http-server.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase } from './postgres.ts';
 

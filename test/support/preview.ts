@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createHttpServer } from '../../src/app.ts';
 import type { Services } from '../../src/domain/services.ts';
 import { Deployment } from '../../src/domain/studio/deployments/deployment.entity.ts';
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { deploymentLabel, environmentLabel } from '../../src/domain/studio/previews/preview-label.ts';
+import { createHttpServer } from '../../src/http-server.ts';
 import { createPreview } from '../../src/preview/preview.ts';
 
 /** Whatever has services. */

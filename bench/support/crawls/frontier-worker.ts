@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { type Core, openCore } from '../../../src/app.ts';
 import { readConfig } from '../../../src/config.ts';
+import { type Core, openCore } from '../../../src/core.ts';
 import { openDatabase } from '../../../src/database.ts';
 import { Crawler } from '../../../src/domain/crawlers/config/crawler.entity.ts';
 import { createCrawler } from '../../../src/domain/crawlers/config/save-crawler.operations.ts';

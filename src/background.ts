@@ -1,0 +1,90 @@
+import type { Config } from './config.ts';
+import type { Core } from './core.ts';
+import { takeUpAllRuns, takeUpRuns } from './domain/crawlers/crawl/take-up-runs.ts';
+import { sliceJob } from './domain/crawlers/runs/slice-job.ts';
+import { snapshotImportJob } from './domain/crawlers/snapshots/import/import-job.ts';
+import { notifyJob } from './domain/notifications/delivery/notify-job.ts';
+import type { Services } from './domain/services.ts';
+import { deployJob, deployNoticeJob } from './domain/studio/deployments/deploy-job.ts';
+import { recoverDeployments } from './domain/studio/deployments/run/recover.ts';
+import { importJob } from './domain/studio/import-job.ts';
+import { syncJob } from './domain/studio/upstream/sync-job.ts';
+import { advanceJob } from './domain/workflows/engine/advance-job.ts';
+import { abandonAll } from './domain/workflows/engine/due.ts';
+import { crawlSliceJobFor, lookForRuns } from './jobs/crawl-slice.job.ts';
+import { deployJobFor } from './jobs/deploy.job.ts';
+import { deployNoticeJobFor } from './jobs/deploy-notice.job.ts';
+import { importJobFor } from './jobs/import.job.ts';
+import { notifyJobFor } from './jobs/notify.job.ts';
+import { beginSchedules } from './jobs/schedules.ts';
+import { snapshotImportJobFor } from './jobs/snapshot-import.job.ts';
+import { syncJobFor } from './jobs/sync.job.ts';
+import { scheduleUpkeep } from './jobs/upkeep.ts';
+import { workflowAdvanceJobFor } from './jobs/workflow-advance.job.ts';
+import { beginWorkflowClock } from './jobs/workflow-clock.ts';
+
+/** What an earlier process of this machine left in the middle is taken up at once; a weak isolation is said aloud. */
+async function takeUpDeployments(services: Services): Promise<void> {
+  try {
+    await recoverDeployments(services);
+    if (process.getuid?.() === 0) return;
+    const isolation = await services.deployer.isolation();
+    if ('level' in isolation && isolation.level === 'process')
+      services.log.warn({}, 'Builds run as the user of the server: install bubblewrap to keep them apart from it');
+  } catch (err) {
+    services.log.warn({ err }, 'deployments that were left are looked at within a minute');
+  }
+}
+
+/** Runs an earlier process left go on at once, when no other process can be at them. */
+async function takeUpCrawls(services: Services, isAlone: boolean): Promise<void> {
+  try {
+    await (isAlone ? takeUpAllRuns(services) : takeUpRuns(services));
+  } catch (err) {
+    services.log.warn({ err }, 'runs of crawlers that were left are looked at within a minute');
+  }
+}
+
+/** No other process can be at executions of an embedded database: those an earlier one left go on at once. */
+async function takeUpExecutions(services: Services): Promise<void> {
+  try {
+    await abandonAll(services);
+  } catch (err) {
+    services.log.warn({ err }, 'executions that were left are taken up within seconds');
+  }
+}
+
+/** Begins the background work of this process's roles: jobs, schedules, upkeep, and what an earlier process left. @returns how to end it, in order */
+export function beginBackground({ services, queue }: Core, config: Config): () => Promise<void> {
+  const isWorker = config.PORTICO_ROLES.includes('worker');
+  void queue.start({
+    kinds: [advanceJob, sliceJob, snapshotImportJob, notifyJob, importJob, syncJob, deployJob, deployNoticeJob],
+    jobs: isWorker
+      ? [
+          workflowAdvanceJobFor(services),
+          importJobFor(services),
+          crawlSliceJobFor(services),
+          snapshotImportJobFor(services),
+          notifyJobFor(services),
+          syncJobFor(services),
+          deployJobFor(services, config.PORTICO_BUILD_SLOTS),
+          deployNoticeJobFor(services),
+        ]
+      : [],
+  });
+  if (isWorker) void takeUpDeployments(services);
+  const endLook = isWorker ? lookForRuns(services) : () => {};
+  if (isWorker && config.DATABASE_URL === undefined) void takeUpExecutions(services);
+  if (isWorker) void takeUpCrawls(services, config.DATABASE_URL === undefined);
+  const endUpkeep = isWorker ? scheduleUpkeep(services, config.PORTICO_AUDIT_DAYS) : async () => {};
+  const endWorkflowClock = isWorker ? beginWorkflowClock(services, queue) : async () => {};
+  const endSchedules = isWorker ? beginSchedules(services) : async () => {};
+  return async () => {
+    await endUpkeep();
+    endLook();
+    await endSchedules();
+    await Promise.all([services.building.close(), services.crawling.close(), services.executing.close()]);
+    await endWorkflowClock();
+    await queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);
+  };
+}

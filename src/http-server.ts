@@ -1,0 +1,33 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { answerClientError } from './client-error.ts';
+import { StartError } from './start-error.ts';
+
+/** Listens, 0 for any port. @returns the port. @throws StartError, for the user, when it cannot be taken */
+export function listenOn(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? 'is in use; set PORTICO_PORT to another one, or 0 for any'
+          : `cannot be taken (${error.code})`;
+      reject(new StartError(`Port ${port} on ${host} ${reason}`));
+    });
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s. */
+export function createHttpServer(app: RequestListener): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: 32 * 1024,
+      headersTimeout: 10_000,
+      requestTimeout: 3600_000,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 1_000,
+    },
+    app,
+  );
+  return server.on('clientError', answerClientError);
+}

@@ -7,8 +7,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.system.test.ts'],
     globalSetup: ['test/support/postgres-setup.ts'],
-    // Many tests wait for processes and syncs: the usual one file less than there are cores leaves them idle.
-    maxWorkers: availableParallelism(),
+    // Many tests wait for processes, timers and answers: the usual one file less than there are cores leaves them idle.
+    maxWorkers: availableParallelism() + 1,
     // Ends what hangs; how fast anything is no test asks, and a machine may be busy.
     testTimeout: 180_000,
     hookTimeout: 180_000,

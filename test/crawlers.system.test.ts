@@ -82,7 +82,7 @@ test('“From site to snapshot” does what it says, with a site, and a receiver
   expect(archive).toContain('Second edition');
 
   const { secret } = answer('"secret"');
-  await vi.waitFor(() => expect(receiver.heard).toHaveLength(7), 30_000);
+  await vi.waitFor(() => expect(receiver.heard).toHaveLength(7), 60_000);
   const told = receiver.heard.map(
     ({ text, headers }) => new Webhook(secret).verify(text, headers as Record<string, string>) as { type: string },
   );

@@ -3,8 +3,6 @@ import type { ServerProcess } from '../support/server-process.ts';
 import { type Peer, startPeer } from '../support/workflows/peer.ts';
 import { startProcesses, threeCalls, until } from '../support/workflows/processes.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
-
 let peer: Peer | undefined;
 afterEach(async () => {
   await peer?.close();
@@ -42,7 +40,7 @@ test('a web server accepts and leaves executions queued; workers execute them, a
 
   // Longer than a queue of its own would take: looks of every kind come every two seconds at most.
   const patience = performance.now() + 5_000;
-  await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(patience), { timeout: 30_000, interval: 200 });
+  await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(patience), { timeout: 60_000, interval: 200 });
   expect([...(await statuses())]).toEqual(['pending']);
   expect(peer.calls).toEqual([]);
 

@@ -141,7 +141,7 @@ it('a call under way is broken off when its execution is cancelled, and nothing 
   const id = await app.begin(workflow);
   const settled = app.settle();
   await vi.waitFor(async () => expect((await app.look(workflow, id)).steps[0]?.status).toBe('running'), {
-    timeout: 30_000,
+    timeout: 60_000,
   });
   const answer = await app.ask('POST', `${workflows}/${workflow}/executions/${id}/cancel`);
   expect(answer).toMatchObject({ status: 200, body: { status: 'running' } });
@@ -150,7 +150,7 @@ it('a call under way is broken off when its execution is cancelled, and nothing 
       await app.services.executing.listen({ renew: false });
       expect(closed).toBe(true);
     },
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   );
   await settled;
   expect(await app.look(workflow, id)).toMatchObject({

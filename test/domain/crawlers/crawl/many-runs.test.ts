@@ -43,7 +43,7 @@ it('a process works on a hundred runs at once, each whole, and on one more when 
   await vi.waitFor(ended, { timeout: 180_000, interval: 500 });
   await takeUpRuns(app.services);
   await vi.waitFor(async () => expect((await runOf(app, ids.at(-1) ?? 0)).completed_at).not.toBeNull(), {
-    timeout: 30_000,
+    timeout: 60_000,
   });
   for (const id of ids) {
     expect(await runOf(app, id)).toMatchObject({ status: 'completed', counts: { html: 4, requests: 4, errors: 0 } });

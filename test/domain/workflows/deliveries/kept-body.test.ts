@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { packBody, unpackBody } from '../../../../src/domain/workflows/deliveries/kept-body.ts';
+import fc from '../../../support/properties.ts';
 
 it('a body comes back as it was, whatever it is and in how many pieces it came', () => {
   const text = fc.string({ maxLength: 9_000, size: 'max' }).map((value) => Buffer.from(value.repeat(2)));

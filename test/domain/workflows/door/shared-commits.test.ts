@@ -84,7 +84,7 @@ describe('shared commits', () => {
     expect(settled.map((one) => one.status === 'rejected' && one.reason.message)).toEqual(['late', 'late', 'late']);
     const next = Promise.allSettled([commits.add(4)]);
     ends[0]?.();
-    await vi.waitFor(() => expect(ends).toHaveLength(2), 30_000);
+    await vi.waitFor(() => expect(ends).toHaveLength(2), 60_000);
     ends[1]?.();
     await next;
     expect(stored).toEqual([1, 4]);

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { redactor } from '../../../../src/domain/workflows/steps/secret-values.ts';
+import fc from '../../../support/properties.ts';
 
 const secret = 'Su"per\\Secret Välue\n42+/=&%41<x>';
 const redact = redactor({ KEY: secret, TOKEN: 'tok-ABCDEF0123456789' });

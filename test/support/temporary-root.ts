@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, chmod, constants, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
-import { freemem, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const memory = '/dev/shm';
@@ -23,7 +23,7 @@ async function startsPrograms(directory: string): Promise<boolean> {
 
 async function inMemory(): Promise<string | null> {
   const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
-  if (bavail * bsize < room || freemem() < room) return null;
+  if (Math.min(bavail * bsize, process.availableMemory()) < room) return null;
   const directory = await mkdtemp(path.join(memory, prefix)).catch(() => null);
   if (directory === null || (await startsPrograms(directory))) return directory;
   await rm(directory, { recursive: true });

@@ -22,6 +22,7 @@ import { organization } from './organization.ts';
 import { pages } from './pages.ts';
 import { preview } from './preview.ts';
 import { routes } from './routes.ts';
+import { schedules } from './schedules.ts';
 import { search } from './search.ts';
 import { start } from './start.ts';
 import { describeMachine } from './support/machine.ts';
@@ -50,6 +51,7 @@ const benchmarks: readonly Benchmark[] = [
   crawl,
   browser,
   frontier,
+  schedules,
   pages,
   executions,
   webhook,

@@ -1,39 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { expect, test, vi } from 'vitest';
+import { demoWorkflows, makeDemoWebhook } from '../support/demo-webhook.ts';
 import { call, sign } from '../support/door.ts';
 import { restClient } from '../support/rest-client.ts';
 import { demoDataDir, kill, type ServerProcess, startServer } from '../support/server-process.ts';
 import { twoServers } from '../support/two-servers.ts';
 
-const workflows = '/organizations/demo/projects/site/workflows';
-const definition = 'portico: workflow/1\nsteps:\n  - {id: a, type: output, value: "1"}\n';
-
-/** A signed webhook of the demo's project. */
-async function makeWebhook(server: ServerProcess, token: string) {
-  const rest = restClient(server.url, token);
-  const { id } = (await rest.send('POST', workflows, { name: 'Hooked', definition })).body;
-  const { body: trigger } = await rest.send('POST', `${workflows}/${id}/triggers`, {
-    type: 'webhook',
-    auth_mode: 'hmac',
-  });
-  const path = `${workflows}/${id}/triggers/${trigger.id}`;
-  const secret = (await rest.send('POST', `${path}/reveal`, {})).body.secret as string;
-  return { id: id as string, path, door: `/webhooks/ai/workflows/${id}`, secret };
-}
-
 /** Executions of a workflow among those of the given ids, as the server tells them. */
 async function missing(server: ServerProcess, token: string, workflow: string, ids: readonly string[]) {
   const rest = restClient(server.url, token);
   const lost: string[] = [];
-  for (const id of ids) if ((await rest.get(`${workflows}/${workflow}/executions/${id}`)).status !== 200) lost.push(id);
+  for (const id of ids)
+    if ((await rest.get(`${demoWorkflows}/${workflow}/executions/${id}`)).status !== 200) lost.push(id);
   return lost;
 }
 
 test('every call that was accepted is there after the server was killed or stopped under load', async () => {
   const { dataDir, token } = await demoDataDir();
   let server = await startServer(dataDir);
-  const hook = await makeWebhook(server, token);
+  const hook = await makeDemoWebhook(server, token);
   const accepted: string[] = [];
   for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
     const before = accepted.length;
@@ -63,7 +49,7 @@ test('every call that was accepted is there after the server was killed or stopp
 
 test('one delivery a hundred times at once over two servers makes one execution', async () => {
   const { url, one, other, owner } = await twoServers();
-  const hook = await makeWebhook(one, owner.text);
+  const hook = await makeDemoWebhook(one, owner.text);
   const body = '{"a":1}';
   const headers = { 'x-hub-signature-256': sign(hook.secret, body), 'x-github-delivery': randomUUID() };
   const answers = await Promise.all(
@@ -82,7 +68,7 @@ test.each([false, true])(
   'after a rotation no server accepts the old secret, within a grace both do (listeners cut: %s)',
   async (cut) => {
     const { url, one, other, owner } = await twoServers();
-    const hook = await makeWebhook(one, owner.text);
+    const hook = await makeDemoWebhook(one, owner.text);
     const body = '{}';
     const ask = async (server: ServerProcess, secret: string) =>
       (await call(server.url, hook.door, { body, headers: { 'x-hub-signature-256': sign(secret, body) } })).status;

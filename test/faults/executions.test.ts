@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import pg from 'pg';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import fc from '../support/properties.ts';
-import { kill, type ServerProcess } from '../support/server-process.ts';
+import { kill } from '../support/server-process.ts';
 import { type Peer, startPeer } from '../support/workflows/peer.ts';
-import { type Processes, startProcesses, threeCalls, until } from '../support/workflows/processes.ts';
+import { executionsOf, query, startProcesses, threeCalls, until } from '../support/workflows/processes.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -15,38 +14,6 @@ afterEach(async () => {
 });
 
 const keyOf = (execution: string, path: string) => createHash('sha256').update(`${execution}|${path}|`).digest('hex');
-
-async function query<T extends object>({ databaseUrl }: Processes, sql: string, values: unknown[] = []): Promise<T[]> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  return (await client.query(sql, values).finally(() => client.end())).rows;
-}
-
-/** Executions of one workflow, begun at a web server and executed by workers that come and go. */
-async function executionsOf(processes: Processes & { web: ServerProcess }, definition: object) {
-  const { web, ask } = processes;
-  const { id: workflow } = await ask(web, 'POST', '', { name: 'Calls', definition });
-  const at = `/${workflow}/executions`;
-  const look = (ids: readonly string[]) => Promise.all(ids.map((id) => ask(web, 'GET', `${at}/${id}`)));
-  return {
-    look,
-    async begin(count: number) {
-      const ids: string[] = [];
-      for (let begun = 0; begun < count; begun += 1) ids.push((await ask(web, 'POST', at, {})).execution_id as string);
-      return ids;
-    },
-    settled: (ids: readonly string[], seconds: number) =>
-      until(
-        () => look(ids),
-        (all) => all.every(({ status }) => status === 'completed' || status === 'failed'),
-        seconds,
-      ),
-    async events(id: string): Promise<string[]> {
-      const events = await ask(web, 'GET', `${at}/${id}/events`);
-      return events.map(({ type, path }: { type: string; path: string | null }) => `${type} ${path}`);
-    },
-  };
-}
 
 const once = (count: number) => Array.from({ length: count }, () => 1);
 
@@ -85,133 +52,103 @@ it('kill -9 of a worker in each step of three: another one takes over soon, comp
   }
 });
 
-it('a worker that is frozen for twice the heartbeat and thawed writes nothing more, and goes on with others', async () => {
-  const asked = await startPeer((path) => path === '/b');
-  peer = asked;
-  const processes = await startProcesses();
-  const { begin, settled, look, events } = await executionsOf(processes, threeCalls(asked.url));
-  const frozen = await processes.start('worker');
-  const ids = await begin(6);
-  await until(
-    () => asked.counts('/b').length,
-    (count) => count === ids.length,
-    90,
-  );
-  const other = await processes.start('worker');
-  frozen.child.kill('SIGSTOP');
-  const thaws = performance.now() + 20_000;
-  await until(
-    () => look(ids),
-    (all) => all.every(({ attempt }) => attempt === 2),
-    90,
-  );
-  // The calls of both are answered: those of the frozen one are results it must not keep.
-  asked.open();
-  const ended = await settled(ids, 90);
-  expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-  await until(
-    () => performance.now(),
-    (now) => now > thaws,
-    90,
-  );
-  const rows = `select to_jsonb(execution) as row, (select jsonb_agg(to_jsonb(step_run) order by path) from step_run
+describe('a worker that is frozen, or killed anywhere', () => {
+  it('a worker that is frozen for twice the heartbeat and thawed writes nothing more, and goes on with others', async () => {
+    const asked = await startPeer((path) => path === '/b');
+    peer = asked;
+    const processes = await startProcesses();
+    const { begin, settled, look, events } = await executionsOf(processes, threeCalls(asked.url));
+    const frozen = await processes.start('worker');
+    const ids = await begin(6);
+    await until(
+      () => asked.counts('/b').length,
+      (count) => count === ids.length,
+      90,
+    );
+    const other = await processes.start('worker');
+    frozen.child.kill('SIGSTOP');
+    const thaws = performance.now() + 20_000;
+    await until(
+      () => look(ids),
+      (all) => all.every(({ attempt }) => attempt === 2),
+      90,
+    );
+    // The calls of both are answered: those of the frozen one are results it must not keep.
+    asked.open();
+    const ended = await settled(ids, 90);
+    expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
+    await until(
+      () => performance.now(),
+      (now) => now > thaws,
+      90,
+    );
+    const rows = `select to_jsonb(execution) as row, (select jsonb_agg(to_jsonb(step_run) order by path) from step_run
     where execution_id = execution.id) as steps from execution order by id`;
-  const before = await query(processes, rows);
-  frozen.child.kill('SIGCONT');
-  // It is alone with what comes next, so that it has come past what it was at.
-  expect((await other.stop('SIGTERM')).code).toBe(0);
-  const later = await begin(3);
-  expect((await settled(later, 90)).map(({ status }) => status)).toEqual(later.map(() => 'completed'));
-  const after = await query<{ row: { id: string } }>(processes, rows);
-  expect(after.filter(({ row }) => ids.includes(row.id))).toEqual(before);
-  for (const id of ids)
-    for (const step of ['a', 'b', 'c'])
-      expect((await events(id)).filter((event) => event === `step.completed ${step}`)).toHaveLength(1);
-  expect(asked.counts('/a')).toEqual(once(9));
-  expect(asked.counts('/c')).toEqual(once(9));
-  expect(asked.counts('/b').slice(0, 6)).toEqual(ids.map(() => 2));
-  expect((await frozen.stop('SIGTERM')).code).toBe(0);
-});
+    const before = await query(processes, rows);
+    frozen.child.kill('SIGCONT');
+    // It is alone with what comes next, so that it has come past what it was at.
+    expect((await other.stop('SIGTERM')).code).toBe(0);
+    const later = await begin(3);
+    expect((await settled(later, 90)).map(({ status }) => status)).toEqual(later.map(() => 'completed'));
+    const after = await query<{ row: { id: string } }>(processes, rows);
+    expect(after.filter(({ row }) => ids.includes(row.id))).toEqual(before);
+    for (const id of ids)
+      for (const step of ['a', 'b', 'c'])
+        expect((await events(id)).filter((event) => event === `step.completed ${step}`)).toHaveLength(1);
+    expect(asked.counts('/a')).toEqual(once(9));
+    expect(asked.counts('/c')).toEqual(once(9));
+    expect(asked.counts('/b').slice(0, 6)).toEqual(ids.map(() => 2));
+    expect((await frozen.stop('SIGTERM')).code).toBe(0);
+  });
 
-it('SIGTERM hands executions back: another worker goes on before a heartbeat is over, and it counts as no crash', async () => {
-  const asked = await startPeer((path) => path === '/b');
-  peer = asked;
-  const processes = await startProcesses();
-  const { begin, settled, look, events } = await executionsOf(processes, threeCalls(asked.url));
-  const worker = await processes.start('worker');
-  const ids = await begin(6);
-  await until(
-    () => asked.counts('/b').length,
-    (count) => count === ids.length,
-    90,
-  );
-  await processes.start('worker');
-  expect((await worker.stop('SIGTERM')).code).toBe(0);
-  // Nothing is left in the name of who has gone.
-  expect(await query(processes, 'select count(*)::int as count from execution where crashes > 0')).toEqual([
-    { count: 0 },
-  ]);
-  await until(
-    () => look(ids),
-    (all) => all.every(({ attempt }) => attempt === 2),
-    90,
-  );
-  asked.open();
-  const ended = await settled(ids, 90);
-  expect(ended.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-  expect(asked.counts('/a')).toEqual(once(6));
-  expect(asked.counts('/c')).toEqual(once(6));
-  for (const id of ids) expect((await events(id)).filter((event) => event === 'step.completed a')).toHaveLength(1);
-});
-
-it('wherever a worker is killed, what was durable is not done again, and what was under way at most once more', async () => {
-  const asked = await startPeer();
-  peer = asked;
-  const processes = await startProcesses();
-  const call = (id: string) => ({ id, type: 'http', method: 'POST', url: `${asked.url}/${id}` });
-  const definition = {
-    portico: 'workflow/1',
-    steps: [
-      call('a'),
-      { id: 'list', type: 'transform', expression: '[1..3]' },
-      { id: 'each', type: 'for_each', items: 'steps.list.output', concurrency: 2, do: [call('b')] },
-      { id: 'both', type: 'parallel', branches: { left: [call('c')], right: [call('d')] } },
-      call('e'),
-    ],
-  };
-  const paths = ['a', 'each[0].b', 'each[1].b', 'each[2].b', 'both.left.c', 'both.right.d', 'e'];
-  const { begin, settled } = await executionsOf(processes, definition);
-  const total = 8 * paths.length;
-  await fc.assert(
-    // At which call it is killed.
-    fc.asyncProperty(fc.integer({ min: 1, max: total - 1 }), async (point) => {
-      asked.calls.splice(0);
-      const worker = await processes.start('worker');
-      const ids = await begin(8);
-      await until(
-        () => asked.calls.length,
-        (count) => count >= point,
-        60,
-      );
-      await kill(worker.child);
-      const durable = await query<{ id: string; path: string }>(
-        processes,
-        `select execution_id as id, path from step_run where status = 'completed' and type = 'http' and execution_id = any($1)`,
-        [ids],
-      );
-      const done = new Set(durable.map(({ id, path }) => keyOf(id, path)));
-      const before = asked.calls.filter(({ key }) => done.has(key)).length;
-      const next = await processes.start('worker');
-      expect((await settled(ids, 90)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-      expect(before).toBe(done.size);
-      expect(asked.calls.filter(({ key }) => done.has(key))).toHaveLength(before);
-      for (const id of ids)
-        for (const path of paths) {
-          const count = asked.calls.filter(({ key }) => key === keyOf(id, path)).length;
-          expect([path, count === 1 || (count === 2 && !done.has(keyOf(id, path)))]).toEqual([path, true]);
-        }
-      expect((await next.stop('SIGTERM')).code).toBe(0);
-    }),
-    { numRuns: 3 },
-  );
+  it('wherever a worker is killed, what was durable is not done again, and what was under way at most once more', async () => {
+    const asked = await startPeer();
+    peer = asked;
+    const processes = await startProcesses();
+    const call = (id: string) => ({ id, type: 'http', method: 'POST', url: `${asked.url}/${id}` });
+    const definition = {
+      portico: 'workflow/1',
+      steps: [
+        call('a'),
+        { id: 'list', type: 'transform', expression: '[1..3]' },
+        { id: 'each', type: 'for_each', items: 'steps.list.output', concurrency: 2, do: [call('b')] },
+        { id: 'both', type: 'parallel', branches: { left: [call('c')], right: [call('d')] } },
+        call('e'),
+      ],
+    };
+    const paths = ['a', 'each[0].b', 'each[1].b', 'each[2].b', 'both.left.c', 'both.right.d', 'e'];
+    const { begin, settled } = await executionsOf(processes, definition);
+    const total = 8 * paths.length;
+    await fc.assert(
+      // At which call it is killed.
+      fc.asyncProperty(fc.integer({ min: 1, max: total - 1 }), async (point) => {
+        asked.calls.splice(0);
+        const worker = await processes.start('worker');
+        const reached = asked.reached(point);
+        const ids: string[] = [];
+        const begun = begin(8).then((made) => void ids.push(...made));
+        await reached;
+        await kill(worker.child);
+        await begun;
+        const durable = await query<{ id: string; path: string }>(
+          processes,
+          `select execution_id as id, path from step_run where status = 'completed' and type = 'http' and execution_id = any($1)`,
+          [ids],
+        );
+        const done = new Set(durable.map(({ id, path }) => keyOf(id, path)));
+        const before = asked.calls.filter(({ key }) => done.has(key)).length;
+        const next = await processes.start('worker');
+        expect((await settled(ids, 90)).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
+        expect(before).toBe(done.size);
+        expect(asked.calls.filter(({ key }) => done.has(key))).toHaveLength(before);
+        for (const id of ids)
+          for (const path of paths) {
+            const count = asked.calls.filter(({ key }) => key === keyOf(id, path)).length;
+            expect([path, count === 1 || (count === 2 && !done.has(keyOf(id, path)))]).toEqual([path, true]);
+          }
+        expect((await next.stop('SIGTERM')).code).toBe(0);
+      }),
+      { numRuns: 3 },
+    );
+  });
 });

@@ -7,6 +7,8 @@ export interface Peer {
   calls: { path: string; key: string }[];
   /** How often a path was called, by key. */
   counts(path: string): number[];
+  /** @returns when it has been called so many times in all */
+  reached(count: number): Promise<void>;
   /** Answers what waits, and from now on at once. */
   open(): void;
   /** Lets calls wait again. */
@@ -19,9 +21,12 @@ export async function startPeer(isHeld: (path: string) => boolean = () => false)
   const calls: Peer['calls'] = [];
   let isOpen = false;
   const held: (() => void)[] = [];
+  let waiting: { count: number; tell(): void }[] = [];
   const server: Server = createServer((request, response) => {
     const path = request.url ?? '';
     calls.push({ path, key: String(request.headers['idempotency-key']) });
+    for (const { count, tell } of waiting) if (calls.length >= count) tell();
+    waiting = waiting.filter(({ count }) => calls.length < count);
     const answer = () => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ path }));
     if (isHeld(path) && !isOpen) held.push(answer);
     else answer();
@@ -33,6 +38,9 @@ export async function startPeer(isHeld: (path: string) => boolean = () => false)
     counts(path) {
       const keys = calls.filter((call) => call.path === path).map(({ key }) => key);
       return [...new Set(keys)].map((key) => keys.filter((one) => one === key).length);
+    },
+    async reached(count) {
+      if (calls.length < count) await new Promise<void>((tell) => void waiting.push({ count, tell }));
     },
     open() {
       isOpen = true;

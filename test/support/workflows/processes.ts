@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import pg from 'pg';
 import { afterEach } from 'vitest';
 import { createDatabase, type TestDatabase } from '../postgres.ts';
 import { kill, newDataDir, portico, type ServerProcess, settingsFor, startServer } from '../server-process.ts';
@@ -77,3 +78,40 @@ export const threeCalls = (url: string) => ({
   portico: 'workflow/1',
   steps: ['a', 'b', 'c'].map((id) => ({ id, type: 'http', method: 'POST', url: `${url}/${id}` })),
 });
+
+/** Asks the database the processes share. */
+export async function query<T extends object>(
+  { databaseUrl }: Processes,
+  sql: string,
+  values: unknown[] = [],
+): Promise<T[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  return (await client.query(sql, values).finally(() => client.end())).rows;
+}
+
+/** Executions of one workflow, begun at a web server and executed by workers that come and go. */
+export async function executionsOf(processes: Processes & { web: ServerProcess }, definition: object) {
+  const { web, ask } = processes;
+  const { id: workflow } = await ask(web, 'POST', '', { name: 'Calls', definition });
+  const at = `/${workflow}/executions`;
+  const look = (ids: readonly string[]) => Promise.all(ids.map((id) => ask(web, 'GET', `${at}/${id}`)));
+  return {
+    look,
+    async begin(count: number) {
+      const ids: string[] = [];
+      for (let begun = 0; begun < count; begun += 1) ids.push((await ask(web, 'POST', at, {})).execution_id as string);
+      return ids;
+    },
+    settled: (ids: readonly string[], seconds: number) =>
+      until(
+        () => look(ids),
+        (all) => all.every(({ status }) => status === 'completed' || status === 'failed'),
+        seconds,
+      ),
+    async events(id: string): Promise<string[]> {
+      const events = await ask(web, 'GET', `${at}/${id}/events`);
+      return events.map(({ type, path }: { type: string; path: string | null }) => `${type} ${path}`);
+    },
+  };
+}

@@ -64,3 +64,35 @@ it('keeps the blobs of large outputs as long as their executions', async () => {
   await collectOutputs(app.services);
   expect(await app.services.blobs.missing([sha256])).toEqual(new Set([sha256]));
 });
+
+it('keeps what a webhook brought as long as an execution goes on that it started, or that tries it again', async () => {
+  const definition = flow([
+    { id: 'ask', type: 'wait_for_input', timeout: '365d' },
+    { id: 'b', type: 'transform', expression: '[input.body.n, steps.ask.output]' },
+  ]);
+  app.clock.now = new Date();
+  const workflow = await app.save(definition);
+  const at = `/api/v2/organizations/acme/projects/site/workflows/${workflow}`;
+  const { body: trigger } = await app.ask('POST', `${at}/triggers`, { body: { type: 'webhook' } });
+  const [delivery, first] = ['019a0000-0000-7000-8000-000000000001', await app.begin(workflow)];
+  const em = app.services.orm.em.fork();
+  await em.execute(
+    `insert into delivery (id, trigger_id, execution_id, outcome, method, headers, query, body, raw_size, raw_sha256, auth_mode,
+       secret_version, received_at)
+     values (?, ?, ?, 'accepted', 'POST', '{"content-type":"application/json"}', '{}', '{"n":7}', 7, '', 'secret', 1, ?)`,
+    [delivery, trigger.id, first, app.clock.now],
+  );
+  await em.execute('update execution set delivery_id = ? where id = ?', [delivery, first]);
+  await app.settle();
+  await app.ask('POST', `${at}/executions/${first}/cancel`);
+  const again = (await app.ask('POST', `${at}/executions/${first}/retry`, { body: {} })).body.execution_id;
+  await app.settle();
+  app.clock.now = new Date(app.clock.now.getTime() + 60 * day);
+  await pruneExecutions(app.services, signal);
+  expect(await sql('select id, body is not null as is_kept from delivery')).toEqual([{ id: delivery, is_kept: true }]);
+  await app.ask('POST', `${at}/executions/${again}/resume`, { body: { path: 'ask', input: 'on' } });
+  await app.settle();
+  expect(await app.look(workflow, again)).toMatchObject({ status: 'completed', output: [7, 'on'] });
+  await pruneExecutions(app.services, signal);
+  expect(await sql('select id from delivery')).toEqual([]);
+});

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sweep } from '../../../src/domain/workflows/engine/due.ts';
+import { seed, studio } from '../../support/app.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 
 let app: ExecutingApp;
@@ -71,6 +72,35 @@ describe('a step that waits for a crawl run', () => {
     await app.pass(24 * 3_600_000);
     expect(await app.look(workflow, id)).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
     await finish(run, 'completed');
+  });
+});
+
+describe('a step that waits for a deployment', () => {
+  it.each([
+    ['success', { status: 'completed', output: 'success' }],
+    ['failure', { status: 'failed', error: { code: 'deployment_failure', path: 'deploy' } }],
+    ['cancelled', { status: 'failed', error: { code: 'deployment_cancelled', path: 'deploy' } }],
+  ])('goes on or fails with it: %s', async (conclusion, expected) => {
+    await seed(app, { 'index.html': '<p>Hi</p>' });
+    const draft = { name: `Live ${conclusion}`, branch: 'main', provider: 'static' };
+    const environment = (await app.ask('POST', `${studio}/environments`, { body: draft })).body.id as number;
+    const step = {
+      id: 'deploy',
+      type: 'operation',
+      operation: 'studio.startDeployment',
+      with: { environment_id: environment },
+      wait: true,
+    };
+    const after = { id: 'after', type: 'transform', expression: 'steps.deploy.output.status' };
+    const workflow = await app.save(flow([step, after], { permissions: ['edit_studio'] }));
+    const id = await app.begin(workflow);
+    await app.settle();
+    const [waiting] = (await app.look(workflow, id)).steps;
+    expect(waiting).toMatchObject({ status: 'waiting', waits_for: { kind: 'deployment' } });
+    const ended = `update deployment set status = 'completed', conclusion = ?, completed_at = now() where id = ? returning id`;
+    await sql(ended, [conclusion, waiting.waits_for.id]);
+    await app.pass(2_000);
+    expect(await app.look(workflow, id)).toMatchObject(expected);
   });
 });
 

@@ -56,7 +56,8 @@ export function createLog(options: {
     hooks: { streamWrite: redactText },
   };
   if (options.destination) return pino(settings, options.destination);
-  if (!process.stdout.isTTY) return pino(settings);
+  // Lines that come while some are being written share the next write; what is left is written when the process exits.
+  if (!process.stdout.isTTY) return pino(settings, pino.destination({ sync: false }));
   return pino({
     ...settings,
     transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } },

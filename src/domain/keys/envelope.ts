@@ -5,6 +5,7 @@ export type SecretPurpose =
   | 'workflow.trigger'
   | 'workflow.secret'
   | 'crawler.headers'
+  | 'crawler.cookies'
   | 'crawler.webhook_auth'
   | 'crawler.webhook_secret'
   | 'environment.variable'

@@ -7,6 +7,7 @@ import { acquireRun } from '../runs/acquire-run.ts';
 import type { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import type { RunEnding } from '../runs/end-run.ts';
 import { keepAlive } from '../runs/keep-alive.ts';
+import { keepCookies } from '../runs/run-cookies.ts';
 import { conclude } from './conclude.ts';
 import type { SliceStop } from './crawling.ts';
 import { openRun } from './open/open-run.ts';
@@ -65,9 +66,14 @@ class Work {
       if (failure) return ended(failure);
       await startRun(services, open, site, parts.log.splice(0));
     }
-    this.#slice = await sliceOf(parts, site);
-    if (signal.aborted) this.#slice.stop(signal.reason);
-    return this.#slice.work();
+    const endCookies = await keepCookies(services, run, open.organization_id, services.crawling.cookiesOf(run.id));
+    try {
+      this.#slice = await sliceOf(parts, site);
+      if (signal.aborted) this.#slice.stop(signal.reason);
+      return await this.#slice.work();
+    } finally {
+      await endCookies();
+    }
   }
 
   async #begin(run: CrawlerRun): Promise<SliceEnd> {

@@ -83,6 +83,8 @@ export const CrawlerRun = defineEntity({
     completed_at: p.datetime().nullable(),
     created_at: p.datetime(),
     updated_at: p.datetime(),
+    /** Sealed; what the site has set so far, while the run is under way. */
+    cookies: p.text().nullable().lazy(),
   },
 });
 export type CrawlerRun = InferEntity<typeof CrawlerRun>;

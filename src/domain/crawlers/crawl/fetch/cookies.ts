@@ -1,4 +1,4 @@
-import { getPublicSuffix } from 'tldts';
+import { publicSuffixes } from '../../urls/public-suffixes.ts';
 
 /** As many cookies are kept for one host; the one stored longest ago goes first. */
 const perHost = 50;
@@ -20,12 +20,35 @@ interface Cookie {
 }
 
 /**
- * The cookies of one run (RFC 6265 section 5), in memory only: they let pages behind a consent or session redirect be reached and are
+ * The cookies of one run (RFC 6265 section 5): they let pages behind a consent or session redirect be reached and are
  * part of no snapshot.
  */
 export class CookieJar {
   /** By the domain a cookie belongs to, each by name and path in the order of storing. */
   readonly #domains = new Map<string, Map<string, Cookie>>();
+  #changes = 0;
+
+  /** Counts what was stored. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** All of them as text, for `restore`. */
+  dump(): string {
+    return JSON.stringify([...this.#domains].map(([domain, cookies]) => [domain, [...cookies]]));
+  }
+
+  /** Takes what another jar has dumped, beside what is here. */
+  restore(text: string): void {
+    const domains = JSON.parse(text) as [string, [string, Cookie & { expires: number | null }][]][];
+    for (const [domain, cookies] of domains) {
+      const kept = this.#domains.get(domain) ?? new Map<string, Cookie>();
+      this.#domains.set(domain, kept);
+      // JSON has no infinity.
+      for (const [key, cookie] of cookies)
+        kept.set(key, { ...cookie, expires: cookie.expires ?? Number.POSITIVE_INFINITY });
+    }
+  }
 
   /** Takes what an answer of `url` set. A cookie that is malformed, too large or for somebody else's domain is ignored. */
   store(url: URL, setCookie: readonly string[], now: Date): void {
@@ -33,6 +56,7 @@ export class CookieJar {
       const parsed = parseCookie(line, url, now.getTime());
       if (parsed === null) continue;
       const { domain, cookie } = parsed;
+      this.#changes += 1;
       const kept = this.#domains.get(domain) ?? new Map<string, Cookie>();
       this.#domains.set(domain, kept);
       const key = `${cookie.name}\n${cookie.path}`;
@@ -93,7 +117,7 @@ function parseCookie(line: string, url: URL, now: number): { domain: string; coo
 function domainOf(attribute: string | undefined, host: string): { name: string; isHostOnly: boolean } | null {
   const name = (attribute ?? '').replace(/^\./, '').toLowerCase();
   if (name === '' || name === host) return { name: host, isHostOnly: name === '' };
-  const isAbove = !isAddress(host) && host.endsWith(`.${name}`) && getPublicSuffix(name) !== name;
+  const isAbove = !isAddress(host) && host.endsWith(`.${name}`) && publicSuffixes().getPublicSuffix(name) !== name;
   return isAbove ? { name, isHostOnly: false } : null;
 }
 

@@ -84,10 +84,26 @@ const documented: Documented[] = [
     status: 200,
     body: () => ({ save: true }),
   },
+  {
+    method: 'PATCH',
+    path: '/projects/{project}/crawlers/{crawler}',
+    permission: 'edit_crawlers',
+    status: 200,
+    body: () => ({ domain: 'docs.example', name: 'Docs' }),
+  },
+  {
+    method: 'PATCH',
+    path: '/projects/{project}/crawlers/{crawler}/schedules/{crawler_schedule}',
+    permission: 'edit_crawlers',
+    status: 200,
+    body: () => ({ name: 'Mornings', schedule_cron_string: '30 6 * * 1-5' }),
+  },
 ];
 
 const base = '/api/v2/organizations';
 let app: TestApp;
+/** What path parameters of rows stand for. */
+let places: Record<string, string> = {};
 let strange: string;
 let elsewhere: string;
 const single = new Map<Permission, string>();
@@ -103,6 +119,12 @@ beforeAll(async () => {
     await commitTo(app, name, { [`${name}.css`]: name });
   }
   await app.ask('POST', `${acmeStudio}/pulls`, { body: { title: 'First', head: 'ahead-1' } });
+  const crawlers = `${base}/acme/projects/site/crawlers`;
+  const { body: crawler } = await app.ask('POST', crawlers, { body: { domain: 'docs.example' } });
+  const schedule = await app.ask('POST', `${crawlers}/${crawler.uuid}/schedules`, {
+    body: { schedule_cron_string: '0 0 * * *' },
+  });
+  places = { crawler: crawler.uuid, crawler_schedule: String(schedule.body.id) };
   strange = await app.makeToken(permissionNames, { organization: 'other' });
   elsewhere = await app.makeToken(permissionNames, { projects: ['second'] });
   for (const name of permissionNames) single.set(name, await app.makeToken([name]));
@@ -116,7 +138,11 @@ interface Variation {
 }
 
 function ask(row: Documented, { token, organization = 'acme', project = 'site' }: Variation): Promise<Answer> {
-  const path = `${base}/${organization}${row.path.replace('{project}', project)}`;
+  const named = Object.entries({ project, ...places }).reduce(
+    (at, [name, value]) => at.replace(`{${name}}`, value),
+    row.path,
+  );
+  const path = `${base}/${organization}${named}`;
   return askRaw(app, row.method, path, { token, ...(row.body && { body: JSON.stringify(row.body()) }) });
 }
 

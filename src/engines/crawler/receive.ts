@@ -43,6 +43,8 @@ export function receive(
           done(error);
         },
       });
+      // It may fail before its reader has begun, who is told then; an error nobody hears would end the process.
+      pouring.on('error', () => {});
       for (const chunk of chunks) pouring.push(chunk);
       chunks = [];
       return pouring;

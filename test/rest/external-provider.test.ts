@@ -191,7 +191,11 @@ it('is asked again after a failure, and not after 410', async () => {
   answerWith = 410;
   await tell(id);
   answerWith = 204;
-  expect(await get(id)).toMatchObject({ conclusion: 'failure', failure_reason: 'provider_error' });
+  expect(await get(id)).toMatchObject({
+    conclusion: 'failure',
+    failure_reason: 'provider_error',
+    warnings: [{ code: 'provider_not_told', message: 'The provider was not told: it answered 410' }],
+  });
 });
 
 it('that says nothing for longer than the environment allows has failed', async () => {

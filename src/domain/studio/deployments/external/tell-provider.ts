@@ -16,9 +16,12 @@ import { concludeQueued } from '../transitions.ts';
 
 type Notice = z.output<typeof deployNoticeJob.payload>;
 
-/** An address that may not be reached will not be reached later either. */
-const isRefused = ({ error }: SendResult) =>
-  error === 'blocked_address' || error === 'invalid_url' || error === 'invalid_headers';
+/** What will not be otherwise later, in words for whoever waits for the deployment. */
+const refusals: Readonly<Record<string, string>> = {
+  blocked_address: 'deploy_webhook_url leads to an address that this server must not call',
+  invalid_url: 'deploy_webhook_url is no address that can be called',
+  invalid_headers: 'the call could not be written',
+};
 
 const said = ({ status, error }: SendResult) => (status === null ? `${error}` : `it answered ${status}`);
 
@@ -61,11 +64,15 @@ export async function tellProvider(services: Services, notice: Notice, signal: A
   if (!told) return;
   const { row, project, environment, organization, url } = told;
   if ((event === 'deployment.requested' && row?.status === 'completed') || !url) return;
-  const fail = async () => {
-    const at = services.clock.now();
-    await concludeQueued(em, deployment_id, { conclusion: 'failure', reason: 'provider_error', at });
-  };
-  if (!environment.secret) return fail();
+  const fail = (why: string) =>
+    em.transactional(async (within) => {
+      const at = services.clock.now();
+      const ending = { conclusion: 'failure', reason: 'provider_error', at } as const;
+      if (!(await concludeQueued(within, deployment_id, ending))) return;
+      const warnings = [{ code: 'provider_not_told', message: `The provider was not told: ${why}` }];
+      await within.nativeUpdate(Deployment, { id: deployment_id }, { warnings });
+    });
+  if (!environment.secret) return fail('the environment has no secret to sign with');
   const secret = await openHookSecret(services, project, environment.uuid, environment.secret);
   const report_token = row && runToken(secret, `deployment:${row.id}:${row.attempt}`);
   if (report_token) {
@@ -86,7 +93,8 @@ export async function tellProvider(services: Services, notice: Notice, signal: A
   const id = `msg_${deployment_id}_${event.split('.')[1]}`;
   const headers = signedHeaders({ secret, id, version: services.settings.version }, body, services.clock.now());
   const result = await send(services, url, { headers, body, signal });
-  if (isRefused(result) || result.status === gone) return fail();
+  const refusal = result.status === gone ? said(result) : refusals[result.error ?? ''];
+  if (refusal !== undefined) return fail(refusal);
   if (result.error !== null)
     throw new DomainError('upstream_unavailable', `The provider was not told: ${said(result)}`);
 }

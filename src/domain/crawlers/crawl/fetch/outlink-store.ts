@@ -8,7 +8,7 @@ type Kept = Record<string, Outlinks>;
 /** What captured pages link to, as blobs: those completed together share one. */
 export class OutlinkStore {
   readonly #blobs: BlobStore;
-  readonly #read = new LRUCache<Sha256, Promise<Kept>>({ max: 8 });
+  readonly #read = new LRUCache<Sha256, Promise<Kept>>({ max: 16 });
 
   constructor(blobs: BlobStore) {
     this.#blobs = blobs;

@@ -2,7 +2,9 @@ import type { Bell } from '../../../bell.ts';
 import { DomainError } from '../../../errors.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { breakOff, type Outcome, outcomeOf, putBack } from '../../frontier/outcome.ts';
+import type { Slot } from '../../frontier/turn/turn-input.ts';
 import { takeSlotAgain } from '../../hosts/host-rows.ts';
+import { withBase } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import { fetchUrl } from '../fetch/fetch-url.ts';
 import type { Ending } from './ending.ts';
@@ -29,6 +31,7 @@ export class Requests {
   readonly #queue: SlotQueue;
   #inFlight = 0;
   #reading = 0;
+  #preparing = 0;
   /** When the next leased URL may be asked for. */
   #slotAt = Number.POSITIVE_INFINITY;
   /** Of the database's clock to this process's. */
@@ -40,9 +43,9 @@ export class Requests {
     this.#queue = new SlotQueue((host) => options.open.limitsOf(host).inFlight);
   }
 
-  /** Leased URLs that wait for their slots. */
+  /** Leased URLs that wait for their slots, or for what is known of them. */
   get waiting(): number {
-    return this.#queue.size;
+    return this.#queue.size + this.#preparing;
   }
 
   /** Requests whose answers are not there yet, or not read. */
@@ -50,13 +53,25 @@ export class Requests {
     return this.#inFlight + this.#reading;
   }
 
+  /** Nothing can come of what is leased before the next turn. */
+  get isIdle(): boolean {
+    return this.underWay + this.#preparing === 0;
+  }
+
   /** When the next may begin, if it is known; milliseconds on this process's clock. */
   get slotAt(): number {
     return this.#slotAt;
   }
 
-  add(waiting: readonly Waiting[]): void {
-    this.#queue.add(waiting);
+  /** Has leased URLs asked for once it is known what the newest sealed snapshot holds of them; the next turn need not wait for that. */
+  async prepare(slots: readonly Slot[]): Promise<void> {
+    if (slots.length === 0) return;
+    const { services, snapshot } = this.#options;
+    this.#preparing += slots.length;
+    this.#queue.add(await withBase(services, snapshot, slots));
+    this.#preparing -= slots.length;
+    this.#parts.answered();
+    this.#parts.bell.ring();
   }
 
   /** Puts back what waits for some hosts, or for all. */

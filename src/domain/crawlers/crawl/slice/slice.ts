@@ -18,10 +18,12 @@ export class Slice {
 
   constructor(options: SliceOptions) {
     this.#options = options;
-    const parts = { ending: this.#ending, bell: this.#bell, unwritten: new Unwritten() };
-    const context = { ...options.context, signal: this.#ending.signal };
+    const { context: given, services } = options;
+    const unwritten = new Unwritten((outcomes) => given.outlinks.keep(outcomes, services.log));
+    const parts = { ending: this.#ending, bell: this.#bell, unwritten };
+    const context = { ...given, signal: this.#ending.signal };
     this.#requests = new Requests(options, { ...parts, context, answered: () => this.#pump() });
-    this.#turns = new Turns(options, { ...parts, requests: this.#requests, outlinks: context.outlinks });
+    this.#turns = new Turns(options, { ...parts, requests: this.#requests });
   }
 
   /** Somebody wants the run to stop: the next turn says it. */

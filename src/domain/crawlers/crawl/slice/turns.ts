@@ -1,8 +1,6 @@
 import type { Census } from '../../frontier/census.ts';
 import type { Outcome } from '../../frontier/outcome.ts';
 import type { TurnResult } from '../../frontier/turn/turn-input.ts';
-import { withBase } from '../fetch/base-entries.ts';
-import type { OutlinkStore } from '../fetch/outlink-store.ts';
 import type { Ending } from './ending.ts';
 import { heed } from './heed.ts';
 import { persistTurn } from './persist-turn.ts';
@@ -14,8 +12,6 @@ import { TurnClock } from './turn-clock.ts';
 import { turnInput } from './turn-input-of.ts';
 import { mostUnwritten, type Unwritten } from './unwritten.ts';
 
-/** Results that are written without waiting for more. */
-const fullBatch = 40;
 /** Leased URLs for each worker, and for all. */
 const perWorker = 8;
 const mostLeased = 100;
@@ -24,7 +20,6 @@ interface Parts {
   ending: Ending;
   unwritten: Unwritten;
   requests: Requests;
-  outlinks: OutlinkStore;
 }
 
 /** The turns of a slice: each writes what requests have come to, and leases the next URLs. */
@@ -36,6 +31,7 @@ export class Turns {
   #census: Census;
   #writing = 0;
   #last: TurnResult | null = null;
+  #prepared = Promise.resolve();
   /** Somebody wants the run to stop. */
   #isAsked = false;
 
@@ -69,9 +65,9 @@ export class Turns {
   get isDue(): boolean {
     const { unwritten, requests } = this.#parts;
     const count = unwritten.size;
-    if (count >= fullBatch || this.#isAsked) return true;
+    if (unwritten.isFull || this.#isAsked) return true;
     const isOld = performance.now() - unwritten.since >= this.#options.timing.flush;
-    if (count > 0 && (isOld || requests.underWay === 0)) return true;
+    if (count > 0 && (isOld || requests.isIdle)) return true;
     return this.#clock.isOverdue || (this.#isLow && this.#clock.mayClaim);
   }
 
@@ -93,12 +89,12 @@ export class Turns {
   }
 
   async take(): Promise<void> {
-    const { unwritten, requests, outlinks } = this.#parts;
-    const outcomes = unwritten.take();
+    const { unwritten, requests } = this.#parts;
+    const { outcomes, kept } = unwritten.take();
     this.#writing = outcomes.length;
     await this.#checkServer();
     const want = this.#wanted;
-    await outlinks.keep(outcomes, this.#options.services.log);
+    await kept;
     const began = performance.now();
     const result = await this.#persist(outcomes, want);
     this.#writing = 0;
@@ -109,8 +105,10 @@ export class Turns {
     this.#clock.took(result, want);
     if (result.offset !== null) requests.offset = result.offset;
     for (const host of result.down) await this.#options.hosts.note(host, { is_down: true });
+    // What the last turn leased waits in the queue by now, so that nothing is asked of a host that is held.
+    await this.#prepared;
     requests.putBack((host) => result.held.has(host) || this.#options.hosts.isDown(host));
-    requests.add(await withBase(this.#options.services, this.#options.snapshot, result.slots));
+    this.#prepared = requests.prepare(result.slots);
     heed(this.#parts.ending, this.#options, result);
   }
 

@@ -2,17 +2,40 @@ import type { Outcome } from '../../frontier/outcome.ts';
 
 /** Results that are written together; so many, and what was in flight, may be repeated after a crash. */
 export const mostUnwritten = 100;
+/** Results that are written without waiting for more. */
+const fullBatch = 40;
 
-/** Outcomes of a slice that wait to be written. */
+/** Outcomes that are written together, and when what they need is kept. */
+export interface Batch {
+  outcomes: Outcome[];
+  kept: Promise<void>;
+}
+
+/**
+ * Outcomes of a slice that wait to be written. What a batch of them needs beside its rows is kept as soon as it is full, while the batch
+ * before is written: it takes as long as the disk does.
+ */
 export class Unwritten {
+  readonly #keep: (outcomes: readonly Outcome[]) => Promise<void>;
   #outcomes: Outcome[] = [];
+  #next: Batch | null = null;
   #since = 0;
 
-  get size(): number {
-    return this.#outcomes.length;
+  /** @param keep keeps what outcomes need beside their rows; never rejects */
+  constructor(keep: (outcomes: readonly Outcome[]) => Promise<void>) {
+    this.#keep = keep;
   }
 
-  /** When the first of them came; milliseconds on this process's clock. */
+  get size(): number {
+    return this.#outcomes.length + (this.#next?.outcomes.length ?? 0);
+  }
+
+  /** There is a batch that need not wait for more. */
+  get isFull(): boolean {
+    return this.#next !== null;
+  }
+
+  /** When the first of those that wait came; milliseconds on this process's clock. */
   get since(): number {
     return this.#since;
   }
@@ -20,11 +43,19 @@ export class Unwritten {
   add(outcome: Outcome): void {
     if (this.#outcomes.length === 0) this.#since = performance.now();
     this.#outcomes.push(outcome);
+    if (this.#outcomes.length >= fullBatch) this.#next ??= this.#batch();
   }
 
   /** Takes out those that are written next. */
-  take(): Outcome[] {
+  take(): Batch {
+    const batch = this.#next ?? this.#batch();
+    this.#next = this.#outcomes.length >= fullBatch ? this.#batch() : null;
+    return batch;
+  }
+
+  #batch(): Batch {
     this.#since = performance.now();
-    return this.#outcomes.splice(0, mostUnwritten);
+    const outcomes = this.#outcomes.splice(0, mostUnwritten);
+    return { outcomes, kept: this.#keep(outcomes) };
   }
 }

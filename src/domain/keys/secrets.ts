@@ -85,13 +85,27 @@ export function createSecrets({ kms, em, clock, maxUses = 2 ** 30 }: SecretsOpti
     }
   }
 
+  async function replace(organizationId: number): Promise<void> {
+    const fork = em.fork();
+    await replaceDataKey(fork, kms, await activeDataKey(fork, kms, organizationId, clock.now()), clock.now());
+    held.delete(organizationId);
+  }
+
   return {
     async encrypt(organization_id, purpose, record, version, plaintext) {
       const place: SecretPlace = { organization_id, purpose, record, version };
-      return answering(async () => {
+      const sealed = async () => {
         const id = await take(organization_id);
         return withKey(organization_id, id, (key) => seal(key, id, place, plaintext));
-      });
+      };
+      return answering(() =>
+        sealed().catch(async (error) => {
+          // A start without a key has been asked for: what it sealed waits for it, what is new needs another.
+          if (!(error instanceof KeyError && error.fault === 'missing_key')) throw error;
+          await replace(organization_id);
+          return sealed();
+        }),
+      );
     },
     async decrypt(organization_id, purpose, record, version, ciphertext) {
       const place: SecretPlace = { organization_id, purpose, record, version };
@@ -101,11 +115,7 @@ export function createSecrets({ kms, em, clock, maxUses = 2 ** 30 }: SecretsOpti
       return answering(() => withKey(organization_id, envelope.data_key_id, open));
     },
     async rotate(organizationId) {
-      await answering(async () => {
-        const fork = em.fork();
-        await replaceDataKey(fork, kms, await activeDataKey(fork, kms, organizationId, clock.now()), clock.now());
-        held.delete(organizationId);
-      });
+      await answering(() => replace(organizationId));
     },
     close() {
       held.clear();

@@ -74,6 +74,17 @@ describe('secrets', () => {
     expect(await reason(open().decrypt(2, 'workflow.trigger', 5, 1, text))).toBe('not_authentic');
   });
 
+  it('are made under another data key once the one of before is lost, and those of before wait for it', async () => {
+    const { secrets, open } = await setUp();
+    const before = await secrets.encrypt(1, 'workflow.trigger', 5, 1, 'old');
+    const another = await setUp();
+    const after = await another.secrets.encrypt(1, 'workflow.trigger', 5, 2, 'new');
+    expect(await another.open().decrypt(1, 'workflow.trigger', 5, 2, after)).toBe('new');
+    expect(await reason(another.secrets.decrypt(1, 'workflow.trigger', 5, 1, before))).toBe('missing_key');
+    expect(await open().decrypt(1, 'workflow.trigger', 5, 1, before)).toBe('old');
+    expect((await rows()).map(({ state }) => state).sort()).toEqual(['active', 'retired']);
+  });
+
   it('make one data key however many ask at once', async () => {
     const { open } = await setUp();
     const texts = await Promise.all(Array.from({ length: 8 }, () => open().encrypt(3, 'crawler.headers', 1, 1, 'x')));

@@ -1,13 +1,10 @@
 import { type Benchmark, type Case, timedCase } from './benchmark.ts';
-import { batch, FrontierWorker } from './support/crawls/frontier-worker.ts';
+import { startFrontier } from './support/crawls/frontier-child.ts';
 
+/** URLs of one turn. */
+const batch = 100;
 /** New URLs on each page. */
 const linksEach = 10;
-
-const memory = (): number => {
-  globalThis.gc?.();
-  return process.memoryUsage().rss / 2 ** 20;
-};
 
 /** A frontier grows to a million URLs, and is worked on at that size. */
 export const frontier: Benchmark = {
@@ -16,21 +13,21 @@ export const frontier: Benchmark = {
   minutes: 20,
   async run(bench) {
     const most = bench.scaled(1_000_000);
-    const worker = await FrontierWorker.begin(bench, 10 * batch);
-    await worker.turn(0);
+    const frontier = await startFrontier(bench, 10 * batch);
+    await frontier.ask({ kind: 'turn', links: 0 });
     const cases: Case[] = [];
     const warm = most / 10;
     let warmMemory = 0;
     let growing = 0;
     const turns: number[] = [];
-    while (worker.urls < most) {
-      const milliseconds = await worker.turn(linksEach);
+    while (frontier.urls < most) {
+      const milliseconds = await frontier.ask({ kind: 'turn', links: linksEach });
       growing += milliseconds;
       turns.push(milliseconds);
-      if (warmMemory === 0 && worker.urls >= warm) warmMemory = memory();
-      if (turns.length % 100 === 0) bench.say(`${worker.urls} URLs`);
+      if (warmMemory === 0 && frontier.urls >= warm) warmMemory = await frontier.ask({ kind: 'memory' });
+      if (turns.length % 100 === 0) bench.say(`${frontier.urls} URLs`);
     }
-    const fullMemory = memory();
+    const fullMemory = await frontier.ask({ kind: 'memory' });
     cases.push({
       name: `growing to ${most} URLs, new ones`,
       unit: 'URLs/s',
@@ -39,7 +36,7 @@ export const frontier: Benchmark = {
     });
     cases.push(timedCase('  of it, a turn: 100 completed, 1,000 found, 100 claimed', turns));
     const steady: number[] = [];
-    for (let turn = 0; turn < bench.scaled(200); turn += 1) steady.push(await worker.turn(0));
+    for (let turn = 0; turn < bench.scaled(200); turn += 1) steady.push(await frontier.ask({ kind: 'turn', links: 0 }));
     const steadyCase = timedCase(`at ${most} URLs, a turn: 100 completed, 100 claimed`, steady);
     cases.push(steadyCase, {
       name: '  p95 of it',
@@ -53,7 +50,7 @@ export const frontier: Benchmark = {
       unit: 'pages/s',
       value: (steady.length * batch * 1000) / steady.reduce((sum, each) => sum + each, 0),
     });
-    const counting = await worker.count();
+    const counting = await frontier.ask({ kind: 'count' });
     cases.push({ name: `counting ${most} URLs again, as a take-over does`, unit: 'ms', value: counting });
     cases.push({
       name: `memory at ${most} URLs, of that at a tenth`,
@@ -66,7 +63,7 @@ export const frontier: Benchmark = {
       cases,
       notes: [
         'Each turn is the transaction of a slice: outcomes, links, new URLs, counters, the next claim. Pages are made up, nothing is fetched.',
-        'Memory is the resident memory of the process after a collection, without PostgreSQL.',
+        'Memory is the resident memory of a process with the options of `npm start`, after a collection, without PostgreSQL.',
       ],
     };
   },

@@ -13,7 +13,7 @@ import { durationsIn, type ReadyLine, readyLine } from './server-log.ts';
 const mainFile = path.resolve(import.meta.dirname, '../../src/main.js');
 /** What `npm start` gives node: the server is measured as it is run. */
 const { scripts } = createRequire(import.meta.url)('../../../package.json') as { scripts: { start: string } };
-const startFlags = / node (.+) dist\//.exec(scripts.start)?.[1]?.split(' ') ?? [];
+export const startFlags = / node (.+) dist\//.exec(scripts.start)?.[1]?.split(' ') ?? [];
 const startLimit = 60_000;
 const stopLimit = 30_000;
 

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { readConfig } from '../../../src/config.ts';
 import { type Core, openCore } from '../../../src/core.ts';
 import { openDatabase } from '../../../src/database.ts';
@@ -15,12 +14,12 @@ import { acquireRun } from '../../../src/domain/crawlers/runs/acquire-run.ts';
 import { queueRun } from '../../../src/domain/crawlers/runs/queue-run.ts';
 import { beginSnapshot } from '../../../src/domain/crawlers/snapshots/begin-snapshot.ts';
 import { createLog } from '../../../src/log.ts';
-import { type Bench, check } from '../../benchmark.ts';
+import { check } from '../../benchmark.ts';
 import { makeProject } from '../bench-project.ts';
 import { timed } from '../statistics.ts';
 
 /** URLs of one turn. */
-export const batch = 100;
+const batch = 100;
 const origin = 'https://www.example.com';
 
 const draftOf = (at: number, parent_id: number | null): UrlDraft => ({
@@ -36,16 +35,18 @@ const draftOf = (at: number, parent_id: number | null): UrlDraft => ({
   rule: null,
 });
 
+/** Takes what is to be done at the end, last first. */
+type Defer = (end: () => Promise<void> | void) => void;
+
 /** The service without a listener, on a database of its own. */
-async function openService(bench: Bench): Promise<Core['services']> {
-  const dataDir = path.join(await bench.directory(), 'data');
+async function openService(dataDir: string, defer: Defer): Promise<Core['services']> {
   const { config } = readConfig({ PORTICO_DATA_DIR: dataDir });
   const log = createLog({ level: 'silent', redactHeaders: [] });
   const database = await openDatabase(config, log);
-  bench.defer(() => database.stop());
+  defer(() => database.stop());
   const settings = { public_url: 'http://localhost', public_host: 'localhost' };
   const core = await openCore({ config, databaseUrl: database.url, log, settings });
-  bench.defer(() => core.close());
+  defer(() => core.close());
   return core.services;
 }
 
@@ -88,9 +89,9 @@ export class FrontierWorker {
     this.#next = next;
   }
 
-  /** A worker on a run with so many URLs to begin with, on a database of its own. */
-  static async begin(bench: Bench, entries: number): Promise<FrontierWorker> {
-    const services = await openService(bench);
+  /** A worker on a run with so many URLs to begin with, on a database of its own in that directory. */
+  static async begin(dataDir: string, entries: number, defer: Defer): Promise<FrontierWorker> {
+    const services = await openService(dataDir, defer);
     const handle = await beginRun(services, entries);
     return new FrontierWorker(services, handle, await Census.take(services.orm.em.fork(), handle.id), entries);
   }

@@ -1,0 +1,45 @@
+import { FrontierWorker } from './frontier-worker.ts';
+
+/** What the parent asks of the process that works on a frontier. */
+export type FrontierOrder =
+  | { kind: 'begin'; directory: string; entries: number }
+  /** One transaction, each page with so many new links; milliseconds. */
+  | { kind: 'turn'; links: number }
+  /** Counts the URLs again; milliseconds. */
+  | { kind: 'count' }
+  /** Resident memory after a collection, MiB. */
+  | { kind: 'memory' }
+  | { kind: 'end' };
+
+/** A figure, with the URLs of the frontier by then. */
+export type FrontierAnswer = { figure: number; urls: number } | { failed: string };
+
+const ends: (() => Promise<void> | void)[] = [];
+let worker: FrontierWorker | undefined;
+
+async function obey(order: FrontierOrder): Promise<number> {
+  if (order.kind === 'begin') {
+    worker = await FrontierWorker.begin(order.directory, order.entries, (end) => ends.push(end));
+    return 0;
+  }
+  if (order.kind === 'turn') return (await worker?.turn(order.links)) ?? 0;
+  if (order.kind === 'count') return (await worker?.count()) ?? 0;
+  if (order.kind === 'end') {
+    for (let end = ends.pop(); end; end = ends.pop()) await end();
+    if (process.connected) process.disconnect();
+    return 0;
+  }
+  globalThis.gc?.();
+  return process.memoryUsage().rss / 2 ** 20;
+}
+
+process.on('message', async (order: FrontierOrder) => {
+  const answer: FrontierAnswer = await obey(order).then(
+    (figure) => ({ figure, urls: worker?.urls ?? 0 }),
+    (error: unknown) => ({ failed: String(error) }),
+  );
+  if (process.connected) process.send?.(answer);
+});
+
+// Also when the parent is gone the database has to end.
+process.on('disconnect', () => void obey({ kind: 'end' }));

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, constants, mkdir, readdir, realpath, rm, rmdir } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Deployer, ProcessName } from '../../domain/ports/deployer.ts';
 import { endProcesses } from './end-processes.ts';
@@ -89,7 +89,9 @@ export function createDeployer({ directory, dataDirectory, strict, caFile, limit
       for (const { id, name } of await workspaces()) {
         if (id !== deployment) continue;
         const left = path.join(root, name);
-        await endProcesses({ leader: isOurs ? leader.pid : null, home: homeIn(left) }, false);
+        const owner = (await stat(left).catch(() => null))?.uid ?? null;
+        const user = owner === process.getuid?.() ? null : owner;
+        await endProcesses({ leader: isOurs ? leader.pid : null, home: homeIn(left), user }, false);
         await rm(left, { recursive: true, force: true, maxRetries: 3 });
       }
     },

@@ -1,22 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import { type ProcessState, processesAt, processesOf, send } from './processes.ts';
+import { send } from './processes.ts';
+import { type Remains, remaining } from './remains.ts';
 
 /** Time between SIGTERM and SIGKILL, and how long the killed may take to go; milliseconds. */
 const grace = 10_000;
 const patience = 5_000;
 const lookEvery = 50;
-
-interface Remains {
-  /** Leader of the process group; null when none is known. */
-  leader: number | null;
-  home: string;
-}
-
-async function remaining({ leader, home }: Remains): Promise<ProcessState[]> {
-  const marked = await processesAt(home);
-  const grouped = leader === null ? [] : await processesOf(leader);
-  return [...new Map([...grouped, ...marked].map((state) => [state.pid, state])).values()];
-}
 
 async function areGone(remains: Remains, milliseconds: number): Promise<boolean> {
   for (const until = Date.now() + milliseconds; ; ) {
@@ -27,8 +16,7 @@ async function areGone(remains: Remains, milliseconds: number): Promise<boolean>
 }
 
 /**
- * Ends a process group, what descends from it, and whatever else works in its home. The group gets its signals as a whole, so that one that
- * forks as fast as it can is hit with all its children.
+ * Ends what is left of a command. The group gets its signals as a whole, so that one that forks as fast as it can is hit with all its children.
  * @param politely SIGTERM first, and ten seconds to end in order
  */
 export async function endProcesses(remains: Remains, politely: boolean): Promise<void> {

@@ -32,7 +32,8 @@ export async function processState(pid: number): Promise<ProcessState | null> {
   };
 }
 
-async function allProcesses(): Promise<ProcessState[]> {
+/** Every process that can be seen. */
+export async function allProcesses(): Promise<ProcessState[]> {
   const names = await readdir('/proc').catch(() => []);
   const states = await Promise.all(
     names.filter((name) => /^\d+$/.test(name)).map((name) => processState(Number(name))),
@@ -40,11 +41,10 @@ async function allProcesses(): Promise<ProcessState[]> {
   return states.filter((state) => state !== null);
 }
 
-/** The processes of a group or session, and all that descend from them. */
-export async function processesOf(leader: number): Promise<ProcessState[]> {
-  const all = await allProcesses();
+/** Of these processes, those of the groups or sessions that some of them lead, and all that descend from them. */
+export function familyOf(all: readonly ProcessState[], leaders: ReadonlySet<number>): ProcessState[] {
   const found = new Set(
-    all.filter(({ pid, group, session }) => [pid, group, session].includes(leader)).map(({ pid }) => pid),
+    all.filter(({ pid, group, session }) => [pid, group, session].some((id) => leaders.has(id))).map(({ pid }) => pid),
   );
   for (let before = -1; before !== found.size; ) {
     before = found.size;
@@ -53,15 +53,9 @@ export async function processesOf(leader: number): Promise<ProcessState[]> {
   return all.filter(({ pid }) => found.has(pid));
 }
 
-/** Processes whose home is in a directory, wherever they have gone: what a command starts inherits its environment. */
-export async function processesAt(home: string): Promise<ProcessState[]> {
-  const marked = await Promise.all(
-    (await allProcesses()).map(async (state) => {
-      const environment = await readFile(`/proc/${state.pid}/environ`, 'latin1').catch(() => '');
-      return `\0${environment}`.includes(`\0HOME=${home}\0`) ? state : null;
-    }),
-  );
-  return marked.filter((state) => state !== null);
+/** The processes of a group or session, and all that descend from them. */
+export async function processesOf(leader: number): Promise<ProcessState[]> {
+  return familyOf(await allProcesses(), new Set([leader]));
 }
 
 let machine: Promise<string> | undefined;

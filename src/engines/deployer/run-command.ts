@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command, CommandEnd, CommandLimit } from '../../domain/ports/deployer.ts';
 import { endProcesses } from './end-processes.ts';
 import { withoutInherited } from './inherited-descriptors.ts';
 import type { BuildLimits } from './limits.ts';
-import { nameOf, processesOf } from './processes.ts';
+import { nameOf } from './processes.ts';
 import { programPath } from './program-path.ts';
 import { watchProcesses } from './watch.ts';
 
@@ -25,6 +26,8 @@ export interface CommandPlace {
   limits: BuildLimits;
 }
 
+/** How long output may still come when all is ended; milliseconds. */
+const lastWords = 5_000;
 const lowPriority = 10;
 /** The kernel ends builds first when memory is short (proc_pid_oom_score_adj(5)). */
 const endedFirst = '500';
@@ -69,7 +72,7 @@ export async function runCommand(command: Command, place: CommandPlace): Promise
   for (const stream of [child.stdout, child.stderr]) if (stream) pass(stream, command.onOutput);
   let limit: CommandLimit | null = null;
   let ending: Promise<void> = Promise.resolve();
-  const remains = { leader, home: place.home };
+  const remains = { leader, home: place.home, user: place.user };
   const end = (why: CommandLimit) => {
     if (limit !== null || child.exitCode !== null || child.signalCode !== null) return;
     limit = why;
@@ -88,8 +91,10 @@ export async function runCommand(command: Command, place: CommandPlace): Promise
     unwatch();
     command.signal.removeEventListener('abort', abort);
     // What it left in the background goes with it; only then does its output end.
-    if ((await processesOf(leader)).length > 0 || limit !== null) await endProcesses(remains, false);
-    await closed;
+    await endProcesses(remains, false);
+    await Promise.race([closed, delay(lastWords, null, { ref: false })]);
+    // Whoever still holds it is nobody that could be found.
+    for (const stream of [child.stdout, child.stderr]) stream?.destroy();
     // It must not come upon the next command of this home.
     await ending;
   }

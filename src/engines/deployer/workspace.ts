@@ -114,7 +114,7 @@ export async function openWorkspace({
     },
     output: (below) => walkOutput(tree, below, limits),
     async remove() {
-      if (handedOver) await endProcesses({ leader: null, home }, false);
+      if (handedOver) await endProcesses({ leader: null, home, user }, false);
       await rm(directory, { recursive: true, force: true, maxRetries: 3 });
     },
   };

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Command, CommandEnd, ProcessName, Workspace } from '../../../src/domain/ports/deployer.ts';
 import { createDeployer } from '../../../src/engines/deployer/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
@@ -165,6 +165,41 @@ it('leaves nothing that a command started in the background, in a session of its
   });
   expect(await processesWith(longSleep(4714))).toEqual([]);
 });
+
+it('ends with its command, whatever still holds its output', async () => {
+  const sleeping = longSleep(4716);
+  expect(await run(`setsid ${sleeping} & echo done`)).toMatchObject({ exit_code: 0, output: 'done\n' });
+  expect(await processesWith(sleeping)).toEqual([]);
+});
+
+it.runIf(process.getuid?.() === 0)(
+  'leaves nothing that hides from it, and spares the other builds of the project',
+  async () => {
+    const other = await deployer.open({ deployment: 78, project });
+    const [hidden, spared] = [longSleep(4717), longSleep(4718)];
+    const stop = new AbortController();
+    const running = other.run({
+      text: `env -i ${spared} & setsid ${spared} & wait`,
+      directory: '',
+      variables: {},
+      network: true,
+      time: 120_000,
+      signal: stop.signal,
+      onOutput: () => undefined,
+      onStart: async () => {},
+    });
+    // The shell that starts them has the words, too.
+    await vi.waitFor(async () => expect(await processesWith(spared)).toHaveLength(3), 30_000);
+    const text = `(env -i setsid sh -c '${hidden} & ${hidden} & exit' &); sleep 1; echo done`;
+    expect(await run(text)).toMatchObject({ exit_code: 0, output: 'done\n' });
+    expect(await processesWith(hidden)).toEqual([]);
+    expect(await processesWith(spared)).toHaveLength(3);
+    stop.abort();
+    await running;
+    await other.remove();
+    expect(await processesWith(spared)).toEqual([]);
+  },
+);
 
 it.runIf(process.getuid?.() === 0)(
   'started as root, runs commands as another user who cannot reach the server’s files',

@@ -57,7 +57,9 @@ it('kill -9 of the server during a build: nothing is left running, it is begun o
   });
   const { id } = latest_deployment;
   for (const attempt of [1, 2]) {
-    const run = await until(at(id), (one) => one.attempt === attempt && one.jobs[2].steps.length === 1);
+    // One that was put back shows the jobs of the attempt before until it is begun.
+    const hasBegun = ({ status, jobs }: Deployment) => status === 'in_progress' && jobs[2].steps.length === 1;
+    const run = await until(at(id), (one) => one.attempt === attempt && hasBegun(one));
     expect(run).toMatchObject({ status: 'in_progress', attempt });
     await until(
       () => processesWith(longSleep(4730)),

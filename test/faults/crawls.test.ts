@@ -11,6 +11,7 @@ import {
   steadyCounts,
   untilEnded,
 } from '../support/crawlers/crawl-process.ts';
+import { rounds } from '../support/rounds.ts';
 import {
   demoDataDir,
   endPid,
@@ -25,7 +26,9 @@ import { treeSite } from '../support/sites/tree.ts';
 
 const serve = slowSites();
 const settings = { PORTICO_TRUSTED_DOMAINS: 'localhost' };
-const kills = 3;
+const kills = rounds(3, 20);
+/** There has to be something left to cut off. */
+const slower = Math.ceil(kills / 3);
 /** Leased, and of the last batch that was not written: as many may be asked for again after a kill. */
 const mostRepeated = 100 + 2 * 8;
 const tree = treeSite();
@@ -38,7 +41,7 @@ interface Outcome {
 }
 
 async function outcomeOf(server: ServerProcess, token: string, run: ProcessRun): Promise<Outcome> {
-  const { last_status, counts } = await untilEnded(server, token, run);
+  const { last_status, counts } = await untilEnded(server, token, run, 90 * slower);
   return { status: last_status, counts: steadyCounts(counts), pages: await pagesOf(server, token, run) };
 }
 
@@ -60,8 +63,8 @@ it('kill -9 at random moments: every run ends with what an undisturbed one has, 
 
   const runs = new Map<string, ProcessRun>();
   for (const [name, shape] of Object.entries(shapes))
-    runs.set(name, await startRun(server, token, await serve(shape, name === 'tree' ? 40 : 120)));
-  const limited = await startRun(server, token, await serve(tree.site, 60), { max_hits: 400 });
+    runs.set(name, await startRun(server, token, await serve(shape, (name === 'tree' ? 40 : 120) * slower)));
+  const limited = await startRun(server, token, await serve(tree.site, 60 * slower), { max_hits: 400 });
   for (let turn = 0; turn < kills; turn += 1) {
     await sleep(300 + Math.random() * 1_500);
     expect(await ask(server, token, 'GET', runs.get('tree')?.path ?? '')).toMatchObject({ completed_at: null });
@@ -79,7 +82,7 @@ it('kill -9 at random moments: every run ends with what an undisturbed one has, 
     const site = runs.get(name)?.site;
     expect(site && repeats(site), name).toBeLessThanOrEqual(kills * mostRepeated);
   }
-  expect(await untilEnded(server, token, limited)).toMatchObject({
+  expect(await untilEnded(server, token, limited, 90 * slower)).toMatchObject({
     last_status: 'completed',
     finish_reason: 'max_hits',
   });

@@ -91,8 +91,8 @@ it.each<[string, (directory: string) => Promise<unknown>, RegExp]>([
   ],
   [
     'rows of an unknown table',
-    (at) => forge(at, { 'rows/crawler.jsonl': '{}' }),
-    /^rows\/crawler\.jsonl: is not known here; restore/,
+    (at) => forge(at, { 'rows/planet.jsonl': '{}' }),
+    /^rows\/planet\.jsonl: is not known here; restore/,
   ],
   ['no row of the project', (at) => forge(at, { 'rows/project.jsonl': '' }), /^rows\/project\.jsonl: is empty/],
   ['no rows', (at) => forge(at, { 'rows/project.jsonl': null }), /^rows\/project\.jsonl: is no part of this backup/],

@@ -1,23 +1,15 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isVerified } from '../../../src/domain/crawlers/verification/standing.ts';
 import { createGuardedHttp } from '../../../src/engines/http/guarded-http.ts';
 import type { TestApp } from '../../support/app.ts';
-import { file, outcomes, startVerifying, type Verifying } from '../../support/crawlers/verifying.ts';
+import { file, outcomes, useVerifying, type Verifying } from '../../support/crawlers/verifying.ts';
 
 let setting: Verifying;
 let app: TestApp;
-beforeAll(async () => {
-  setting = await startVerifying();
-  ({ app } = setting);
+useVerifying((started) => {
+  setting = started;
+  ({ app } = started);
 });
-beforeEach(() => {
-  setting.dns.zone.clear();
-  setting.pages({});
-});
-afterEach(() => {
-  app.clock.now = null;
-});
-afterAll(() => setting?.stop());
 
 describe('by dns', () => {
   it('a record of the registrable domain proves all names below it', async () => {

@@ -1,22 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { recheckBeforeRun, recheckDomains } from '../../../src/domain/crawlers/verification/recheck.ts';
 import { acme, type TestApp } from '../../support/app.ts';
-import { startVerifying, type Verifying } from '../../support/crawlers/verifying.ts';
+import { useVerifying, type Verifying } from '../../support/crawlers/verifying.ts';
 
 let setting: Verifying;
 let app: TestApp;
-beforeAll(async () => {
-  setting = await startVerifying();
-  ({ app } = setting);
+useVerifying((started) => {
+  setting = started;
+  ({ app } = started);
 });
-beforeEach(() => {
-  setting.dns.zone.clear();
-  setting.pages({});
-});
-afterEach(() => {
-  app.clock.now = null;
-});
-afterAll(() => setting?.stop());
 
 describe('the daily look', () => {
   beforeEach(() => app.services.orm.em.fork().execute('delete from domain_verification'));

@@ -1,25 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { permissionNames } from '../../../src/domain/permissions.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { acme, type TestApp } from '../../support/app.ts';
-import { crawlers, file, outcomes, startVerifying, type Verifying } from '../../support/crawlers/verifying.ts';
+import { crawlers, file, outcomes, useVerifying, type Verifying } from '../../support/crawlers/verifying.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
 let setting: Verifying;
 let app: TestApp;
-beforeAll(async () => {
-  setting = await startVerifying();
-  ({ app } = setting);
+useVerifying((started) => {
+  setting = started;
+  ({ app } = started);
 });
-beforeEach(() => {
-  setting.dns.zone.clear();
-  setting.pages({});
-});
-afterEach(() => {
-  app.clock.now = null;
-});
-afterAll(() => setting?.stop());
 
 describe('a start', () => {
   it('gives a token for the organisation and the registrable domain, and says what to do with it', async () => {

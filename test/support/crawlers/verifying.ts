@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { createGuardedHttp } from '../../../src/engines/http/guarded-http.ts';
 import { acme, startTestApp, type TestApp } from '../app.ts';
 import { type DnsServer, startDnsServer } from '../dns-server.ts';
@@ -44,8 +45,24 @@ export interface VerifiedCrawler {
 export const outcomes = ({ checks }: { checks: { method: string; outcome: string }[] }) =>
   Object.fromEntries(checks.map(({ method, outcome }) => [method, outcome]));
 
-/** Starts it. */
-export async function startVerifying(): Promise<Verifying> {
+/** One for a file of tests, given once it has started: each test finds no name, no page and the true time. */
+export function useVerifying(give: (setting: Verifying) => void): void {
+  let setting: Verifying | undefined;
+  beforeAll(async () => {
+    setting = await startVerifying();
+    give(setting);
+  });
+  beforeEach(() => {
+    setting?.dns.zone.clear();
+    setting?.pages({});
+  });
+  afterEach(() => {
+    if (setting) setting.app.clock.now = null;
+  });
+  afterAll(() => setting?.stop());
+}
+
+async function startVerifying(): Promise<Verifying> {
   let listener: RequestListener = (_request, response) => response.writeHead(404).end();
   const dns = await startDnsServer();
   const site = createServer((request, response) => listener(request, response));

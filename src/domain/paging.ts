@@ -1,3 +1,4 @@
+import type { EntityManager, EntityName, FilterQuery, FindOptions } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { fieldError } from './errors.ts';
 
@@ -81,4 +82,22 @@ export function pageFrom<T>(items: T[], total: number, window: Window, version: 
     has_next_page: window.offset + items.length < total && items.length > 0,
     has_previous_page: window.offset > 0,
   };
+}
+
+/**
+ * Finds one page of the rows of a table. @returns the rows, and what dresses their records as the page
+ * @throws DomainError like `windowOf`
+ */
+export async function findPage<Row extends object, Fields extends string = '*', Excluded extends string = never>(
+  em: EntityManager,
+  paging: Parameters<typeof windowOf>[0],
+  entity: EntityName<Row>,
+  where: FilterQuery<NoInfer<Row>>,
+  options: FindOptions<Row, never, Fields, Excluded>,
+) {
+  const window = windowOf(paging);
+  const { offset, limit } = window;
+  // The mapper asks for another type of condition where an entity names its indexes, which none does.
+  const [rows, total] = await em.findAndCount(entity, where as never, { ...options, offset, limit });
+  return { rows, asPage: <T>(items: T[]): Page<T> => pageFrom(items, total, window) };
 }

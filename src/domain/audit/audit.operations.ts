@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { organizationOperation } from '../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { findPage, pageInput, pageOf } from '../paging.ts';
 import { Project } from '../projects/project.entity.ts';
 import { oneLine, timestamp } from '../shapes.ts';
 import { AuditRow } from './audit.entity.ts';
@@ -38,9 +38,10 @@ export const listAudit = organizationOperation({
   }),
   output: pageOf(auditEntry),
   async execute({ em, organization }, { actor, action, subject, since, until, ...paging }) {
-    const window = windowOf(paging);
     const [subject_type, ...rest] = subject?.split(':') ?? [];
-    const [rows, total] = await em.findAndCount(
+    const { rows, asPage } = await findPage(
+      em,
+      paging,
       AuditRow,
       {
         organization_id: organization.id,
@@ -50,7 +51,7 @@ export const listAudit = organizationOperation({
         ...(rest.length > 0 && { subject_id: rest.join(':') }),
         ...((since || until) && { at: { ...(since && { $gte: since }), ...(until && { $lt: until }) } }),
       },
-      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { id: 'desc' } },
     );
     const ids = [...new Set(rows.flatMap((row) => row.project_id ?? []))];
     const projects = ids.length > 0 ? await em.find(Project, { id: { $in: ids } }) : [];
@@ -62,6 +63,6 @@ export const listAudit = organizationOperation({
       subject_id: row.subject_id ?? null,
       changes: row.changes as Record<string, unknown>,
     }));
-    return pageFrom(items, total, window);
+    return asPage(items);
   },
 });

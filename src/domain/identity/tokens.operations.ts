@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../errors.ts';
 import { organizationOperation } from '../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { findPage, pageInput, pageOf } from '../paging.ts';
 import { presets } from '../permissions.ts';
 import { Project } from '../projects/project.entity.ts';
 import { grantsChanged } from './grants-changed.ts';
@@ -28,12 +28,13 @@ export const listTokens = organizationOperation({
   input: z.object({ ...pageInput }),
   output: pageOf(apiToken),
   async execute({ em, services, organization }, input) {
-    const window = windowOf(input);
     const living = { revoked_at: null, $or: [{ expires_at: null }, { expires_at: { $gt: services.clock.now() } }] };
-    const [rows, total] = await em.findAndCount(
+    const { rows, asPage } = await findPage(
+      em,
+      input,
       Token,
       { organization_id: organization.id, ...living },
-      { orderBy: { created_at: 'desc', id: 'desc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { created_at: 'desc', id: 'desc' } },
     );
     const projects = await projectNames(em, rows);
     const items = rows.map((row) => ({
@@ -48,7 +49,7 @@ export const listTokens = organizationOperation({
       created_by: row.created_by,
       created_at: row.created_at,
     }));
-    return pageFrom(items, total, window);
+    return asPage(items);
   },
 });
 

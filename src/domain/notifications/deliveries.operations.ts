@@ -3,7 +3,7 @@ import { crawlerName } from '../crawlers/config/crawler.schema.ts';
 import { findCrawler } from '../crawlers/config/find-crawler.ts';
 import { fieldError } from '../errors.ts';
 import { projectOperation } from '../operation.ts';
-import { pageFrom, pageOf, windowOf } from '../paging.ts';
+import { findPage, pageOf } from '../paging.ts';
 import { deliveriesWanted, deliveryName, notificationDelivery } from './deliveries.schema.ts';
 import { deliveryRecord, deliveryRecords, findDelivery } from './delivery-record.ts';
 import { NotificationRow } from './notification.entity.ts';
@@ -19,13 +19,14 @@ export const listDeliveries = projectOperation({
   async execute(context, { crawler: name, status, ...paging }) {
     const { em } = context;
     const crawler = await findCrawler(context, name);
-    const window = windowOf(paging);
-    const [rows, total] = await em.findAndCount(
+    const { rows, asPage } = await findPage(
+      em,
+      paging,
       NotificationRow,
       { crawler_id: crawler.id, ...(status !== undefined && { status }) },
-      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { id: 'desc' } },
     );
-    return pageFrom(await deliveryRecords(em, rows), total, window);
+    return asPage(await deliveryRecords(em, rows));
   },
 });
 

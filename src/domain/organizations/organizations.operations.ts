@@ -4,7 +4,7 @@ import { DomainError } from '../errors.ts';
 import { grantsChanged } from '../identity/grants-changed.ts';
 import { machineNameFrom } from '../machine-name.ts';
 import { organizationOperation, publicOperation } from '../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { findPage, pageInput, pageOf } from '../paging.ts';
 import { orTaken } from '../unique-violation.ts';
 import { Organization, type OrganizationRef } from './organization.entity.ts';
 import { organization, organizationChange, organizationDraft, organizationSummary } from './organizations.schema.ts';
@@ -31,18 +31,11 @@ export const listOrganizations = publicOperation({
   input: z.object({ ...pageInput }),
   output: pageOf(organizationSummary),
   async execute({ em, actor }, input) {
-    const window = windowOf(input);
     const readable = actor?.organizations?.filter((id) => actor.grantFor(id)?.permissions.has('browse_organization'));
-    const [rows, total] = await em.findAndCount(Organization, readable ? { id: { $in: readable } } : {}, {
+    const { rows, asPage } = await findPage(em, input, Organization, readable ? { id: { $in: readable } } : {}, {
       orderBy: { name: 'asc', id: 'asc' },
-      offset: window.offset,
-      limit: window.limit,
     });
-    return pageFrom(
-      rows.map(({ name, machine_name }) => ({ name, machine_name })),
-      total,
-      window,
-    );
+    return asPage(rows.map(({ name, machine_name }) => ({ name, machine_name })));
   },
 });
 

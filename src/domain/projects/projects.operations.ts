@@ -5,7 +5,7 @@ import { DomainError } from '../errors.ts';
 import { grantsChanged } from '../identity/grants-changed.ts';
 import { machineNameFrom } from '../machine-name.ts';
 import { organizationOperation, projectOperation } from '../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { findPage, pageInput, pageOf } from '../paging.ts';
 import { machineNamePattern } from '../shapes.ts';
 import { importJob, queuedImport } from '../studio/import-job.ts';
 import { orTaken } from '../unique-violation.ts';
@@ -37,17 +37,18 @@ export const listProjects = organizationOperation({
   input: z.object({ ...pageInput }),
   output: pageOf(project),
   async execute({ em, organization, grant }, input) {
-    const window = windowOf(input);
-    const [rows, total] = await em.findAndCount(
+    const { rows, asPage } = await findPage(
+      em,
+      input,
       Project,
       {
         organization_id: organization.id,
         deleted_at: null,
         ...(grant.projects && { id: { $in: [...grant.projects] } }),
       },
-      { orderBy: { name: 'asc', id: 'asc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { name: 'asc', id: 'asc' } },
     );
-    return pageFrom(rows.map(present), total, window);
+    return asPage(rows.map(present));
   },
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../errors.ts';
 import { type ProjectContext, projectOperation } from '../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { findPage, pageInput, pageOf } from '../paging.ts';
 import { findWorkflow } from './find-workflow.ts';
 import { requireHeld } from './save-definition.ts';
 import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
@@ -36,14 +36,15 @@ export const listVersions = projectOperation({
   output: pageOf(versionSummary),
   async execute(context, { workflow: id, ...paging }) {
     const row = await findWorkflow(context, id);
-    const window = windowOf(paging);
-    const [versions, total] = await context.em.findAndCount(
+    const { rows: versions, asPage } = await findPage(
+      context.em,
+      paging,
       WorkflowVersion,
       { workflow_id: row.id },
-      { orderBy: { number: 'desc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { number: 'desc' } },
     );
     const items = versions.map((version) => shown(version, row));
-    return pageFrom(items, total, window);
+    return asPage(items);
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../paging.ts';
+import { findPage, pageInput, pageOf } from '../paging.ts';
 import { storedText } from '../shapes.ts';
 import { findWorkflow } from './find-workflow.ts';
 import { reading } from './save-definition.ts';
@@ -23,8 +23,9 @@ export const listWorkflows = projectOperation({
   output: pageOf(workflowSummary),
   async execute(context, { enabled, q, ...paging }) {
     const { em, project } = context;
-    const window = windowOf(paging);
-    const [rows, total] = await em.findAndCount(
+    const { rows, asPage } = await findPage(
+      em,
+      paging,
       Workflow,
       {
         project_id: project.id,
@@ -32,9 +33,9 @@ export const listWorkflows = projectOperation({
         ...(enabled !== undefined && { enabled }),
         ...(q && { $or: [{ name: { $ilike: like(q) } }, { description: { $ilike: like(q) } }] }),
       },
-      { orderBy: { created_at: 'desc', id: 'desc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { created_at: 'desc', id: 'desc' } },
     );
-    return pageFrom(await workflowSummaries(context, rows), total, window);
+    return asPage(await workflowSummaries(context, rows));
   },
 });
 

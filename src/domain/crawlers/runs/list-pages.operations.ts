@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { findPage, pageInput, pageOf } from '../../paging.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { plainText } from '../config/text-fields.ts';
@@ -64,8 +64,9 @@ export const listRunPages = projectOperation({
   async execute(context, { crawler, run_id, state, kind, http_status, error, q, ...paging }) {
     const { id } = await findCrawler(context, crawler);
     await findRun(context.em, id, run_id);
-    const window = windowOf(paging);
-    const [rows, total] = await context.em.findAndCount(
+    const { rows, asPage } = await findPage(
+      context.em,
+      paging,
       CrawlUrl,
       {
         run_id,
@@ -75,8 +76,8 @@ export const listRunPages = projectOperation({
         ...(error !== undefined && { error }),
         ...(q !== undefined && q !== '' && { url: { $like: literally(q) } }),
       },
-      { orderBy: { id: 'asc' }, offset: window.offset, limit: window.limit, disableIdentityMap: true },
+      { orderBy: { id: 'asc' }, disableIdentityMap: true },
     );
-    return pageFrom(await pageRecords(context.em, run_id, rows), total, window);
+    return asPage(await pageRecords(context.em, run_id, rows));
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { findPage, pageInput, pageOf } from '../../paging.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { CrawlerRun, runStatuses } from './crawler-run.entity.ts';
@@ -16,13 +16,14 @@ export const listRuns = projectOperation({
   output: pageOf(crawlerRun),
   async execute(context, { crawler, status, ...paging }) {
     const { id } = await findCrawler(context, crawler);
-    const window = windowOf(paging);
-    const [rows, total] = await context.em.findAndCount(
+    const { rows, asPage } = await findPage(
+      context.em,
+      paging,
       CrawlerRun,
       { crawler_id: id, ...(status !== undefined && { status }) },
-      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { id: 'desc' } },
     );
-    return pageFrom(rows.map(runRecord), total, window);
+    return asPage(rows.map(runRecord));
   },
 });
 

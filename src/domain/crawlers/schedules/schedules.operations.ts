@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { maxPerPage, pageFrom, pageOf, windowOf } from '../../paging.ts';
+import { findPage, maxPerPage, pageOf } from '../../paging.ts';
 import { parseCron } from '../../schedules/cron/cron-expression.ts';
 import { describeCron } from '../../schedules/cron/describe-cron.ts';
 import { firesOf } from '../../schedules/cron/next-fires.ts';
@@ -97,11 +97,12 @@ export const listFires = projectOperation({
   output: pageOf(crawlerFire),
   async execute(context, { crawler: name, crawler_schedule, ...paging }) {
     const row = await findSchedule(context, await findCrawler(context, name), crawler_schedule);
-    const window = windowOf(paging);
-    const [fires, total] = await context.em.findAndCount(
+    const { rows: fires, asPage } = await findPage(
+      context.em,
+      paging,
       ScheduleFire,
       { source: 'crawler', source_id: String(row.id) },
-      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { id: 'desc' } },
     );
     const items = fires.map(({ fire_at, outcome, started_id, missed, created_at }) => ({
       fire_at,
@@ -110,6 +111,6 @@ export const listFires = projectOperation({
       missed,
       created_at,
     }));
-    return pageFrom(items, total, window);
+    return asPage(items);
   },
 });

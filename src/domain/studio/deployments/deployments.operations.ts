@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { findPage, pageInput, pageOf } from '../../paging.ts';
 import { conclusions, Deployment, statuses } from './deployment.entity.ts';
 import { deploymentRecord, deploymentRecords, findDeployment } from './deployment-record.ts';
 import { deployment, deploymentNumber } from './deployments.schema.ts';
@@ -25,8 +25,9 @@ export const listDeployments = projectOperation({
   }),
   output: pageOf(deployment),
   async execute(context, { environment, branch, commit, status, conclusion, ...paging }) {
-    const window = windowOf(paging);
-    const [rows, total] = await context.em.findAndCount(
+    const { rows, asPage } = await findPage(
+      context.em,
+      paging,
       Deployment,
       {
         project_id: context.project.id,
@@ -36,9 +37,9 @@ export const listDeployments = projectOperation({
         ...(status !== undefined && { status }),
         ...(conclusion !== undefined && { conclusion }),
       },
-      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { id: 'desc' } },
     );
-    return pageFrom(await deploymentRecords(context, rows), total, window);
+    return asPage(await deploymentRecords(context, rows));
   },
 });
 

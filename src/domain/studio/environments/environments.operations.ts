@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { findPage, pageInput, pageOf } from '../../paging.ts';
 import { Environment } from './environment.entity.ts';
 import { environmentRecord, environmentRecords, findEnvironment } from './environment-record.ts';
 import { environment, environmentNumber } from './environments.schema.ts';
@@ -17,13 +17,14 @@ export const listEnvironments = projectOperation({
   output: pageOf(environment),
   async execute(context, { branch, ...paging }) {
     const { em, project } = context;
-    const window = windowOf(paging);
-    const [rows, total] = await em.findAndCount(
+    const { rows, asPage } = await findPage(
+      em,
+      paging,
       Environment,
       { project_id: project.id, ...(branch !== undefined && { branch }) },
-      { orderBy: { id: 'asc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { id: 'asc' } },
     );
-    return pageFrom(await environmentRecords(context, rows), total, window);
+    return asPage(await environmentRecords(context, rows));
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { fileDiff } from '../compare/compare.schema.ts';
 import { fileDiffs } from '../compare/file-diffs.ts';
 import { viewOf } from '../view.ts';
@@ -25,8 +25,9 @@ export const listPulls = projectOperation({
   output: pageOf(pullSummary),
   async execute(context, { state, base, head, author, sort, direction, ...paging }) {
     const { em, project } = context;
-    const window = windowOf(paging);
-    const [rows, total] = await em.findAndCount(
+    const { rows, asPage } = await findPage(
+      em,
+      paging,
       Pull,
       {
         project_id: project.id,
@@ -37,11 +38,9 @@ export const listPulls = projectOperation({
       },
       {
         orderBy: { ...(sort === 'updated' && { updated_at: direction }), number: direction },
-        offset: window.offset,
-        limit: window.limit,
       },
     );
-    return pageFrom(await summariesOf(context, rows), total, window);
+    return asPage(await summariesOf(context, rows));
   },
 });
 

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageOf, windowOf } from '../../paging.ts';
+import { findPage, pageOf } from '../../paging.ts';
 import { uuid7 } from '../../uuid7.ts';
 import { beginExecution } from '../executions/begin-execution.ts';
 import { findTrigger } from '../triggers/find-trigger.ts';
@@ -56,17 +56,14 @@ export const listWebhookDeliveries = projectOperation({
   async execute(context, { workflow, trigger: name, outcome, ...paging }) {
     const { em } = context;
     const { trigger } = await findTrigger(context, { workflow, trigger: name });
-    const window = windowOf(paging);
-    const [rows, total] = await em.findAndCount(
+    const { rows, asPage } = await findPage(
+      em,
+      paging,
       Delivery,
       { trigger_id: trigger.id, ...(outcome !== undefined && { outcome }) },
-      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit, exclude: ['body'] },
+      { orderBy: { id: 'desc' }, exclude: ['body'] },
     );
-    return pageFrom(
-      rows.map((row) => summaryOf(row as Delivery)),
-      total,
-      window,
-    );
+    return asPage(rows.map((row) => summaryOf(row as Delivery)));
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { findPage, pageInput, pageOf } from '../../paging.ts';
 import { timestamp } from '../../shapes.ts';
 import { findWorkflow } from '../find-workflow.ts';
 import { executionStatus, workflowId } from '../workflow.schema.ts';
@@ -24,8 +24,9 @@ export const listExecutions = projectOperation({
   output: pageOf(executionSummary),
   async execute(context, { workflow, status, trigger, since, until, ...paging }) {
     const row = await findWorkflow(context, workflow);
-    const window = windowOf(paging);
-    const [rows, total] = await context.em.findAndCount(
+    const { rows, asPage } = await findPage(
+      context.em,
+      paging,
       Execution,
       {
         workflow_id: row.id,
@@ -35,17 +36,11 @@ export const listExecutions = projectOperation({
       },
       {
         orderBy: { created_at: 'desc', id: 'desc' },
-        offset: window.offset,
-        limit: window.limit,
         disableIdentityMap: true,
         exclude: ['input', 'output', 'state'],
       },
     );
-    return pageFrom(
-      rows.map((each) => executionShown(each as Execution)),
-      total,
-      window,
-    );
+    return asPage(rows.map((each) => executionShown(each as Execution)));
   },
 });
 

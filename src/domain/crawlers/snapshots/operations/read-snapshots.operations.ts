@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../../paging.ts';
+import { findPage, pageInput, pageOf } from '../../../paging.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
 import { findSnapshot, notDiscarded } from '../find-snapshot.ts';
@@ -17,17 +17,14 @@ export const listSnapshots = projectOperation({
   output: pageOf(snapshot),
   async execute(context, { crawler: name, ...paging }) {
     const crawler = await findCrawler(context, name);
-    const window = windowOf(paging);
-    const [rows, total] = await context.em.findAndCount(
+    const { rows, asPage } = await findPage(
+      context.em,
+      paging,
       CrawlSnapshot,
       { crawler_id: crawler.id, ...notDiscarded },
-      { orderBy: { id: 'desc' }, offset: window.offset, limit: window.limit },
+      { orderBy: { id: 'desc' } },
     );
-    return pageFrom(
-      rows.map((row) => snapshotRecord(row, crawler)),
-      total,
-      window,
-    );
+    return asPage(rows.map((row) => snapshotRecord(row, crawler)));
   },
 });
 

@@ -116,6 +116,24 @@ describe('documents', () => {
     expect((await rewrite(utf16, { charset: 'utf-16le' })).toString()).toBe('<a href="/%C3%BC">ü</a>');
   });
 
+  it('queries of a document that becomes UTF-8 are still sent in its own encoding', async () => {
+    const japanese = (before: string, after: string) =>
+      Buffer.concat([Buffer.from(before), Buffer.from('1b2442467c1b2842', 'hex'), Buffer.from(after)]);
+    const within = (before: string, after: string) =>
+      rewrite(japanese(before, after), { charset: 'iso-2022-jp' }).then(String);
+    expect(await within('<a href="?q=', '">')).toBe('<a href="?q=%1B$BF|%1B(B">');
+    expect(await within('<a href="https://elsewhere.test/?q=', '#top">')).toBe(
+      '<a href="https://elsewhere.test/?q=%1B$BF|%1B(B#top">',
+    );
+    expect(await within('<p style="background:url(i?', ')">')).toBe(
+      '<p style="background:url(&#34;i?%1B$BF|%1B(B&#34;)">',
+    );
+    expect(await within('<a href="&uuml;?q=', '#&uuml;">')).toBe('<a href="%C3%BC?q=%1B$BF|%1B(B#%C3%BC">');
+    expect(await within('<a href="', '">')).toBe('<a href="日">');
+    const utf16 = Buffer.from('\ufeff<a href="?q=ü">', 'utf16le');
+    expect((await rewrite(utf16, { charset: 'utf-16le' })).toString()).toBe('<a href="?q=ü">');
+  });
+
   it('what holds no link of the site goes out as it came, however it is cut', async () => {
     const piece = fc.oneof(
       fc.constantFrom(

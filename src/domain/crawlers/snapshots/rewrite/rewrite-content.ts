@@ -34,13 +34,21 @@ export function rewriteContent(
   if (kind === 'css' && size > longestSheet) return { content: asBuffers(source), becomes: null };
   const carrier = carrierFor(rewriting.charset);
   if (kind === 'css') return { becomes: carrier.becomes, content: rewriteSheet(source, rewriting) };
-  const { charset, map } = rewriting;
-  const sent = {
-    ...rewriting,
-    map: ((link, ...more) => map(encodeQuery(link, charset), ...more)) satisfies LinkMapper,
-  };
-  return { becomes: carrier.becomes, content: rewriteDocument(kind, source, sent) };
+  const { becomes } = carrier;
+  const map = sentAs(rewriting, becomes);
+  return { becomes, content: rewriteDocument(kind, source, { ...rewriting, map }) };
 }
+
+/** Links with their queries as the document sends them: one that becomes UTF-8 would send them otherwise, so there they are written out. */
+function sentAs({ charset, map }: Rewriting, becomes: Rewritten['becomes']): LinkMapper {
+  return (link, ...more) => {
+    const sent = encodeQuery(link, charset);
+    return map(sent, ...more) ?? (becomes === null || sent === link ? null : inAscii(sent));
+  };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all but ASCII is what is meant
+const inAscii = (link: string) => link.toWellFormed().replace(/[^\u0000-\u007f]+/gu, encodeURIComponent);
 
 async function* asBuffers(source: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
   for await (const chunk of source) yield Buffer.from(chunk);

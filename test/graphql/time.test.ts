@@ -63,7 +63,7 @@ it('no time is spent on a client that went away', async () => {
   });
   const refused = expect(asked).rejects.toThrow();
   // The first statement reads the token, the second begins the command.
-  await vi.waitUntil(() => app.statements() >= 2, { timeout: 60_000, interval: 5 });
+  await vi.waitUntil(() => app.statements.length >= 2, { timeout: 60_000, interval: 5 });
   controller.abort();
   await refused;
   await onlyOneRan();

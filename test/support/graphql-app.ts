@@ -14,13 +14,13 @@ interface Query {
 }
 
 /** A test application as GraphQL's tests look at it: what ran, and how often. */
-export interface GraphqlApp extends Pick<TestApp, 'services' | 'url' | 'repository'> {
+export interface GraphqlApp extends Pick<TestApp, 'services' | 'url' | 'repository' | 'clock'> {
   /** Names of the operations that ran since the last `reset`. */
   operations: string[];
   /** Lines of the log since the last `reset`. */
   log: string[];
   /** Database statements since the last `reset`. */
-  statements(): number;
+  statements: string[];
   reset(): void;
   /** Milliseconds every database statement waits, so that time can run out. */
   delay: number;
@@ -33,17 +33,15 @@ export interface GraphqlApp extends Pick<TestApp, 'services' | 'url' | 'reposito
   close(): Promise<void>;
 }
 
-/** Counts statements, and makes each wait. */
-function observeDatabase({ orm }: Services, delay: () => number): () => number {
-  let count = 0;
+/** Notes every statement, and makes each wait. */
+function observeDatabase({ orm }: Services, note: (statement: string) => void, delay: () => number): void {
   const connection = orm.em.getConnection();
   const execute = connection.execute.bind(connection);
   connection.execute = (async (...given: Parameters<typeof execute>) => {
-    count += 1;
+    note(String(given[0]));
     if (delay() > 0) await new Promise((resolve) => setTimeout(resolve, delay()));
     return execute(...given);
   }) as typeof connection.execute;
-  return () => count;
 }
 
 /** GraphQL alone, where a request has less time than the application gives it. */
@@ -74,22 +72,27 @@ interface Options {
 /** An application with organisation `acme` and its project `site`. */
 export async function graphqlApp({ introspection = false, ...times }: Options = {}): Promise<GraphqlApp> {
   const app = await startTestApp({ PORTICO_GRAPHQL_INTROSPECTION: introspection ? 'on' : 'off' });
-  const { services, log } = app;
+  const { services, log, clock } = app;
   const other = times.timeLimits || times.streams ? await hurried(services, times) : undefined;
   const url = other?.url ?? app.url;
   const operations: string[] = [];
   services.metrics = { ...services.metrics, operation: (name) => void operations.push(name) };
-  const count = observeDatabase(services, () => made.delay);
-  let before = 0;
+  const statements: string[] = [];
+  observeDatabase(
+    services,
+    (statement) => statements.push(statement),
+    () => made.delay,
+  );
   const made: GraphqlApp = {
     services,
+    clock,
     url,
     operations,
     log,
     delay: 0,
-    statements: () => count() - before,
+    statements,
     reset() {
-      before = count();
+      statements.length = 0;
       operations.length = 0;
       log.length = 0;
     },

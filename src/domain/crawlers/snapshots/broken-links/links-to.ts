@@ -29,7 +29,7 @@ const linksSql = `
   ), sources as (
     select target, page.url, via, row_number() over (partition by target order by page.url collate "C") as place,
       count(*) over (partition by target) as link_count
-    from links join crawl_url as page on page.id = from_id
+    from links join crawl_url as page on page.run_id = ? and page.id = from_id
   )
   select target, url, via, link_count from sources where place <= ${mostShown} order by target, place`;
 
@@ -48,6 +48,7 @@ export async function linksTo(
     run_id,
     run_id,
     JSON.stringify(ids),
+    run_id,
     run_id,
   ]);
   for (const { target, url, via, link_count } of rows) {

@@ -1,14 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { SnapshotCheck } from '../snapshot.entity.ts';
 import type { EndedRun } from './ended-run.ts';
+import { countGone } from './gone.ts';
 import { checkHome } from './home.ts';
 
-/** Media types that make a captured page an HTML page. */
-export const isHtmlSql = (type: string) =>
-  `coalesce(split_part(lower(${type}), ';', 1), 'text/html') ~ '^\\s*(text/html|application/xhtml\\+xml)\\s*$'`;
-
-const htmlSql = (alias: string) =>
-  `${alias}.kind = 'page' and ${alias}.sha256 is not null and ${isHtmlSql(`${alias}.content_type`)}`;
+/** A captured page whose media type makes it an HTML page. */
+const htmlSql = `entry.kind = 'page' and entry.sha256 is not null
+  and coalesce(split_part(lower(entry.content_type), ';', 1), 'text/html') ~ '^\\s*(text/html|application/xhtml\\+xml)\\s*$'`;
 
 /** The most that may be lost, or go wrong, is itself still allowed. */
 const within = (name: SnapshotCheck['name'], found: number, limit: number, what: string): SnapshotCheck => ({
@@ -19,16 +17,14 @@ const within = (name: SnapshotCheck['name'], found: number, limit: number, what:
   limit,
 });
 
-async function count(em: EntityManager, sql: string, parameters: unknown[]): Promise<number> {
-  const [row] = await em.execute<{ count: string }[]>(sql, parameters);
+/** Captured HTML pages of a snapshot. */
+export async function countPages(em: EntityManager, snapshot_id: number): Promise<number> {
+  const [row] = await em.execute<{ count: string }[]>(
+    `select count(*) from snapshot_entry as entry where snapshot_id = ? and ${htmlSql}`,
+    [snapshot_id],
+  );
   return Number(row?.count ?? 0);
 }
-
-/** Captured HTML pages of a snapshot. */
-export const countPages = (em: EntityManager, snapshot_id: number): Promise<number> =>
-  count(em, `select count(*) from snapshot_entry as entry where snapshot_id = ? and ${htmlSql('entry')}`, [
-    snapshot_id,
-  ]);
 
 async function lostPages(
   em: EntityManager,
@@ -37,13 +33,7 @@ async function lostPages(
   percent: number,
 ): Promise<SnapshotCheck> {
   const before = await countPages(em, live_id);
-  const lost = await count(
-    em,
-    `select count(*) from snapshot_entry as old where snapshot_id = ? and ${htmlSql('old')}
-       and not exists (select 1 from snapshot_entry as new
-         where new.snapshot_id = ? and new.url_hash = old.url_hash and ${htmlSql('new')})`,
-    [live_id, snapshot_id],
-  );
+  const lost = await countGone(em, { before: live_id, after: snapshot_id }, htmlSql);
   return within('lost_pages', lost, Math.ceil((before * percent) / 100), `of ${before} published pages are gone`);
 }
 

@@ -16,8 +16,7 @@ export async function mergeLive(
   await em.execute(
     `insert into snapshot_entry (snapshot_id, ${columns})
      select ?, ${columns} from snapshot_entry as old
-     where snapshot_id = ? and not exists (select 1 from crawl_url
-       where run_id = ? and crawl_url.url_hash = old.url_hash and crawl_url.http_status in (404, 410))
+     where snapshot_id = ? and url_hash not in (select url_hash from crawl_url where run_id = ? and http_status in (404, 410))
      on conflict (snapshot_id, url_hash) do nothing`,
     [snapshot_id, live_id, run_id],
   );

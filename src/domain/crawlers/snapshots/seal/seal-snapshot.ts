@@ -4,6 +4,7 @@ import { CrawlSnapshot, type SnapshotCheck } from '../snapshot.entity.ts';
 import { checkSnapshot, countPages } from './checks.ts';
 import { collisionsIn } from './collisions.ts';
 import type { EndedRun, SealedSnapshot } from './ended-run.ts';
+import { countGone } from './gone.ts';
 import { homeOf } from './home.ts';
 import { mergeLive } from './merge-live.ts';
 import { originsOf } from './origins.ts';
@@ -32,17 +33,6 @@ async function totals(
     assets: Number(row?.assets ?? 0),
     bytes: Number(row?.bytes ?? 0),
   };
-}
-
-async function countRemoved(em: EntityManager, snapshot_id: number, base_id: number | null): Promise<number> {
-  if (base_id === null) return 0;
-  const [row] = await em.execute<{ count: string }[]>(
-    `select count(*) from snapshot_entry as old where snapshot_id = ? and sha256 is not null
-       and not exists (select 1 from snapshot_entry as new
-         where new.snapshot_id = ? and new.url_hash = old.url_hash and new.sha256 is not null)`,
-    [base_id, snapshot_id],
-  );
-  return Number(row?.count ?? 0);
 }
 
 function stateOf(run: EndedRun, checks: readonly SnapshotCheck[]): SealedSnapshot['state'] {
@@ -76,7 +66,8 @@ export async function sealSnapshot(
   const live_copy = published && { id: published.id, isSameHost };
   const checks = await checkSnapshot(em, run, snapshot.id, { home, live: live_copy });
   const state = stateOf(run, checks);
-  const removed = run.status === 'completed' ? await countRemoved(em, snapshot.id, snapshot.base_id ?? null) : 0;
+  const before = run.status === 'completed' ? snapshot.base_id : null;
+  const removed = before == null ? 0 : await countGone(em, { before, after: snapshot.id }, 'entry.sha256 is not null');
   const origins = {
     home: home ?? `${snapshot.origin}/`,
     ...(await originsOf(em, snapshot, run.settings.allowed_domains)),

@@ -18,6 +18,9 @@ const codes: Record<HttpFailure, ErrorCode> = {
   body_too_large: 'too_large',
 };
 
+/** Most bytes of an answer's headers. */
+export const maxHeaderBytes = 64 * 1024;
+
 /** A failed call as the port promises it: the code that belongs to the reason, the reason and the system's code in `details`. */
 export function httpFailure(reason: HttpFailure, message: string, cause?: unknown): DomainError {
   const system = systemCode(cause);
@@ -36,7 +39,9 @@ export function asHttpFailure(error: unknown, host: string, begun: boolean): Dom
   const unparsed =
     error instanceof errors.HTTPParserError || /^HPE_|HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH/.test(code);
   if (unparsed && !begun) {
-    return httpFailure('protocol', `${host}: the answer is not valid HTTP`, error);
+    const isTooLong = code === 'UND_ERR_HEADERS_OVERFLOW';
+    const problem = isTooLong ? `the headers are larger than ${maxHeaderBytes} bytes` : 'the answer is not valid HTTP';
+    return httpFailure('protocol', `${host}: ${problem}`, error);
   }
   if (begun) return httpFailure('body_truncated', `${host}: the answer ended too early`, error);
   return httpFailure('reset', `${host}: the connection was closed before an answer`, error);

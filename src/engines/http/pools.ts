@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { Agent } from 'undici';
 import type { HttpPolicy } from '../../domain/ports/http.ts';
 import { guardedConnector } from './connector.ts';
+import { maxHeaderBytes } from './failures.ts';
 import type { Guard } from './guard.ts';
 
 export interface Pools {
@@ -43,7 +44,7 @@ export function createPools(guard: Guard, ca: string[]): Pools {
       connect: guardedConnector({ guard, policy, ca, timeout }),
       pipelining: pooled ? 1 : 0,
       allowH2: false,
-      maxHeaderSize: 64 * 1024,
+      maxHeaderSize: maxHeaderBytes,
     });
 
   return {

@@ -257,6 +257,7 @@ describe('faults of the peer', () => {
     );
     expect(error.code).toBe('upstream_unavailable');
     expect(error.details?.reason).toBe(reason);
+    if (bytes.length > 64 * 1024) expect(error.message).toBe('127.0.0.1: the headers are larger than 65536 bytes');
   });
 
   it('a closed port', async () => {

@@ -16,6 +16,9 @@ export const headerValue = (problem: string, max: number) =>
 
 const maxInteger = 2 ** 31 - 1;
 
-/** An integer from `min` on that a column of 32 bits holds. */
-export const integerFrom = (min: number, problem: string, max = maxInteger) =>
-  z.int(problem).min(min, problem).max(max, problem);
+/** An integer from `min` on that a column of 32 bits holds. @param max when there is one, `problem` names it */
+export const integerFrom = (min: number, problem: string, max?: number) =>
+  z
+    .int(problem)
+    .min(min, problem)
+    .max(max ?? maxInteger, max === undefined ? `must be at most ${maxInteger}` : problem);

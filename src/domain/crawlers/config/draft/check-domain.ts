@@ -8,6 +8,8 @@ const suffixes = { allowPrivateDomains: true, validateHostname: false };
 /** The domain one can register that a name belongs to; null for addresses, single labels and public suffixes. */
 export const registrableDomain = (name: string): string | null => publicSuffixes().getDomain(name, suffixes);
 
+const isSingle = ({ is_address, name }: Host) => is_address || !name.includes('.');
+
 /**
  * The host of a crawler's domain.
  * @returns null for what is no host or origin, a public suffix, or (unless the operator vouches for it) an address or a single label
@@ -16,6 +18,13 @@ export function crawlableHost(domain: string, trusted: readonly TrustedDomain[])
   const host = hostOf(domain);
   if (!host) return null;
   if (isTrusted(trusted, hostText(host))) return host;
-  if (host.is_address || !host.name.includes('.')) return null;
-  return registrableDomain(host.name) === null ? null : host;
+  return isSingle(host) || registrableDomain(host.name) === null ? null : host;
+}
+
+/** Why a domain has no host that can be crawled, as it follows the field's name. */
+export function domainFault(domain: string): string {
+  const host = hostOf(domain);
+  const hint =
+    host && isSingle(host) ? '; an address or a single label only where PORTICO_TRUSTED_DOMAINS lists it' : '';
+  return `must be a host name or an http(s) origin${hint}`;
 }

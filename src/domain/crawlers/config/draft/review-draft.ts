@@ -4,7 +4,7 @@ import type { Settings } from '../../../services.ts';
 import { crawlDefaults } from '../crawl-defaults.ts';
 import { type Host, hostText } from '../host.ts';
 import { type Base, type Candidate, candidateOf } from './candidate.ts';
-import { crawlableHost, registrableDomain } from './check-domain.ts';
+import { crawlableHost, domainFault, registrableDomain } from './check-domain.ts';
 import { patternFaults } from './check-patterns.ts';
 import { allowedHost, isPathOrUrl, urlFaults } from './check-urls.ts';
 import { type DraftFault, type DraftValues, faultAt, fieldNames, readDraft } from './draft-fields.ts';
@@ -71,8 +71,7 @@ export async function reviewDraft(
 ): Promise<{ next: Candidate; values: DraftValues }> {
   const { values, faults } = readDraft(raw);
   const host = values.domain == null ? null : crawlableHost(values.domain, settings.crawl.trusted_domains);
-  if (values.domain != null && host === null)
-    faults.push(faultAt('domain', [], 'must be a host name or an http(s) origin'));
+  if (values.domain != null && host === null) faults.push(faultAt('domain', [], domainFault(values.domain)));
   faults.push(...readAllowed(values));
   for (const field of ['include', 'exclude'] as const)
     faults.push(...(await patternFaults(field, values[field] ?? [])));

@@ -114,3 +114,12 @@ it.each([
 ])('knows whether %s is a time zone', (text, known) => {
   expect(isTimeZone(text)).toBe(known);
 });
+
+it('spellings of a time zone do not pile up in memory', () => {
+  const zone = 'america/argentina/buenos_aires';
+  const spelling = (bits: number) =>
+    Array.from(zone, (letter, at) => ((bits >> at) & 1 ? letter.toUpperCase() : letter)).join('');
+  const before = process.memoryUsage.rss();
+  for (let bits = 0; bits < 20_000; bits += 1) isTimeZone(spelling(bits));
+  expect(process.memoryUsage.rss() - before).toBeLessThan(150 * 2 ** 20);
+});

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /**
  * Local times are milliseconds as `Date.UTC` would give for what a clock on the wall shows; instants are milliseconds since 1970. Both
  * lie on whole minutes.
@@ -5,7 +7,8 @@
 export const minute = 60_000;
 const day = 24 * 60 * minute;
 
-const formats = new Map<string, Intl.DateTimeFormat>();
+/** Zones go by many spellings, which callers choose: more than there are zones need not be kept. */
+const formats = new LRUCache<string, Intl.DateTimeFormat>({ max: 500 });
 
 function formatOf(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);

@@ -1,3 +1,4 @@
+import { removeByShares } from '../../remove-by-shares.ts';
 import type { Services } from '../../services.ts';
 
 const day = 24 * 3600_000;
@@ -8,9 +9,9 @@ const keptDays = 90;
 const frontierDays = 30;
 const runDays = 365;
 const deletedCrawlerDays = 30;
-/** Rows removed by one statement, and at most in one night of each kind; the rest waits for the next. */
+/** Rows removed by one statement, and statements of each kind in one night; the rest waits for the next. */
 const removedAtOnce = 10_000;
-const mostRemoved = 5_000_000;
+const mostTurns = 500;
 
 const expireSql = `
   update snapshot set state = 'expired'
@@ -44,19 +45,9 @@ const runsSql = `
   delete from crawler_run where completed_at < ?
     and not exists (select 1 from snapshot where run_id = crawler_run.id and state <> 'expired')`;
 
-/** Repeats a statement that removes some rows until none are left, or the night's share is used up. */
-async function removeAll({ orm }: Services, sql: string, parameters: unknown[], ended: AbortSignal): Promise<void> {
-  const connection = orm.em.fork().getConnection();
-  for (let removed = 0; removed < mostRemoved && !ended.aborted; ) {
-    const { affectedRows } = await connection.execute<{ affectedRows: number }>(sql, parameters, 'run');
-    removed += affectedRows;
-    if (affectedRows < removedAtOnce) return;
-  }
-}
-
 /** Removes entries of snapshots nobody can see any more, a share at a time; also what was discarded or deleted by hand. */
 export async function removeExpiredSnapshots(services: Services, ended: AbortSignal): Promise<void> {
-  await removeAll(services, entriesSql, [], ended);
+  await removeByShares(services.orm, entriesSql, [], { most: mostTurns, signal: ended });
   await services.orm.em.fork().execute(emptySql);
 }
 
@@ -76,8 +67,8 @@ export async function retainCrawls(services: Services, ended: AbortSignal): Prom
   );
   await em.execute(expireSql, [before(keptDays)]);
   await removeExpiredSnapshots(services, ended);
-  await removeAll(services, urlsSql, [before(frontierDays)], ended);
-  await removeAll(services, linksSql, [before(frontierDays)], ended);
+  for (const sql of [urlsSql, linksSql])
+    await removeByShares(services.orm, sql, [before(frontierDays)], { most: mostTurns, signal: ended });
   await em.execute(runsSql, [before(runDays)]);
   await em.execute(
     `delete from crawler where deleted_at < ? and not exists (select 1 from snapshot where crawler_id = crawler.id)`,

@@ -1,3 +1,4 @@
+import { removeByShares } from '../../remove-by-shares.ts';
 import type { Services } from '../../services.ts';
 
 const day = 24 * 3600_000;
@@ -31,13 +32,7 @@ const deleteRows = `
 /** Removes logs, and then whole deployments, that have been kept long enough; in small steps, so that nobody waits for one. */
 export async function pruneDeployments({ orm, clock }: Services, signal: AbortSignal): Promise<void> {
   const before = (days: number) => new Date(clock.now().getTime() - days * day);
-  for (const [sql, limit] of [
-    [deleteLogs, before(logDays)],
-    [deleteRows, before(rowDays)],
-  ] as const) {
-    for (let turn = 0; turn < mostTurns && !signal.aborted; turn += 1) {
-      const result = await orm.em.fork().execute<{ affectedRows?: number }>(sql, [limit], 'run');
-      if (!result.affectedRows) break;
-    }
-  }
+  const shares = { most: mostTurns, signal };
+  await removeByShares(orm, deleteLogs, [before(logDays)], shares);
+  await removeByShares(orm, deleteRows, [before(rowDays)], shares);
 }

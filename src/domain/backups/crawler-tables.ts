@@ -16,8 +16,8 @@ const live = (project_id: number) => ({ project_id, deleted_at: null });
 export const crawlerTable = {
   name: 'crawler',
   entity: Crawler,
-  key: 'id',
-  isNamed: true,
+  key: ['id'],
+  isNamed: 'serial',
   ofProject: async (_em, project_id) => live(project_id),
   row: z.object({
     id: number,
@@ -54,7 +54,7 @@ export const crawlerTable = {
 export const crawlerScheduleTable = {
   name: 'crawler_schedule',
   entity: CrawlerSchedule,
-  key: 'id',
+  key: ['id'],
   below: { column: 'crawler_id', table: 'crawler' },
   async ofProject(em, project_id) {
     const crawlers = await em.find(Crawler, live(project_id), { fields: ['id'], disableIdentityMap: true });

@@ -4,8 +4,9 @@ import type { ArchiveDraft } from '../ports/archive.ts';
 import type { Oid, Ref } from '../ports/git-records.ts';
 import { isMerging } from '../studio/pulls/claim-merge.ts';
 import { Pull } from '../studio/pulls/pull.entity.ts';
-import { readRows, rowLine, rowsFile } from './backed-up-table.ts';
-import { pullTable } from './project-tables.ts';
+import { rowLine, rowsFile } from './backed-up-table.ts';
+import { readRows } from './restore-rows.ts';
+import { pullTable } from './studio-tables.ts';
 
 type Context = Pick<ProjectContext, 'em' | 'git' | 'project' | 'services' | 'signal'>;
 

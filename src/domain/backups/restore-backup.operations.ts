@@ -7,10 +7,11 @@ import { type OrganizationContext, organizationOperation, publicOperation } from
 import type { Archive } from '../ports/archive.ts';
 import { Project } from '../projects/project.entity.ts';
 import { orTaken } from '../unique-violation.ts';
-import { insertRows, readRows, rowsFile } from './backed-up-table.ts';
+import { rowsFile } from './backed-up-table.ts';
 import { repositoryFolder } from './backup-project.operations.ts';
 import { backupLabel, place, restoreDraft } from './backups.schema.ts';
 import { projectRow, projectTables } from './project-tables.ts';
+import { insertRows, readRows } from './restore-rows.ts';
 
 type ProjectRow = z.output<typeof projectRow.row>;
 
@@ -96,7 +97,7 @@ async function restoreRows(
 ): Promise<void> {
   await services.orm.em.fork().transactional(async (em) => {
     const id = await insertProject(em, { ...row, organization_id: organization.id });
-    const owner = { services, project: { id, organization_id: organization.id }, numbers: new Map() };
+    const owner = { services, project: { id, organization_id: organization.id }, ids: new Map() };
     for (const table of projectTables) {
       // A backup from before there was this table has none of it.
       if (archive.files.includes(rowsFile(table))) await insertRows(em, table, owner, archive.lines(rowsFile(table)));

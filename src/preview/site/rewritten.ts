@@ -23,7 +23,7 @@ type Of = Pick<SiteEntry, 'url' | 'charset' | 'bytes'> & { sha256: Sha256; kind:
 /** All of them together in memory; bytes. */
 const memory = 64 * 1024 * 1024;
 /** Changes when the same content is rewritten in another way than before. */
-const version = 'r1';
+const version = 'r2';
 
 const compressors: Record<BlobEncoding, (content: Buffer) => Promise<Buffer>> = {
   br: (content) => promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),

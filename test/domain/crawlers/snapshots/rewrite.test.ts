@@ -11,6 +11,8 @@ const addresses = siteAddresses(origin, {
   others: ['https://cdn.example.net'],
 });
 const map = siteLinks(addresses);
+/** Before what was not UTF-8 and is now. */
+const mark = '\ufeff';
 
 async function* inChunks(bytes: Buffer, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -113,7 +115,16 @@ describe('documents', () => {
     const query = Buffer.from(path.toString('latin1').replace('com/', 'com/?q='), 'latin1');
     expect((await rewrite(query, { charset: 'gbk' })).toString()).toBe('<a href="/?q=%C4%E3">');
     const utf16 = Buffer.from('\ufeff<a href="https://www.example.com/ü">ü</a>', 'utf16le');
-    expect((await rewrite(utf16, { charset: 'utf-16le' })).toString()).toBe('<a href="/%C3%BC">ü</a>');
+    expect((await rewrite(utf16, { charset: 'utf-16le' })).toString()).toBe(`${mark}<a href="/%C3%BC">ü</a>`);
+  });
+
+  it('what becomes UTF-8 says so by a byte order mark, whatever its own words are', async () => {
+    const document = Buffer.from('<meta charset=utf-16><p>ü', 'utf16le');
+    expect((await rewrite(document, { charset: 'utf-16le' })).toString()).toBe(`${mark}<meta charset=utf-16><p>ü`);
+    const sheet = Buffer.from('\ufeff@import "https://www.example.com/ü.css";', 'utf16le').swap16();
+    expect((await rewrite(sheet, { kind: 'css', charset: 'utf-16be' })).toString()).toBe(
+      `${mark}@import "/%C3%BC.css";`,
+    );
   });
 
   it('queries of a document that becomes UTF-8 are still sent in its own encoding', async () => {
@@ -121,17 +132,17 @@ describe('documents', () => {
       Buffer.concat([Buffer.from(before), Buffer.from('1b2442467c1b2842', 'hex'), Buffer.from(after)]);
     const within = (before: string, after: string) =>
       rewrite(japanese(before, after), { charset: 'iso-2022-jp' }).then(String);
-    expect(await within('<a href="?q=', '">')).toBe('<a href="?q=%1B$BF|%1B(B">');
+    expect(await within('<a href="?q=', '">')).toBe(`${mark}<a href="?q=%1B$BF|%1B(B">`);
     expect(await within('<a href="https://elsewhere.test/?q=', '#top">')).toBe(
-      '<a href="https://elsewhere.test/?q=%1B$BF|%1B(B#top">',
+      `${mark}<a href="https://elsewhere.test/?q=%1B$BF|%1B(B#top">`,
     );
     expect(await within('<p style="background:url(i?', ')">')).toBe(
-      '<p style="background:url(&#34;i?%1B$BF|%1B(B&#34;)">',
+      `${mark}<p style="background:url(&#34;i?%1B$BF|%1B(B&#34;)">`,
     );
-    expect(await within('<a href="&uuml;?q=', '#&uuml;">')).toBe('<a href="%C3%BC?q=%1B$BF|%1B(B#%C3%BC">');
-    expect(await within('<a href="', '">')).toBe('<a href="日">');
+    expect(await within('<a href="&uuml;?q=', '#&uuml;">')).toBe(`${mark}<a href="%C3%BC?q=%1B$BF|%1B(B#%C3%BC">`);
+    expect(await within('<a href="', '">')).toBe(`${mark}<a href="日">`);
     const utf16 = Buffer.from('\ufeff<a href="?q=ü">', 'utf16le');
-    expect((await rewrite(utf16, { charset: 'utf-16le' })).toString()).toBe('<a href="?q=ü">');
+    expect((await rewrite(utf16, { charset: 'utf-16le' })).toString()).toBe(`${mark}<a href="?q=ü">`);
   });
 
   it('what holds no link of the site goes out as it came, however it is cut', async () => {

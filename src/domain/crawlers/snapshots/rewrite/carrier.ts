@@ -43,12 +43,16 @@ function byteCarrier(decoder: Decoder): Carrier {
   };
 }
 
-/** Content in an opaque encoding becomes UTF-8. */
+/**
+ * Content in an opaque encoding becomes UTF-8. The mark in front counts for more than what the content goes on saying of itself, and than
+ * whoever serves it (HTML 13.2.3.2, CSS Syntax 3.2).
+ */
 function textCarrier(label: string): Carrier {
   return {
     becomes: 'utf-8',
     async *read(content) {
       const decoder = new TextDecoder(label);
+      yield '\ufeff';
       for await (const chunk of content) yield decoder.decode(chunk, { stream: true });
       yield decoder.decode();
     },

@@ -7,11 +7,16 @@ import { holdCrawlerOf, letGo } from './hold-crawler.ts';
 /** Seconds after which a worker that shows no life counts as gone. */
 export const patience = 8;
 
-/** A run that is at work goes to whoever comes when its worker is gone; one that waits, when it is the first and none is at work. */
+/**
+ * A run that is at work goes to whoever comes when its worker is gone; one that waits, when it is the first and none is at work. A time in
+ * which nobody worked on it is none without progress.
+ */
 const acquireSql = `
   update crawler_run set epoch = epoch + 1, heartbeat_at = now(),
     status = case status when 'queued' then 'provisioning' else status end,
-    takeovers = case when heartbeat_at is null then takeovers else takeovers + 1 end
+    takeovers = case when heartbeat_at is null then takeovers else takeovers + 1 end,
+    progress_at = case when progress_at is not null and greatest(updated_at, heartbeat_at) < now() - interval '1 minute'
+      then now() else progress_at end
   where id = ? and (
     (status in ('provisioning', 'running') and (heartbeat_at is null or heartbeat_at < now() - interval '${patience} seconds'))
     or (status = 'queued' and not exists (select 1 from crawler_run as other
@@ -47,7 +52,7 @@ export async function acquireRun(em: EntityManager, id: number): Promise<Crawler
 /** Gives a run back, so that the next worker need not wait for the last one's death. */
 export async function handBack(em: EntityManager, { id, epoch }: Pick<CrawlerRun, 'id' | 'epoch'>): Promise<void> {
   await em.execute(
-    `update crawler_run set heartbeat_at = null where id = ? and epoch = ? and status in ('provisioning', 'running')`,
+    `update crawler_run set heartbeat_at = null, updated_at = now() where id = ? and epoch = ? and status in ('provisioning', 'running')`,
     [id, epoch],
   );
 }

@@ -1,4 +1,5 @@
 import type { Services } from '../../services.ts';
+import { patience } from './acquire-run.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
 import { endRun } from './end-run.ts';
 import { holdCrawlerOf } from './hold-crawler.ts';
@@ -6,11 +7,11 @@ import { holdCrawlerOf } from './hold-crawler.ts';
 /** Take-overs without progress after which a run is given up. */
 const mostTakeovers = 3;
 
-/** With no host of the project that pauses, half an hour without an answer is too long. */
+/** With no host of the project that pauses, half an hour of work without an answer is too long. */
 const stalledSql = `
   select id from crawler_run where status in ('provisioning', 'running') and (
     takeovers >= ${mostTakeovers}
-    or (coalesce(progress_at, started_at) < now() - interval '30 minutes'
+    or (coalesce(progress_at, started_at) < now() - interval '30 minutes' and heartbeat_at > now() - interval '${patience} seconds'
       and not exists (select 1 from crawl_host where crawl_host.project_id = crawler_run.project_id
         and paused_until > now() - interval '30 minutes')))`;
 

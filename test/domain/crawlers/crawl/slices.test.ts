@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { takeUpAllRuns, takeUpRuns } from '../../../../src/domain/crawlers/crawl/take-up-runs.ts';
 import { workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
-import { acquireRun } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
+import { acquireRun, handBack } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
 import { watchRuns } from '../../../../src/domain/crawlers/runs/watch-runs.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import {
@@ -102,6 +102,35 @@ it('gives up a run that is taken over again and again without getting further', 
   const id = await queue(app, await makeCrawler(app, site.host));
   await acquireRun(app.services.orm.em.fork(), id);
   await execute(`update crawler_run set takeovers = 3, heartbeat_at = now() - interval '1 minute' where id = ?`, [id]);
+  await watchRuns(app.services);
+  expect(await runOf(app, id)).toMatchObject({ status: 'failed', finish_reason: 'stalled' });
+});
+
+it('gives up a run that has got no further for half an hour, but not for a time in which nobody worked on it', async () => {
+  const id = await queue(app, await makeCrawler(app, site.host));
+  const at = async (progress: number, sign: number | null) => {
+    await execute(
+      `update crawler_run set status = 'running', progress_at = now() - ? * interval '1 minute',
+         updated_at = now() - ? * interval '1 minute', heartbeat_at = now() - ?::float * interval '1 minute' where id = ?`,
+      [progress, sign ?? progress, sign, id],
+    );
+    await watchRuns(app.services);
+    return (await runOf(app, id)).status;
+  };
+  await acquireRun(app.services.orm.em.fork(), id);
+  expect(await at(29, 0)).toBe('running');
+  // The server was away, whether it had time to hand the run back or not.
+  for (const sign of [59, null]) {
+    expect(await at(60, sign)).toBe('running');
+    expect(await acquireRun(app.services.orm.em.fork(), id)).not.toBeNull();
+    await watchRuns(app.services);
+    expect((await runOf(app, id)).status).toBe('running');
+  }
+  // From slice to slice nothing is forgotten.
+  expect(await at(29.9, 0)).toBe('running');
+  await handBack(app.services.orm.em.fork(), await runOf(app, id));
+  await acquireRun(app.services.orm.em.fork(), id);
+  await execute(`update crawler_run set progress_at = progress_at - interval '1 minute' where id = ?`, [id]);
   await watchRuns(app.services);
   expect(await runOf(app, id)).toMatchObject({ status: 'failed', finish_reason: 'stalled' });
 });

@@ -12,17 +12,18 @@ export interface ClaimedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
   attempts: number;
 }
 
+// Rows are found again by their place: a join would be planned by statistics, which know nothing of a run that has just begun, and read all
+// of its rows for each claim.
 const claimSql = `
-  with picked as (
-    select waiting.id from json_to_recordset($1::json) as asked (host text, most integer)
+  update crawl_url set state = 'leased' where ctid = any (array(
+    select waiting.place from json_to_recordset($1::json) as asked (host text, most integer)
     cross join lateral (
-      select id, depth, priority from crawl_url
+      select ctid as place, id, depth, priority from crawl_url
       where run_id = $2 and host = asked.host and state = 'pending' and depth <= $3
         and (not_before is null or not_before <= now())
       order by depth, priority, id limit asked.most) as waiting
-    order by waiting.depth, waiting.priority, waiting.id limit $4)
-  update crawl_url set state = 'leased' from picked where crawl_url.run_id = $2 and crawl_url.id = picked.id
-  returning crawl_url.id, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts`;
+    order by waiting.depth, waiting.priority, waiting.id limit $4))
+  returning id, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts`;
 
 /** What may be claimed now. */
 export interface ClaimLimits {

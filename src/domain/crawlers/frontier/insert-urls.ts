@@ -21,22 +21,28 @@ const insertSql = `
   on conflict (run_id, url_hash) do nothing
   returning encode(url_hash, 'hex') as hash`;
 
-/** A URL that waits keeps the shorter way to it, and is a page when anything says so. One that was skipped for how it was found may be taken now. */
+/**
+ * A URL that waits keeps the shorter way to it, and is a page when anything says so. One that was skipped for how it was found may be taken now.
+ * Each is looked up by its hash and written at its place, whatever the statistics say: they know nothing of a run that has just begun, and by
+ * them all of it would be read for each batch. In a query of its own the number of the run is no value they could be asked about.
+ */
 const improveSql = `
-  update crawl_url set depth = least(crawl_url.depth, better.depth), kind = better.kind, priority = better.priority,
-    follows = crawl_url.follows or better.follows, state = 'pending', rule = null
-  from (
-    select old.id, old.state, old.rule, old.depth as old_depth, old.kind as old_kind, draft.depth, draft.follows,
+  with better as materialized (
+    select old.place, old.id, old.state, old.rule, old.depth as old_depth, old.kind as old_kind, draft.depth, draft.follows,
       case when old.state = 'pending' and old.kind <> 'asset' then old.kind else draft.kind end as kind,
       case when old.state = 'pending' and old.kind <> 'asset' then old.priority else draft.priority end as priority
     from json_to_recordset($1::json) as draft (${columns})
-    join crawl_url as old on old.run_id = $2 and old.url_hash = decode(draft.hash, 'hex')
+    cross join lateral (
+      select ctid as place, id, state, rule, depth, kind, priority, follows from crawl_url
+      where run_id = (select $2::integer) and url_hash = decode(draft.hash, 'hex') limit 1) as old
     where draft.rule is null and (
       (old.state = 'pending' and (old.depth > draft.depth or (old.kind = 'asset' and draft.kind = 'page')
         or (draft.follows and not old.follows)))
       or (old.state = 'skipped' and old.rule in ${softRules}))
-  ) as better
-  where crawl_url.run_id = $2 and crawl_url.id = better.id
+  )
+  update crawl_url set depth = least(crawl_url.depth, better.depth), kind = better.kind, priority = better.priority,
+    follows = crawl_url.follows or better.follows, state = 'pending', rule = null
+  from better where crawl_url.ctid = any (array(select place from better)) and crawl_url.id = better.id
   returning better.state, better.rule, better.old_depth, better.old_kind, crawl_url.kind, crawl_url.depth, crawl_url.host`;
 
 interface Improved {

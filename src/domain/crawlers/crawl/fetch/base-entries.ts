@@ -12,11 +12,12 @@ export interface BaseEntry extends Omit<EntryDraft, 'url' | 'url_hash' | 'kind' 
   isFresh: boolean;
 }
 
+/** One look-up for each URL: the statistics may not know yet how many entries the snapshot has. */
 const entriesSql = `
-  select url, http_status, content_type, charset, headers, sha256, bytes::double precision as bytes, etag, last_modified, outlinks_sha256,
-    request_hash, first_seen_run, fetched_at, fetched_at > now() - interval '30 days' as is_young
-  from snapshot_entry
-  where snapshot_id = $1 and url_hash in (select decode(hash, 'hex') from unnest(string_to_array($2, ' ')) as hash)`;
+  select entry.* from unnest(string_to_array($2, ' ')) as asked (hash) cross join lateral (
+    select url, http_status, content_type, charset, headers, sha256, bytes::double precision as bytes, etag, last_modified, outlinks_sha256,
+      request_hash, first_seen_run, fetched_at, fetched_at > now() - interval '30 days' as is_young
+    from snapshot_entry where snapshot_id = $1 and url_hash = decode(asked.hash, 'hex') limit 1) as entry`;
 
 interface Row extends Omit<BaseEntry, 'isFresh' | 'fetched_at'> {
   url: string;

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { baseEntries } from '../../../../src/domain/crawlers/crawl/fetch/base-entries.ts';
+import { claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
+import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
+import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
+import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
+import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
+import { priorities, type UrlDraft } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
+import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
+import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { queue } from '../../../support/crawlers/crawls.ts';
+import { holdStatistics, reading } from '../../../support/crawlers/reads.ts';
+import { crawl, makeCrawler, type Page } from '../../../support/crawlers/snapshots.ts';
+
+const count = 3_000;
+const batch = 50;
+const host = 'www.example.com';
+
+const draftOf = (at: number, depth: number): UrlDraft => ({
+  url: `https://${host}/${at}/`,
+  kind: 'page',
+  is_entry: false,
+  follows: true,
+  depth,
+  priority: priorities.page,
+  hop: 0,
+  level: 0,
+  parent_id: null,
+  rule: null,
+});
+const drafts = (from: number, to: number, depth: number) =>
+  Array.from({ length: to - from }, (_, index) => draftOf(from + index, depth));
+
+let app: TestApp;
+let run_id: number;
+const em = () => app.services.orm.em.fork();
+const ledger = () => new Ledger(noCounts());
+
+/** Of the run that is looked at the statistics know nothing: they were made when there was only an earlier one, which is done. */
+beforeAll(async () => {
+  app = await startTestApp();
+  const { analyse } = await holdStatistics(app);
+  const crawler = await makeCrawler(app);
+  await crawl(app, crawler.id, { '/': 'home' });
+  const earlier = await queue(app, crawler.id);
+  await insertUrls(em(), earlier, drafts(0, count, 1), ledger());
+  await em().execute(`update crawl_url set state = 'done'`);
+  await analyse();
+  run_id = await queue(app, crawler.id);
+  await insertUrls(em(), run_id, drafts(0, count, 2), ledger());
+});
+afterAll(() => app.stop());
+
+/** A batch reads its own rows a few times, and not those of the run. */
+const few = batch * 6;
+
+it('claims and completes a batch without reading the rest of the run', async () => {
+  const limits = { most: batch, depth: 9, hosts: [{ host, most: batch }] };
+  const claim = await reading(app, (within) => claimUrls(within, run_id, limits, ledger()));
+  expect(claim.result.map(({ url }) => url)).toEqual(drafts(0, batch, 2).map(({ url }) => url));
+  expect(claim.reads).toBeLessThan(few);
+  const outcomes = claim.result.map((of) => outcomeOf(of, { state: 'done', http_status: 204 }));
+  const complete = await reading(app, (within) => completeUrls(within, { run_id, snapshot_id: 0 }, outcomes, ledger()));
+  expect(complete.result).toHaveLength(batch);
+  expect(complete.reads).toBeLessThan(few);
+});
+
+it('finds shorter ways to URLs without reading the rest of the run', async () => {
+  const at = count - batch;
+  const { result, reads } = await reading(app, (within) => insertUrls(within, run_id, drafts(at, count, 1), ledger()));
+  expect(result.size).toBe(batch);
+  expect(reads).toBeLessThan(few);
+  const [row] = await em().execute<{ count: string }[]>(
+    'select count(*) from crawl_url where run_id = ? and depth = 1',
+    [run_id],
+  );
+  expect(Number(row?.count)).toBe(batch);
+});
+
+it('looks entries of an earlier snapshot up without reading the rest of it', async () => {
+  const crawler = await makeCrawler(app);
+  const pages: Record<string, Page> = Object.fromEntries(drafts(0, count, 0).map(({ url }) => [url, 'text']));
+  const { snapshot_id } = await crawl(app, crawler.id, pages);
+  const { blobs } = app.services;
+  const { result, reads } = await reading(app, (within) =>
+    baseEntries(within, blobs, snapshot_id ?? 0, drafts(count - batch, count, 0)),
+  );
+  expect(result.size).toBe(batch);
+  expect(reads).toBeLessThan(few);
+});

@@ -1,0 +1,37 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { TestApp } from '../app.ts';
+
+/** What reads many rows when it is planned badly. */
+const tables = ['crawl_url', 'snapshot_entry'];
+
+/** Has the statistics of these tables stay as they are until they are made anew by `analyse`. */
+export async function holdStatistics({ services }: Pick<TestApp, 'services'>): Promise<{ analyse(): Promise<void> }> {
+  const em = services.orm.em.fork();
+  for (const table of tables) await em.execute(`alter table ${table} set (autovacuum_enabled = off)`);
+  return {
+    async analyse() {
+      for (const table of tables) await em.execute(`analyze ${table}`);
+    },
+  };
+}
+
+/** Rows of frontiers and snapshots this connection has read; what it did in transactions before may be among them. */
+async function readsOf(em: EntityManager): Promise<number> {
+  const [row] = await em.execute<{ reads: string }[]>(
+    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as reads from pg_stat_xact_user_tables where relname in (?, ?)`,
+    tables,
+  );
+  return Number(row?.reads);
+}
+
+/** @returns what `work` does in a transaction, and how many rows of frontiers and snapshots it reads for that */
+export async function reading<T>(
+  { services }: Pick<TestApp, 'services'>,
+  work: (em: EntityManager) => Promise<T>,
+): Promise<{ result: T; reads: number }> {
+  return services.orm.em.fork().transactional(async (em) => {
+    const before = await readsOf(em);
+    const result = await work(em);
+    return { result, reads: (await readsOf(em)) - before };
+  });
+}

@@ -34,6 +34,15 @@ function redactKeys(value: unknown, hidden: ReadonlySet<string>, depth = 0): unk
   );
 }
 
+/** What is logged of an error: an object that hangs on one (a connection, a request) can hold anything, and stays out. */
+function errorFields(error: unknown, hidden: ReadonlySet<string>): unknown {
+  if (!(error instanceof Error)) return redactKeys(error, hidden);
+  const fields = Object.entries(stdSerializers.err(error));
+  const plain = fields.filter(([key, value]) => key === 'details' || Object(value) !== value);
+  const errors = error instanceof AggregateError && error.errors.map((one) => errorFields(one, hidden));
+  return { ...(redactKeys(Object.fromEntries(plain), hidden) as object), ...(errors && { errors }) };
+}
+
 /**
  * The process's log: one JSON line per event, redacted here so that no call site has to.
  * @param destination standard output unless a test listens.
@@ -52,7 +61,7 @@ export function createLog(options: {
       level: (label: string) => ({ level: label }),
       log: (fields: Record<string, unknown>) => redactKeys(fields, hidden) as Record<string, unknown>,
     },
-    serializers: { err: stdSerializers.err },
+    serializers: { err: (error: unknown) => errorFields(error, hidden) },
     hooks: { streamWrite: redactText },
   };
   if (options.destination) return pino(settings, options.destination);

@@ -76,6 +76,19 @@ describe('the log', () => {
     expect(written({ err: error })).not.toMatch(/ptc_[0-9A-Za-z]{36}/);
   });
 
+  it('leaves out the objects that hang on an error, and tells of each error within', () => {
+    const lost = Object.assign(new Error('Lost'), {
+      code: '57P01',
+      client: { user: secret },
+      details: { token: secret },
+    });
+    const { err } = JSON.parse(written({ err: new AggregateError([lost, 'text'], 'Both') }));
+    expect(err).toMatchObject({ message: 'Both', type: 'AggregateError', stack: expect.any(String) });
+    const [first, second] = err.errors;
+    expect(first).toMatchObject({ message: 'Lost', code: '57P01', details: { token: '[redacted]' } });
+    expect([Object.hasOwn(first, 'client'), second]).toEqual([false, 'text']);
+  });
+
   it('is a JSON line whatever it is given', () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;

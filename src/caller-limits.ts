@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from './domain/errors.ts';
 import { tokenOf } from './domain/identity/authorization-header.ts';
 import { hashToken } from './domain/identity/token-text.ts';
+import { upTo } from './domain/lru-size.ts';
 import type { Clock } from './domain/ports/clock.ts';
 import { refuse } from './refuse.ts';
 
@@ -50,7 +51,7 @@ function rateOf({ clock, rateLimit }: Options): (credential: string) => number {
   if (rateLimit === 'off') return () => 0;
   const burst = Math.max(1, rateLimit / 6);
   const perMillisecond = rateLimit / minute;
-  const buckets = new LRUCache<string, { left: number; at: number }>({ max: maxCallers });
+  const buckets = new LRUCache<string, { left: number; at: number }>(upTo(maxCallers));
   return (credential) => {
     const now = clock.now().getTime();
     const bucket = buckets.get(credential) ?? { left: burst, at: now };
@@ -67,7 +68,7 @@ function rateOf({ clock, rateLimit }: Options): (credential: string) => number {
 export function limitCallers(options: Options): RequestHandler {
   const { clock, failureLimit, rateLimit, isAccepted } = options;
   const waitOf = rateOf(options);
-  const failures = new LRUCache<string, { count: number; until: number }>({ max: maxCallers });
+  const failures = new LRUCache<string, { count: number; until: number }>(upTo(maxCallers));
 
   return (request, response, next) => {
     const token = tokenOf(request.headers.authorization);

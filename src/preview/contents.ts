@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
+import { upTo } from '../domain/lru-size.ts';
 import type { BlobEncoding, BlobSizes, BlobStore, Sha256 } from '../domain/ports/blobs.ts';
 
 /** Contents up to this size are kept in memory; bytes. */
@@ -20,13 +21,13 @@ export class Contents {
   readonly #blobs: BlobStore;
   readonly #sizes: LRUCache<Sha256, BlobSizes>;
   /** Contents whose codings have been made, or would not be smaller. */
-  readonly #encoded = new LRUCache<Sha256, true>({ max: 100_000 });
+  readonly #encoded = new LRUCache<Sha256, true>(upTo(100_000));
   readonly #bytes: LRUCache<string, Buffer, Part>;
 
   constructor(blobs: BlobStore) {
     this.#blobs = blobs;
     this.#sizes = new LRUCache({
-      max: 100_000,
+      ...upTo(100_000),
       fetchMethod: async (sha256, _old, { options }) => {
         const sizes = (await blobs.sizes(sha256)) ?? undefined;
         if (sizes && sizes.br === undefined && sizes.gzip === undefined) options.ttl = uncodedTime;

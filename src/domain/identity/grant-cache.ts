@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../lru-size.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import type { Permission } from '../permissions.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
@@ -29,10 +30,10 @@ export const grantChannel = 'portico_grants';
  * NOTIFY; while this process cannot hear notifications nothing is kept, so a revocation holds everywhere at once.
  */
 export class GrantCache {
-  readonly #entries = new LRUCache<string, Cached>({ max: 10_000, ttl: 30_000 });
+  readonly #entries = new LRUCache<string, Cached>({ ...upTo(10_000), ttl: 30_000 });
   /** Hashes of tokens that were good when last asked for; grants nothing, and so needs no eviction. */
-  readonly #accepted = new LRUCache<string, true>({ max: 10_000 });
-  readonly #lastUse = new LRUCache<number, number>({ max: 10_000 });
+  readonly #accepted = new LRUCache<string, true>(upTo(10_000));
+  readonly #lastUse = new LRUCache<number, number>(upTo(10_000));
   #listening = false;
   #generation = 0;
 

@@ -1,5 +1,6 @@
 import { imageSize } from 'image-size';
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../lru-size.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { largestPointer, readLfsPointer } from '../repository/lfs-pointer.ts';
@@ -17,7 +18,7 @@ export interface MediaFacts {
 const largestMeasured = 16 * 1024 * 1024;
 
 /** By object id, which names the content wherever it stands. */
-const known = new LRUCache<string, MediaFacts>({ max: 20_000 });
+const known = new LRUCache<string, MediaFacts>(upTo(20_000));
 
 function measure(content: Buffer): { width: number; height: number } | null {
   try {

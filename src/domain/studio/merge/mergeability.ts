@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../lru-size.ts';
 import type { ProjectContext } from '../../operation.ts';
 import { mergeCommits } from './merge-commits.ts';
 import { keyOf, type Pair, readMergeability, writeMergeability } from './mergeability-rows.ts';
@@ -15,7 +16,7 @@ interface Effort {
 const perRequest: Effort = { lines: 100, fields: 5 };
 
 /** Two commits merge as they do for ever, so nothing here is stale; what is dropped is in the database. */
-const known = new LRUCache<string, boolean>({ max: 10_000 });
+const known = new LRUCache<string, boolean>(upTo(10_000));
 
 const memoryKey = ({ git, project }: MergeabilityContext, pair: Pair) =>
   JSON.stringify([git.id, project.settings.content_root, keyOf(pair)]);

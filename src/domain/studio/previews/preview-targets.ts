@@ -1,6 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
 import { loadLiveCopy, loadSnapshotSite, type SnapshotSite } from '../../crawlers/snapshots/serve/snapshot-site.ts';
+import { upTo } from '../../lru-size.ts';
 import type { Permission } from '../../permissions.ts';
 import type { Sha256 } from '../../ports/blobs.ts';
 import { environmentLabel, parseLabel } from './preview-label.ts';
@@ -55,7 +56,7 @@ const deploymentQuery = `
 export class PreviewTargets {
   readonly #orm: MikroORM;
   /** Promises, so that requests for one label ask once together; null for labels that stand for nothing. */
-  readonly #cache = new LRUCache<string, Promise<PreviewTarget | null>>({ max: 10_000, ttl: 30_000 });
+  readonly #cache = new LRUCache<string, Promise<PreviewTarget | null>>({ ...upTo(10_000), ttl: 30_000 });
   #isListening = false;
 
   constructor(orm: MikroORM) {

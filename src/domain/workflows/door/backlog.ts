@@ -1,5 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../lru-size.ts';
 
 /** A count is good for so many milliseconds. */
 const age = 1_000;
@@ -12,7 +13,7 @@ const sql = `
 /** How many executions of each organisation wait to begin. Counted once a second at most; what this process has accepted since is added. */
 export class Backlog {
   readonly #orm: MikroORM;
-  readonly #counts = new LRUCache<number, { at: number; pending: Promise<number>; accepted: number }>({ max: 10_000 });
+  readonly #counts = new LRUCache<number, { at: number; pending: Promise<number>; accepted: number }>(upTo(10_000));
 
   constructor(orm: MikroORM) {
     this.#orm = orm;

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../lru-size.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 const minute = 60_000;
@@ -7,7 +8,7 @@ const most = 10_000;
 /** Counts events by key within minutes. Per process. */
 export class MinuteCounts {
   readonly #clock: Clock;
-  readonly #windows = new LRUCache<string, { count: number; until: number }>({ max: most });
+  readonly #windows = new LRUCache<string, { count: number; until: number }>(upTo(most));
 
   constructor(clock: Clock) {
     this.#clock = clock;

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../lru-size.ts';
 import type { Services } from '../../services.ts';
 
 const minute = 60_000;
@@ -6,7 +7,7 @@ const noted = new WeakMap<object, LRUCache<string, true>>();
 
 /** Notes, once a minute, that somebody still uses the previous secret of a webhook. Nobody waits for it. */
 export function noteOldSecrets({ orm, clock, log }: Services, trigger: string): void {
-  const recent = noted.get(orm) ?? new LRUCache<string, true>({ max: 10_000, ttl: minute });
+  const recent = noted.get(orm) ?? new LRUCache<string, true>({ ...upTo(10_000), ttl: minute });
   noted.set(orm, recent);
   if (recent.has(trigger)) return;
   recent.set(trigger, true);

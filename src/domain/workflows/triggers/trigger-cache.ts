@@ -1,5 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../lru-size.ts';
 import type { SealedSecrets } from './sealed-secret.ts';
 import type { AuthMode, WebhookMethod } from './trigger.entity.ts';
 
@@ -39,7 +40,7 @@ type Row = Omit<DoorTrigger, 'previous_secret_expires_at'> & { previous_secret_e
  */
 export class TriggerCache {
   readonly #orm: MikroORM;
-  readonly #entries = new LRUCache<string, { trigger: DoorTrigger | null }>({ max: 10_000, ttl: 30_000 });
+  readonly #entries = new LRUCache<string, { trigger: DoorTrigger | null }>({ ...upTo(10_000), ttl: 30_000 });
   readonly #loading = new Map<string, Promise<DoorTrigger | null>>();
   #isListening = false;
   #generation = 0;

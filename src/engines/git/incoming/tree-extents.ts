@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../domain/errors.ts';
+import { upTo } from '../../../domain/lru-size.ts';
 import type { Oid } from '../../../domain/ports/git-records.ts';
 import type { CatFile } from '../objects/cat-file.ts';
 import { formatOf, rawLength } from '../objects/object-id.ts';
@@ -12,7 +13,7 @@ export interface Extent {
 }
 
 /** A tree has the extent it has for ever; a push changes few of them. */
-const known = new LRUCache<string, Extent>({ max: 50_000 });
+const known = new LRUCache<string, Extent>(upTo(50_000));
 
 /**
  * Measures trees, each once, however often it occurs: a few small trees that contain each other many times unfold to more paths than can be

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../domain/errors.ts';
+import { upTo } from '../../../domain/lru-size.ts';
 import type { Commit, Oid, TreeFile } from '../../../domain/ports/git-records.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { parseCommit } from './commit-codec.ts';
@@ -38,9 +39,9 @@ export class ObjectCaches {
     maxSize: 600_000,
     sizeCalculation: (files) => files.length + 1,
   });
-  readonly commits = new LRUCache<string, Commit>({ max: 20_000 });
+  readonly commits = new LRUCache<string, Commit>(upTo(20_000));
   /** Of blobs, bytes: a file tree asks for all of them every time. */
-  readonly sizes = new LRUCache<string, number>({ max: 50_000 });
+  readonly sizes = new LRUCache<string, number>(upTo(50_000));
 }
 
 function missing(oid: Oid): DomainError {

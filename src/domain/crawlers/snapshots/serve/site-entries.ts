@@ -1,5 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../../lru-size.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
 import type { EntryDraft } from '../entries/insert-entries.ts';
 import type { SnapshotSite } from './snapshot-site.ts';
@@ -34,7 +35,7 @@ function entryOf({ bytes, redirect_to, ...row }: Row, { addresses }: SnapshotSit
 /** Finds what snapshots hold at an address. Sealed snapshots do not change, so what was asked for last stays in memory. */
 export class SiteEntries {
   readonly #orm: MikroORM;
-  readonly #kept = new LRUCache<string, { entry: SiteEntry | null }>({ max: mostKept });
+  readonly #kept = new LRUCache<string, { entry: SiteEntry | null }>(upTo(mostKept));
 
   constructor(orm: MikroORM) {
     this.#orm = orm;

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../../lru-size.ts';
 import type { CommitChanges, ContentCache } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Commit, Oid } from '../../../ports/git-records.ts';
@@ -12,7 +13,7 @@ import { changesBetween, changesUpTo } from './line-changes.ts';
 export class LastCommits {
   readonly #cache: ContentCache;
   readonly #log: Log;
-  readonly #known = new LRUCache<string, Oid>({ max: 20_000 });
+  readonly #known = new LRUCache<string, Oid>(upTo(20_000));
   readonly #ways = new LRUCache<string, Promise<CommitChanges | null>>({ max: 32 });
   readonly #storing = new Map<string, Promise<unknown>>();
 

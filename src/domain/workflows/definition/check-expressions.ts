@@ -6,6 +6,9 @@ import type { Problem } from './problem.ts';
 import { type Scope, walkScopes } from './visible-steps.ts';
 import { allSteps } from './walk-steps.ts';
 
+/** Most expressions of a definition: each one takes the parser some 50 µs, however short it is. */
+const maxExpressions = 5_000;
+
 const always = new Set(['input', 'steps', 'vars', 'execution', 'workflow']);
 
 interface Findings {
@@ -65,8 +68,20 @@ export function checkExpressions(definition: WorkflowDefinition): Findings {
   const ids = new Set([...allSteps(definition)].map(({ step }) => step.id));
   const nothing: Scope = { steps: new Map(), hasItem: false, hasError: false };
   const top = (text: string, name: string): PlacedExpression => ({ text, place: [name], offset: 0, maySecret: false });
+  let count = 0;
   const check = (expressions: readonly PlacedExpression[], scope: Scope) => {
-    for (const expression of expressions) checkExpression(expression, scope, ids, findings);
+    for (const expression of expressions) {
+      count += 1;
+      if (count <= maxExpressions) checkExpression(expression, scope, ids, findings);
+      if (count !== maxExpressions + 1) continue;
+      const message = `holds expression ${count}; a workflow has at most ${maxExpressions}`;
+      findings.errors.push({
+        place: expression.place,
+        offset: expression.offset,
+        code: 'too_many_expressions',
+        message,
+      });
+    }
   };
   if (definition.when !== undefined) check([top(definition.when, 'when')], nothing);
   check(templatesIn(definition.concurrency?.key, ['concurrency', 'key'], findings.errors), nothing);

@@ -1,18 +1,6 @@
-import {
-  type Document,
-  type ErrorCode,
-  isAlias,
-  isCollection,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  LineCounter,
-  type Node,
-  parseDocument,
-  visit,
-} from 'yaml';
+import { type Document, type ErrorCode, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import type { Place, Problem } from './problem.ts';
+import { treeFaults } from './tree-faults.ts';
 
 /** A definition's text as a value, and a way back from places of the value to lines of the text. */
 export interface ParsedSource {
@@ -23,49 +11,12 @@ export interface ParsedSource {
 }
 
 export const maxSourceBytes = 256 * 1024;
-/** What aliases may add to a document, in nodes. */
-const maxAliasNodes = 1_000;
-
-/** Nodes that a document's aliases add when they are expanded; stops counting beyond the limit. */
-function aliasNodes(document: Document): number {
-  let count = 0;
-  const within = (node: unknown, depth: number): void => {
-    if (count > maxAliasNodes || depth > 100) {
-      count = Number.POSITIVE_INFINITY;
-      return;
-    }
-    count += 1;
-    if (isAlias(node)) within(node.resolve(document), depth + 1);
-    else if (isPair(node)) {
-      within(node.key, depth + 1);
-      within(node.value, depth + 1);
-    } else if (isCollection(node)) for (const item of node.items) within(item, depth + 1);
-  };
-  visit(document, { Alias: (_key, alias) => within(alias.resolve(document), 0) });
-  return count;
-}
-
 /** For faults the parser describes to programmers. */
 const ownWords: Partial<Record<ErrorCode, string>> = { MULTIPLE_DOCS: 'holds more than one document' };
 
 /** What no YAML document may contain as it is (YAML 1.2.2, 5.1). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
-
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
-
-/** Keys that objects of a program give a meaning of their own. */
-function forbiddenKey(document: Document): { key: string; at: number } | null {
-  let found: { key: string; at: number } | null = null;
-  visit(document, {
-    Pair(_key, { key }) {
-      if (!isScalar(key) || !forbiddenKeys.has(String(key.value))) return undefined;
-      found = { key: String(key.value), at: key.range?.[0] ?? 0 };
-      return visit.BREAK;
-    },
-  });
-  return found;
-}
 
 /** Where a place begins in the text, or the nearest thing around it. */
 function startOf(document: Document, place: Place): { at: number; node: Node | null } {
@@ -95,13 +46,14 @@ function withinBlock(source: string, mark: Spot, text: string, offset: number): 
 }
 
 /**
- * Reads YAML 1.2 or JSON, which is a part of it. Custom tags, repeated keys and aliases that grow beyond 1,000 nodes are problems; `value`
- * is undefined when there is any.
+ * Reads YAML 1.2 or JSON, which is a part of it. Custom tags, repeated keys and the other faults of its tree are problems; `value` is undefined
+ * when there is any.
  */
 export function parseSource(source: string): ParsedSource {
   const lines = new LineCounter();
   const tooLong = Buffer.byteLength(source) > maxSourceBytes;
-  const document = parseDocument(tooLong ? '' : source, { lineCounter: lines, version: '1.2', prettyErrors: false });
+  const options = { lineCounter: lines, version: '1.2', prettyErrors: false, uniqueKeys: false } as const;
+  const document = parseDocument(tooLong ? '' : source, options);
   const lineAt = (at: number): Spot => {
     const { line, col } = lines.linePos(at);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -114,10 +66,7 @@ export function parseSource(source: string): ParsedSource {
   if (tooLong) add(`is longer than ${maxSourceBytes} bytes`);
   const controlAt = source.search(control);
   if (!tooLong && controlAt >= 0) add('holds a control character', controlAt);
-  const forbidden = forbiddenKey(document);
-  if (forbidden) add(`"${forbidden.key}" is not a name that can be used`, forbidden.at);
-  if (fixed.length === 0 && aliasNodes(document) > maxAliasNodes)
-    add(`its aliases stand for more than ${maxAliasNodes} values`);
+  if (fixed.length === 0) for (const { message, at } of treeFaults(document)) add(message, at);
   const positions = new Map(fixed.map(({ problem, at }) => [problem.place, at]));
   return {
     value: fixed.length === 0 ? document.toJS({ maxAliasCount: -1 }) : undefined,

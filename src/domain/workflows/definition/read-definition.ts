@@ -80,7 +80,7 @@ export function readDefinition(source: string, operations: StepOperations): Defi
   if (!parsed.success)
     return answer(
       null,
-      parsed.error.issues.flatMap((issue) => problemsOf(issue, value)),
+      parsed.error.issues.slice(0, mostFaults).flatMap((issue) => problemsOf(issue, value)),
     );
   const structure = checkStructure(parsed.data);
   if (structure.length > 0) return answer(null, structure);

@@ -30,23 +30,44 @@ export interface ExpressionNode {
 }
 
 /** Longest expression, in UTF-8 bytes. */
-export const maxExpressionBytes = 16 * 1024;
+const maxBytes = 16 * 1024;
+/** Nodes within nodes: the interpreter goes no deeper when it evaluates. */
+const maxLevels = 500;
+const tooDeep = `is nested more than ${maxLevels} levels deep`;
 
 const isFault = (thrown: unknown): thrown is { message?: string; position?: number } =>
   typeof thrown === 'object' && thrown !== null;
 
-/**
- * Reads JSONata (version 2).
- * @throws ExpressionSyntaxError when it is none, or longer than 16 KiB
- */
-export function parseExpression(text: string): ExpressionNode {
-  if (Buffer.byteLength(text) > maxExpressionBytes)
-    throw new ExpressionSyntaxError(`is longer than ${maxExpressionBytes} bytes`, 0);
+/** Whether a tree has more levels of nodes than may be; without going down by calls, of which there may be too many. */
+function isTooDeep(tree: object): boolean {
+  const left: { value: object; level: number }[] = [{ value: tree, level: 0 }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { value } = next;
+    const level = 'type' in value && typeof value.type === 'string' ? next.level + 1 : next.level;
+    if (level > maxLevels) return true;
+    for (const part of Object.values(value))
+      if (typeof part === 'object' && part !== null) left.push({ value: part, level });
+  }
+  return false;
+}
+
+function parse(text: string): object {
   try {
-    const tree: object = parser()(text).ast();
-    return tree as ExpressionNode;
+    return parser()(text).ast();
   } catch (thrown) {
+    if (thrown instanceof RangeError) throw new ExpressionSyntaxError(tooDeep, 0);
     const { message = 'is not JSONata', position = 0 } = isFault(thrown) ? thrown : {};
     throw new ExpressionSyntaxError(message, position);
   }
+}
+
+/**
+ * Reads JSONata (version 2).
+ * @throws ExpressionSyntaxError when it is none, longer than 16 KiB or nested more than 500 levels deep
+ */
+export function parseExpression(text: string): ExpressionNode {
+  if (Buffer.byteLength(text) > maxBytes) throw new ExpressionSyntaxError(`is longer than ${maxBytes} bytes`, 0);
+  const tree = parse(text);
+  if (isTooDeep(tree)) throw new ExpressionSyntaxError(tooDeep, 0);
+  return tree as ExpressionNode;
 }

@@ -64,6 +64,23 @@ describe('says where', () => {
       [['/steps/1/id', 'duplicate_id', 4]],
     ],
     ['a key twice', 'portico: workflow/1\nportico: workflow/1\nsteps: []', [['', 'syntax', 2]]],
+    [
+      'a number and a text that are the same key',
+      withSteps('  - {id: a, type: fail}', 'variables: {1: a,\n  "1": b}\n'),
+      [['', 'syntax', 3]],
+    ],
+    [
+      'a key twice by an alias',
+      withSteps('  - {id: a, type: fail}', 'variables:\n  a: &k b\n  b: 1\n  *k : 2\n'),
+      [['', 'syntax', 5]],
+    ],
+    ['a list as a key', withSteps('  - {id: a, type: fail}', 'variables: {[a]: b}\n'), [['', 'syntax', 2]]],
+    ['an alias of nothing', withSteps('  - *a\n  - &a {id: a, type: fail}'), [['', 'syntax', 3]]],
+    [
+      'an alias within what it stands for',
+      withSteps('  - {id: a, type: fail}', 'variables:\n  a: &a\n    b: *a\n'),
+      [['', 'syntax', 4]],
+    ],
     ['a tag', withSteps('  - !!js/function x'), [['', 'syntax', 3]]],
     [
       'a key objects mean something by',
@@ -253,12 +270,23 @@ describe('limits, on both sides', () => {
       step = { id: `c${level}`, type: 'condition', expression: 'true', then: [step] };
     return JSON.stringify({ portico: 'workflow/1', steps: [step] });
   };
+  /** Below the object and its variables. */
+  const nested = (levels: number) =>
+    withSteps('  - {id: a, type: fail}', `variables: {a: ${'['.repeat(levels - 1)}1${']'.repeat(levels - 1)}}\n`);
+  const templates = (count: number) =>
+    withSteps(`  - {id: a, type: http, url: "${'${{1}}'.repeat(count - 1)}", if: "true"}`);
+  /** Sums are nested to the left: each sign is a level above its first number. */
+  const adding = (levels: number) =>
+    withSteps(`  - {id: a, type: transform, expression: "1${'+1'.repeat(levels - 1)}"}`);
   const aliases = (count: number) =>
     withSteps('  - {id: a, type: fail}', `variables:\n  a: &a 1\n  list: [${Array(count).fill('*a').join(', ')}]\n`);
 
   it.each([
     ['steps', many(500), many(501), 'too_many_steps'],
     ['nesting', deep(8), deep(9), 'too_deep'],
+    ['levels of a value', nested(198), nested(199), 'syntax'],
+    ['expressions', templates(5_000), templates(5_001), 'too_many_expressions'],
+    ['levels of an expression', adding(500), adding(501), 'bad_expression'],
     ['aliases', aliases(1_000), aliases(1_001), 'syntax'],
     [
       'expression',
@@ -294,12 +322,10 @@ describe('what would be endless, or nearly', () => {
   it.each([
     [
       '10,000 steps',
-      JSON.stringify({
-        portico: 'workflow/1',
-        steps: Array.from({ length: 10_000 }, (_, n) => ({ id: `s${n}`, type: 'fail' })),
-      }),
-      /^(too_large|too_many_steps|syntax|source_too_large)$/,
+      withSteps(Array.from({ length: 10_000 }, (_, n) => `- {id: s${n}, type: fail}`).join('\n')),
+      /^too_many_steps$/,
     ],
+    ['10,000 steps nobody knows', withSteps('- {type: x}\n'.repeat(10_000)), /^invalid_value$/],
     ['10,000 levels', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, /./],
     [
       'conditions within conditions, a thousand deep',
@@ -312,6 +338,25 @@ describe('what would be endless, or nearly', () => {
       /./,
     ],
     ['a list that holds itself', 'portico: workflow/1\nsteps: &all [*all]', /^syntax$/],
+    ['40,000 aliases', `a: &a 1\nlist: [${Array(40_000).fill('*a').join(', ')}]`, /^syntax$/],
+    ['1,000 aliases among 80,000 values', `a: &a 1\nlist: [${'*a,'.repeat(1_000)}${'1,'.repeat(80_000)}1]`, /./],
+    ['30,000 keys', Array.from({ length: 30_000 }, (_, n) => `${n.toString(36)}: 1`).join('\n'), /./],
+    ['30,000 templates', withSteps(`  - {id: a, type: http, url: "${'${{a}}'.repeat(30_000)}"}`), /./],
+    [
+      'a sum of 8,000',
+      withSteps(`  - {id: a, type: transform, expression: "1${'+1'.repeat(7_999)}"}`),
+      /^bad_expression$/,
+    ],
+    [
+      '8,000 brackets',
+      withSteps(`  - {id: a, type: transform, expression: "${'('.repeat(8_000)}1${')'.repeat(8_000)}"}`),
+      /^bad_expression$/,
+    ],
+    ...[200, 500, 1_000, 2_000, 4_000].map((levels): [string, string, RegExp] => [
+      `lists within lists, ${levels} deep`,
+      `steps: ${'['.repeat(levels)}${']'.repeat(levels)}`,
+      /^(syntax|invalid_value)$/,
+    ]),
     [
       'aliases of aliases',
       withSteps(

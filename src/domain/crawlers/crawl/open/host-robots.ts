@@ -41,12 +41,20 @@ const allowed = (movedTo: string | null): RobotsAnswer => ({
   movedTo,
 });
 
+/** What any host may get of a request's headers: the others may hold credentials. */
+function plainHeaders({ accept, 'user-agent': agent }: FetchRequest['headers']): Record<string, string> {
+  return { ...(accept !== undefined && { accept }), ...(agent !== undefined && { 'user-agent': agent }) };
+}
+
 /** @returns why there is no usable answer, as text */
 async function ask({ fetcher, origin, request, signal }: RobotsRequest): Promise<RobotsAnswer | string> {
   let url = `${origin}/robots.txt`;
+  const { host } = new URL(origin);
   let movedTo: string | null = null;
   for (let hop = 0; hop <= maxRobotsHops; hop += 1) {
-    const answer = await fetcher.fetch({ ...request, url, signal, limits: { read: maxRobotsBytes }, read: 'all' });
+    const headers = new URL(url).host === host ? request.headers : plainHeaders(request.headers);
+    const limits = { read: maxRobotsBytes };
+    const answer = await fetcher.fetch({ ...request, headers, url, signal, limits, read: 'all' });
     if (!answer.ok) return answer.message;
     const verdict = robotsAnswer(answer.status);
     if (verdict === 'retry') return `robots.txt was answered with ${answer.status}`;

@@ -35,12 +35,12 @@ function told(host: string, { robots }: RobotsAnswer): LogLine[] {
 }
 
 /** The robots.txt of hosts: as kept for the project, else asked for. */
-function robotsSource({ services, open, log, signal, pause }: Options, origin: () => URL): RobotsSource {
+function robotsSource({ services, open, hosts, log, signal, pause }: Options, origin: () => URL): RobotsSource {
   const { run, policy } = open;
   return async (host): Promise<Robots> => {
     const kept = await keptRobots(services.orm.em.fork(), run.project_id, host);
     if (kept) return { state: 'known', rules: kept };
-    const { headers } = open.headers(host === origin().host);
+    const { headers } = open.headers(host === origin().host || hosts.siblings.includes(host));
     const at = { fetcher: services.fetcher, origin: `${origin().protocol}//${host}`, request: { headers, policy } };
     const answer = await fetchRobots({ ...at, signal, pause });
     log.push(...told(host, answer));

@@ -76,7 +76,8 @@ export function openOrm(url: string, pool: number): MikroORM {
       transactional: true,
     },
     pool: { min: 0, max: pool },
-    driverOptions: { onPoolCreated: forgetLostConnections },
+    // For transactions that ask for many things at once (`transactPipelined`); the mapper itself waits for each answer all the same.
+    driverOptions: { onPoolCreated: forgetLostConnections, pipeline: true },
     debug: false,
   });
   Object.assign(orm.em.getPlatform(), { escapeLiteral: quoteLiteral });

@@ -17,6 +17,10 @@ function nameOf(sql: string): string {
   return name;
 }
 
+/** What the driver throws, as the mapper would. */
+export const asDriverException = (em: EntityManager, error: unknown): unknown =>
+  error instanceof Error ? em.getPlatform().getExceptionConverter().convertException(error) : error;
+
 /**
  * Runs a statement of constant text, in the transaction of `em` when it has one. Its values (`$1`, `$2`…) travel beside it, bytes as bytes, and
  * each connection reads and plans it once. The mapper writes every value into the text, bytes as twice as many digits, and the database reads
@@ -30,6 +34,6 @@ export async function executeBound<Row>(em: EntityManager, sql: string, values: 
   try {
     return (await queries.executeQuery(query)).rows as Row[];
   } catch (error) {
-    throw error instanceof Error ? em.getPlatform().getExceptionConverter().convertException(error) : error;
+    throw asDriverException(em, error);
   }
 }

@@ -50,16 +50,19 @@ it('503 when the commit is lost, and the repeat of the sender starts one executi
   const before = await count();
   const lost = Object.assign(new Error('Connection terminated unexpectedly'), {});
   // The commit happens, but its answer does not come.
-  const fork = app.services.orm.em.fork.bind(app.services.orm.em);
-  vi.spyOn(app.services.orm.em, 'fork').mockImplementation((options) => {
-    const em = fork(options);
-    const transactional = em.transactional.bind(em);
-    em.transactional = (async (...given: Parameters<typeof transactional>) => {
-      await transactional(...given);
-      throw lost;
-    }) as typeof em.transactional;
-    return em;
-  });
+  const pool = await app.services.orm.em.getConnection().getNativeClient();
+  const connect = pool.connect.bind(pool);
+  vi.spyOn(pool, 'connect').mockImplementation((async () => {
+    const connection = await connect();
+    if (vi.isMockFunction(connection.query)) return connection;
+    const query = connection.query.bind(connection) as (...given: unknown[]) => Promise<unknown>;
+    vi.spyOn(connection, 'query').mockImplementation((async (...given: unknown[]) => {
+      const answer = await query(...given);
+      if (given[0] === 'commit') throw lost;
+      return answer;
+    }) as never);
+    return connection;
+  }) as never);
   const key = { 'idempotency-key': 'lost-1' };
   expect(await send(key)).toMatchObject(unavailable);
   vi.restoreAllMocks();

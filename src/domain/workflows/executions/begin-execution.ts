@@ -58,19 +58,16 @@ export async function beginExecutions(
     input: input === undefined ? null : JSON.stringify(input),
     created_at: now,
   }));
-  await executeBound(em, insertSql, [JSON.stringify(rows)]);
-  await events.append(
-    em,
-    rows.map((row) => {
-      const created: ExecutionEvent = { type: 'execution.created', at: now.toISOString(), trigger: row.trigger_type };
-      return { subject: executionSubject(row), events: [created], isNew: true };
-    }),
-  );
-  await jobs.sendMany(
-    advanceJob,
-    rows.map(({ id }) => ({ execution_id: id })),
-    { em },
-  );
+  const news = rows.map((row) => {
+    const created: ExecutionEvent = { type: 'execution.created', at: now.toISOString(), trigger: row.trigger_type };
+    return { subject: executionSubject(row), events: [created], isNew: true };
+  });
+  const payloads = rows.map(({ id }) => ({ execution_id: id }));
+  await Promise.all([
+    executeBound(em, insertSql, [JSON.stringify(rows)]),
+    events.append(em, news),
+    jobs.sendMany(advanceJob, payloads, { em }),
+  ]);
   return rows.map(({ id }) => id);
 }
 

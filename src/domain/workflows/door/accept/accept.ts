@@ -82,25 +82,19 @@ export async function acceptCalls(
   const outcomes = await takeKeys(em, good, services.clock.now());
   const outcomeOf = (call: ProvedCall): DedupOutcome => outcomes.get(call) ?? { kind: 'new', replaces: null };
   const begun = good.filter((call) => outcomeOf(call).kind === 'new');
-  await beginExecutions(
-    em,
-    services,
-    begun.map((call) => {
-      const { project_id = 0, version = 0 } = triggers.get(call.trigger.id) ?? {};
-      const outcome = outcomeOf(call);
-      return {
-        id: call.execution_id,
-        workflow: { id: call.trigger.workflow_id, project_id, version },
-        trigger: { id: call.trigger.id, type: 'webhook' as const },
-        delivery_id: call.delivery_id,
-        ...(outcome.kind === 'new' && outcome.replaces !== null && { replay_of: outcome.replaces }),
-      };
-    }),
-  );
-  await insertDeliveries(
-    em,
-    good.map((call) => ({ call, outcome: outcomeOf(call) })),
-  );
+  const requests = begun.map((call) => {
+    const { project_id = 0, version = 0 } = triggers.get(call.trigger.id) ?? {};
+    const outcome = outcomeOf(call);
+    return {
+      id: call.execution_id,
+      workflow: { id: call.trigger.workflow_id, project_id, version },
+      trigger: { id: call.trigger.id, type: 'webhook' as const },
+      delivery_id: call.delivery_id,
+      ...(outcome.kind === 'new' && outcome.replaces !== null && { replay_of: outcome.replaces }),
+    };
+  });
+  const deliveries = good.map((call) => ({ call, outcome: outcomeOf(call) }));
+  await Promise.all([beginExecutions(em, services, requests), insertDeliveries(em, deliveries)]);
   const isGood = new Set(good);
   return calls.map((call) => {
     if (!isGood.has(call)) return 'stale';

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../errors.ts';
+import { transactPipelined } from '../../../pipelined-transaction.ts';
 import type { Services } from '../../../services.ts';
 import { asUnavailable } from '../../../unavailable.ts';
 import { uuid7 } from '../../../uuid7.ts';
@@ -43,7 +44,7 @@ export class CallStore {
     this.#services = services;
     this.#reopen = reopen;
     this.#commits = new SharedCommits(
-      (calls) => services.orm.em.fork().transactional((em) => acceptCalls(em, services, calls)),
+      (calls) => transactPipelined(services.orm.em, (em) => acceptCalls(em, services, calls)),
       {
         isDefinite: (error) => !(asUnavailable(error) instanceof DomainError),
         late: () => new DomainError('unavailable', 'The database does not answer'),

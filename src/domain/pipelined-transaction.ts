@@ -1,0 +1,67 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { asDriverException } from './bound-query.ts';
+
+interface Answer {
+  command: string;
+  rows: unknown[];
+}
+
+/** A connection of the mapper's pool; its `pipeline` option lets statements go out before those ahead of them are answered. */
+interface Connection {
+  query(statement: unknown, values?: readonly unknown[]): Promise<Answer>;
+  release(isLost?: boolean): void;
+}
+
+/** A transaction as the mapper and `executeBound` want it. */
+function contextOn(connection: Connection) {
+  const begun = connection.query('begin');
+  begun.catch(() => {});
+  let isOver = false;
+  return {
+    async executeQuery({ sql, parameters }: { sql: unknown; parameters: readonly unknown[] }) {
+      // Whoever asks too late must not get into the transaction that has the connection by then.
+      if (isOver) throw new Error('the transaction is over');
+      const answer = connection.query(sql, parameters);
+      await Promise.all([begun, answer]);
+      return answer;
+    },
+    async end(statement: 'commit' | 'rollback') {
+      isOver = true;
+      await begun;
+      return (await connection.query(statement)).command;
+    },
+  };
+}
+
+/**
+ * `em.transactional` for statements that are asked for together: `begin` and what `work` asks for in one go are sent at once, where the mapper
+ * sends each when the one before it is answered. Each answer that is waited for costs a turn of a busy event loop.
+ * @param work must not end before all that it has asked for is answered
+ * @throws DriverException when the transaction cannot begin or commit; whatever `work` throws, when all is taken back
+ */
+export async function transactPipelined<Result>(
+  em: EntityManager,
+  work: (em: EntityManager) => Promise<Result>,
+): Promise<Result> {
+  const failed = (error: unknown): never => {
+    throw asDriverException(em, error);
+  };
+  const pool = (await em.getConnection().getNativeClient()) as unknown as { connect(): Promise<Connection> };
+  const connection = await pool.connect().catch(failed);
+  const transaction = contextOn(connection);
+  const inside = em.fork();
+  inside.setTransactionContext(transaction as never);
+  try {
+    const result = await work(inside);
+    // PostgreSQL takes back what it is told to commit, and calls that no error, when a statement has failed before.
+    if ((await transaction.end('commit').catch(failed)) !== 'COMMIT') throw new Error('a statement has failed before');
+    connection.release();
+    return result;
+  } catch (error) {
+    await transaction.end('rollback').then(
+      () => connection.release(),
+      () => connection.release(true),
+    );
+    throw error;
+  }
+}

@@ -20,15 +20,26 @@ function heldCommits() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('shared commits', () => {
-  it('begin at once, and those that come meanwhile share the next', async () => {
+  it('begin when the turn is over, and those that come meanwhile share the next', async () => {
     const { commits, groups } = heldCommits();
-    const results = [1, 2, 3].map((call) => commits.add(call));
-    expect(groups.map(({ calls }) => calls)).toEqual([[1]]);
-    groups[0]?.done();
+    const begun = () => groups.map(({ calls }) => calls);
+    const results = [1, 2].map((call) => commits.add(call));
+    expect(begun()).toEqual([]);
+    await vi.waitFor(() => expect(begun()).toEqual([[1, 2]]), 30_000);
+    results.push(...[3, 4].map((call) => commits.add(call)));
     await turn();
-    expect(groups.map(({ calls }) => calls)).toEqual([[1], [2, 3]]);
+    expect(begun()).toHaveLength(1);
+    groups[0]?.done();
+    await vi.waitFor(
+      () =>
+        expect(begun()).toEqual([
+          [1, 2],
+          [3, 4],
+        ]),
+      30_000,
+    );
     groups[1]?.done();
-    expect(await Promise.all(results)).toEqual(['did 1', 'did 2', 'did 3']);
+    expect(await Promise.all(results)).toEqual(['did 1', 'did 2', 'did 3', 'did 4']);
   });
 
   it('are tried one by one after a failure, so that only the call at fault fails', async () => {
@@ -46,9 +57,11 @@ describe('shared commits', () => {
 
   it('whose outcome is unknown are not tried again', async () => {
     const { commits, groups } = heldCommits();
-    const settled = Promise.allSettled([1, 2, 3].map((call) => commits.add(call)));
+    const first = commits.add(1);
+    await vi.waitFor(() => expect(groups).toHaveLength(1), 30_000);
+    const settled = Promise.allSettled([first, commits.add(2), commits.add(3)]);
     groups[0]?.done();
-    await turn();
+    await vi.waitFor(() => expect(groups).toHaveLength(2), 30_000);
     groups[1]?.done(new Error('lost'));
     expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(groups).toHaveLength(2);
@@ -64,6 +77,7 @@ describe('shared commits', () => {
       { isDefinite, late, patience: 1 },
     );
     const first = commits.add(1);
+    await vi.waitFor(() => expect(ends).toHaveLength(1), 30_000);
     expect(await commits.add(2)).toBe(2);
     ends[0]?.();
     expect(await first).toBe(1);
@@ -80,7 +94,10 @@ describe('shared commits', () => {
       },
       { isDefinite, late, patience: 1, limit: 20, lanes: 1 },
     );
-    const settled = await Promise.allSettled([1, 2, 3].map((call) => commits.add(call)));
+    const first = Promise.allSettled([commits.add(1)]);
+    await vi.waitFor(() => expect(ends).toHaveLength(1), 30_000);
+    const others = Promise.allSettled([commits.add(2), commits.add(3)]);
+    const settled = [...(await first), ...(await others)];
     expect(settled.map((one) => one.status === 'rejected' && one.reason.message)).toEqual(['late', 'late', 'late']);
     const next = Promise.allSettled([commits.add(4)]);
     ends[0]?.();

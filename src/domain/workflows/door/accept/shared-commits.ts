@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 interface Waiting<Call, Result> {
   call: Call;
   since: number;
@@ -20,7 +22,7 @@ interface Options {
 }
 
 /**
- * Lets calls that arrive while a commit is under way share the next one; nobody waits for company. When a shared commit fails, its calls are
+ * Lets calls that arrive while a commit is under way share the next one; nobody waits longer for company. When a shared commit fails, its calls are
  * tried one by one, so that one that cannot be stored harms no other.
  */
 export class SharedCommits<Call, Result> {
@@ -47,7 +49,11 @@ export class SharedCommits<Call, Result> {
   async #run(): Promise<void> {
     this.#running += 1;
     this.#timer ??= setInterval(() => this.#watch(), this.#options.patience).unref();
-    while (this.#waiting.length > 0) await this.#share(this.#waiting.splice(0, this.#options.most));
+    while (this.#waiting.length > 0) {
+      // What this turn of the event loop still brings is stored together: a commit costs as much as some ten calls.
+      await setImmediate();
+      await this.#share(this.#waiting.splice(0, this.#options.most));
+    }
     this.#running -= 1;
     if (this.#running === 0) clearInterval(this.#timer);
     if (this.#running === 0) this.#timer = undefined;
@@ -63,6 +69,7 @@ export class SharedCommits<Call, Result> {
   }
 
   async #share(group: readonly Waiting<Call, Result>[]): Promise<void> {
+    if (group.length === 0) return;
     for (const one of group) this.#underWay.add(one);
     try {
       const results = await this.#commit(group.map(({ call }) => call));

@@ -33,6 +33,8 @@ export interface Report {
 export interface Bench {
   /** Also the cases that take minutes (`--large`). */
   large: boolean;
+  /** Sizes of sites to crawl in place of the usual ones (`--pages`). */
+  pages: readonly number[] | null;
   /** How many of something to take: as many as asked, or with `--small` a twentieth, at least `least`. */
   scaled(count: number, least?: number): number;
   /** Runs in reverse order at the end of the benchmark, also after a failure or Ctrl-C. */

@@ -69,7 +69,7 @@ export const crawl: Benchmark = {
     const others = await rivals(await bench.directory());
     const rounds = bench.scaled(3);
     const cases: Case[] = [];
-    for (const pages of [bench.scaled(1_000), bench.scaled(10_000)]) {
+    for (const pages of bench.pages ?? [bench.scaled(1_000), bench.scaled(10_000)]) {
       const setting = { bench, site, others, pages, rounds, portico: await porticoCrawls(bench) };
       cases.push(...casesOf(setting, await measureCrawls(setting)));
     }

@@ -8,7 +8,7 @@ import { GitLineMerge } from './checks/git-line-merge.ts';
 import { type Engine, serviceEngine } from './engine.ts';
 import { Fixtures } from './fixtures.ts';
 import { textOf } from './print.ts';
-import { type SourceReport, totalOf, wrongIn } from './report.ts';
+import { type CorpusReport, totalOf, wrongIn } from './report.ts';
 import { sourcesAt } from './sources/open-sources.ts';
 
 /** Where a run writes, when it stops, and what it tries. */
@@ -20,15 +20,6 @@ export interface Surroundings {
   signal: AbortSignal;
   /** Absent: the service's own. */
   engine?: Engine;
-}
-
-/** What the JSON document holds. */
-export interface CorpusReport {
-  seed: string;
-  sources: SourceReport[];
-  total: SourceReport;
-  /** Where reproductions are; null: nothing was wrong. */
-  fixtures: string | null;
 }
 
 /**

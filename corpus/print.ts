@@ -1,6 +1,6 @@
-import type { CorpusReport } from './command.ts';
 import {
   type CheckName,
+  type CorpusReport,
   checkNames,
   formNames,
   type MergeTally,

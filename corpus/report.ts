@@ -154,3 +154,12 @@ function addNumbers(to: Numbers, from: Numbers): void {
     }
   }
 }
+
+/** What the JSON document holds. */
+export interface CorpusReport {
+  seed: string;
+  sources: SourceReport[];
+  total: SourceReport;
+  /** Where reproductions are; null: nothing was wrong. */
+  fixtures: string | null;
+}

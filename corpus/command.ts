@@ -8,7 +8,7 @@ import { GitLineMerge } from './checks/git-line-merge.ts';
 import { type Engine, serviceEngine } from './engine.ts';
 import { Fixtures } from './fixtures.ts';
 import { textOf } from './print.ts';
-import { type CorpusReport, totalOf, wrongIn } from './report.ts';
+import { type CorpusReport, type SourceReport, totalOf, wrongIn } from './report.ts';
 import { sourcesAt } from './sources/open-sources.ts';
 
 /** Where a run writes, when it stops, and what it tries. */

@@ -3,8 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type CorpusReport, runCorpus } from '../../corpus/command.ts';
+import { runCorpus } from '../../corpus/command.ts';
 import type { Engine } from '../../corpus/engine.ts';
+import type { CorpusReport } from '../../corpus/report.ts';
 
 /** A directory that goes with the test. */
 export async function temporary(): Promise<string> {

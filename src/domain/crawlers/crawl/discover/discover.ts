@@ -4,6 +4,7 @@ import type { Outlinks } from '../../frontier/outcome.ts';
 import { hostOfUrl, linkKey, priorities, type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import type { RunSite } from '../open/run-site.ts';
+import { inTurns } from './in-turns.ts';
 import type { QueryTraps } from './query-traps.ts';
 import type { Seen, SeenUrls } from './seen-urls.ts';
 
@@ -48,11 +49,11 @@ export function draftOf(discovery: Discovery, url: string, found: Found): UrlDra
 }
 
 /** What a captured URL leads to: drafts of what the run has not come across like this yet, and the keys of all it links to. */
-export function discover(
+export async function discover(
   discovery: Discovery,
   of: ClaimedUrl,
   { links, assets }: Outlinks,
-): { drafts: UrlDraft[]; link_keys: bigint[] } {
+): Promise<{ drafts: UrlDraft[]; link_keys: bigint[] }> {
   const { seen } = discovery;
   const drafts: UrlDraft[] = [];
   const keys = new Set<bigint>();
@@ -63,9 +64,9 @@ export function discover(
     const found = { kind, is_entry: false, follows: true, depth, hop: 0, level, parent_id: of.id };
     drafts.push(draftOf(discovery, url, found));
   };
-  if (of.follows) for (const [url] of links) come(url, 'page', of.depth + 1, 0);
+  if (of.follows) await inTurns(links, ([url]) => come(url, 'page', of.depth + 1, 0));
   // What a sheet needs is relative to the sheet; what a page needs, begins anew.
   const level = of.kind === 'asset' ? of.level + 1 : 1;
-  for (const [url] of assets) come(url, 'asset', of.depth, level);
+  await inTurns(assets, ([url]) => come(url, 'asset', of.depth, level));
   return { drafts, link_keys: [...keys] };
 }

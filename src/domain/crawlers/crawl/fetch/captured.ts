@@ -37,7 +37,7 @@ export async function captured(
   const led =
     of.kind === 'sitemap'
       ? await readSitemapOf(context, of, sha256)
-      : { ...(found ? discover(context.discovery, of, found.outlinks) : { drafts: [], link_keys: [] }), log: [] };
+      : { ...(found ? await discover(context.discovery, of, found.outlinks) : { drafts: [], link_keys: [] }), log: [] };
   const log = [...led.log, ...(found?.log ?? [])];
   if (of.kind !== 'sitemap') traps.captured(of.url, sha256);
   return outcomeOf(of, {

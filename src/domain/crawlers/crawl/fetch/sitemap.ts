@@ -5,6 +5,7 @@ import { readSitemap } from '../../pages/sitemap/read-sitemap.ts';
 import type { SitemapItem } from '../../pages/sitemap/sitemap-item.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import { draftOf, mostLevels } from '../discover/discover.ts';
+import { inTurns } from '../discover/in-turns.ts';
 import type { FetchContext } from './fetch-context.ts';
 
 /** Sitemaps a run reads. */
@@ -71,14 +72,13 @@ export async function readSitemapOf(
   }
   const { taken, log: told } = children(context, of, files);
   const common = { is_entry: false, depth: of.depth, hop: 0, parent_id: of.id };
-  const drafts = [
-    ...taken.map(({ url }) =>
-      draftOf(discovery, url, { ...common, kind: 'sitemap', follows: of.follows, level: of.level + 1 }),
-    ),
-    ...pages
-      .sort(byAge)
-      .map(({ url }) => draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
-  ];
+  const drafts: UrlDraft[] = [];
+  await inTurns(taken, ({ url }) =>
+    drafts.push(draftOf(discovery, url, { ...common, kind: 'sitemap', follows: of.follows, level: of.level + 1 })),
+  );
+  await inTurns(pages.sort(byAge), ({ url }) =>
+    drafts.push(draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
+  );
   const link_keys = [...new Set([...taken, ...pages].map(({ url }) => linkKey(urlHash(url))))];
   return { drafts, link_keys, log: [...log, ...told] };
 }

@@ -34,7 +34,7 @@ export async function unchanged(
   const led =
     of.kind === 'sitemap' && sha256 !== null
       ? await readSitemapOf(context, of, sha256)
-      : { ...(outlinks ? discover(context.discovery, of, outlinks) : { drafts: [], link_keys: [] }), log: [] };
+      : { ...(outlinks ? await discover(context.discovery, of, outlinks) : { drafts: [], link_keys: [] }), log: [] };
   return outcomeOf(of, {
     state: 'done',
     http_status: base.http_status,

@@ -85,7 +85,7 @@ export async function openSite(options: Options): Promise<{ site: RunSite; failu
   });
   await site.robots(origin.host);
   if (settled?.robots.state !== 'unreachable' || limits.ignoreRobots) return { site, failure: null };
-  const isCovered = entryDrafts(open, site).every(({ rule }) => rule !== null);
+  const isCovered = (await entryDrafts(open, site)).every(({ rule }) => rule !== null);
   const message = `robots.txt of ${origin.host} could not be had: ${settled.robots.message}`;
   return { site, failure: isCovered ? { status: 'failed', reason: 'robots_unreachable', message } : null };
 }

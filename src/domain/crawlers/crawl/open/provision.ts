@@ -2,12 +2,13 @@ import type { Services } from '../../../services.ts';
 import { insertUrls } from '../../frontier/insert-urls.ts';
 import { Ledger } from '../../frontier/ledger.ts';
 import { LostRun } from '../../frontier/turn/run-row.ts';
-import { priorities, type UrlDraft } from '../../frontier/url-draft.ts';
+import { hostOfUrl, priorities, type UrlDraft } from '../../frontier/url-draft.ts';
 import { letGo } from '../../runs/hold-crawler.ts';
 import { notifyRun } from '../../runs/notify-run.ts';
 import { type LogLine, writeLog } from '../../runs/run-feed.ts';
 import { beginSnapshot } from '../../snapshots/begin-snapshot.ts';
 import { normalise } from '../../urls/normalise.ts';
+import { inTurns } from '../discover/in-turns.ts';
 import type { OpenRun } from './open-run.ts';
 import type { RunSite } from './run-site.ts';
 
@@ -27,15 +28,16 @@ function entriesOf({ run: { mode, urls, settings } }: OpenRun): Entry[] {
 }
 
 /** The URLs a run begins with, as its frontier takes them. */
-export function entryDrafts(open: OpenRun, site: RunSite): UrlDraft[] {
-  return entriesOf(open).flatMap(({ link, kind, follows }) => {
+export async function entryDrafts(open: OpenRun, site: RunSite): Promise<UrlDraft[]> {
+  const drafts: UrlDraft[] = [];
+  await inTurns(entriesOf(open), ({ link, kind, follows }) => {
     const url = normalise(link, site.origin, { origin: site.origin, stripParams: site.stripParams });
-    if (url === null) return [];
-    const { host } = new URL(url);
-    const rule = site.skips(url, host, kind, true);
+    if (url === null) return;
+    const rule = site.skips(url, hostOfUrl(url), kind, true);
     const priority = priorities[kind];
-    return [{ url, kind, is_entry: true, follows, depth: 0, priority, hop: 0, level: 0, parent_id: null, rule }];
+    drafts.push({ url, kind, is_entry: true, follows, depth: 0, priority, hop: 0, level: 0, parent_id: null, rule });
   });
+  return drafts;
 }
 
 const startSql = `
@@ -55,6 +57,7 @@ export async function startRun(
 ): Promise<void> {
   const { run } = open;
   const now = services.clock.now();
+  const drafts = await entryDrafts(open, site);
   await services.orm.em.fork().transactional(async (em) => {
     await letGo(em);
     const [row] = await em.execute<unknown[]>(
@@ -65,7 +68,7 @@ export async function startRun(
     const origin = site.origin.origin;
     const snapshot = await beginSnapshot(em, { id: run.id, crawler_id: run.crawler_id, origin }, now);
     const ledger = new Ledger(run.counts);
-    await insertUrls(em, run.id, entryDrafts(open, site), ledger);
+    await insertUrls(em, run.id, drafts, ledger);
     await em.execute(startSql, [origin, now, JSON.stringify(ledger.counts), now, run.id, run.epoch]);
     await writeLog(em, services, run, [
       ...log,

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../../../src/domain/workflows/engine/claim.ts';
+import { takeSlots } from '../../../src/domain/workflows/engine/take-slots.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 
 let app: ExecutingApp;
@@ -214,6 +217,60 @@ describe('concurrency', () => {
     await change(workflow, ids[1] as string, 'cancel');
     await app.settle();
     expect(await standing()).toEqual(['completed', 'cancelled', 'paused', 'paused']);
+  });
+});
+
+describe('concurrency of many that begin at once', () => {
+  it('the first of each key run, the others wait and come in their order', async () => {
+    const steps = [{ id: 'ask', type: 'wait_for_input' }];
+    const workflow = await app.save(flow({ concurrency: { limit: 2, key: '${{ input.key }}' }, steps }));
+    const all = Array.from({ length: 40 }, (_, at) => ({ key: ['x', 'y', 'ä\ud800'][at % 3] as string, id: '' }));
+    for (const one of all) {
+      app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 1);
+      one.id = await app.begin(workflow, { key: one.key });
+    }
+    await app.settle();
+    const rows = async () =>
+      app.services.orm.em
+        .fork()
+        .execute<{ id: string; status: string; driver_id: string | null }[]>(
+          'select id, status, driver_id from execution where workflow_id = ? order by id',
+          [workflow],
+        );
+    /** Of each key, how far it has come: what is over, under way, and waiting. */
+    const standing = async () => {
+      const found = await rows();
+      expect(found.map(({ driver_id }) => driver_id)).toEqual(all.map(() => null));
+      return ['x', 'y', 'ä\ud800'].map((key) =>
+        all.flatMap((one, at) => (one.key === key ? [found[at]?.status] : [])).join(' '),
+      );
+    };
+    const as = (over: number, of: number) =>
+      Array.from({ length: of }, (_, at) => (at < over ? 'completed' : at < over + 2 ? 'paused' : 'pending')).join(' ');
+    expect(await standing()).toEqual([as(0, 14), as(0, 13), as(0, 13)]);
+    for (const { id } of all.slice(0, 6)) await change(workflow, id, 'resume', { path: 'ask' });
+    await app.settle();
+    expect(await standing()).toEqual([as(2, 14), as(2, 13), as(2, 13)]);
+  });
+
+  it('a place meant for one that somebody else advances goes to the next', async () => {
+    const steps = [{ id: 'ask', type: 'wait_for_input' }];
+    const workflow = await app.save(flow({ concurrency: { limit: 1 }, steps }));
+    const first = await app.begin(workflow);
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 1);
+    const second = await app.begin(workflow);
+    app.jobs.splice(0);
+    const em = app.services.orm.em.fork();
+    const rows = await claim(em, randomUUID(), [first, second]);
+    const asked = rows
+      .map(({ id, project_id, workflow_id, attempt }) => ({
+        hold: { id, project_id, workflow_id, attempt: id === first ? attempt - 1 : attempt },
+        key: '',
+        most: 1,
+      }))
+      .sort((a, b) => (a.hold.id < b.hold.id ? -1 : 1));
+    expect(await em.transactional((within) => takeSlots(within, app.services, asked))).toEqual(['lost', 'queued']);
+    expect(app.jobs).toEqual([second]);
   });
 });
 

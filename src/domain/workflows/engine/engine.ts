@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Services } from '../../services.ts';
-import { CheckpointWriter } from './checkpoints/checkpoint-writer.ts';
 import { type ClaimedRow, claim, keepAlive, letGo } from './claim.ts';
 import { Driver } from './driver/driver.ts';
+import { type DriverBench, makeBench } from './driver/driver-bench.ts';
 import { Guides } from './guides.ts';
 import type { StepState } from './plan/step-state.ts';
 import { readClaimed } from './read-claimed.ts';
 import { readStepRows } from './step-rows.ts';
-import { CallSlots } from './work/calls.ts';
 
 /** Executions a process advances at the same time; those that rest are not among them. */
 const mostDrivers = 400;
@@ -21,10 +20,10 @@ export class Engine {
   /** Names the process as a driver. */
   readonly id = randomUUID();
   readonly #services: () => Services;
-  readonly #calls: CallSlots;
+  readonly #calls: number;
   readonly #guides = new Guides();
   readonly #drivers = new Map<string, { driver: Driver; began: number; done: Promise<void> }>();
-  #writer: CheckpointWriter | null = null;
+  #bench: DriverBench | null = null;
   #coming = 0;
   readonly #waiting: (() => void)[] = [];
   #closing = false;
@@ -32,7 +31,7 @@ export class Engine {
   /** @param calls steps that act at the same time */
   constructor(services: () => Services, { calls }: { calls: number }) {
     this.#services = services;
-    this.#calls = new CallSlots(calls);
+    this.#calls = calls;
   }
 
   get active(): number {
@@ -65,8 +64,8 @@ export class Engine {
     const services = this.#services();
     const claimed = await readClaimed(services, this.#guides, row, known);
     if (claimed === null) return;
-    this.#writer ??= new CheckpointWriter(services);
-    const driver = new Driver({ services, writer: this.#writer, calls: this.#calls, random: Math.random }, claimed);
+    this.#bench ??= makeBench(services, this.#calls);
+    const driver = new Driver(this.#bench, claimed);
     const done = driver.run().catch((err: unknown) => this.#giveBack(row, err));
     const entry = {
       driver,

@@ -1,7 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
 import { advanceJob } from './advance-job.ts';
-import type { Hold } from './checkpoints/checkpoint.ts';
 
 /** What executions of a workflow share: a few of the same key may be under way at once. */
 export interface SlotKey {
@@ -25,36 +24,6 @@ async function takenOf(em: EntityManager, { workflow_id, key }: SlotKey): Promis
     [workflow_id, key],
   );
   return row?.taken ?? 0;
-}
-
-/**
- * Takes a slot for an execution whose driver asks, unless as many as may are under way or an earlier one waits; then it joins the queue and
- * nobody advances it until a slot is handed over.
- * @returns `lost`: somebody else advances the execution
- */
-export async function takeSlot(
-  em: EntityManager,
-  { id, workflow_id, attempt }: Hold,
-  { key, most }: { key: string; most: number },
-): Promise<'taken' | 'queued' | 'lost'> {
-  await em.execute(
-    `insert into slot (workflow_id, key, most) values (?, ?, ?) on conflict (workflow_id, key) do update set most = excluded.most`,
-    [workflow_id, key, most],
-  );
-  const [earlier] = await em.execute<unknown[]>(
-    `select 1 from execution where workflow_id = ? and slot_key = ? and status = 'pending' and not has_slot and id < ? limit 1`,
-    [workflow_id, key, id],
-  );
-  const isFree = earlier === undefined && (await takenOf(em, { workflow_id, key })) < most;
-  const written = await em.execute<unknown[]>(
-    isFree
-      ? `update execution set slot_key = ?, has_slot = true where id = ? and attempt = ? and status = 'pending' returning id`
-      : `update execution set slot_key = ?, driver_id = null, driver_until = null where id = ? and attempt = ? and status = 'pending'
-         returning id`,
-    [key, id, attempt],
-  );
-  if (written.length === 0) return 'lost';
-  return isFree ? 'taken' : 'queued';
 }
 
 /** Gives what is free of a slot to those that have waited longest, and sends their jobs, in the caller's transaction. */

@@ -3,6 +3,7 @@ import type { Hold } from '../checkpoints/checkpoint.ts';
 import type { Plan } from '../plan/plan.ts';
 import { beginExecuting } from './begin-executing.ts';
 import type { Claimed } from './claimed.ts';
+import type { DriverBench } from './driver-bench.ts';
 import { type Ending, endingOf, failure } from './ending.ts';
 import { Fenced } from './fenced.ts';
 import { hearAnswers } from './hear.ts';
@@ -22,6 +23,7 @@ interface AdvanceOptions extends DriverParts {
   claimed: Claimed;
   hold: Hold;
   signals: Signals;
+  takeSlot: DriverBench['takeSlot'];
 }
 
 /** One execution from checkpoint to checkpoint, until it ends, rests, or is somebody else's. */
@@ -61,7 +63,8 @@ export class Advance {
     const { row, guide } = this.#of.claimed;
     this.#of.standing.started_at ??= this.#of.journal.now;
     const roots = this.#of.rootsAt({ steps: {} });
-    const begun = await beginExecuting(this.#of.services, guide.definition, { row, hold: this.#of.hold, roots });
+    const { services, hold, takeSlot } = this.#of;
+    const begun = await beginExecuting(services, guide.definition, { row, hold, roots, takeSlot });
     if (begun.kind === 'lost') throw new Fenced();
     if (begun.kind === 'queued') return false;
     this.#of.standing.status = 'running';

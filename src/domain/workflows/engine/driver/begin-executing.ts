@@ -5,11 +5,19 @@ import { fillTemplates, holds } from '../../expressions/evaluate.ts';
 import { asText } from '../../expressions/template.ts';
 import type { Hold } from '../checkpoints/checkpoint.ts';
 import type { ClaimedRow } from '../claim.ts';
-import { takeSlot } from '../slots.ts';
+import type { SlotAnswer, SlotRequest } from '../take-slots.ts';
 import { type Ending, failure } from './ending.ts';
 
 /** How an execution begins: its steps come now, it is over already, it waits for a slot, or somebody else advances it. */
 export type Begun = { kind: 'begun' } | { kind: 'ended'; ending: Ending } | { kind: 'queued' } | { kind: 'lost' };
+
+interface Beginning {
+  row: Pick<ClaimedRow, 'has_slot'>;
+  hold: Hold;
+  /** What expressions see. */
+  roots: Record<string, unknown>;
+  takeSlot(request: SlotRequest): Promise<SlotAnswer>;
+}
 
 /** Longest name of a slot, UTF-16 units. */
 const longestKey = 500;
@@ -44,9 +52,9 @@ async function slotKeyOf(
  * skipped waits for nobody.
  */
 export async function beginExecuting(
-  services: Services,
+  services: Pick<Services, 'expressions'>,
   definition: WorkflowDefinition,
-  { row, hold, roots }: { row: Pick<ClaimedRow, 'has_slot'>; hold: Hold; roots: Record<string, unknown> },
+  { row, hold, roots, takeSlot }: Beginning,
 ): Promise<Begun> {
   const { concurrency } = definition;
   try {
@@ -54,9 +62,7 @@ export async function beginExecuting(
     if (ending) return { kind: 'ended', ending };
     if (concurrency === undefined || row.has_slot) return { kind: 'begun' };
     const key = await slotKeyOf(services, concurrency.key, roots);
-    const slot = await services.orm.em
-      .fork()
-      .transactional((em) => takeSlot(em, hold, { key, most: concurrency.limit }));
+    const slot = await takeSlot({ hold, key, most: concurrency.limit });
     return { kind: slot === 'taken' ? 'begun' : slot };
   } catch (error) {
     if (!(error instanceof ExpressionError) || error.fault === 'closed') throw error;

@@ -1,8 +1,9 @@
 import type { Hold } from '../checkpoints/checkpoint.ts';
 import { Advance } from './advance.ts';
 import type { Claimed } from './claimed.ts';
+import type { DriverBench } from './driver-bench.ts';
 import { Fenced } from './fenced.ts';
-import { type DriverBench, type DriverParts, makeParts } from './parts.ts';
+import { type DriverParts, makeParts } from './parts.ts';
 import { type DriverStop, Signals } from './signals.ts';
 
 /** Advances one execution as long as it is this process's to advance, and is told from outside what happens to it. */
@@ -23,6 +24,7 @@ export class Driver {
     });
     this.#advance = new Advance({
       services: bench.services,
+      takeSlot: bench.takeSlot,
       claimed,
       hold: this.hold,
       signals: this.#signals,

@@ -1,24 +1,13 @@
-import type { Services } from '../../../services.ts';
 import type { Hold } from '../checkpoints/checkpoint.ts';
-import type { CheckpointWriter } from '../checkpoints/checkpoint-writer.ts';
 import { Journal } from '../journal/journal.ts';
 import { Planner } from '../plan/planner.ts';
 import { Standing } from '../standing.ts';
-import type { CallSlots } from '../work/calls.ts';
 import { StepWork } from '../work/step-work.ts';
 import type { Claimed } from './claimed.ts';
+import type { DriverBench } from './driver-bench.ts';
 import { Records } from './records.ts';
 import { rootsOf } from './roots.ts';
 import type { Signals } from './signals.ts';
-
-/** What a process gives to all its drivers. */
-export interface DriverBench {
-  services: Services;
-  writer: CheckpointWriter;
-  calls: CallSlots;
-  /** From 0 to 1. */
-  random(): number;
-}
 
 /** What a driver works with. */
 export interface DriverParts {

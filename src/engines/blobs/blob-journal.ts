@@ -10,7 +10,7 @@ import { encodeRecord, type JournalRecord } from './journal-records.ts';
 import { bootId, journalName, takeJournals } from './journal-recovery.ts';
 import { KeptDirectories } from './kept-directories.ts';
 import { settleJournal } from './settle-journal.ts';
-import { writeSmall } from './small-file.ts';
+import { SmallFiles } from './threads/small-files.ts';
 
 /** Contents of one write. */
 const together = 100;
@@ -43,6 +43,7 @@ export interface BlobJournalOptions {
 export class BlobJournal {
   readonly #options: Required<BlobJournalOptions>;
   readonly #names = new KeptDirectories();
+  readonly #files: SmallFiles;
   #waiting: Waiting[] = [];
   #isWriting = false;
   #open: OpenJournal | null = null;
@@ -50,6 +51,7 @@ export class BlobJournal {
 
   constructor({ rest = usualRest, boot = bootId(), ...options }: BlobJournalOptions) {
     this.#options = { rest, boot, ...options };
+    this.#files = new SmallFiles(options.paths, options.directories);
     for (const place of takeJournals(options.directory, options.paths, boot)) this.#settleLater(place);
   }
 
@@ -68,49 +70,58 @@ export class BlobJournal {
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, together);
       try {
-        await this.#write(group);
-        for (const { done } of group) done.resolve();
+        const { journal, ...records } = await this.#append(group);
+        // The next ones become durable while these get their names.
+        journal.named = Promise.all([journal.named, this.#name(group, { file: journal.file.fd, ...records })]);
+        if (journal.isOld || journal.size >= largest) void this.#retire();
       } catch (error) {
         // Nothing may follow a record that is cut short.
-        await this.#retire();
+        void this.#retire();
         for (const { done } of group) done.reject(error);
       }
     }
     this.#isWriting = false;
   }
 
-  async #write(group: readonly Waiting[]): Promise<void> {
-    const { paths, directories } = this.#options;
+  /** Makes contents durable. @returns where they are */
+  async #append(group: readonly Waiting[]): Promise<{ journal: OpenJournal; at: number; size: number }> {
     const records = group.flatMap(encodeRecord);
     for (;;) {
       this.#open ??= await this.#begin();
       const journal = this.#open;
-      journal.size += await appendPieces(journal.file, records);
+      const at = journal.size;
+      const size = await appendPieces(journal.file, records);
+      journal.size += size;
       await journal.file.datasync();
-      if (existsSync(journal.place)) break;
+      if (existsSync(journal.place)) return { journal, at, size };
       // Another process has taken it over, perhaps before this was in it.
       this.#open = null;
+      await journal.named;
       await journal.file.close();
     }
-    const places = group.map(({ sha256 }) => paths.of(sha256));
-    const folders = new Set([paths.incoming, ...places.map((place) => path.dirname(place))]);
-    // Those that are new share their syncs.
-    await Promise.all([...folders].map((folder) => directories.ensure(folder)));
-    for (const [at, { content }] of group.entries()) writeSmall(paths.incoming, places[at] ?? '', content);
-    if (this.#open.size >= largest) await this.#retire();
+  }
+
+  /** Gives contents their files, and says so to whoever waits for them. */
+  async #name(group: readonly Waiting[], where: Parameters<SmallFiles['write']>[1]): Promise<void> {
+    try {
+      await this.#files.write(group, where);
+      for (const { done } of group) done.resolve();
+    } catch (error) {
+      for (const { done } of group) done.reject(error);
+    }
   }
 
   async #begin(): Promise<OpenJournal> {
     const { directory, boot, directories } = this.#options;
     await directories.ensure(directory);
     const place = path.join(directory, journalName(boot));
-    const file = await open(place, 'ax', 0o600);
+    const file = await open(place, 'ax+', 0o600);
     await this.#names.sync(directory);
-    const journal: OpenJournal = { place, file, size: 0 };
+    const journal: OpenJournal = { place, file, size: 0, isOld: false, named: Promise.resolve() };
     setTimeout(() => {
       if (this.#open !== journal) return;
       if (!this.#isWriting) void this.#retire();
-      else journal.size = largest;
+      else journal.isOld = true;
     }, longest).unref();
     return journal;
   }
@@ -119,6 +130,7 @@ export class BlobJournal {
     const journal = this.#open;
     if (journal === null) return;
     this.#open = null;
+    await journal.named;
     this.#settleLater(journal.place);
     await journal.file.close().catch(() => {});
   }

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
 import { BlobJournal } from './blob-journal.ts';
 import { blobPaths } from './blob-paths.ts';
-import { CodingThread } from './codings/coding-thread.ts';
+import { codingThread } from './codings/coding-thread.ts';
 import { type Codings, findCodings } from './codings/codings.ts';
 import { DurableDirectories } from './durable-file.ts';
 import { absentAs, gone, withRoom } from './failures.ts';
@@ -31,7 +31,7 @@ export interface BlobStoreOptions {
 export function createBlobStore(root: string, { journal: directory }: BlobStoreOptions = {}): BlobStore {
   const paths = blobPaths(root);
   const files = new DurableDirectories();
-  const codings = new CodingThread();
+  const codings = codingThread();
   const journal = directory === undefined ? null : new BlobJournal({ directory, paths, directories: files });
 
   /** Makes a blob young when it is there; one cut short by a loss of power does not count. */
@@ -100,7 +100,7 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
     async encode(sha256) {
       const [blob, place] = [paths.of(sha256), paths.codingsOf(sha256)];
       await files.ensure(paths.incoming);
-      const isThere = await withRoom(codings.write({ blob, place, aside: paths.incoming }));
+      const isThere = await withRoom(codings.run({ blob, place, aside: paths.incoming }));
       if (!isThere) throw gone();
     },
     async sizes(sha256) {

@@ -6,6 +6,10 @@ export interface OpenJournal {
   file: FileHandle;
   /** Bytes so far. */
   size: number;
+  /** It has been open for long, and is not written to any more once the present write is over. */
+  isOld: boolean;
+  /** Until what is in it has its names. */
+  named: Promise<unknown>;
 }
 
 /** Writes pieces as they lie in memory. @returns bytes */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -74,6 +74,18 @@ describe('a journal of blobs', () => {
     const records = [...recordsOf(await readFile(place ?? ''))];
     expect(records.map(({ sha256 }) => sha256)).toEqual(names);
     expect(await readdir(path.join(blobsIn(), 'incoming'))).toEqual([]);
+  });
+
+  it.each([3, 30])('says why %i contents could not be given their names, and goes on', async (count) => {
+    const journal = journalOf('first');
+    const incoming = path.join(blobsIn(), 'incoming');
+    await keep(journal, some(1));
+    await rm(incoming, { recursive: true });
+    await expect(keep(journal, some(count))).rejects.toMatchObject({ code: 'ENOENT' });
+    await mkdir(incoming);
+    const contents = some(count);
+    const names = await keep(journal, contents);
+    for (const [index, name] of names.entries()) expect(await readFile(placeOf(name))).toEqual(contents[index]);
   });
 
   it('brings back after a loss of power what was lost, emptied or damaged, and leaves alone what is whole', async () => {

@@ -6,6 +6,3 @@ export interface CodingJob {
   /** Where they are written first. */
   aside: string;
 }
-
-/** How it went; `code` as Node gives it to a fault of the system. */
-export type CodingOutcome = { done: boolean } | { done: null; message: string; code?: string };

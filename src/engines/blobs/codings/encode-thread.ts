@@ -1,10 +1,10 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import path from 'node:path';
-import { parentPort } from 'node:worker_threads';
 import { absentAs } from '../failures.ts';
 import { writeSmall } from '../small-file.ts';
-import type { CodingJob, CodingOutcome } from './coding-job.ts';
+import { answerJobs } from '../threads/answer-jobs.ts';
+import type { CodingJob } from './coding-job.ts';
 import { findCodings, packCodings } from './codings.ts';
 
 /** Lets everything else on the machine go first: in Linux each thread has a priority of its own (setpriority(2)). */
@@ -34,14 +34,5 @@ function encode({ blob, place, aside }: CodingJob): boolean {
   return true;
 }
 
-function outcomeOf(job: CodingJob): CodingOutcome {
-  try {
-    return { done: encode(job) };
-  } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException;
-    return { done: null, message, ...(code !== undefined && { code }) };
-  }
-}
-
 giveWay();
-parentPort?.on('message', (job: CodingJob) => parentPort?.postMessage(outcomeOf(job)));
+answerJobs(encode);

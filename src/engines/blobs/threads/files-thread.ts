@@ -1,0 +1,24 @@
+import { readSync } from 'node:fs';
+import { recordsOf } from '../journal-records.ts';
+import { writeSmall } from '../small-file.ts';
+import { answerJobs } from './answer-jobs.ts';
+import type { FilesJob } from './files-job.ts';
+
+function readAt(file: number, at: number, size: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  for (let done = 0; done < size; ) {
+    const read = readSync(file, bytes, done, size - done, at + done);
+    if (read === 0) throw new Error('a journal of blobs is shorter than what was written to it');
+    done += read;
+  }
+  return bytes;
+}
+
+answerJobs(({ file, at, size, places, aside }: FilesJob): number => {
+  let written = 0;
+  for (const { content } of recordsOf(readAt(file, at, size))) {
+    writeSmall(aside, places[written] ?? '', content);
+    written += 1;
+  }
+  return written;
+});

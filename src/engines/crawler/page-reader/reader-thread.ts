@@ -31,6 +31,8 @@ export class ReaderThread {
     this.#limit = limit;
     this.#watcher = watcher;
     this.#worker = new Worker(module, { workerData, resourceLimits: { maxOldGenerationSizeMb: heapMegabytes } });
+    // One that waits for its first document keeps no process alive.
+    this.#worker.unref();
     this.#worker.on('message', (message: ThreadMessage) => this.#heard(message));
     this.#worker.on('error', (error) => this.#broke(error));
     this.#worker.on('exit', () => this.#broke(new Error('A reading thread ended')));

@@ -40,6 +40,12 @@ export class ThreadedPageReader implements PageReader {
     this.#options = { threads, limit, idle, module };
   }
 
+  prepare(): void {
+    if (this.#isClosed || this.#threads.size > 0) return;
+    this.#start();
+    this.#waitForWork();
+  }
+
   read(page: PageToRead): Promise<PageFacts> {
     if (this.#isClosed) return Promise.reject(new Error('The page reader is closed'));
     const reading = new Reading(this.#next, page);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readDocument } from '../../../../src/domain/crawlers/pages/read-document.ts';
 import type { PageReader, PageToRead } from '../../../../src/domain/ports/page-reader.ts';
 import {
@@ -30,7 +30,11 @@ const page = (content: string | Uint8Array, more: Partial<PageToRead> = {}): Pag
 const words = (facts: { links: { url: string }[] }) =>
   facts.links.map(({ url }) => url.slice('https://example.com/'.length));
 
-const immediate = (): PageReader => ({ read: async (wanted) => readDocument(wanted), close: async () => {} });
+const immediate = (): PageReader => ({
+  prepare: () => {},
+  read: async (wanted) => readDocument(wanted),
+  close: async () => {},
+});
 
 describe.each([
   ['in threads', () => open()],
@@ -105,6 +109,18 @@ describe('threads', () => {
     const facts = await Promise.all(texts.map((text) => reader.read(page(text))));
     expect(facts.map(words)).toEqual(texts.map((_, index) => [`w${index}`]));
     expect(facts.map(({ faults }) => faults.length)).toEqual(texts.map((text) => Number(text.endsWith('stuck'))));
+  });
+
+  it('are there before the first document when somebody has asked for that', async () => {
+    const started = vi.fn();
+    process.on('worker', started);
+    const reader = open({ threads: 1 });
+    reader.prepare();
+    reader.prepare();
+    await vi.waitFor(() => expect(started).toHaveBeenCalledTimes(1), 30_000);
+    expect(words(await reader.read(page('<a href=x>')))).toEqual(['x']);
+    process.off('worker', started);
+    expect(started).toHaveBeenCalledTimes(1);
   });
 
   it('that end by themselves are replaced', async () => {

@@ -42,6 +42,8 @@ export async function openRun(
   const crawler = await em.findOne(Crawler, { id: run.crawler_id, deleted_at: null }, { disableIdentityMap: true });
   const project = await em.findOne(Project, { id: run.project_id, deleted_at: null }, { disableIdentityMap: true });
   if (!crawler || !project) return null;
+  // What a first run asks for comes with its body.
+  if (crawler.published_snapshot_id == null) services.pages.prepare();
   const organization = await em.findOneOrFail(
     Organization,
     { id: project.organization_id },

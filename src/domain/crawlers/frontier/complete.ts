@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
-import { insertEntries } from '../snapshots/entries/insert-entries.ts';
+import { entryRow, insertEntriesSql } from '../snapshots/entries/insert-entries.ts';
 import { storableJson } from '../storable-json.ts';
 import type { Ledger } from './ledger.ts';
 import type { Outcome } from './outcome.ts';
@@ -9,22 +9,28 @@ const columns = `id bigint, state text, sent boolean, delay double precision, ru
   bytes bigint, sha256 text, redirect_to text, canonical text, error text, error_message text, change text, from_cache boolean,
   duration_ms integer`;
 
-/** What a URL had before is gone with a new try; one that was leased by nobody any more stays as it is. */
+/**
+ * What a URL had before is gone with a new try; one that was leased by nobody any more stays as it is, and leaves neither entry nor links. All
+ * in one statement: each costs both sides a wait for the other.
+ */
 const completeSql = `
-  update crawl_url set state = given.state, attempts = attempts + given.sent::integer,
-    not_before = case when given.delay is not null then now() + given.delay * interval '1 ms' end,
-    rule = given.rule, http_status = given.http_status, content_type = given.content_type, bytes = given.bytes, sha256 = given.sha256,
-    redirect_to = given.redirect_to, canonical = given.canonical, error = given.error, error_message = given.error_message,
-    change = given.change, from_cache = given.from_cache, duration_ms = given.duration_ms,
-    fetched_at = case when given.sent then now() else fetched_at end
-  from json_to_recordset($1::json) as given (${columns})
-  where crawl_url.id = given.id and run_id = $2 and crawl_url.state = 'leased'
-  returning crawl_url.id`;
-
-const linksSql = `
-  insert into crawl_link (run_id, from_id, to_keys)
-  select $1::integer, from_id, string_to_array(to_keys, ' ')::bigint[] from json_to_recordset($2::json) as link (from_id bigint, to_keys text)
-  on conflict do nothing`;
+  with done as (
+    update crawl_url set state = given.state, attempts = attempts + given.sent::integer,
+      not_before = case when given.delay is not null then now() + given.delay * interval '1 ms' end,
+      rule = given.rule, http_status = given.http_status, content_type = given.content_type, bytes = given.bytes, sha256 = given.sha256,
+      redirect_to = given.redirect_to, canonical = given.canonical, error = given.error, error_message = given.error_message,
+      change = given.change, from_cache = given.from_cache, duration_ms = given.duration_ms,
+      fetched_at = case when given.sent then now() else fetched_at end
+    from json_to_recordset($2::json) as given (${columns})
+    where crawl_url.id = given.id and run_id = $1 and crawl_url.state = 'leased'
+    returning crawl_url.id
+  ), kept as (${insertEntriesSql('$3', '$4', 'from_id in (select id from done)')}
+  ), linked as (
+    insert into crawl_link (run_id, from_id, to_keys)
+    select $1::integer, from_id, string_to_array(to_keys, ' ')::bigint[] from json_to_recordset($5::json) as link (from_id bigint, to_keys text)
+    where from_id in (select id from done) on conflict do nothing
+  )
+  select id from done`;
 
 const rowOf = ({ of, ...outcome }: Outcome) => ({
   id: of.id,
@@ -88,19 +94,14 @@ export async function completeUrls(
   ledger: Ledger,
 ): Promise<Outcome[]> {
   if (outcomes.length === 0) return [];
-  const rows = storableJson(outcomes.map(rowOf));
-  const done = await executeBound<{ id: string }>(em, completeSql, [rows, run_id]);
+  const entries = outcomes.flatMap(({ of, entry }) => (entry ? entryRow(entry, of.id) : []));
+  const links = outcomes
+    .filter(({ link_keys }) => link_keys.length > 0)
+    .map(({ of, link_keys }) => ({ from_id: of.id, to_keys: link_keys.join(' ') }));
+  const given = [run_id, storableJson(outcomes.map(rowOf)), snapshot_id, storableJson(entries), JSON.stringify(links)];
+  const done = await executeBound<{ id: string }>(em, completeSql, given);
   const ids = new Set(done.map(({ id }) => Number(id)));
   const completed = outcomes.filter(({ of }) => ids.has(of.id));
   for (const outcome of completed) count(ledger, outcome);
-  await insertEntries(
-    em,
-    snapshot_id,
-    completed.flatMap(({ entry }) => entry ?? []),
-  );
-  const links = completed
-    .filter(({ link_keys }) => link_keys.length > 0)
-    .map(({ of, link_keys }) => ({ from_id: of.id, to_keys: link_keys.join(' ') }));
-  if (links.length > 0) await executeBound(em, linksSql, [run_id, JSON.stringify(links)]);
   return completed;
 }

@@ -34,28 +34,39 @@ export interface EntryDraft {
   fetched_at: Date;
 }
 
+const names = `url_hash, url, kind, http_status, content_type, charset, headers, sha256, bytes, redirect_to, etag, last_modified,
+    outlinks_sha256, request_hash, first_seen_run, fetched_at`;
+
 const columns = `url text, url_hash text, kind text, http_status integer, content_type text, charset text, headers json, sha256 text,
   bytes bigint, redirect_to text, etag text, last_modified text, outlinks_sha256 text, request_hash text, first_seen_run integer,
-  fetched_at timestamptz`;
-
-const insertSql = `
-  insert into snapshot_entry (snapshot_id, url_hash, url, kind, http_status, content_type, charset, headers, sha256, bytes, redirect_to,
-    etag, last_modified, outlinks_sha256, request_hash, first_seen_run, fetched_at)
-  select $1::integer, decode(url_hash, 'hex'), url, kind, http_status, content_type, charset, headers, sha256, bytes, redirect_to,
-    etag, last_modified, outlinks_sha256, request_hash, first_seen_run, fetched_at
-  from json_to_recordset($2::json) as entry (${columns})
-  on conflict (snapshot_id, url_hash) do nothing`;
+  fetched_at timestamptz, from_id bigint`;
 
 /**
- * Writes entries of a snapshot that is being built, in one statement: meant for the transaction that completes a batch of a run. A URL that
- * is there already stays as it is.
+ * A statement that writes entries of a snapshot; one that is there already stays as it is.
+ * @param snapshot the parameter that names it; `rows` the one that holds `entryRow`s as JSON
+ * @param which condition on `from_id`, the URL of the frontier an entry comes from
  */
+export const insertEntriesSql = (snapshot: string, rows: string, which = 'true'): string => `
+  insert into snapshot_entry (snapshot_id, ${names})
+  select ${snapshot}::integer, ${names.replace('url_hash', `decode(url_hash, 'hex')`)}
+  from json_to_recordset(${rows}::json) as entry (${columns}) where ${which}
+  on conflict (snapshot_id, url_hash) do nothing`;
+
+/** @param from_id URL of the frontier it comes from; null: of none */
+export const entryRow = (entry: EntryDraft, from_id: number | null): object => ({
+  ...entry,
+  url_hash: Buffer.from(entry.url_hash).toString('hex'),
+  from_id,
+});
+
+const insertSql = insertEntriesSql('$1', '$2');
+
+/** Writes entries of a snapshot that is being built, in one statement. */
 export async function insertEntries(
   em: EntityManager,
   snapshot_id: number,
   entries: readonly EntryDraft[],
 ): Promise<void> {
   if (entries.length === 0) return;
-  const rows = entries.map((entry) => ({ ...entry, url_hash: Buffer.from(entry.url_hash).toString('hex') }));
-  await executeBound(em, insertSql, [snapshot_id, storableJson(rows)]);
+  await executeBound(em, insertSql, [snapshot_id, storableJson(entries.map((entry) => entryRow(entry, null)))]);
 }

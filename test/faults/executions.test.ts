@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import fc from '../support/properties.ts';
 import { kill } from '../support/server-process.ts';
+import { startHeldExecutions } from '../support/workflows/held-executions.ts';
 import { type Peer, startPeer } from '../support/workflows/peer.ts';
 import { executionsOf, query, startProcesses, threeCalls, until } from '../support/workflows/processes.ts';
 
@@ -56,15 +57,7 @@ describe('a worker that is frozen, or killed anywhere', () => {
   it('a worker that is frozen for twice the heartbeat and thawed writes nothing more, and goes on with others', async () => {
     const asked = await startPeer((path) => path === '/b');
     peer = asked;
-    const processes = await startProcesses();
-    const { begin, settled, look, events } = await executionsOf(processes, threeCalls(asked.url));
-    const frozen = await processes.start('worker');
-    const ids = await begin(6);
-    await until(
-      () => asked.counts('/b').length,
-      (count) => count === ids.length,
-      90,
-    );
+    const { processes, worker: frozen, ids, begin, settled, look, events } = await startHeldExecutions(asked);
     const other = await processes.start('worker');
     frozen.child.kill('SIGSTOP');
     const thaws = performance.now() + 20_000;

@@ -4,8 +4,9 @@ import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
 import { call, sign } from '../support/door.ts';
 import type { ServerProcess } from '../support/server-process.ts';
+import { startHeldExecutions } from '../support/workflows/held-executions.ts';
 import { type Peer, startPeer } from '../support/workflows/peer.ts';
-import { executionsOf, query, startProcesses, threeCalls, until } from '../support/workflows/processes.ts';
+import { query, startProcesses, until } from '../support/workflows/processes.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -89,15 +90,7 @@ test('rolling restarts of both roles under load lose nothing: no call is refused
 test('SIGTERM hands executions back: another worker goes on before a heartbeat is over, and it counts as no crash', async () => {
   const asked = await startPeer((path) => path === '/b');
   peer = asked;
-  const processes = await startProcesses();
-  const { begin, settled, look, events } = await executionsOf(processes, threeCalls(asked.url));
-  const worker = await processes.start('worker');
-  const ids = await begin(6);
-  await until(
-    () => asked.counts('/b').length,
-    (count) => count === ids.length,
-    90,
-  );
+  const { processes, worker, ids, settled, look, events } = await startHeldExecutions(asked);
   await processes.start('worker');
   expect((await worker.stop('SIGTERM')).code).toBe(0);
   // Nothing is left in the name of who has gone.

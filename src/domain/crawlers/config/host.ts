@@ -45,5 +45,13 @@ const isName = (name: string) => name.length <= 253 && name.split('.').every((pa
 export const hostText = ({ name, port }: Pick<Host, 'name' | 'port'>): string =>
   port === null ? name : `${name}:${port}`;
 
-/** The apex of a `www.` host, and the other way round. */
-export const siblingOf = (name: string): string => (name.startsWith('www.') ? name.slice(4) : `www.${name}`);
+/**
+ * The other one of a name and its `www.` name, as a host of the same port.
+ * @param host `name` or `name:port`, lower case
+ * @returns null for addresses and names of one label
+ */
+export function siblingOf(host: string): string | null {
+  const name = host.replace(/:\d+$/, '');
+  if (name.startsWith('[') || /^[\d.]+$/.test(name) || !name.includes('.')) return null;
+  return host.startsWith('www.') ? host.slice('www.'.length) : `www.${host}`;
+}

@@ -3,6 +3,7 @@ import type { EventData, EventType } from '../../notifications/event-payload.ts'
 import { notify } from '../../notifications/notify.ts';
 import type { Services } from '../../services.ts';
 import type { CrawlerRun } from './crawler-run.entity.ts';
+import { unix } from './run-record.ts';
 
 type Told = Pick<
   CrawlerRun,
@@ -16,8 +17,6 @@ type Told = Pick<
   | 'completed_at'
   | 'counts'
 >;
-
-const unix = (date: Date | null | undefined) => (date ? Math.floor(date.getTime() / 1_000) : null);
 
 /** Examples of what went wrong, the first ones. */
 async function firstErrors(em: EntityManager, run_id: number): Promise<{ url: string; error: string }[]> {

@@ -5,7 +5,8 @@ import type { ProjectContext } from '../../operation.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
 import type { crawlerRun } from './runs.schema.ts';
 
-const unix = (date: Date | null | undefined) => (date ? Math.floor(date.getTime() / 1_000) : null);
+/** Unix seconds. */
+export const unix = (date: Date | null | undefined) => (date ? Math.floor(date.getTime() / 1_000) : null);
 
 /** Seconds until what waits now is done; null when nothing is under way. */
 function etaOf({ status, counts, rate, settings, hits_reserved }: CrawlerRun): number | null {

@@ -8,17 +8,6 @@ export interface CrawlScope {
   allowed: readonly string[];
 }
 
-/**
- * The other one of a name and its `www.` name, as a host of the same port.
- * @param host `name` or `name:port`, lower case
- * @returns null for addresses and names of one label
- */
-export function siblingOf(host: string): string | null {
-  const name = host.replace(/:\d+$/, '');
-  if (name.startsWith('[') || /^[\d.]+$/.test(name) || !name.includes('.')) return null;
-  return host.startsWith('www.') ? host.slice('www.'.length) : `www.${host}`;
-}
-
 /** Tests whether the host of a normalised URL is in scope. */
 export function scopeTest({ origin, hosts, allowed }: CrawlScope): (url: URL) => boolean {
   const exact = new Set([origin.host, ...hosts, ...allowed.filter((host) => !host.startsWith('*.'))]);

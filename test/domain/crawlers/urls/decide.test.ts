@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { siblingOf } from '../../../../src/domain/crawlers/config/host.ts';
 import { createDecider, type DecideContext } from '../../../../src/domain/crawlers/urls/decide.ts';
 import { PatternError } from '../../../../src/domain/crawlers/urls/filters.ts';
 import { parseRobots } from '../../../../src/domain/crawlers/urls/robots.ts';
-import { scopeTest, siblingOf } from '../../../../src/domain/crawlers/urls/scope.ts';
+import { scopeTest } from '../../../../src/domain/crawlers/urls/scope.ts';
 
 const scope = {
   origin: new URL('https://example.com'),

@@ -1,8 +1,8 @@
 import type { Services } from '../../../services.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
+import { siblingOf } from '../../config/host.ts';
 import { createDecider, type Decider } from '../../urls/decide.ts';
 import type { RobotsRules } from '../../urls/robots.ts';
-import { siblingOf } from '../../urls/scope.ts';
 import type { Robots } from './host-robots.ts';
 
 /** How a run gets at a host's robots.txt. */

@@ -2,15 +2,14 @@ import { z } from 'zod';
 import { DomainError } from '../../../errors.ts';
 import { projectOperation } from '../../../operation.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
+import { plainText } from '../../config/text-fields.ts';
 import { findSnapshot } from '../find-snapshot.ts';
 import { openSnapshot } from '../snapshot-record.ts';
 import { snapshot, snapshotNumber } from '../snapshots.schema.ts';
 
-const note = z
-  .string('must be a string')
+const note = plainText('must be a string')
   .trim()
   .max(2000, 'must be at most 2000 characters')
-  .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'must be text without NUL')
   .transform((text) => (text === '' ? null : text))
   .nullable();
 

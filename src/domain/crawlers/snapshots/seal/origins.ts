@@ -1,8 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { siblingOf } from '../../config/host.ts';
 import type { SnapshotOrigins } from '../snapshot.entity.ts';
-
-/** The host beside this one by `www.`: sites answer under both. */
-const siblingOf = (host: string) => (host.startsWith('www.') ? host.slice(4) : `www.${host}`);
 
 /** Whether an entry of `allowed_domains` (a host, or `*.host` for all below it) means a host. */
 const allows = (pattern: string, host: string) =>

@@ -1,11 +1,13 @@
 import type { WorkflowDefinition } from '../../definition/definition.schema.ts';
 import { parseDuration } from '../../definition/duration.ts';
 import type { Step } from '../../definition/step.schema.ts';
-import { listsOf } from './lists-of.ts';
+import { planBranches } from './branches.ts';
 import { Loop } from './loop.ts';
 import type { Action, Outcome, Plan, Site } from './plan.ts';
 import { PlanScope } from './scope.ts';
+import { showRun, showRuns } from './show-runs.ts';
 import type { StepState } from './step-state.ts';
+import { Waits } from './waits.ts';
 
 const open: Outcome = { kind: 'open' };
 
@@ -17,11 +19,8 @@ export class Planner {
   readonly #definition: Pick<WorkflowDefinition, 'steps' | 'on_failure'>;
   readonly #runs: ReadonlyMap<string, StepState>;
   readonly #loops = new Map<string, Loop>();
-  #now = 0;
   #actions: Action[] = [];
-  #due: number | null = null;
-  #waitsForInput = false;
-  #waitsOtherwise = false;
+  #waits = new Waits(0);
 
   constructor(definition: Pick<WorkflowDefinition, 'steps' | 'on_failure'>, runs: ReadonlyMap<string, StepState>) {
     this.#definition = definition;
@@ -35,26 +34,17 @@ export class Planner {
 
   /** @param now milliseconds since 1970 */
   plan(now: number, part: 'steps' | 'on_failure' = 'steps'): Plan {
-    this.#now = now;
     this.#actions = [];
-    this.#due = null;
-    this.#waitsForInput = false;
-    this.#waitsOtherwise = false;
+    this.#waits = new Waits(now);
     const scope = new PlanScope();
     let outcome: Outcome;
     if (part === 'steps') outcome = this.#list(this.#definition.steps, '', scope);
     else {
-      this.#reveal(this.#definition.steps, '', scope);
+      showRuns(this.#runs, this.#definition.steps, '', scope);
       outcome = this.#list(this.#definition.on_failure ?? [], 'on_failure.', scope);
     }
-    return {
-      actions: this.#actions,
-      outcome,
-      due: this.#due,
-      waitsForInput: this.#waitsForInput,
-      waitsOtherwise: this.#waitsOtherwise,
-      scope,
-    };
+    const { due, forInput, otherwise } = this.#waits;
+    return { actions: this.#actions, outcome, due, waitsForInput: forInput, waitsOtherwise: otherwise, scope };
   }
 
   #list(steps: readonly Step[], prefix: string, scope: PlanScope): Outcome {
@@ -65,26 +55,9 @@ export class Planner {
       const outcome = this.#step({ step, path, scope }, run);
       if (outcome.kind !== 'done') return outcome;
       output = outcome.output;
-      if (run !== undefined) this.#show(step, run, scope);
+      if (run !== undefined) showRun(this.#runs, step, run, scope);
     }
     return { kind: 'done', output };
-  }
-
-  /** Lets the steps that come later see one that has run, and what ran within it; a loop holds its iterations' outputs itself. */
-  #show(step: Step, run: StepState, scope: PlanScope): void {
-    for (const [prefix, steps] of listsOf(step, run.path)) {
-      const inner = new PlanScope();
-      this.#reveal(steps, prefix, inner);
-      scope.merge(inner);
-    }
-    scope.add(run);
-  }
-
-  #reveal(steps: readonly Step[], prefix: string, scope: PlanScope): void {
-    for (const step of steps) {
-      const run = this.#runs.get(prefix + step.id);
-      if (run !== undefined) this.#show(step, run, scope);
-    }
   }
 
   #step(site: Site, run: StepState | undefined): Outcome {
@@ -117,19 +90,11 @@ export class Planner {
     return open;
   }
 
-  /** @returns whether a time has come; one that has not is remembered */
-  #isDue(at: number | null): boolean {
-    if (at === null) return false;
-    if (at <= this.#now) return true;
-    this.#due = Math.min(this.#due ?? at, at);
-    return false;
-  }
-
   #waiting(site: Site, run: StepState): Outcome {
     const isEnd = site.step.type === 'delay' || site.step.type === 'wait_for_input';
-    if (this.#isDue(run.next_try_at)) return this.#act({ kind: isEnd ? 'expire' : 'try', site });
-    if (run.waits_for?.kind === 'input') this.#waitsForInput = true;
-    else this.#waitsOtherwise = true;
+    if (this.#waits.isDue(run.next_try_at)) return this.#act({ kind: isEnd ? 'expire' : 'try', site });
+    if (run.waits_for?.kind === 'input') this.#waits.forInput = true;
+    else this.#waits.otherwise = true;
     return open;
   }
 
@@ -149,7 +114,8 @@ export class Planner {
       case 'for_each':
       case 'parallel': {
         const limit = step.timeout === undefined ? null : parseDuration(step.timeout);
-        if (this.#isDue(limit === null ? null : run.started_at + limit)) return this.#act({ kind: 'expire', site });
+        if (this.#waits.isDue(limit === null ? null : run.started_at + limit))
+          return this.#act({ kind: 'expire', site });
         const before = this.#actions.length;
         const outcome = step.type === 'parallel' ? this.#branches(site, step) : this.#iterations(site, step, run);
         // What was about to run beside a failure does not.
@@ -157,7 +123,7 @@ export class Planner {
         return this.#end(site, outcome);
       }
       default:
-        this.#waitsOtherwise = true;
+        this.#waits.otherwise = true;
         return open;
     }
   }
@@ -168,19 +134,8 @@ export class Planner {
     return outcome;
   }
 
-  #branches({ path, scope }: Site, { branches, on_branch_error }: Extract<Step, { type: 'parallel' }>): Outcome {
-    const outputs: Record<string, unknown> = {};
-    let failure: Outcome | null = null;
-    let isOpen = false;
-    for (const [name, steps] of Object.entries(branches)) {
-      const outcome = this.#list(steps, `${path}.${name}.`, new PlanScope(scope));
-      if (outcome.kind === 'ended') return outcome;
-      if (outcome.kind === 'done') outputs[name] = outcome.output;
-      if (outcome.kind === 'open') isOpen = true;
-      if (outcome.kind === 'failed') failure ??= outcome;
-    }
-    if (failure !== null && (!isOpen || on_branch_error !== 'wait')) return failure;
-    return isOpen ? open : { kind: 'done', output: outputs };
+  #branches({ path, scope }: Site, step: Extract<Step, { type: 'parallel' }>): Outcome {
+    return planBranches(step, (name, steps) => this.#list(steps, `${path}.${name}.`, new PlanScope(scope)));
   }
 
   #iterations({ path, scope }: Site, step: Extract<Step, { type: 'for_each' }>, run: StepState): Outcome {

@@ -2,6 +2,7 @@ import { type Handler, Parser } from 'htmlparser2';
 import { type Collector, DocumentBase } from '../collector.ts';
 import { readCss } from '../css/read-css.ts';
 import type { RobotsDirectives } from '../page-facts.ts';
+import { decodedAttributes, pageParserOptions } from './decoded-attributes.ts';
 import { applyMeta } from './directives.ts';
 import { type Attributes, takeElement } from './elements.ts';
 import { OpenForm } from './open-form.ts';
@@ -11,7 +12,7 @@ export const maxNesting = 5_000;
 /** Documents inside of `srcdoc` attributes inside of documents. */
 const maxInner = 10;
 
-/** What the parser of a page tells, turned into addresses and directives. */
+/** What the parser of a page (`pageParserOptions`) tells, turned into addresses and directives. */
 export class PageHandler implements Partial<Handler> {
   isTooDeep = false;
   isStopped = false;
@@ -35,13 +36,14 @@ export class PageHandler implements Partial<Handler> {
     this.#level = level;
   }
 
-  onopentag(name: string, attributes: Attributes): void {
+  onopentag(name: string, written: Attributes): void {
     if (this.isTooDeep || this.isStopped) return;
     this.#depth += 1;
     if (this.#depth > maxNesting) {
       this.isTooDeep = true;
       return;
     }
+    const attributes = decodedAttributes(written);
     this.#form?.element(name, attributes);
     takeElement(name, attributes, this.#collector, this.#base);
     this.#special(name, attributes);
@@ -90,7 +92,7 @@ export class PageHandler implements Partial<Handler> {
     if (this.#level === maxInner || this.isStopped) return;
     const inner = new PageHandler(this.#collector, this.#robots, this.#base, this.#level + 1);
     inner.goOn = () => this.#check();
-    new Parser(inner).end(html);
+    new Parser(inner, pageParserOptions).end(html);
     this.isTooDeep ||= inner.isTooDeep;
   }
 

@@ -4,6 +4,7 @@ import { type DocumentToRead, type GoOn, maxBytes } from '../document.ts';
 import type { PageFacts, ReadFault } from '../page-facts.ts';
 import { charsetOf, decodeText } from '../text/charset.ts';
 import { isImage } from '../text/sniff.ts';
+import { pageParserOptions } from './decoded-attributes.ts';
 import { applyHeader, noDirectives } from './directives.ts';
 import { PageHandler } from './page-handler.ts';
 
@@ -33,8 +34,8 @@ export function readPage(page: DocumentToRead, goOn: GoOn = () => true): PageFac
 
 /** Gives the text to a parser piece by piece. @returns false when it was ended before its end */
 function feed(handler: PageHandler, text: string, isXhtml: boolean, goOn: () => boolean): boolean {
-  const options: ParserOptions = isXhtml ? { recognizeSelfClosing: true, recognizeCDATA: true } : {};
-  const parser = new Parser(handler, options);
+  const xhtml: ParserOptions = { recognizeSelfClosing: true, recognizeCDATA: true };
+  const parser = new Parser(handler, { ...pageParserOptions, ...(isXhtml && xhtml) });
   handler.goOn = goOn;
   let isWhole = true;
   for (let at = 0; isWhole && at < text.length; at += piece) {

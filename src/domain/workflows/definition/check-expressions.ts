@@ -1,5 +1,6 @@
-import { ExpressionSyntaxError, parseExpression } from '../expressions/parse-expression.ts';
+import { parseExpression } from '../expressions/parse-expression.ts';
 import { type Reference, referencesOf } from '../expressions/references.ts';
+import { ExpressionSyntaxError } from '../expressions/syntax-error.ts';
 import type { WorkflowDefinition } from './definition.schema.ts';
 import { expressionsOf, type PlacedExpression, templatesIn } from './expressions-of.ts';
 import type { Problem } from './problem.ts';

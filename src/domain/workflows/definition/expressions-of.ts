@@ -1,4 +1,5 @@
-import { parseTemplate, TemplateError } from '../expressions/template.ts';
+import { ExpressionSyntaxError } from '../expressions/syntax-error.ts';
+import { parseTemplate } from '../expressions/template.ts';
 import type { Place, Problem } from './problem.ts';
 import type { Step } from './step.schema.ts';
 
@@ -20,8 +21,8 @@ export function templatesIn(value: unknown, place: Place, problems: Problem[], m
         'expression' in part ? [{ text: part.expression, place, offset: part.offset, maySecret }] : [],
       );
     } catch (error) {
-      if (!(error instanceof TemplateError)) throw error;
-      problems.push({ place, code: 'syntax', message: error.message, offset: error.offset });
+      if (!(error instanceof ExpressionSyntaxError)) throw error;
+      problems.push({ place, code: 'syntax', message: error.message, offset: error.position });
       return [];
     }
   }

@@ -62,7 +62,7 @@ const picked = (from: unknown, names: readonly string[]): Record<string, unknown
 /**
  * The value of JSONata over a context; undefined when it finds nothing. A plain dotted path is followed here; everything else is evaluated
  * apart, with no more of the context than it names.
- * @throws ExpressionError, ExpressionSyntaxError
+ * @throws ExpressionError
  */
 export async function evaluateExpression(
   text: string,

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type jsonata from 'jsonata';
+import { ExpressionSyntaxError } from './syntax-error.ts';
 
 const require = createRequire(import.meta.url);
 let loaded: typeof jsonata | undefined;
@@ -8,17 +9,6 @@ let loaded: typeof jsonata | undefined;
 function parser(): typeof jsonata {
   loaded ??= require('jsonata') as typeof jsonata;
   return loaded;
-}
-
-/** A fault of an expression's text; `position` counts UTF-16 units from its start. */
-export class ExpressionSyntaxError extends Error {
-  override name = 'ExpressionSyntaxError';
-  readonly position: number;
-
-  constructor(message: string, position: number) {
-    super(message);
-    this.position = position;
-  }
 }
 
 /** A node of JSONata's syntax tree, as far as it is looked at here. */

@@ -1,16 +1,7 @@
+import { ExpressionSyntaxError } from './syntax-error.ts';
+
 /** A string of a definition taken apart: text, and the JSONata between `${{` and `}}` with where it begins. */
 export type TemplatePart = { text: string } | { expression: string; offset: number };
-
-export class TemplateError extends Error {
-  override name = 'TemplateError';
-  /** Of the opening brackets, in UTF-16 units from the start of the string. */
-  readonly offset: number;
-
-  constructor(message: string, offset: number) {
-    super(message);
-    this.offset = offset;
-  }
-}
 
 const opening = '${{';
 const escaped = '$${{';
@@ -38,7 +29,7 @@ function closingAt(text: string, from: number): number {
 
 /**
  * Takes a string apart; `$${{` stands for the characters `${{`.
- * @throws TemplateError when an expression is not closed
+ * @throws ExpressionSyntaxError at the opening brackets when an expression is not closed
  */
 export function parseTemplate(text: string): TemplatePart[] {
   const parts: TemplatePart[] = [];
@@ -55,7 +46,7 @@ export function parseTemplate(text: string): TemplatePart[] {
     plain += text.slice(at, next);
     const start = next + opening.length;
     const end = closingAt(text, start);
-    if (end === -1) throw new TemplateError(`"${opening}" is not closed by "}}"`, next);
+    if (end === -1) throw new ExpressionSyntaxError(`"${opening}" is not closed by "}}"`, next);
     if (plain !== '') parts.push({ text: plain });
     plain = '';
     parts.push({ expression: text.slice(start, end), offset: start });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { asText, parseTemplate, TemplateError } from '../../../../src/domain/workflows/expressions/template.ts';
+import { ExpressionSyntaxError } from '../../../../src/domain/workflows/expressions/syntax-error.ts';
+import { asText, parseTemplate } from '../../../../src/domain/workflows/expressions/template.ts';
 import fc from '../../../support/properties.ts';
 
 const whole = (text: string) =>
@@ -21,7 +22,7 @@ it.each([
 });
 
 it.each(['${{ a', 'x ${{ "}}', '${{ {"a": 1 }}', '${{ /* }}'])('%j is not closed', (text) => {
-  expect(() => parseTemplate(text)).toThrow(TemplateError);
+  expect(() => parseTemplate(text)).toThrow(ExpressionSyntaxError);
 });
 
 it('every text can be written so that it stands for itself', () => {

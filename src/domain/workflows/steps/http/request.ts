@@ -51,7 +51,7 @@ function bodyOf(step: HttpStep, body: unknown): { content: string; type: string 
 
 /**
  * Fills the templates of a step.
- * @throws RequestError, ExpressionError, ExpressionSyntaxError
+ * @throws RequestError, ExpressionError
  */
 export async function fillRequest(
   step: HttpStep,

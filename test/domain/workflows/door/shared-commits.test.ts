@@ -42,6 +42,24 @@ describe('shared commits', () => {
     expect(await Promise.all(results)).toEqual(['did 1', 'did 2', 'did 3', 'did 4']);
   });
 
+  it('a second begins beside the first when many wait, and a third does not', async () => {
+    const { commits, groups } = heldCommits();
+    const numbers = Array.from({ length: 40 }, (_, number) => number);
+    const results = [commits.add(0)];
+    await vi.waitFor(() => expect(groups).toHaveLength(1), 30_000);
+    results.push(...numbers.slice(1, 20).map((call) => commits.add(call)));
+    await vi.waitFor(() => expect(groups.map(({ calls }) => calls.length)).toEqual([1, 19]), 30_000);
+    results.push(...numbers.slice(20).map((call) => commits.add(call)));
+    await turn();
+    await turn();
+    expect(groups).toHaveLength(2);
+    groups[1]?.done();
+    await vi.waitFor(() => expect(groups.map(({ calls }) => calls.length)).toEqual([1, 19, 20]), 30_000);
+    groups[2]?.done();
+    groups[0]?.done();
+    expect(await Promise.all(results)).toEqual(numbers.map((number) => `did ${number}`));
+  });
+
   it('are tried one by one after a failure, so that only the call at fault fails', async () => {
     const commits = new SharedCommits<number, number>(
       async (calls) => {

@@ -10,7 +10,9 @@ interface Waiting<Call, Result> {
 interface Options {
   /** Calls of one commit. */
   most?: number;
-  /** Commits at the same time. A second one begins only when the first has been under way for `patience` milliseconds. */
+  /** So many waiting calls are worth a second commit beside the first: the database has something to do while that one waits for the disk. */
+  crowd?: number;
+  /** Commits at the same time. Further ones begin only when those under way have been so for `patience` milliseconds. */
   lanes?: number;
   patience?: number;
   /** Milliseconds after which a call is given up, whatever becomes of its commit. */
@@ -36,13 +38,13 @@ export class SharedCommits<Call, Result> {
   /** @param commit does all or nothing; its results are in the order of the calls */
   constructor(commit: (calls: readonly Call[]) => Promise<readonly Result[]>, options: Options) {
     this.#commit = commit;
-    this.#options = { most: 64, lanes: 4, patience: 50, limit: 10_000, ...options };
+    this.#options = { most: 64, crowd: 8, lanes: 4, patience: 50, limit: 10_000, ...options };
   }
 
   add(call: Call): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ call, since: performance.now(), resolve, reject });
-      if (this.#running === 0) void this.#run();
+      if (this.#running === 0 || (this.#running === 1 && this.#waiting.length >= this.#options.crowd)) void this.#run();
     });
   }
 

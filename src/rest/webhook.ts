@@ -14,19 +14,31 @@ interface Options {
 
 /** Hands a body over piece by piece, and leaves the connection as it is. */
 function reading(request: Request, bodyTime: number) {
-  return (take: (chunk: Uint8Array) => boolean): Promise<BodyEnd> =>
+  return (take: (chunk: Uint8Array) => boolean | Promise<boolean>): Promise<BodyEnd> =>
     new Promise((resolve) => {
+      let isOver = false;
       const finish = (end: BodyEnd) => {
+        isOver = true;
         clearTimeout(timer);
         request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
         if (end !== 'whole') request.pause();
         resolve(end);
       };
+      const goOn = (isWanted: boolean) => {
+        if (isOver) return;
+        if (isWanted) request.resume();
+        else finish('stopped');
+      };
       const onData = (chunk: Buffer) => {
-        if (!take(chunk)) finish('stopped');
+        const isWanted = take(chunk);
+        if (isWanted === false) finish('stopped');
+        if (isWanted === true || isWanted === false) return;
+        request.pause();
+        void isWanted.then(goOn);
       };
       const onEnd = () => finish('whole');
-      const onGone = () => finish(request.complete ? 'whole' : 'gone');
+      // What is complete but was not handed over is lost with its connection.
+      const onGone = () => finish(request.complete && request.readableLength === 0 ? 'whole' : 'gone');
       const timer = setTimeout(() => finish('slow'), bodyTime);
       if (request.destroyed) return finish('gone');
       request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);

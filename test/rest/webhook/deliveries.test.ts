@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TestApp } from '../../support/app.ts';
 import { call, newWebhook, type Sent, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
 
@@ -132,6 +132,40 @@ describe('a delivery', () => {
     const [{ body_sha256 } = {}] = await rows('select body_sha256 from delivery where body_sha256 is not null');
     const live = await deliveryBlobs(app.services.orm.em.fork(), String(body_sha256).slice(0, 2));
     expect(live.has(String(body_sha256))).toBe(true);
+  });
+});
+
+describe('a large delivery', () => {
+  const large = (letter: string) => JSON.stringify(letter.repeat(3_000_000));
+  const kept = () => vi.spyOn(app.services.blobs, 'put');
+  afterEach(() => vi.restoreAllMocks());
+
+  it('comes in pieces of any size, coded or not', async () => {
+    const text = large('c');
+    const bytes = Buffer.from(text);
+    const pieces = Array.from({ length: 30 }, (_, at) => bytes.subarray(at * 100_001, (at + 1) * 100_001));
+    const chunked = { headers: { ...json, 'x-hub-signature-256': sign(hook.secret, text) }, chunks: pieces };
+    const { status, body } = await call(app.url, hook.door, chunked);
+    expect(status).toBe(202);
+    expect((await deliveryOf(body.executionId)).body).toBe(JSON.parse(text));
+    // Noise, so that it is large when it is coded, too.
+    const noise = randomBytes(100_000).toString('hex');
+    const found = await accepted(gzipSync(JSON.stringify(noise)), { ...json, 'content-encoding': 'gzip' });
+    expect([found.body, found.raw_size > 64 * 1024]).toEqual([noise, true]);
+  });
+
+  it('is nowhere when its signature is wrong, and its sender is told', async () => {
+    const put = kept();
+    const text = large('d');
+    const { status } = await send(text, { ...json, 'x-hub-signature-256': sign('wrong', text) });
+    expect(status).toBe(401);
+    await expect(put.mock.results[0]?.value).rejects.toThrow();
+    expect(put).toHaveBeenCalledTimes(1);
+  });
+
+  it('that the disk has no room for is put off', async () => {
+    kept().mockRejectedValue(new Error('no room'));
+    expect((await send(large('e'))).status).toBe(503);
   });
 });
 

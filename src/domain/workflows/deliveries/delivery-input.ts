@@ -41,7 +41,9 @@ async function decodedValue({ settings }: Needs, { headers }: Delivery, raw: Buf
   const coding = codingOf(headers['content-encoding']);
   if (coding == null) return bodyValueOf(raw, type);
   const pieces: Uint8Array[] = [];
-  const found = await inflate([raw], coding, settings.door.body_bytes, (piece) => pieces.push(piece));
+  const found = await inflate({ head: raw, chunks: [raw] }, coding, settings.door.body_bytes, (piece) =>
+    pieces.push(piece),
+  );
   if (found === 'whole') return bodyValueOf(Buffer.concat(pieces), type);
   const message = found === 'corrupt' ? `is not valid ${coding}` : 'is too large when it is inflated';
   return { body: null, body_error: { message, position: null } };

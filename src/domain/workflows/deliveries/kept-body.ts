@@ -8,9 +8,8 @@ const params = { [constants.ZSTD_c_compressionLevel]: 1 };
  * A body as its row keeps it: a zstd frame (RFC 8878) when that is shorter, else the bytes themselves, so the size of the body tells which it
  * is. Of what LZ4 leaves of a large JSON text it leaves half.
  */
-export function packBody(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const [only] = chunks;
-  const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size);
+export function packBody(body: Uint8Array): Uint8Array {
+  const size = body.length;
   if (size < least) return body;
   const frame = zstdCompressSync(body, { params, pledgedSrcSize: size });
   return frame.length < size ? frame : body;

@@ -5,8 +5,8 @@ import { type DoorTrigger, TriggerCache } from '../triggers/trigger-cache.ts';
 import { CallStore } from './accept/store-call.ts';
 import { BodyMemory } from './body/body-memory.ts';
 import { codingOf, inflate } from './body/inflate.ts';
-import { keepLarge } from './body/keep-body.ts';
-import { type RawBody, readBody } from './body/read-body.ts';
+import type { RawBody } from './body/raw-body.ts';
+import { readBody } from './body/read-body.ts';
 import { MinuteCounts } from './budgets.ts';
 import { joinedHeaders } from './call/header-lines.ts';
 import type { DoorAnswer, WebhookCall } from './call/webhook-call.ts';
@@ -83,17 +83,21 @@ export class WebhookDoor {
       if (wait > 0) throw new Refused(doorAnswers.tooMany(wait), 'too_many_failures');
     }
     const account = this.#memory.open();
+    let body: RawBody | undefined;
     try {
-      const limit = this.#services.settings.door.body_bytes;
-      const body = await readBody(call, limit, account, { secrets: opened.secrets, signature });
-      if (typeof body === 'string') throw refusedBodies[body]();
-      const version = signature === null ? opened.proof.version : body.signedBy;
+      const { blobs, settings } = this.#services;
+      const limit = settings.door.body_bytes;
+      const read = await readBody(call, { limit, account, blobs, secrets: opened.secrets, signature });
+      if (typeof read === 'string') throw refusedBodies[read]();
+      body = read.body;
+      const version = signature === null ? opened.proof.version : read.signedBy;
       if (version === null) {
         this.#failures.add(key);
         throw new Refused(doorAnswers.unauthorized, 'signature');
       }
       return await this.#accept(call, opened, body, version);
     } finally {
+      body?.drop();
       account.release();
     }
   }
@@ -103,17 +107,19 @@ export class WebhookDoor {
     const headers = joinedHeaders(call.rawHeaders);
     await this.#requireReadable(headers.get('content-encoding'), body);
     await this.#room.require(opened.trigger);
-    await keepLarge(this.#services.blobs, body);
+    await body.keep();
     const { accepted, trigger } = await this.#store.store({ call, headers, body }, opened, version);
     if (!accepted.replayed) this.#room.take(trigger);
     return doorAnswers.accepted(accepted.execution_id, accepted.replayed);
   }
 
-  async #requireReadable(header: string | undefined, { chunks }: RawBody): Promise<void> {
+  async #requireReadable(header: string | undefined, body: RawBody): Promise<void> {
     const coding = codingOf(header);
     if (coding === undefined) throw new Refused(doorAnswers.badEncoding, 'encoding');
     if (coding === null) return;
-    const found = await inflate(chunks, coding, this.#services.settings.door.body_bytes);
+    await body.keep();
+    const coded = { head: body.head, chunks: body.read() };
+    const found = await inflate(coded, coding, this.#services.settings.door.body_bytes);
     if (found === 'too_large') throw new Refused(doorAnswers.tooLarge, 'too_large');
   }
 }

@@ -5,8 +5,8 @@ import { asUnavailable } from '../../../unavailable.ts';
 import { uuid7 } from '../../../uuid7.ts';
 import { packBody } from '../../deliveries/kept-body.ts';
 import type { DoorTrigger } from '../../triggers/trigger-cache.ts';
-import { inRow } from '../body/keep-body.ts';
-import { type RawBody, signedBy } from '../body/read-body.ts';
+import type { RawBody } from '../body/raw-body.ts';
+import { signedBy } from '../body/read-body.ts';
 import { dedupKeyOf } from '../call/dedup-key.ts';
 import { redactHeaders, redactQuery } from '../call/redact.ts';
 import type { WebhookCall } from '../call/webhook-call.ts';
@@ -82,7 +82,7 @@ export class CallStore {
       method: call.method,
       headers: redactHeaders(headers, this.#services.settings.door.redact_headers, holdsSecret),
       query: redactQuery(call.query, holdsSecret),
-      body: body.size > inRow ? null : packBody(body.chunks, body.size),
+      body: body.bytes && packBody(body.bytes),
       raw_size: body.size,
       raw_sha256: body.sha256,
       dedup_key: dedupKeyOf(headers),

@@ -14,20 +14,20 @@ export function codingOf(header: string | undefined): BodyCoding | null | undefi
 /** `deflate` is zlib's format (RFC 9110 8.4.1.2), and some senders leave its two bytes out. */
 const hasZlibHead = (first: number, second: number) => (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
 
-function decoderOf(coding: BodyCoding, [first]: readonly Uint8Array[]) {
+function decoderOf(coding: BodyCoding, first: Uint8Array) {
   if (coding === 'gzip') return createGunzip();
   if (coding === 'br') return createBrotliDecompress();
-  return first === undefined || hasZlibHead(first[0] ?? 0, first[1] ?? 0) ? createInflate() : createInflateRaw();
+  return first.length === 0 || hasZlibHead(first[0] ?? 0, first[1] ?? 0) ? createInflate() : createInflateRaw();
 }
 
-/** What a coded body holds; `take` gets each piece. @returns whether it was whole, corrupt, or more than `limit` bytes */
+/** What a coded body holds; `head` is its beginning, `take` gets each piece. @returns whether it was whole, corrupt, or more than `limit` bytes */
 export async function inflate(
-  chunks: readonly Uint8Array[],
+  { head, chunks }: { head: Uint8Array; chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array> },
   coding: BodyCoding,
   limit: number,
   take: (chunk: Uint8Array) => void = () => {},
 ): Promise<'whole' | 'corrupt' | 'too_large'> {
-  const decoder = decoderOf(coding, chunks);
+  const decoder = decoderOf(coding, head);
   const source = Readable.from(chunks, { objectMode: false });
   source.pipe(decoder);
   let size = 0;

@@ -1,15 +1,13 @@
-import { createHash } from 'node:crypto';
+import type { BlobStore } from '../../../ports/blobs.ts';
 import { headerLines } from '../call/header-lines.ts';
 import type { WebhookCall } from '../call/webhook-call.ts';
 import { BodySignatures, type TriggerSecret } from '../prove.ts';
 import type { BodyMemory } from './body-memory.ts';
+import { RawBody } from './raw-body.ts';
 
-/** A body as it came over the wire. */
-export interface RawBody {
-  chunks: readonly Uint8Array[];
-  size: number;
-  sha256: string;
-  /** Version of the secret it was signed with; null for none, or when nobody asked. */
+/** What was read, and the version of the secret it was signed with; null for none, or when nobody asked. */
+export interface ReadBody {
+  body: RawBody;
   signedBy: number | null;
 }
 
@@ -17,50 +15,52 @@ export type BodyFault = 'too_large' | 'no_memory' | 'slow' | 'gone';
 
 const announced = (rawHeaders: readonly string[]) => Number(headerLines(rawHeaders, 'content-length')[0] ?? 0);
 
-/** Reads a body within its limits, and follows its signature meanwhile. The account of its memory is the caller's to close. */
+/** What reading a body needs: its limits, where it is kept when it is large, and the secrets it may be signed with. */
+interface Reading {
+  /** Bytes. */
+  limit: number;
+  /** Of the memory it takes; the caller's to close. */
+  account: ReturnType<BodyMemory['open']>;
+  blobs: Pick<BlobStore, 'put' | 'read'>;
+  secrets: readonly TriggerSecret[];
+  signature: Buffer | null;
+}
+
+/** Reads a body within its limits, and follows its signature meanwhile. Whoever gets it drops what he does not keep. */
 export async function readBody(
   call: Pick<WebhookCall, 'rawHeaders' | 'readBody'>,
-  limit: number,
-  account: ReturnType<BodyMemory['open']>,
-  { secrets, signature }: { secrets: readonly TriggerSecret[]; signature: Buffer | null },
-): Promise<RawBody | BodyFault> {
+  { limit, account, blobs, secrets, signature }: Reading,
+): Promise<ReadBody | BodyFault> {
   const length = announced(call.rawHeaders);
   if (length > limit) return 'too_large';
   // What is announced is taken at once, so that many large bodies do not come half of the way.
   if (!account.take(length)) return 'no_memory';
   const signatures = signature === null ? null : new BodySignatures(secrets);
-  const hash = createHash('sha256');
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const body = new RawBody(blobs);
   let fault: BodyFault | null = null;
   const end = await call.readBody((chunk) => {
-    const beyond = Math.max(0, size + chunk.length - Math.max(size, length));
-    size += chunk.length;
+    const size = body.size + chunk.length;
     if (size > limit) fault = 'too_large';
-    else if (!account.take(beyond)) fault = 'no_memory';
+    else if (!account.take(Math.max(0, size - Math.max(body.size, length)))) fault = 'no_memory';
     if (fault !== null) return false;
     signatures?.update(chunk);
-    hash.update(chunk);
-    chunks.push(chunk);
-    return true;
+    return body.add(chunk)?.then(() => true) ?? true;
   });
-  if (fault !== null) return fault;
-  if (end !== 'whole') return end === 'slow' ? 'slow' : 'gone';
-  const signedBy = signatures === null || signature === null ? null : signatures.match(signature);
-  return { chunks, size, sha256: hash.digest('hex'), signedBy };
+  if (end !== 'whole') fault ??= end === 'slow' ? 'slow' : 'gone';
+  if (fault !== null) {
+    body.drop();
+    return fault;
+  }
+  return { body, signedBy: signatures === null || signature === null ? null : signatures.match(signature) };
 }
 
 /** The same signature asked of a body that is here already: its secrets have changed meanwhile. */
 export async function signedBy(
-  { chunks }: Pick<RawBody, 'chunks'>,
+  body: Pick<RawBody, 'read'>,
   secrets: readonly TriggerSecret[],
   signature: Buffer,
 ): Promise<number | null> {
   const signatures = new BodySignatures(secrets);
-  for (const chunk of chunks) {
-    signatures.update(chunk);
-    // A large body must not hold everything else up.
-    if (chunks.length > 64) await new Promise((resolve) => setImmediate(resolve));
-  }
+  for await (const piece of body.read()) signatures.update(piece);
   return signatures.match(signature);
 }

@@ -12,8 +12,8 @@ export interface WebhookCall {
   query: string;
   /** Of the client. */
   address: string | null;
-  /** Reads the body; `take` is given each piece and says whether to go on. To be called once at most. */
-  readBody(take: (chunk: Uint8Array) => boolean): Promise<BodyEnd>;
+  /** Reads the body; `take` is given each piece and says, at once or when it is ready for the next, whether to go on. To be called once at most. */
+  readBody(take: (chunk: Uint8Array) => boolean | Promise<boolean>): Promise<BodyEnd>;
 }
 
 /** What the door answers; the body is JSON. */

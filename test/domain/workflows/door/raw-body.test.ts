@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { RawBody } from '../../../../src/domain/workflows/door/body/raw-body.ts';
+import { createBlobStore } from '../../../../src/engines/blobs/blob-store.ts';
+
+let root: string;
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'portico-body-'));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+const kib = 1024;
+const content = randomBytes(1_000 * kib);
+const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+const files = async () =>
+  (await readdir(root, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
+
+async function fill(body: RawBody, bytes: Uint8Array, piece: number): Promise<void> {
+  for (let at = 0; at < bytes.length; at += piece) await body.add(bytes.subarray(at, at + piece));
+}
+
+it.each([
+  [0, 1],
+  [1, 1],
+  [64 * kib, 1_000],
+  [64 * kib + 1, 64 * kib],
+  [64 * kib + 1, 64 * kib + 1],
+  [1_000 * kib, 7_001],
+])('of %i bytes in pieces of %i comes back as it was', async (size, piece) => {
+  const bytes = content.subarray(0, size);
+  const body = new RawBody(createBlobStore(root));
+  await fill(body, bytes, piece);
+  await body.keep();
+  const read: Uint8Array[] = [];
+  for await (const part of body.read()) read.push(part);
+  expect(Buffer.concat(read).equals(bytes)).toBe(true);
+  expect([body.size, body.sha256]).toEqual([size, hashOf(bytes)]);
+  expect(Buffer.from(body.head).equals(bytes.subarray(0, piece))).toBe(true);
+  // Only what does not fit the row is in the store, and dropping it afterwards changes nothing.
+  expect(body.bytes === null).toBe(size > 64 * kib);
+  body.drop();
+  for await (const part of body.read()) expect(part.length).toBeLessThanOrEqual(size);
+});
+
+it('leaves no trace when it is dropped', async () => {
+  const before = await files();
+  const blobs = createBlobStore(root);
+  const put = vi.spyOn(blobs, 'put');
+  const body = new RawBody(blobs);
+  await fill(body, randomBytes(500 * kib), 64 * kib);
+  body.drop();
+  await expect(put.mock.results[0]?.value).rejects.toThrow('not wanted');
+  expect(await files()).toBe(before);
+});
+
+it('waits for a disk that is behind, and no longer', async () => {
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const body = new RawBody({
+    ...createBlobStore(root),
+    async put(pieces) {
+      await held;
+      return createBlobStore(root).put(pieces);
+    },
+  });
+  const waits: Promise<unknown>[] = [];
+  for (let at = 0; waits.length === 0; at += 64 * kib) {
+    expect(at).toBeLessThan(content.length);
+    const wait = body.add(content.subarray(at, at + 64 * kib));
+    if (wait) waits.push(wait);
+  }
+  goOn();
+  await Promise.all(waits);
+  await body.keep();
+  expect(body.sha256).toBe(hashOf(content.subarray(0, body.size)));
+});
+
+it('is read to its end when the store fails, which is told when it is kept', async () => {
+  const full = new Error('no room');
+  const body = new RawBody({ ...createBlobStore(root), put: () => Promise.reject(full) });
+  await fill(body, content, 64 * kib);
+  expect(body.size).toBe(content.length);
+  await expect(body.keep()).rejects.toBe(full);
+});

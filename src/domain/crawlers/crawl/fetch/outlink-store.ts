@@ -5,6 +5,14 @@ import type { Outcome, Outlinks } from '../../frontier/outcome.ts';
 
 type Kept = Record<string, Outlinks>;
 
+const withBeside = (outcome: Outcome) => [outcome, ...(outcome.beside?.outcomes ?? [])];
+
+const leadsOn = ({ outlinks, entry }: Outcome) =>
+  outlinks !== null && entry !== null && outlinks.links.length + outlinks.assets.length > 0;
+
+/** Whether an outcome, or one beside it, is of a page whose links are to be kept. */
+export const hasOutlinks = (outcome: Outcome): boolean => withBeside(outcome).some(leadsOn);
+
 /** What captured pages link to, as blobs: those completed together share one. */
 export class OutlinkStore {
   readonly #blobs: BlobStore;
@@ -16,10 +24,10 @@ export class OutlinkStore {
 
   /** Keeps what completed pages link to, and names the blob in their entries. */
   async keep(outcomes: readonly Outcome[], log: Pick<Log, 'debug'>): Promise<void> {
-    const all = outcomes.flatMap((outcome) => [outcome, ...(outcome.beside?.outcomes ?? [])]);
-    const pages = all.flatMap(({ of, outlinks, entry }) =>
-      outlinks && entry && outlinks.links.length + outlinks.assets.length > 0 ? [{ url: of.url, outlinks, entry }] : [],
-    );
+    const pages = outcomes
+      .flatMap(withBeside)
+      .filter(leadsOn)
+      .flatMap(({ of, outlinks, entry }) => (outlinks && entry ? [{ url: of.url, outlinks, entry }] : []));
     if (pages.length === 0) return;
     try {
       const sha256 = await this.#put(pages);

@@ -1,6 +1,7 @@
 import { Bell } from '../../../bell.ts';
 import { LostRun } from '../../frontier/turn/run-row.ts';
 import type { SliceStop } from '../crawling.ts';
+import { hasOutlinks } from '../fetch/outlink-store.ts';
 import { Ending, type SliceEnd } from './ending.ts';
 import { Requests } from './requests.ts';
 import type { SliceOptions } from './slice-options.ts';
@@ -19,7 +20,10 @@ export class Slice {
   constructor(options: SliceOptions) {
     this.#options = options;
     const { context: given, services } = options;
-    const unwritten = new Unwritten((outcomes) => given.outlinks.keep(outcomes, services.log));
+    const unwritten = new Unwritten({
+      needs: hasOutlinks,
+      keep: (outcomes) => given.outlinks.keep(outcomes, services.log),
+    });
     const parts = { ending: this.#ending, bell: this.#bell, unwritten };
     const context = { ...given, signal: this.#ending.signal };
     this.#requests = new Requests(options, { ...parts, context, answered: () => this.#pump() });

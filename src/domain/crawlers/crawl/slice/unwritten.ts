@@ -11,19 +11,26 @@ export interface Batch {
   kept: Promise<void>;
 }
 
+/** What outcomes need beside their rows. */
+export interface Keeper {
+  /** Whether anything has to be kept for an outcome. */
+  needs(outcome: Outcome): boolean;
+  /** Keeps it; never rejects. */
+  keep(outcomes: readonly Outcome[]): Promise<void>;
+}
+
 /**
  * Outcomes of a slice that wait to be written. What a batch of them needs beside its rows is kept as soon as it is full, while the batch
  * before is written: it takes as long as the disk does.
  */
 export class Unwritten {
-  readonly #keep: (outcomes: readonly Outcome[]) => Promise<void>;
+  readonly #keeper: Keeper;
   #outcomes: Outcome[] = [];
   #next: Batch | null = null;
   #since = 0;
 
-  /** @param keep keeps what outcomes need beside their rows; never rejects */
-  constructor(keep: (outcomes: readonly Outcome[]) => Promise<void>) {
-    this.#keep = keep;
+  constructor(keeper: Keeper) {
+    this.#keeper = keeper;
   }
 
   get size(): number {
@@ -46,9 +53,14 @@ export class Unwritten {
     if (this.#outcomes.length >= fullBatch) this.#next ??= this.#batch();
   }
 
-  /** Takes out those that are written next. */
+  /** Takes out those that are written next, with what came meanwhile when nothing has to be kept for that: fewer writes cost less. */
   take(): Batch {
     const batch = this.#next ?? this.#batch();
+    const more = this.#outcomes.slice(0, mostUnwritten - batch.outcomes.length);
+    if (!more.some((outcome) => this.#keeper.needs(outcome))) {
+      batch.outcomes.push(...more);
+      this.#outcomes.splice(0, more.length);
+    }
     this.#next = this.#outcomes.length >= fullBatch ? this.#batch() : null;
     return batch;
   }
@@ -56,6 +68,6 @@ export class Unwritten {
   #batch(): Batch {
     this.#since = performance.now();
     const outcomes = this.#outcomes.splice(0, mostUnwritten);
-    return { outcomes, kept: this.#keep(outcomes) };
+    return { outcomes, kept: this.#keeper.keep(outcomes) };
   }
 }

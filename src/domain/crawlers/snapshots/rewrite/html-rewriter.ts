@@ -1,6 +1,7 @@
 import { QuoteType, Tokenizer } from 'htmlparser2';
 import type { Carrier } from './carrier.ts';
 import type { Rewriting } from './link-mapper.ts';
+import { PassingText } from './passing-text.ts';
 import { rewriteCss } from './rewrite-css.ts';
 import { rewriteTag, type TagRewriting } from './tag-links.ts';
 
@@ -45,10 +46,7 @@ export class HtmlRewriter {
   readonly #rewriting: TagRewriting;
   #base: URL;
   #hasBase = false;
-  /** What came in and has not gone out; `#start` is the position of its first character in all. */
-  #held = '';
-  #start = 0;
-  #out = '';
+  readonly #text = new PassingText();
   /** Up to here everything is decided. */
   #safe = 0;
   #tag: { name: string; start: number; attributes: FoundAttribute[] } | null = null;
@@ -73,48 +71,22 @@ export class HtmlRewriter {
 
   /** @param chunk as the carrier gives it. @returns what can go out */
   write(chunk: string): string {
-    this.#held += chunk;
+    this.#text.add(chunk);
     this.#tokenizer.write(chunk);
-    if (this.#held.length > longestTag) {
+    if (this.#text.heldLength > longestTag) {
       this.#tag = null;
       this.#sheetAt = null;
-      this.#safe = this.#start + this.#held.length;
+      this.#safe = this.#text.end;
     }
-    this.#release(this.#tag ? this.#tag.start : (this.#sheetAt ?? this.#safe));
-    return this.#taken();
+    this.#text.release(this.#tag ? this.#tag.start : (this.#sheetAt ?? this.#safe));
+    return this.#text.taken();
   }
 
   /** @returns the rest */
   end(): string {
     this.#tokenizer.end();
-    this.#release(this.#start + this.#held.length);
-    return this.#taken();
-  }
-
-  #taken(): string {
-    const out = this.#out;
-    this.#out = '';
-    return out;
-  }
-
-  #slice(from: number, to: number): string {
-    return this.#held.slice(from - this.#start, to - this.#start);
-  }
-
-  /** Lets everything up to a position go out. */
-  #release(to: number): void {
-    if (to <= this.#start) return;
-    this.#out += this.#slice(this.#start, to);
-    this.#held = this.#held.slice(to - this.#start);
-    this.#start = to;
-  }
-
-  /** Puts something in the place of what lies between two positions. */
-  #replace(from: number, to: number, by: string): void {
-    this.#release(from);
-    this.#held = this.#held.slice(to - this.#start);
-    this.#start = to;
-    this.#out += by;
+    this.#text.release(this.#text.end);
+    return this.#text.taken();
   }
 
   #callbacks(): ConstructorParameters<typeof Tokenizer>[1] {
@@ -123,14 +95,14 @@ export class HtmlRewriter {
     };
     return {
       onopentagname: (start, end) => {
-        this.#tag = { name: this.#slice(start, end).toLowerCase(), start: start - 1, attributes: [] };
+        this.#tag = { name: this.#text.slice(start, end).toLowerCase(), start: start - 1, attributes: [] };
       },
       onattribname: (start, nameEnd) => {
-        const name = this.#tag ? this.#slice(start, nameEnd).toLowerCase() : '';
+        const name = this.#tag ? this.#text.slice(start, nameEnd).toLowerCase() : '';
         this.#tag?.attributes.push({ name, start, nameEnd, end: nameEnd, quote: QuoteType.NoValue, parts: [] });
       },
       onattribdata: (start, end) => {
-        this.#tag?.attributes.at(-1)?.parts.push(this.#slice(start, end));
+        this.#tag?.attributes.at(-1)?.parts.push(this.#text.slice(start, end));
       },
       onattribentity: (codePoint) => {
         this.#tag?.attributes.at(-1)?.parts.push(codePoint);
@@ -144,7 +116,7 @@ export class HtmlRewriter {
       onopentagend: (at) => this.#endTag(at + 1, false),
       onselfclosingtag: (at) => this.#endTag(at + 1, true),
       onclosetag: (start, end) => {
-        if (this.#sheetAt !== null && this.#slice(start, end).toLowerCase() === 'style') this.#endSheet(start - 2);
+        if (this.#sheetAt !== null && this.#text.slice(start, end).toLowerCase() === 'style') this.#endSheet(start - 2);
         this.#safe = end;
       },
       ontext: passed,
@@ -164,21 +136,21 @@ export class HtmlRewriter {
     if (!tag) return;
     const attributes = tag.attributes.map(({ name, parts }) => ({ name, value: textOf(parts, this.#carrier.decode) }));
     const values = rewriteTag(tag.name, attributes, this.#rewriting);
-    if (values === 'remove') this.#replace(tag.start, end, '');
+    if (values === 'remove') this.#text.replace(tag.start, end, '');
     else for (const [at, value] of values.entries()) this.#change(tag.attributes[at], value);
     if (tag.name === 'style' && !isClosed) this.#sheetAt = end;
   }
 
   #change(attribute: FoundAttribute | undefined, value: string | null | undefined): void {
     if (!attribute || value === null) return;
-    if (value === undefined) this.#replace(attribute.start, attribute.end, '');
+    if (value === undefined) this.#text.replace(attribute.start, attribute.end, '');
     else if (attribute.quote !== QuoteType.NoValue)
-      this.#replace(attribute.nameEnd, attribute.end, `=${attributeText(value)}`);
+      this.#text.replace(attribute.nameEnd, attribute.end, `=${attributeText(value)}`);
   }
 
   #endSheet(end: number): void {
     const start = this.#sheetAt ?? end;
     this.#sheetAt = null;
-    this.#replace(start, end, rewriteCss(this.#slice(start, end), this.#carrier, this.#rewriting.map));
+    this.#text.replace(start, end, rewriteCss(this.#text.slice(start, end), this.#carrier, this.#rewriting.map));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Why an expression has no value: JSONata's own complaint (`failed`), or one of the caps on time, memory and the size of the result, a
- * key that objects give a meaning of their own, or a pattern that needs more than linear time.
+ * Why an expression has no value: JSONata's own complaint (`failed`), or one of the caps on time, memory and the size of the result, or a
+ * key that objects give a meaning of their own. `unavailable` is no fault of it: the server is stopping, or could start no process.
  */
 export type ExpressionFault =
   | 'failed'
@@ -8,7 +8,7 @@ export type ExpressionFault =
   | 'too_much_memory'
   | 'result_too_large'
   | 'forbidden_key'
-  | 'closed';
+  | 'unavailable';
 
 export class ExpressionError extends Error {
   override name = 'ExpressionError';

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 
-/** Why a task has no result: its time is over, its process died (of its memory limit, mostly), or the pool is closed. */
-export type ChildFault = 'deadline' | 'died' | 'closed';
+/** Why a task has no result: its time is over, its process died (of its memory limit, mostly), none came up, or the pool is closed. */
+export type ChildFault = 'deadline' | 'died' | 'not_started' | 'closed';
 
 export class ChildError extends Error {
   override name = 'ChildError';
@@ -113,7 +113,8 @@ export class ChildPool<Task extends object, Answer> {
       if (at !== -1) this.#idle.splice(at, 1);
       // One that never came up would be started again without end: those who wait are told.
       if (this.#starting.delete(child) && !this.#isClosed)
-        for (const { reject } of this.#waiting.splice(0)) reject(new ChildError('died', 'its process did not start'));
+        for (const { reject } of this.#waiting.splice(0))
+          reject(new ChildError('not_started', 'its process did not start'));
       this.#next();
     };
     child.once('exit', forget).once('error', forget);

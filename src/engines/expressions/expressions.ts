@@ -8,7 +8,12 @@ const grace = 250;
 /** Of a process, in MiB. */
 const heap = 64;
 
-const faults: Record<ChildFault, ExpressionFault> = { deadline: 'timeout', died: 'too_much_memory', closed: 'closed' };
+const faults: Record<ChildFault, ExpressionFault> = {
+  deadline: 'timeout',
+  died: 'too_much_memory',
+  not_started: 'unavailable',
+  closed: 'unavailable',
+};
 
 /** The evaluator beside this module, as it is run: TypeScript from the sources, JavaScript from a build. */
 const evaluator = new URL(`./evaluator${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);

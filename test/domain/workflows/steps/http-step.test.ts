@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ExpressionError } from '../../../../src/domain/ports/expressions.ts';
 import { runHttpStep } from '../../../../src/domain/workflows/steps/http/http-step.ts';
 import type { HttpStep } from '../../../../src/domain/workflows/steps/http/request.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
@@ -229,4 +230,13 @@ it('a step whose time is over is aborted', async () => {
   const asked = runHttpStep(call);
   setTimeout(() => stop.abort(new Error('time is over')), 50);
   await expect(asked).rejects.toThrow('time is over');
+});
+
+it('is tried again when the server could evaluate nothing', async () => {
+  const evaluate = async () => Promise.reject(new ExpressionError('unavailable', 'the server is stopping'));
+  const services = { ...app.services, expressions: { ...app.services.expressions, evaluate } };
+  const step = { id: 'fetch', type: 'http', url: `${base}/\${{ 1 + 1 }}` } as HttpStep;
+  const result = await runHttpStep(await stepCall(app, ids, step, { services }));
+  expect(result).toMatchObject({ kind: 'failed', error: { code: 'unavailable' }, isRetryable: true });
+  expect(seen).toEqual([]);
 });

@@ -65,7 +65,7 @@ export async function beginExecuting(
     const slot = await takeSlot({ hold, key, most: concurrency.limit });
     return { kind: slot === 'taken' ? 'begun' : slot };
   } catch (error) {
-    if (!(error instanceof ExpressionError) || error.fault === 'closed') throw error;
+    if (!(error instanceof ExpressionError) || error.fault === 'unavailable') throw error;
     return { kind: 'ended', ending: failure('bad_expression', error.message) };
   }
 }

@@ -40,7 +40,7 @@ export async function endingOf(
   try {
     return { status: 'completed', output: (await fillTemplates(definition.output, { expressions, roots })) ?? null };
   } catch (error) {
-    if (!(error instanceof ExpressionError) || error.fault === 'closed') throw error;
+    if (!(error instanceof ExpressionError) || error.fault === 'unavailable') throw error;
     return failure('bad_expression', `output: ${error.message}`);
   }
 }

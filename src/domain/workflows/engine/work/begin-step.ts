@@ -101,7 +101,7 @@ export async function beginStep(
     if (step.if !== undefined && !(await holds(step.if, { expressions, roots, signal }))) return { status: 'skipped' };
     return await byType(step, evaluation, now);
   } catch (error) {
-    if (!(error instanceof ExpressionError) || error.fault === 'closed') throw error;
+    if (!(error instanceof ExpressionError) || error.fault === 'unavailable') throw error;
     return failed(error.fault === 'timeout' ? 'timeout' : 'bad_expression', error.message);
   }
 }

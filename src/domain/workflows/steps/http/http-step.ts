@@ -1,5 +1,6 @@
 import { DomainError } from '../../../errors.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
+import { expressionFailed } from '../expression-failed.ts';
 import { redactor, secretsFor } from '../secret-values.ts';
 import type { StepCall, StepError, StepResult } from '../step-call.ts';
 import { type FilledRequest, fillRequest, type HttpStep, RequestError } from './request.ts';
@@ -16,7 +17,7 @@ const failed = (error: StepError, isRetryable = false): StepResult => ({ kind: '
 /** What an error of the request, the client or the answer means for the step. */
 function failure(error: unknown): StepResult {
   if (error instanceof RequestError) return failed(error.fault);
-  if (error instanceof ExpressionError) return failed({ code: 'bad_expression', message: error.message });
+  if (error instanceof ExpressionError) return expressionFailed(error);
   if (error instanceof ResponseError) return failed({ code: error.code, message: `the answer ${error.message}` });
   if (!(error instanceof DomainError)) throw error;
   const { reason } = error.details ?? {};

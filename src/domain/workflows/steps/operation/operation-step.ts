@@ -4,6 +4,7 @@ import { run } from '../../../run.ts';
 import type { Step } from '../../definition/step.schema.ts';
 import { fillTemplates } from '../../expressions/evaluate.ts';
 import type { StepOperation } from '../../step-operations.ts';
+import { expressionFailed } from '../expression-failed.ts';
 import type { StepCall, StepResult, WaitsFor } from '../step-call.ts';
 import { workflowActor } from '../workflow-actor.ts';
 import { earlierResult } from './earlier-result.ts';
@@ -97,7 +98,7 @@ export async function runOperationStep(call: StepCall<OperationStep>): Promise<S
     return waits_for ? { kind: 'waiting', waits_for, input } : { kind: 'completed', output, input };
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof ExpressionError) return { ...failed('bad_expression', error.message), input };
+    if (error instanceof ExpressionError) return { ...expressionFailed(error), input };
     if (!(error instanceof DomainError)) throw error;
     const { errors } = error.details ?? {};
     return { ...failed(error.code, error.message, errors && { errors }), input };

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { ExpressionError, type ExpressionFault, type Expressions } from '../../../../src/domain/ports/expressions.ts';
+import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
+import { beginStep } from '../../../../src/domain/workflows/engine/work/begin-step.ts';
+
+const step: Step = { id: 'a', type: 'transform', expression: '1 + 1' };
+const begin = (fault: ExpressionFault) => {
+  const evaluate = async () => Promise.reject(new ExpressionError(fault, 'told'));
+  const expressions = { evaluate } as unknown as Expressions;
+  return beginStep({ expressions }, step, { roots: {}, signal: new AbortController().signal, now: 0 });
+};
+
+it('what is wrong with an expression fails its step', async () => {
+  expect(await begin('failed')).toMatchObject({ status: 'failed', error: { code: 'bad_expression', message: 'told' } });
+  expect(await begin('timeout')).toMatchObject({ status: 'failed', error: { code: 'timeout', message: 'told' } });
+});
+
+it('a server that cannot evaluate anything fails none', async () => {
+  await expect(begin('unavailable')).rejects.toThrow('told');
+});

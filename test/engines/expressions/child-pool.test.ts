@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { ChildPool } from '../../../src/engines/expressions/child-pool.ts';
+
+it('tells a process that does not start from one that dies of its task, and tries again with the next task', async () => {
+  const module = new URL('./no-such-module.js', import.meta.url);
+  const pool = new ChildPool<{ n: number }, number>({ module, size: 1, heap: 64 });
+  const fault = () =>
+    pool.run({ n: 1 }, { deadline: 60_000 }).then(
+      () => 'none',
+      (error) => error.fault as string,
+    );
+  expect([await fault(), await fault()]).toEqual(['not_started', 'not_started']);
+  await pool.close();
+  expect(await fault()).toBe('closed');
+});

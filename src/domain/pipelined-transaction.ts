@@ -10,25 +10,46 @@ interface Answer {
 interface Connection {
   query(statement: unknown, values?: readonly unknown[]): Promise<Answer>;
   release(isLost?: boolean): void;
+  /** Of the protocol, with its socket. */
+  connection: { stream: { cork(): void; uncork(): void } };
+}
+
+/** Sends what is asked for in one go in one piece: each piece wakes the database. */
+function sender(connection: Connection): Connection['query'] {
+  const { stream } = connection.connection;
+  let isHeld = false;
+  const letGo = () => {
+    isHeld = false;
+    stream.uncork();
+  };
+  return (statement, values) => {
+    if (!isHeld) {
+      isHeld = true;
+      stream.cork();
+      process.nextTick(letGo);
+    }
+    return connection.query(statement, values);
+  };
 }
 
 /** A transaction as the mapper and `executeBound` want it. */
 function contextOn(connection: Connection) {
-  const begun = connection.query('begin');
+  const send = sender(connection);
+  const begun = send('begin');
   begun.catch(() => {});
   let isOver = false;
   return {
     async executeQuery({ sql, parameters }: { sql: unknown; parameters: readonly unknown[] }) {
       // Whoever asks too late must not get into the transaction that has the connection by then.
       if (isOver) throw new Error('the transaction is over');
-      const answer = connection.query(sql, parameters);
+      const answer = send(sql, parameters);
       await Promise.all([begun, answer]);
       return answer;
     },
     async end(statement: 'commit' | 'rollback') {
       isOver = true;
       await begun;
-      return (await connection.query(statement)).command;
+      return (await send(statement)).command;
     },
   };
 }

@@ -68,12 +68,13 @@ const hasMore = (request: Request) =>
   (request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0);
 
 async function send(request: Request, response: Response, { status, body, headers }: DoorAnswer): Promise<void> {
-  const text = Buffer.from(JSON.stringify(body));
+  // As a text it goes out in one piece with the head.
+  const text = JSON.stringify(body);
   const all = {
     ...headers,
     'Content-Type': 'application/json; charset=utf-8',
     'Cache-Control': 'no-store',
-    'Content-Length': String(text.length),
+    'Content-Length': String(Buffer.byteLength(text)),
   };
   if (!hasMore(request)) return void response.writeHead(status, all).end(text);
   // The whole answer goes out now, but the end of the connection waits: closed at once, it would be reset under the sender's hands.

@@ -210,6 +210,8 @@ describe('importing a snapshot', () => {
     await app.services.orm.em
       .fork()
       .execute(`update snapshot_import set state = 'running', commit_sha = null where id = ?`, [done.id]);
+    // Its snapshot may be gone by now.
+    await app.services.orm.em.fork().execute(`update snapshot set state = 'expired' where id = ?`, [done.snapshot_id]);
     await work(done.id);
     expect((await app.ask('GET', `${crawlers}/${crawler.id}/imports/${done.id}`)).body).toMatchObject({
       state: 'completed',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { DomainError } from '../../../errors.ts';
 import { projectOperation } from '../../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../paging.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
-import { CrawlerRun } from '../../runs/crawler-run.entity.ts';
+import { findRun } from '../../runs/run-record.ts';
+import { runNumber } from '../../runs/runs.schema.ts';
 import { entryKinds } from '../snapshot.entity.ts';
 import { linksTo } from './links-to.ts';
 
@@ -41,12 +41,11 @@ export const listBrokenLinks = projectOperation({
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List what a run found missing or could not get, with the pages that link there',
-  input: z.object({ ...crawlerName, run_id: z.int32().min(1, 'must be at least 1'), ...pageInput }),
+  input: z.object({ ...crawlerName, ...runNumber, ...pageInput }),
   output: pageOf(brokenLink),
   async execute({ em, project }, { crawler: name, run_id, ...paging }) {
     const crawler = await findCrawler({ em, project }, name);
-    if (!(await em.findOne(CrawlerRun, { id: run_id, crawler_id: crawler.id }, { fields: ['id'] })))
-      throw new DomainError('not_found', 'Run not found');
+    await findRun(em, crawler.id, run_id);
     const window = windowOf(paging);
     const [{ count }] = (await em.execute(`select count(*) ${broken}`, [run_id])) as [{ count: string }];
     const rows = await em.execute<Row[]>(

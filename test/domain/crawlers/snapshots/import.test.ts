@@ -186,6 +186,25 @@ describe('importing a snapshot', () => {
     expect(done.added).toBe(2);
   });
 
+  it('documents and sheets become UTF-8, which is what files are served in', async () => {
+    const type = 'text/html';
+    await importSite(
+      await capture({
+        '/': { body: Buffer.from('<p>caf\xe9<a href="/a?q=\xe9">', 'latin1'), type, charset: 'windows-1252' },
+        '/a?q=%E9': 'found',
+        '/utf8': { body: '<p>café', type, charset: 'windows-1252' },
+        '/plain': { body: '<p>tea', type, charset: 'windows-1252' },
+        '/s.css': { body: Buffer.from('a{content:"\xe9"}', 'latin1'), type: 'text/css', kind: 'asset', charset: 'gbk' },
+      }),
+    );
+    const files = await filesOf();
+    expect(files['index.html']).toMatch(/^\ufeff<p>café<a href="a\/index~[0-9a-f]{8}\.html">$/);
+    // Nothing said what it is in, and the guess was wrong.
+    expect(files['utf8/index.html']).toBe('<p>café');
+    expect(files['plain/index.html']).toBe('<p>tea');
+    expect(files['s.css']).toBe('\ufeffa{content:"\ufffd"}');
+  });
+
   it('without new links the files are as they were captured', async () => {
     const text = `<a href="${origin}/a"><a href="/a">`;
     await importSite(await capture({ '/': text, '/a': 'a' }), { rewrite_links: false, directory: '' });

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { ProjectContext } from '../../../operation.ts';
 import type { Change } from '../../../ports/git-writes.ts';
@@ -21,22 +22,28 @@ interface Making {
   signal: AbortSignal;
 }
 
-async function contentOf(
-  { blobs }: ProjectContext['services'],
-  file: SiteFile,
-  links: LinkMapper | null,
-): Promise<Buffer> {
-  const kind = links && rewritableKind(file.content_type);
-  const source = blobs.read(file.sha256);
-  const rewriting = links && { url: new URL(file.url), charset: file.charset, map: links };
-  const content = kind && rewriting ? rewriteContent(kind, source, file.bytes, rewriting).content : source;
-  const chunks: Buffer[] = [];
+async function whole(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
   for await (const chunk of content) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
 async function* once(content: Buffer) {
   yield content;
+}
+
+/** What goes into the file. A document or a sheet that is rewritten becomes UTF-8: that is what those who serve files take text for. */
+async function contentOf(
+  { blobs }: ProjectContext['services'],
+  file: SiteFile,
+  links: LinkMapper | null,
+): Promise<Buffer> {
+  const kind = links && rewritableKind(file.content_type);
+  const captured = await whole(blobs.read(file.sha256));
+  if (!kind) return captured;
+  // Where nothing said what it is in, the charset was a guess.
+  const rewriting = { url: new URL(file.url), charset: file.charset, toUtf8: !isUtf8(captured), map: links };
+  return whole(rewriteContent(kind, once(captured), file.bytes, rewriting).content);
 }
 
 /**

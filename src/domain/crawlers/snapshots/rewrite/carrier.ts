@@ -61,8 +61,13 @@ function textCarrier(label: string): Carrier {
   };
 }
 
-/** How content in an encoding is carried. @param charset a label; null, or one nobody knows, is UTF-8 */
-export function carrierFor(charset: string | null): Carrier {
+/**
+ * How content in an encoding is carried.
+ * @param charset a label; null, or one nobody knows, is UTF-8
+ * @param toUtf8 it becomes UTF-8 even where it need not
+ */
+export function carrierFor(charset: string | null, toUtf8 = false): Carrier {
   const decoder = decoderOf(charset);
-  return opaque.has(decoder.encoding) ? textCarrier(decoder.encoding) : byteCarrier(decoder);
+  const { encoding } = decoder;
+  return opaque.has(encoding) || (toUtf8 && encoding !== 'utf-8') ? textCarrier(encoding) : byteCarrier(decoder);
 }

@@ -15,5 +15,7 @@ export interface Rewriting {
   url: URL;
   /** Label of its encoding (WHATWG Encoding); null: not known. */
   charset: string | null;
+  /** It becomes UTF-8 even where it need not. */
+  toUtf8?: boolean;
   map: LinkMapper;
 }

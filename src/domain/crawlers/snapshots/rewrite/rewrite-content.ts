@@ -32,7 +32,7 @@ export function rewriteContent(
   rewriting: Rewriting,
 ): Rewritten {
   if (kind === 'css' && size > longestSheet) return { content: asBuffers(source), becomes: null };
-  const carrier = carrierFor(rewriting.charset);
+  const carrier = carrierFor(rewriting.charset, rewriting.toUtf8);
   if (kind === 'css') return { becomes: carrier.becomes, content: rewriteSheet(source, rewriting) };
   const { becomes } = carrier;
   const map = sentAs(rewriting, becomes);
@@ -55,7 +55,7 @@ async function* asBuffers(source: AsyncIterable<Uint8Array>): AsyncIterable<Buff
 }
 
 async function* rewriteDocument(kind: RewritableKind, source: AsyncIterable<Uint8Array>, rewriting: Rewriting) {
-  const carrier = carrierFor(rewriting.charset);
+  const carrier = carrierFor(rewriting.charset, rewriting.toUtf8);
   // The readers of HTML and CSS are loaded with the first content: a server that shows no crawled site has no use for them.
   const { HtmlRewriter } = await import('./html-rewriter.ts');
   const rewriter = new HtmlRewriter(rewriting, carrier, { isXml: kind === 'xhtml' });
@@ -66,8 +66,8 @@ async function* rewriteDocument(kind: RewritableKind, source: AsyncIterable<Uint
   yield carrier.encode(rewriter.end());
 }
 
-async function* rewriteSheet(source: AsyncIterable<Uint8Array>, { url, charset, map }: Rewriting) {
-  const carrier = carrierFor(charset);
+async function* rewriteSheet(source: AsyncIterable<Uint8Array>, { url, charset, toUtf8, map }: Rewriting) {
+  const carrier = carrierFor(charset, toUtf8);
   const { rewriteCss } = await import('./rewrite-css.ts');
   let text = '';
   for await (const chunk of carrier.read(source)) text += chunk;

@@ -58,6 +58,11 @@ export class Requests {
     return this.underWay + this.#preparing === 0;
   }
 
+  /** More could be asked for at once, and nothing is leased that might be. */
+  get isStarved(): boolean {
+    return this.waiting === 0 && this.#inFlight < this.#options.open.limits.workers;
+  }
+
   /** When the next may begin, if it is known; milliseconds on this process's clock. */
   get slotAt(): number {
     return this.#slotAt;

@@ -67,7 +67,8 @@ export class Turns {
     const count = unwritten.size;
     if (unwritten.isFull || this.#isAsked) return true;
     const isOld = performance.now() - unwritten.since >= this.#options.timing.flush;
-    if (count > 0 && (isOld || requests.isIdle)) return true;
+    // With nothing to ask for, what the results lead to is worth more than a large batch.
+    if (count > 0 && (isOld || requests.isStarved)) return true;
     return this.#clock.isOverdue || (this.#isLow && this.#clock.mayClaim);
   }
 

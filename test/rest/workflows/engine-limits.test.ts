@@ -75,6 +75,13 @@ describe('a loop', () => {
     expect(ended).toMatchObject({ status: 'failed', error: { code: 'context_too_large' } });
   });
 
+  it('makes way for others the less often the more of it has to be read again', async () => {
+    const { ended } = await outcome([each('input', [transform('a', '1')])], items(4_000));
+    expect(ended.status).toBe('completed');
+    // After 500, 1,000, 2,000 and 4,000 steps.
+    expect(ended.attempt).toBeLessThanOrEqual(5);
+  });
+
   it('makes way for others and goes on, more than once', async () => {
     const { ended, workflow, id } = await outcome([each('input', [transform('a', 'index')])], items(1_300));
     expect(ended).toMatchObject({ status: 'completed', attempt: 3 });

@@ -12,7 +12,10 @@ import { Resting } from './resting.ts';
 import { RunningLog } from './running-log.ts';
 import type { Signals } from './signals.ts';
 
-/** A driver makes way for others after so many milliseconds or steps. */
+/**
+ * A driver makes way for others after so many milliseconds or steps; of one that has done more already, after as many again, since whoever
+ * comes next reads them all.
+ */
 const sliceTime = 30_000;
 const sliceSteps = 500;
 /** Drivers of one execution that die one after another. */
@@ -32,12 +35,14 @@ export class Advance {
   readonly #log: RunningLog;
   readonly #resting: Resting;
   readonly #began = performance.now();
+  readonly #slice: number;
   #steps = 0;
 
   constructor(options: AdvanceOptions) {
     this.#of = options;
     this.#log = new RunningLog(options);
     this.#resting = new Resting(options);
+    this.#slice = Math.max(sliceSteps, options.journal.runs.size);
     this.#goOn();
   }
 
@@ -87,7 +92,7 @@ export class Advance {
     this.#log.tellProgress();
     const { acting } = this.#of.work;
     if (plan.actions.length > 0 && this.#of.signals.stopped === null) {
-      const isLong = this.#steps >= sliceSteps || performance.now() - this.#began > sliceTime;
+      const isLong = this.#steps >= this.#slice || performance.now() - this.#began > sliceTime;
       if (isLong && acting.underWay === 0) return this.#of.records.release({ isHandedOn: true });
       this.#steps += plan.actions.length;
       await this.#of.work.act(plan.actions);

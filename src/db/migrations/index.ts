@@ -14,7 +14,6 @@ import { Workflows } from './20261201-workflows.ts';
 import { DeadLetters } from './20261202-dead-letters.ts';
 import { CrawlCookies } from './20261203-crawl-cookies.ts';
 import { DeliveryBodies } from './20261204-delivery-bodies.ts';
-import { BodyCompression } from './20261205-body-compression.ts';
 import { ExecutionQueues } from './20261206-execution-queues.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
@@ -35,6 +34,5 @@ export const migrations = [
   { name: '20261201-deployment-warnings', class: DeploymentWarnings },
   { name: '20261203-crawl-cookies', class: CrawlCookies },
   { name: '20261204-delivery-bodies', class: DeliveryBodies },
-  { name: '20261205-body-compression', class: BodyCompression },
   { name: '20261206-execution-queues', class: ExecutionQueues },
 ];

@@ -93,21 +93,12 @@ describe('a delivery', () => {
   });
 
   it('of some length is kept compressed, and comes back as it was', async () => {
-    const offers = "select 'lz4' = any(enumvals) as lz4 from pg_settings where name = 'default_toast_compression'";
-    const [server] = await rows(offers);
     for (const length of [200, 2_000]) {
       const list = Array.from({ length }, (_, id) => ({ id, name: `entry ${id}` }));
       const { id, body } = await accepted(JSON.stringify(list));
       expect(body).toEqual(list);
-      const [row] = await rows(
-        'select octet_length(body) as packed, pg_column_size(body) as kept, raw_size, pg_column_compression(body) as lz4 from delivery where id = ?',
-        [id],
-      );
-      const { packed, kept, raw_size, lz4 } = row as { packed: number; kept: number; raw_size: number; lz4: unknown };
-      // PostgreSQL compresses the smaller one if it can, zstd the larger one.
-      const isLeft = length === 200;
-      expect([lz4, packed < raw_size]).toEqual([isLeft && server?.lz4 ? 'lz4' : null, !isLeft]);
-      if (lz4 || !isLeft) expect(kept).toBeLessThan(raw_size / 2);
+      const [row] = await rows('select octet_length(body) < raw_size / 2 as packed from delivery where id = ?', [id]);
+      expect(row).toEqual({ packed: true });
     }
   });
 

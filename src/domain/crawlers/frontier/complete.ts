@@ -23,6 +23,7 @@ const completeSql = `
       fetched_at = case when given.sent then now() else fetched_at end
     from json_to_recordset($2::json) as given (${columns})
     where crawl_url.id = given.id and run_id = $1 and crawl_url.state = 'leased'
+      and (select epoch from crawler_run where id = $1) = $6
     returning crawl_url.id
   ), kept as (${insertEntriesSql('$3', '$4', 'from_id in (select id from done)')}
   ), linked as (
@@ -84,24 +85,27 @@ function count(ledger: Ledger, outcome: Outcome): void {
 }
 
 /**
- * Writes what has become of leased URLs: rows, snapshot entries and links, and counts them. The caller holds the run's row.
+ * Writes what has become of leased URLs: rows, snapshot entries and links, and counts them. The caller holds the run's
+ * row, or has asked for it and may still learn that the run is another's: under an old epoch nothing is written, nor waited for.
  * @returns those that were still leased: the others change nothing
  */
 export async function completeUrls(
   em: EntityManager,
-  { run_id, snapshot_id }: { run_id: number; snapshot_id: number },
+  { run_id, snapshot_id, epoch }: { run_id: number; snapshot_id: number; epoch: number },
   outcomes: readonly Outcome[],
-  ledger: Ledger,
+  ledger: Ledger | Promise<Ledger>,
 ): Promise<Outcome[]> {
   if (outcomes.length === 0) return [];
   const entries = outcomes.flatMap(({ of, entry }) => (entry ? entryRow(entry, of.id) : []));
   const links = outcomes
     .filter(({ link_keys }) => link_keys.length > 0)
     .map(({ of, link_keys }) => ({ from_id: of.id, to_keys: link_keys.join(' ') }));
-  const given = [run_id, storableJson(outcomes.map(rowOf)), snapshot_id, storableJson(entries), JSON.stringify(links)];
+  const rows = storableJson(outcomes.map(rowOf));
+  const given = [run_id, rows, snapshot_id, storableJson(entries), JSON.stringify(links), epoch];
   const done = await executeBound<{ id: string }>(em, completeSql, given);
+  const into = await ledger;
   const ids = new Set(done.map(({ id }) => Number(id)));
   const completed = outcomes.filter(({ of }) => ids.has(of.id));
-  for (const outcome of completed) count(ledger, outcome);
+  for (const outcome of completed) count(into, outcome);
   return completed;
 }

@@ -18,6 +18,7 @@ const insertSql = `
   select $1::integer, decode(hash, 'hex'), url, host, kind, is_entry, follows, depth, priority, hop, level, parent_id,
     case when rule is null then 'pending' else 'skipped' end, rule
   from json_to_recordset($2::json) as draft (${columns})
+  where $3::integer is null or (select epoch from crawler_run where id = $1) = $3
   on conflict (run_id, url_hash) do nothing
   returning encode(url_hash, 'hex') as hash`;
 
@@ -74,13 +75,15 @@ async function improve(em: EntityManager, run_id: number, rows: readonly object[
 
 /**
  * Puts URLs into a run's frontier, in the order given. One that is there keeps its state, unless this way to it is better.
+ * @param epoch of the run, where the caller may still learn that the run is another's: under an old one nothing is written, nor waited for
  * @returns hashes in hexadecimal of those that were there before
  */
 export async function insertUrls(
   em: EntityManager,
   run_id: number,
   drafts: Iterable<UrlDraft>,
-  ledger: Ledger,
+  ledger: Ledger | Promise<Ledger>,
+  epoch: number | null = null,
 ): Promise<Set<string>> {
   const unique = new Map<string, UrlDraft>();
   for (const draft of drafts) {
@@ -93,14 +96,15 @@ export async function insertUrls(
     const rows = all
       .slice(from, from + together)
       .map((draft) => ({ ...draft, hash: urlHash(draft.url).toString('hex'), host: hostOfUrl(draft.url) }));
-    const inserted = await executeBound<{ hash: string }>(em, insertSql, [run_id, JSON.stringify(rows)]);
+    const inserted = await executeBound<{ hash: string }>(em, insertSql, [run_id, JSON.stringify(rows), epoch]);
+    const into = await ledger;
     const fresh = new Set(inserted.map(({ hash }) => hash));
     const rest = rows.filter(({ hash }) => !fresh.has(hash));
     for (const { hash, kind, host, depth, rule } of rows) {
-      if (fresh.has(hash)) ledger.move(null, { kind, host, depth, state: rule === null ? 'pending' : 'skipped', rule });
+      if (fresh.has(hash)) into.move(null, { kind, host, depth, state: rule === null ? 'pending' : 'skipped', rule });
       else known.add(hash);
     }
-    if (rest.some(({ rule }) => rule === null)) await improve(em, run_id, rest, ledger);
+    if (rest.some(({ rule }) => rule === null)) await improve(em, run_id, rest, into);
   }
   return known;
 }

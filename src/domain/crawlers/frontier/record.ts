@@ -49,7 +49,7 @@ async function leaseNow(em: EntityManager, run_id: number, urls: Iterable<string
  */
 export async function recordUrls(
   em: EntityManager,
-  { run_id, snapshot_id }: { run_id: number; snapshot_id: number },
+  { run_id, ...of }: { run_id: number; snapshot_id: number; epoch: number },
   pages: readonly Outcome[],
   ledger: Ledger,
 ): Promise<Outcome[]> {
@@ -71,7 +71,7 @@ export async function recordUrls(
     written.add(outcome);
     return [{ ...outcome, of }];
   });
-  const completed = await completeUrls(em, { run_id, snapshot_id }, outcomes, ledger);
+  const completed = await completeUrls(em, { run_id, ...of }, outcomes, ledger);
   const others = all.filter((outcome) => !written.has(outcome));
   for (const { of, bytes_wire } of others) {
     ledger.counts.requests += 1;

@@ -60,7 +60,9 @@ it('claims and completes a batch without reading the rest of the run', async () 
   expect(claim.result.map(({ url }) => url)).toEqual(drafts(0, batch, 2).map(({ url }) => url));
   expect(claim.reads).toBeLessThan(few);
   const outcomes = claim.result.map((of) => outcomeOf(of, { state: 'done', http_status: 204 }));
-  const complete = await reading(app, (within) => completeUrls(within, { run_id, snapshot_id: 0 }, outcomes, ledger()));
+  const complete = await reading(app, (within) =>
+    completeUrls(within, { run_id, snapshot_id: 0, epoch: 0 }, outcomes, ledger()),
+  );
   expect(complete.result).toHaveLength(batch);
   expect(complete.reads).toBeLessThan(few);
 });

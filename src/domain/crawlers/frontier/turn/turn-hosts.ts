@@ -5,6 +5,7 @@ import type { Census } from '../census.ts';
 import { claimUrls } from '../claim.ts';
 import type { Ledger } from '../ledger.ts';
 import type { Outcome } from '../outcome.ts';
+import { hostOfUrl } from '../url-draft.ts';
 import type { Slot, TurnInput } from './turn-input.ts';
 
 const unlimited = 2 ** 31 - 1;
@@ -23,18 +24,34 @@ export interface TurnHosts {
 
 const isBad = ({ signal }: Outcome) => signal !== null && signal.kind !== 'good';
 
+/** Hosts as they were found, and the time on the database's clock; null: there were none. */
+type Seen = Awaited<ReturnType<typeof readHosts>>;
+
+/** Hosts a turn may have to do with, as far as is known before it: what waits, what was asked, what is found. */
+export async function lookAtHosts(em: EntityManager, { run, census, outcomes, delayOf }: TurnInput): Promise<Seen> {
+  const found = outcomes.flatMap(({ of, drafts }) => [
+    of.host,
+    ...drafts.filter(({ rule }) => rule === null).map(({ url }) => hostOfUrl(url)),
+  ]);
+  const names = [...new Set([...census.waiting.keys(), ...found])];
+  return readHosts(em, run.project_id, names, outcomes.some(isBad) || names.some((name) => delayOf(name) > 0));
+}
+
 /**
- * Reads the hosts a turn has to do with, and holds their rows when it takes slots of them or changes them: with no delay and nothing wrong
+ * Opens the hosts a turn has to do with, and holds their rows when it takes slots of them or changes them: with no delay and nothing wrong
  * they are only looked at.
+ * @param seen by `lookAtHosts`
  */
 export async function openHosts(
   em: EntityManager,
   { run, delayOf }: TurnInput,
   names: readonly string[],
   completed: readonly Outcome[],
+  seen: Seen,
 ): Promise<TurnHosts> {
   const isHeld = completed.some(isBad) || names.some((name) => delayOf(name) > 0);
-  let { paces, now } = await readHosts(em, run.project_id, names, isHeld);
+  let { now } = seen;
+  let paces = new Map(names.flatMap((name) => seen.paces.get(name) ?? []).map((pace) => [pace.host, pace]));
   const unknown = names.filter((name) => !paces.has(name));
   const isSlow = [...paces.values()].some(({ delay, failures, pauses }) => delay > 0 || failures + pauses > 0);
   if (unknown.length > 0 || (!isHeld && isSlow)) {

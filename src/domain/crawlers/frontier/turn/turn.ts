@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { transactPipelined } from '../../../pipelined-transaction.ts';
 import type { Services } from '../../../services.ts';
 import { saveHosts } from '../../hosts/host-rows.ts';
 import { announceRun, writeLog } from '../../runs/run-feed.ts';
@@ -6,7 +7,8 @@ import { Ledger } from '../ledger.ts';
 import { htmlLeft } from './budgets.ts';
 import { applyLimits, giveUp } from './leave-out.ts';
 import { holdRun, saveRun } from './run-row.ts';
-import { claimSlots, hearHosts, openHosts, waitOf } from './turn-hosts.ts';
+import { together } from './together.ts';
+import { claimSlots, hearHosts, lookAtHosts, openHosts, waitOf } from './turn-hosts.ts';
 import type { Slot, TurnInput, TurnResult } from './turn-input.ts';
 import { writeOutcomes } from './write-outcomes.ts';
 
@@ -17,17 +19,23 @@ import { writeOutcomes } from './write-outcomes.ts';
  */
 export async function takeTurn(em: EntityManager, services: Services, input: TurnInput): Promise<TurnResult> {
   const { run, census, budget, want } = input;
-  const { ledger, result } = await em.transactional(async (within) => {
-    const row = await holdRun(within, run);
-    const ledger = new Ledger(row.counts);
-    const completed = await writeOutcomes(within, input, ledger);
+  const { ledger, result } = await transactPipelined(em, async (within) => {
+    // All of it is sent at once: each answer that is waited for costs a turn of the event loop.
+    const holding = holdRun(within, run);
+    const counting = holding.then(({ counts }) => new Ledger(counts));
+    const [row, ledger, completed, seen] = await together([
+      holding,
+      counting,
+      writeOutcomes(within, input, counting),
+      lookAtHosts(within, input),
+    ]);
     let hits = row.hits_reserved - completed.filter(({ refund }) => refund).length;
     const log = [...input.log, ...completed.flatMap((outcome) => outcome.log)];
     log.push(...(await applyLimits(within, input, ledger, hits)));
     const present = census.after(ledger);
     const heard = completed.flatMap(({ of, signal }) => (signal ? [of.host] : []));
     const names = [...new Set([...present.waiting.keys(), ...heard])];
-    const hosts = await openHosts(within, input, names, completed);
+    const hosts = await openHosts(within, input, names, completed, seen);
     hearHosts(hosts, input, completed);
     log.push(...(await giveUp(within, input, names, hosts, ledger)));
     const room = Math.min(
@@ -40,14 +48,13 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
       slots = await claimSlots(within, hosts, input, census.after(ledger), room, ledger);
     hits += slots.length;
     const { changed, paces, slowed, down, offset } = hosts;
-    await saveHosts(
-      within,
-      run.project_id,
-      [...changed].flatMap((host) => paces.get(host) ?? []),
-    );
-    await saveRun(within, input, ledger, { ...row, hits_reserved: hits }, completed, services.clock.now());
-    await writeLog(within, services, run, log);
-    if (completed.length > 0) await announceRun(within, services, run);
+    const touched = [...changed].flatMap((host) => paces.get(host) ?? []);
+    await together([
+      saveRun(within, input, ledger, { ...row, hits_reserved: hits }, completed, services.clock.now()),
+      saveHosts(within, run.project_id, touched),
+      writeLog(within, services, run, log),
+      completed.length > 0 && announceRun(within, services, run),
+    ]);
     const result = {
       counts: ledger.counts,
       slots,

@@ -6,21 +6,32 @@ import type { Outcome } from '../outcome.ts';
 import { recordUrls } from '../record.ts';
 import { endRedirectLoop } from '../redirect-loops.ts';
 import { urlHash } from '../url-draft.ts';
+import { together } from './together.ts';
 import type { TurnInput } from './turn-input.ts';
 
-/** Writes outcomes with all they lead to. @returns those that still counted */
+const draftsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ drafts }) => drafts);
+
+/**
+ * Writes outcomes with all they lead to. What they lead to is sent along with them, unless browsers have asked for more, which comes between:
+ * an outcome that was written before, by a turn nobody heard the end of, leads to what is there already.
+ * @returns those that still counted
+ */
 export async function writeOutcomes(
   em: EntityManager,
   { run, outcomes }: TurnInput,
-  ledger: Ledger,
+  ledger: Promise<Ledger>,
 ): Promise<Outcome[]> {
-  const of = { run_id: run.id, snapshot_id: run.snapshot_id };
-  const finished = await completeUrls(em, of, outcomes, ledger);
-  const completed = [...finished, ...(await recordUrls(em, of, finished, ledger))];
-  const drafts = completed.flatMap((outcome) => outcome.drafts);
-  const known = await insertUrls(em, run.id, drafts, ledger);
+  const of = { run_id: run.id, snapshot_id: run.snapshot_id, epoch: run.epoch };
+  const isPlain = outcomes.every(({ beside }) => beside === null);
+  const insert = (from: readonly Outcome[]) => insertUrls(em, run.id, draftsOf(from), ledger, run.epoch);
+  const [finished, inserted] = await together([
+    completeUrls(em, of, outcomes, ledger),
+    isPlain ? insert(outcomes) : null,
+  ]);
+  const completed = isPlain ? finished : [...finished, ...(await recordUrls(em, of, finished, await ledger))];
+  const known = inserted ?? (await insert(completed));
   for (const { of: from, redirect_to } of completed)
     if (redirect_to !== null && (redirect_to === from.url || known.has(urlHash(redirect_to).toString('hex'))))
-      await endRedirectLoop(em, of, from.id, ledger);
+      await endRedirectLoop(em, of, from.id, await ledger);
   return completed;
 }

@@ -4,8 +4,12 @@ import { writeSmall } from '../small-file.ts';
 import { answerJobs } from './answer-jobs.ts';
 import type { FilesJob } from './files-job.ts';
 
+/** For the records of one job after the other: memory that is let go again and again has to be collected. */
+let room = Buffer.alloc(0);
+
 function readAt(file: number, at: number, size: number): Buffer {
-  const bytes = Buffer.allocUnsafe(size);
+  if (room.length < size) room = Buffer.allocUnsafeSlow(size);
+  const bytes = room.subarray(0, size);
   for (let done = 0; done < size; ) {
     const read = readSync(file, bytes, done, size - done, at + done);
     if (read === 0) throw new Error('a journal of blobs is shorter than what was written to it');

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { BlobStore, KeptBlob, Sha256 } from '../../../ports/blobs.ts';
 
 /** Bodies up to so many bytes are in memory, and then in the delivery's row. */
-export const inRow = 64 * 1024;
+const inRow = 64 * 1024;
 
 /** Bytes of a larger one that wait for the disk, before its sender has to. */
 const ahead = 256 * 1024;

@@ -6,7 +6,7 @@ import type { BodyMemory } from './body-memory.ts';
 import { RawBody } from './raw-body.ts';
 
 /** What was read, and the version of the secret it was signed with; null for none, or when nobody asked. */
-export interface ReadBody {
+interface ReadBody {
   body: RawBody;
   signedBy: number | null;
 }

@@ -4,6 +4,9 @@ import { asHttpFailure, httpFailure } from './failures.ts';
 import { targetOf } from './guard.ts';
 import type { Pools } from './pools.ts';
 
+/** Informational answers (RFC 9110 15.2) before the one that counts; each would give it another time to come. */
+const mostInformational = 20;
+
 /** The port on undici's dispatchers. */
 export function createExchange(pools: Pools): Exchange {
   return (url, request, sink) => {
@@ -11,6 +14,7 @@ export function createExchange(pools: Pools): Exchange {
     let controller: Dispatcher.DispatchController | undefined;
     let isOver = false;
     let begun = false;
+    let informational = 0;
     const settle = (): void => {
       isOver = true;
       clearTimeout(timer);
@@ -45,7 +49,13 @@ export function createExchange(pools: Pools): Exchange {
         if (isOver) started.abort(ended);
       },
       onResponseStart(_controller, status, answered) {
-        if (isOver || status < 200) return;
+        if (isOver) return;
+        if (status < 200) {
+          informational += 1;
+          const many = `${url.host}: more than ${mostInformational} answers that are only informational`;
+          if (informational > mostInformational) fail(httpFailure('protocol', many));
+          return;
+        }
         begun = true;
         sink.head(status, answered as Record<string, string | string[]>, flow);
       },

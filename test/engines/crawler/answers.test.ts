@@ -21,6 +21,22 @@ describe('statuses', () => {
     expect([got.status, got.headers.link, got.body?.size]).toEqual([200, undefined, 2]);
   });
 
+  it('does not pass over them without end', async () => {
+    const port = await raw((socket) => {
+      const early = head('103 Early Hints').repeat(1_000);
+      const flood = () => {
+        while (!socket.destroyed && socket.write(early));
+      };
+      socket.on('drain', flood);
+      flood();
+    });
+    const { fault } = await fetching();
+    expect(await fault(port)).toMatchObject({
+      error: 'decode',
+      message: expect.stringContaining('more than 20 answers that are only informational'),
+    });
+  });
+
   it('does not switch protocols', async () => {
     const port = await raw((socket) =>
       socket.write(head('101 Switching Protocols', 'Upgrade: h2c', 'Connection: Upgrade')),

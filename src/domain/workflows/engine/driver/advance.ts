@@ -11,13 +11,8 @@ import type { DriverParts } from './parts.ts';
 import { Resting } from './resting.ts';
 import { RunningLog } from './running-log.ts';
 import type { Signals } from './signals.ts';
+import { Slice } from './slice.ts';
 
-/**
- * A driver makes way for others after so many milliseconds or steps; of one that has done more already, after as many again, since whoever
- * comes next reads them all.
- */
-const sliceTime = 30_000;
-const sliceSteps = 500;
 /** Drivers of one execution that die one after another. */
 export const mostCrashes = 5;
 
@@ -34,15 +29,13 @@ export class Advance {
   readonly #of: AdvanceOptions;
   readonly #log: RunningLog;
   readonly #resting: Resting;
-  readonly #began = performance.now();
-  readonly #slice: number;
-  #steps = 0;
+  readonly #slice: Slice;
 
   constructor(options: AdvanceOptions) {
     this.#of = options;
     this.#log = new RunningLog(options);
     this.#resting = new Resting(options);
-    this.#slice = Math.max(sliceSteps, options.journal.runs.size);
+    this.#slice = new Slice(options.journal.runs.size);
     this.#goOn();
   }
 
@@ -92,9 +85,8 @@ export class Advance {
     this.#log.tellProgress();
     const { acting } = this.#of.work;
     if (plan.actions.length > 0 && this.#of.signals.stopped === null) {
-      const isLong = this.#steps >= this.#slice || performance.now() - this.#began > sliceTime;
-      if (isLong && acting.underWay === 0) return this.#of.records.release({ isHandedOn: true });
-      this.#steps += plan.actions.length;
+      if (this.#slice.isOver && acting.underWay === 0) return this.#of.records.release({ isHandedOn: true });
+      this.#slice.add(plan.actions.length);
       await this.#of.work.act(plan.actions);
       if (acting.isReady) await this.#launch();
       return false;

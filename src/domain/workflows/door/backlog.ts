@@ -1,44 +1,71 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../lru-size.ts';
 
-/** A count is good for so many milliseconds. */
+/** Milliseconds after which a count is taken anew, and those after which it is not used any more. */
 const age = 1_000;
+const most = 10_000;
 
 const sql = `
   select count(*)::int as pending from (
     select 1 from execution e join project p on p.id = e.project_id
     where p.organization_id = ? and e.status = 'pending' limit ?) as open`;
 
-/** How many executions of each organisation wait to begin. Counted once a second at most; what this process has accepted since is added. */
-export class Backlog {
-  readonly #orm: MikroORM;
-  readonly #counts = new LRUCache<number, { at: number; pending: Promise<number>; accepted: number }>(upTo(10_000));
+interface Known {
+  /** When the counting began. */
+  at: number;
+  pending: number;
+  /** What this process has accepted since. */
+  accepted: number;
+}
 
-  constructor(orm: MikroORM) {
+/**
+ * How many executions of each organisation wait to begin. Counted once a second at most; what this process has accepted since is added. To
+ * count many takes a while: calls go by the count before meanwhile, unless it would refuse them.
+ */
+export class Backlog {
+  readonly #orm: Pick<MikroORM, 'em'>;
+  readonly #known = new LRUCache<number, Known>({ max: 10_000 });
+  readonly #counting = new Map<number, Promise<Known>>();
+
+  constructor(orm: Pick<MikroORM, 'em'>) {
     this.#orm = orm;
   }
 
   /** Whether an organisation has as many as it may. */
   async isFull(organization: number, limit: number): Promise<boolean> {
-    let known = this.#counts.get(organization);
-    if (!known || performance.now() - known.at > age) {
-      const pending = this.#count(organization, limit);
-      known = { at: performance.now(), pending, accepted: 0 };
-      this.#counts.set(organization, known);
-      pending.catch(() => this.#counts.delete(organization));
+    const known = this.#known.get(organization);
+    const old = known ? performance.now() - known.at : Number.POSITIVE_INFINITY;
+    if (known && old <= age) return isReached(known, limit);
+    const counting = this.#count(organization, limit);
+    if (known && old <= most && !isReached(known, limit)) {
+      counting.catch(() => {});
+      return false;
     }
-    return (await known.pending) + known.accepted >= limit;
+    return isReached(await counting, limit);
   }
 
   /** Told of each that was begun. */
   add(organization: number): void {
-    const known = this.#counts.get(organization);
+    const known = this.#known.get(organization);
     if (known) known.accepted += 1;
   }
 
-  async #count(organization: number, limit: number): Promise<number> {
+  /** Calls that come meanwhile share one count. */
+  #count(organization: number, limit: number): Promise<Known> {
+    const counting = this.#counting.get(organization) ?? this.#take(organization, limit);
+    this.#counting.set(organization, counting);
+    return counting.finally(() => this.#counting.delete(organization));
+  }
+
+  async #take(organization: number, limit: number): Promise<Known> {
+    const at = performance.now();
+    const before = this.#known.get(organization)?.accepted ?? 0;
     const [row] = await this.#orm.em.fork().execute<{ pending: number }[]>(sql, [organization, limit]);
-    return row?.pending ?? 0;
+    const accepted = (this.#known.get(organization)?.accepted ?? 0) - before;
+    const known = { at, pending: row?.pending ?? 0, accepted: Math.max(0, accepted) };
+    this.#known.set(organization, known);
+    return known;
   }
 }
+
+const isReached = ({ pending, accepted }: Known, limit: number) => pending + accepted >= limit;

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Backlog } from '../../../../src/domain/workflows/door/backlog.ts';
+
+let now: number;
+let answers: ((pending: number) => void)[];
+let backlog: Backlog;
+
+beforeEach(() => {
+  now = 1_000_000;
+  answers = [];
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const execute = () =>
+    new Promise((resolve) => {
+      answers.push((pending) => resolve([{ pending }]));
+    });
+  backlog = new Backlog({ em: { fork: () => ({ execute }) } } as unknown as ConstructorParameters<typeof Backlog>[0]);
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** Begins with a count of so many. */
+async function counted(pending: number): Promise<void> {
+  const first = backlog.isFull(1, 10);
+  answers.pop()?.(pending);
+  await first;
+}
+
+it('is counted once for all that ask at the same time, and not again within a second', async () => {
+  const asked = [backlog.isFull(1, 10), backlog.isFull(1, 10)];
+  expect(answers).toHaveLength(1);
+  answers[0]?.(10);
+  expect(await Promise.all(asked)).toEqual([true, true]);
+  now += 1_000;
+  expect(await backlog.isFull(1, 10)).toBe(true);
+  expect(answers).toHaveLength(1);
+});
+
+it('counts what was accepted since', async () => {
+  await counted(8);
+  expect(await backlog.isFull(1, 10)).toBe(false);
+  backlog.add(1);
+  backlog.add(1);
+  expect(await backlog.isFull(1, 10)).toBe(true);
+});
+
+it('lets nobody wait for a new count that has room by the old one', async () => {
+  await counted(3);
+  now += 1_001;
+  expect(await backlog.isFull(1, 10)).toBe(false);
+  expect(await backlog.isFull(1, 10)).toBe(false);
+  expect(answers).toHaveLength(1);
+  // Begun while it is counted: the new count may not hold it.
+  backlog.add(1);
+  answers.pop()?.(9);
+  await vi.waitFor(async () => expect(await backlog.isFull(1, 10)).toBe(true), 30_000);
+});
+
+it('refuses nobody by an old count', async () => {
+  await counted(10);
+  now += 1_001;
+  const asked = backlog.isFull(1, 10);
+  answers.pop()?.(9);
+  expect(await asked).toBe(false);
+});
+
+it('goes by no count that is very old', async () => {
+  await counted(3);
+  now += 10_001;
+  const asked = backlog.isFull(1, 10);
+  answers.pop()?.(10);
+  expect(await asked).toBe(true);
+});
+
+it('tells who waits for it that it cannot be counted, and counts again for the next', async () => {
+  const broken = new Error('away');
+  const execute = vi
+    .fn()
+    .mockRejectedValueOnce(broken)
+    .mockResolvedValue([{ pending: 0 }]);
+  const other = new Backlog({ em: { fork: () => ({ execute }) } } as unknown as ConstructorParameters<
+    typeof Backlog
+  >[0]);
+  await expect(other.isFull(1, 10)).rejects.toBe(broken);
+  expect(await other.isFull(1, 10)).toBe(false);
+});

@@ -57,8 +57,8 @@ export function parseTemplate(text: string): TemplatePart[] {
   return parts;
 }
 
-/** Whether a string holds an expression at all. */
-export const hasTemplate = (text: string): boolean => text.includes(opening);
+/** Whether a string holds an expression at all, closed or not. */
+export const hasTemplate = (text: string): boolean => text.replaceAll(escaped, '').includes(opening);
 
 /** What an expression's value is within a text: nothing when it is missing, JSON when it is no text. */
 export function asText(value: unknown): string {

@@ -88,6 +88,11 @@ describe('says where', () => {
       [['', 'syntax', 2]],
     ],
     ['a bad duration', withSteps('  - {id: a, type: delay, for: soon}'), [['/steps/0/for', 'invalid_value', 3]]],
+    [
+      'a duration that only looks like a template',
+      withSteps('  - {id: a, type: delay, for: "$${{ vars.x }}"}'),
+      [['/steps/0/for', 'invalid_value', 3]],
+    ],
     ['a control character', withSteps('  - {id: a, type: fail, message: "x\u0000"}'), [['', 'syntax', 3]]],
     ['a second document', withSteps('  - {id: a, type: fail}\n---\na: 1'), [['', 'syntax', 4]]],
     [

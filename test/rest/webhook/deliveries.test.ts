@@ -102,6 +102,24 @@ describe('a delivery', () => {
     }
   });
 
+  it('comes back as it was when many are stored together, small ones without compression', async () => {
+    const texts = Array.from({ length: 60 }, (_, number) =>
+      JSON.stringify(`${number} `.repeat(number === 7 ? 9_000 : 1_500)),
+    );
+    const calls = await Promise.all(texts.map((text) => send(text)));
+    for (const [number, { status, body }] of calls.entries()) {
+      expect(status).toBe(202);
+      expect((await deliveryOf(body.executionId)).body).toBe(JSON.parse(texts[number] ?? ''));
+    }
+    const sizes = await rows(
+      'select octet_length(body) as kept, raw_size from delivery where execution_id = any(?::uuid[])',
+      [`{${calls.map(({ body }) => body.executionId)}}`],
+    );
+    const whole = sizes.filter(({ kept, raw_size }) => kept === raw_size);
+    expect(whole.length).toBeGreaterThan(0);
+    expect(whole.every(({ raw_size }) => Number(raw_size) < 16 * 1024)).toBe(true);
+  });
+
   it('keeps NUL escapes and lone surrogates to the letter', async () => {
     const text = '{"a":"\\u0000\\ud800"}';
     expect((await accepted(text)).raw).toBe(text);

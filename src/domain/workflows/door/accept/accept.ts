@@ -17,7 +17,7 @@ export interface ProvedCall {
   method: string;
   headers: Record<string, string>;
   query: Record<string, string | string[]>;
-  /** Packed; null: it is in the blob store under its hash. */
+  /** Null: it is in the blob store under its hash. */
   body: Uint8Array | null;
   raw_size: number;
   raw_sha256: string;

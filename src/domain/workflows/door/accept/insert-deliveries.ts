@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../../bound-query.ts';
+import { packBody } from '../../deliveries/kept-body.ts';
 import type { ProvedCall } from './accept.ts';
 import type { DedupOutcome } from './dedup.ts';
 
@@ -14,12 +15,21 @@ const insertSql = `
     query text, body_at integer, body_size integer, body_sha256 text, raw_size integer, raw_sha256 text, dedup_key text, body_differs boolean,
     auth_mode text, secret_version integer, received_at timestamptz)`;
 
+/** To compress a body below this size takes mostly the time to begin; bytes. */
+const small = 16 * 1024;
+/** When more calls than these are stored together, they come faster than that is worth: small bodies are then kept as they are. */
+const few = 4;
+
+/** The body as its row keeps it, of one call among so many. */
+const keptBody = (body: Uint8Array, calls: number): Uint8Array =>
+  calls > few && body.length < small ? body : packBody(body);
+
 interface Decided {
   call: ProvedCall;
   outcome: DedupOutcome;
 }
 
-const rowOf = ({ call, outcome }: Decided, body_at: number) => ({
+const rowOf = ({ call, outcome }: Decided, body_at: number, body_size: number) => ({
   id: call.delivery_id,
   trigger_id: call.trigger.id,
   execution_id: outcome.kind === 'new' ? call.execution_id : outcome.execution_id,
@@ -28,7 +38,7 @@ const rowOf = ({ call, outcome }: Decided, body_at: number) => ({
   headers: JSON.stringify(call.headers),
   query: JSON.stringify(call.query),
   body_at,
-  body_size: call.body?.length ?? 0,
+  body_size,
   body_sha256: call.body === null ? call.raw_sha256 : null,
   raw_size: call.raw_size,
   raw_sha256: call.raw_sha256,
@@ -43,11 +53,13 @@ const rowOf = ({ call, outcome }: Decided, body_at: number) => ({
 export async function insertDeliveries(em: EntityManager, deliveries: readonly Decided[]): Promise<void> {
   if (deliveries.length === 0) return;
   let at = 0;
-  const rows = deliveries.map((decided) => {
-    const row = rowOf(decided, at);
-    at += decided.call.body?.length ?? 0;
+  const bodies = deliveries.map(({ call }) => call.body && keptBody(call.body, deliveries.length));
+  const rows = deliveries.map((decided, index) => {
+    const size = bodies[index]?.length ?? 0;
+    const row = rowOf(decided, at, size);
+    at += size;
     return row;
   });
-  const bodies = Buffer.concat(deliveries.flatMap(({ call }) => call.body ?? []));
-  await executeBound(em, insertSql, [JSON.stringify(rows), bodies]);
+  const bytes = Buffer.concat(bodies.flatMap((body) => body ?? []));
+  await executeBound(em, insertSql, [JSON.stringify(rows), bytes]);
 }

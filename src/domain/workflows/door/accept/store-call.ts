@@ -3,7 +3,6 @@ import { transactPipelined } from '../../../pipelined-transaction.ts';
 import type { Services } from '../../../services.ts';
 import { asUnavailable } from '../../../unavailable.ts';
 import { uuid7 } from '../../../uuid7.ts';
-import { packBody } from '../../deliveries/kept-body.ts';
 import type { DoorTrigger } from '../../triggers/trigger-cache.ts';
 import type { RawBody } from '../body/raw-body.ts';
 import { signedBy } from '../body/read-body.ts';
@@ -82,7 +81,7 @@ export class CallStore {
       method: call.method,
       headers: redactHeaders(headers, this.#services.settings.door.redact_headers, holdsSecret),
       query: redactQuery(call.query, holdsSecret),
-      body: body.bytes && packBody(body.bytes),
+      body: body.bytes,
       raw_size: body.size,
       raw_sha256: body.sha256,
       dedup_key: dedupKeyOf(headers),

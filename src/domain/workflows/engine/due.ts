@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
 import { advanceJob } from './advance-job.ts';
 import { handSlotsOver, type SlotKey } from './slots.ts';
@@ -7,31 +8,37 @@ type Needs = Pick<Services, 'orm' | 'clock' | 'jobs'>;
 const mostAtOnce = 1_000;
 const open = `status in ('pending', 'running', 'paused')`;
 
-async function send({ orm, jobs }: Needs, sql: string, values: unknown[]): Promise<number> {
-  return orm.em.fork().transactional(async (em) => {
-    const rows = await em.execute<{ id: string }[]>(sql, values);
-    await jobs.sendMany(
-      advanceJob,
-      rows.map(({ id }) => ({ execution_id: id })),
-      { em },
-    );
-    return rows.length;
-  });
+/** Sends the jobs of executions a query finds; in the transaction of `em` when the query changes them. */
+async function send(em: EntityManager, { jobs }: Needs, sql: string, values: unknown[]): Promise<number> {
+  const rows = await em.execute<{ id: string }[]>(sql, values);
+  const payloads = rows.map(({ id }) => ({ execution_id: id }));
+  await jobs.sendMany(advanceJob, payloads, em.isInTransaction() ? { em } : {});
+  return rows.length;
 }
 
 /** Wakes executions whose time has come: delays, retries, deadlines. Of several processes one takes each. @returns how many */
-export const wakeDue = (services: Needs): Promise<number> =>
-  send(
-    services,
-    `update execution set waiting_until = null where id in (
-       select id from execution where waiting_until <= ? and ${open} order by waiting_until limit ${mostAtOnce} for update skip locked)
-     returning id`,
-    [services.clock.now()],
+export async function wakeDue(services: Needs): Promise<number> {
+  const em = services.orm.em.fork();
+  const now = services.clock.now();
+  const due = `waiting_until <= ? and ${open}`;
+  // Twice a second, and mostly for nothing: then it costs one statement and no transaction.
+  if ((await em.execute<unknown[]>(`select 1 from execution where ${due} limit 1`, [now])).length === 0) return 0;
+  return em.transactional((within) =>
+    send(
+      within,
+      services,
+      `update execution set waiting_until = null where id in (
+         select id from execution where ${due} order by waiting_until limit ${mostAtOnce} for update skip locked)
+       returning id`,
+      [now],
+    ),
   );
+}
 
 /** Wakes executions whose driver has died. @returns how many */
 export const wakeAbandoned = (services: Needs): Promise<number> =>
   send(
+    services.orm.em.fork(),
     services,
     `select id from execution where driver_id is not null and driver_until < now() and ${open} limit ${mostAtOnce}`,
     [],
@@ -40,6 +47,7 @@ export const wakeAbandoned = (services: Needs): Promise<number> =>
 /** Wakes executions that wait for a crawl run or a deployment which has ended. @returns how many */
 export const wakeAwaited = (services: Needs): Promise<number> =>
   send(
+    services.orm.em.fork(),
     services,
     `select distinct execution_id as id from step_run
      where status = 'waiting' and waits_for is not null and (
@@ -64,6 +72,7 @@ export async function sweep(services: Needs, isIdle: () => Promise<boolean>): Pr
   for (const slot of slots) await services.orm.em.fork().transactional((em) => handSlotsOver(em, services, slot));
   if (!(await isIdle())) return 0;
   return send(
+    services.orm.em.fork(),
     services,
     `select id from execution where ${open} and driver_id is null and waiting_until is null and created_at < ?
        and (status <> 'paused' or wake) and (slot_key is null or has_slot or cancel_requested)

@@ -4,6 +4,9 @@ import type { WebhookDoor } from '../domain/workflows/door/door.ts';
 
 const path = /^\/webhooks\/ai\/workflows\/(.*)$/s;
 
+/** What an absolute request target has before its path; servers take one like the path alone (RFC 9112, 3.2.2). */
+const authority = /^https?:\/\/[^/?#]*/i;
+
 /** What is still read of a body nobody wants, so that its sender gets to see the answer; bytes, milliseconds. */
 const drained = { bytes: 1024 * 1024, milliseconds: 1_000 };
 
@@ -91,7 +94,7 @@ async function send(request: Request, response: Response, { status, body, header
  */
 export function createWebhook(door: WebhookDoor, { bodyTime = 30_000 }: Options = {}): RequestHandler {
   return async (request, response, next) => {
-    const [pathname = '', ...query] = request.originalUrl.split('?');
+    const [pathname = '', ...query] = request.originalUrl.replace(authority, '').split('?');
     const match = path.exec(pathname);
     if (!match) return next();
     // The label of the request in the metrics.

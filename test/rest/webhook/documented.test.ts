@@ -11,6 +11,7 @@ import {
   type Webhook,
   workflowsPath,
 } from '../../support/door.ts';
+import { askRaw } from '../../support/raw-http.ts';
 import { vectors } from '../../support/signature-vectors.ts';
 
 let app: TestApp;
@@ -38,6 +39,11 @@ const executionsOf = async ({ workflow }: Webhook) =>
 const manage = (method: string, path: string, body?: object) => app.ask(method, `${workflowsPath}${path}`, { body });
 
 describe('what the interface documents', () => {
+  it('202 for an absolute request target, as proxies send it', async () => {
+    const target = `http://portico.test${bearer.door}?token=${bearer.secret}`;
+    expect(await askRaw(app, 'POST', target, { token: null })).toMatchObject({ status: 202 });
+  });
+
   it('202 with the id of an execution that exists, by bearer, token and signature', async () => {
     const answers = [
       await to(bearer, { headers: auth(bearer), body: '{}' }),

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { Agent } from 'undici';
 import type { HttpPolicy } from '../../domain/ports/http.ts';
@@ -15,6 +16,8 @@ export interface Pools {
 const idleMilliseconds = 60_000;
 /** A pool in use is made young this often at most: each time costs a timer. */
 const renewMilliseconds = 5_000;
+/** An end waits so long for answers under way; what others' servers still owe then ends with the process. */
+const patience = 1_000;
 
 interface Pool {
   agent: Agent;
@@ -68,7 +71,7 @@ export function createPools(guard: Guard, ca: string[]): Pools {
     },
     async close() {
       agents.clear();
-      await Promise.all(closing);
+      await Promise.race([Promise.all(closing), delay(patience, undefined, { ref: false })]);
     },
   };
 }

@@ -45,6 +45,22 @@ describe('request', () => {
   });
 });
 
+it.each([{}, { pool: 'shared' }])('an end does not wait for whoever does not answer (%j)', async (of) => {
+  const asked = vi.fn();
+  const port = await serve(asked);
+  const http = client({ resolve: async () => ['127.0.0.1'] });
+  const leaving = new AbortController();
+  const request = { policy: { ...policy, ...of }, signal: leaving.signal };
+  const settled = vi.fn();
+  const call = http.request(`http://silent.test:${port}/`, request).finally(settled);
+  call.catch(() => {});
+  await vi.waitFor(() => expect(asked).toHaveBeenCalled());
+  await http.close();
+  expect(settled).not.toHaveBeenCalled();
+  leaving.abort();
+  await expect(call).rejects.toThrow();
+});
+
 describe('rebinding', () => {
   it('connects to the checked answer and asks the resolver once per connection', async () => {
     const port = await serve((_, response) => response.end('inside'));

@@ -1,8 +1,8 @@
 import { DomainError } from '../../../errors.ts';
 import { transactPipelined } from '../../../pipelined-transaction.ts';
 import type { Services } from '../../../services.ts';
-import { asUnavailable } from '../../../unavailable.ts';
 import { uuid7 } from '../../../uuid7.ts';
+import { SharedCommits } from '../../shared-commits.ts';
 import type { DoorTrigger } from '../../triggers/trigger-cache.ts';
 import type { RawBody } from '../body/raw-body.ts';
 import { signedBy } from '../body/read-body.ts';
@@ -14,7 +14,6 @@ import { noteOldSecrets } from '../old-secrets.ts';
 import type { OpenedCall } from '../opened-call.ts';
 import { Refused } from '../refused.ts';
 import { type Acceptance, acceptCalls, type ProvedCall } from './accept.ts';
-import { SharedCommits } from './shared-commits.ts';
 
 /** Times a call is proved again because its webhook changed meanwhile. */
 const proofs = 4;
@@ -42,12 +41,8 @@ export class CallStore {
   constructor(services: Services, reopen: (call: WebhookCall, stale: DoorTrigger) => Promise<OpenedCall>) {
     this.#services = services;
     this.#reopen = reopen;
-    this.#commits = new SharedCommits(
-      (calls) => transactPipelined(services.orm.em, (em) => acceptCalls(em, services, calls)),
-      {
-        isDefinite: (error) => !(asUnavailable(error) instanceof DomainError),
-        late: () => new DomainError('unavailable', 'The database does not answer'),
-      },
+    this.#commits = new SharedCommits((calls) =>
+      transactPipelined(services.orm.em, (em) => acceptCalls(em, services, calls)),
     );
   }
 

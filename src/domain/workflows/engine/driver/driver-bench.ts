@@ -1,7 +1,5 @@
-import { DomainError } from '../../../errors.ts';
 import type { Services } from '../../../services.ts';
-import { asUnavailable } from '../../../unavailable.ts';
-import { SharedCommits } from '../../door/accept/shared-commits.ts';
+import { SharedCommits } from '../../shared-commits.ts';
 import { CheckpointWriter } from '../checkpoints/checkpoint-writer.ts';
 import { type SlotAnswer, type SlotRequest, takeSlots } from '../take-slots.ts';
 import { CallSlots } from '../work/calls.ts';
@@ -22,11 +20,7 @@ export function makeBench(services: Services, calls: number): DriverBench {
   // Whoever takes a slot keeps all others of its key waiting until the disk has it: those that ask together wait once.
   const slots = new SharedCommits<SlotRequest, SlotAnswer>(
     (requests) => services.orm.em.fork().transactional((em) => takeSlots(em, services, requests)),
-    {
-      limit: Number.POSITIVE_INFINITY,
-      late: () => new DomainError('unavailable', 'The database does not answer'),
-      isDefinite: (error) => !(asUnavailable(error) instanceof DomainError),
-    },
+    { limit: Number.POSITIVE_INFINITY },
   );
   return {
     services,

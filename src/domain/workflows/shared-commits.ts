@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { DomainError } from '../errors.ts';
+import { asUnavailable } from '../unavailable.ts';
 
 interface Waiting<Call, Result> {
   call: Call;
@@ -6,6 +8,12 @@ interface Waiting<Call, Result> {
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
+
+/** What a commit to the database that does not end, or fails, comes to. */
+const ofDatabase = {
+  late: () => new DomainError('unavailable', 'The database does not answer'),
+  isDefinite: (error: unknown) => !(asUnavailable(error) instanceof DomainError),
+};
 
 interface Options {
   /** Calls of one commit. */
@@ -17,10 +25,10 @@ interface Options {
   patience?: number;
   /** Milliseconds after which a call is given up, whatever becomes of its commit. */
   limit?: number;
-  /** What such a call is told. */
-  late(): Error;
-  /** Whether a failed commit has certainly changed nothing, so that its calls may be tried again. */
-  isDefinite(error: unknown): boolean;
+  /** What such a call is told: as usual, that the database does not answer. */
+  late?(): Error;
+  /** Whether a failed commit has certainly changed nothing, so that its calls may be tried again: as usual, unless the database was away. */
+  isDefinite?(error: unknown): boolean;
 }
 
 /**
@@ -36,9 +44,9 @@ export class SharedCommits<Call, Result> {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param commit does all or nothing; its results are in the order of the calls */
-  constructor(commit: (calls: readonly Call[]) => Promise<readonly Result[]>, options: Options) {
+  constructor(commit: (calls: readonly Call[]) => Promise<readonly Result[]>, options: Options = {}) {
     this.#commit = commit;
-    this.#options = { most: 64, crowd: 8, lanes: 4, patience: 50, limit: 10_000, ...options };
+    this.#options = { most: 64, crowd: 8, lanes: 4, patience: 50, limit: 10_000, ...ofDatabase, ...options };
   }
 
   add(call: Call): Promise<Result> {

@@ -1,5 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../lru-size.ts';
 
 /** Milliseconds after which a count is taken anew, and those after which it is not used any more. */
 const age = 1_000;
@@ -24,7 +25,7 @@ interface Known {
  */
 export class Backlog {
   readonly #orm: Pick<MikroORM, 'em'>;
-  readonly #known = new LRUCache<number, Known>({ max: 10_000 });
+  readonly #known = new LRUCache<number, Known>(upTo(10_000));
   readonly #counting = new Map<number, Promise<Known>>();
 
   constructor(orm: Pick<MikroORM, 'em'>) {

@@ -53,11 +53,6 @@ export class Requests {
     return this.#inFlight + this.#reading;
   }
 
-  /** Nothing can come of what is leased before the next turn. */
-  get isIdle(): boolean {
-    return this.underWay + this.#preparing === 0;
-  }
-
   /** More could be asked for at once, and nothing is leased that might be. */
   get isStarved(): boolean {
     return this.waiting === 0 && this.#inFlight < this.#options.open.limits.workers;

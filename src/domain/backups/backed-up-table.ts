@@ -36,6 +36,9 @@ export interface RowOwner {
   ids: Map<string, Map<unknown, unknown>>;
 }
 
+/** Those of a project that are not deleted. */
+export const live = (project_id: number) => ({ project_id, deleted_at: null });
+
 /** Where the rows of a table lie in a backup. */
 export const rowsFile = ({ name }: Pick<BackedUpTable, 'name'>) => `rows/${name}.jsonl`;
 

@@ -4,13 +4,12 @@ import { Crawler, type StoredSettings } from '../crawlers/config/crawler.entity.
 import { crawlerSettings } from '../crawlers/config/crawler.schema.ts';
 import { CrawlerSchedule } from '../crawlers/schedules/crawler-schedule.entity.ts';
 import { ensureWebhookSecret } from '../notifications/webhook-secret.ts';
-import { firesOfTiming } from '../schedules/next-fire.ts';
+import { nextFireOf } from '../schedules/next-fire.ts';
 import { cronString, timeZone } from '../schedules/schedules.schema.ts';
 import { timestamp } from '../shapes.ts';
-import type { BackedUpTable } from './backed-up-table.ts';
+import { type BackedUpTable, live } from './backed-up-table.ts';
 
 const number = z.int32().min(1);
-const live = (project_id: number) => ({ project_id, deleted_at: null });
 
 /** Crawlers without their credentials; what they have captured is captured again. */
 export const crawlerTable = {
@@ -74,7 +73,7 @@ export const crawlerScheduleTable = {
     const timing = row as { schedule_cron_string: string; timezone: string; enabled: boolean };
     return {
       last_run_id: null,
-      next_fire_at: timing.enabled ? firesOfTiming(timing).after(services.clock.now()) : null,
+      next_fire_at: nextFireOf(timing, services.clock.now()),
     };
   },
 } satisfies BackedUpTable;

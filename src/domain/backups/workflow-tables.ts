@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { firesOfTiming } from '../schedules/next-fire.ts';
+import { nextFireOf } from '../schedules/next-fire.ts';
 import { cronString, timeZone } from '../schedules/schedules.schema.ts';
 import { displayName, permissionName, timestamp } from '../shapes.ts';
 import { sealSecret } from '../workflows/triggers/sealed-secret.ts';
 import { authModes, WorkflowTrigger, webhookMethods } from '../workflows/triggers/trigger.entity.ts';
 import { newTriggerSecret } from '../workflows/triggers/trigger-secret.ts';
 import { Workflow, WorkflowVersion } from '../workflows/workflow.entity.ts';
-import type { BackedUpTable } from './backed-up-table.ts';
+import { type BackedUpTable, live } from './backed-up-table.ts';
 
-const live = (project_id: number) => ({ project_id, deleted_at: null });
 const number = z.int32().min(1);
 
 const ofLiveWorkflows: NonNullable<BackedUpTable['ofProject']> = async (em, project_id) => {
@@ -90,22 +89,14 @@ export const workflowTriggerTable = {
     deleted_at: 'only triggers that are there are backed up',
   },
   async anew({ services, project }, row) {
-    const {
-      type,
-      enabled,
-      schedule_cron_string: cron,
-      timezone,
-    } = row as Pick<WorkflowTrigger, 'type' | 'enabled' | 'schedule_cron_string' | 'timezone'>;
+    const trigger = row as Pick<WorkflowTrigger, 'type' | 'enabled' | 'schedule_cron_string' | 'timezone'>;
     const id = randomUUID();
-    const isWebhook = type === 'webhook';
+    const isWebhook = trigger.type === 'webhook';
     return {
       id,
       secret: isWebhook ? await sealSecret(services, project.organization_id, id, 1, newTriggerSecret()) : null,
       secret_version: isWebhook ? 1 : 0,
-      next_fire_at:
-        enabled && cron != null
-          ? firesOfTiming({ schedule_cron_string: cron, timezone: timezone ?? 'UTC' }).after(services.clock.now())
-          : null,
+      next_fire_at: nextFireOf(trigger, services.clock.now()),
     };
   },
 } satisfies BackedUpTable;

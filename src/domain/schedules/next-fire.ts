@@ -10,6 +10,19 @@ export interface Timing {
 export const firesOfTiming = ({ schedule_cron_string, timezone }: Timing): Fires =>
   firesOf(parseCron(schedule_cron_string), timezone);
 
+/** What may fire by a clock: without an expression, or when it is off, it never does. */
+interface Timed {
+  enabled: boolean;
+  schedule_cron_string?: string | null | undefined;
+  timezone?: string | null | undefined;
+}
+
+/** When it fires next; null: never. */
+export const nextFireOf = ({ enabled, schedule_cron_string: cron, timezone }: Timed, now: Date): Date | null =>
+  enabled && cron != null
+    ? firesOfTiming({ schedule_cron_string: cron, timezone: timezone ?? 'UTC' }).after(now)
+    : null;
+
 /** When a schedule that is due must fire, as seen from now. */
 export interface DueFire {
   /** The newest of its times that have come. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import { firesOfTiming } from '../../schedules/next-fire.ts';
+import { nextFireOf } from '../../schedules/next-fire.ts';
 import { ScheduleFire } from '../../schedules/schedule-fire.entity.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { findCrawler } from '../config/find-crawler.ts';
@@ -34,7 +34,7 @@ export const createSchedule = projectOperation({
       crawler_id: crawler.id,
       name: draft.name ?? usualName(crawler),
       enabled,
-      next_fire_at: enabled ? firesOfTiming(timing).after(now) : null,
+      next_fire_at: nextFireOf({ enabled, ...timing }, now),
       created_at: services.clock.now(),
       updated_at: services.clock.now(),
     });
@@ -69,8 +69,7 @@ export const updateSchedule = projectOperation({
       updated_at: services.clock.now(),
     });
     const timingKeys = ['schedule_cron_string', 'timezone', 'enabled'] as const;
-    if (timingKeys.some((key) => row[key] !== before[key]))
-      row.next_fire_at = row.enabled ? firesOfTiming(row).after(now) : null;
+    if (timingKeys.some((key) => row[key] !== before[key])) row.next_fire_at = nextFireOf(row, now);
     await em.flush();
     return scheduleRecord(row, crawler, now);
   },

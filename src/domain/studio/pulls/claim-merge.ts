@@ -1,3 +1,4 @@
+import { raw } from '@mikro-orm/core';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import { Pull } from './pull.entity.ts';
@@ -38,21 +39,19 @@ export async function claimMerge({ em, services }: Context, row: Pull): Promise<
   throw refuse('can no longer be merged');
 }
 
+/** Its branch may have gone meanwhile, and it have been closed for that. */
 export async function releaseMerge({ em }: Context, row: Pull): Promise<void> {
-  await em.nativeUpdate(Pull, { id: row.id, state: 'open' }, { merging_at: null });
+  await em.nativeUpdate(Pull, { id: row.id, state: { $ne: 'merged' } }, { merging_at: null });
 }
 
-/** Writes down what was merged; while the claim holds nobody else changes the row. */
+/** Writes down what was merged, whatever became of its branch meanwhile. */
 export async function finishMerge(
   { em, services }: Context,
-  row: Pull,
+  { id }: Pull,
   heads: { head_sha: string; base_sha: string; merge_commit_sha: string },
 ): Promise<Pull> {
   const now = services.clock.now();
-  const fresh = em.fork();
-  const stored = await fresh.findOneOrFail(Pull, row.id);
-  const version = stored.version + 1;
-  Object.assign(stored, { ...heads, state: 'merged', merging_at: null, merged_at: now, updated_at: now, version });
-  await fresh.flush();
-  return stored;
+  const times = { merging_at: null, merged_at: now, closed_at: null, updated_at: now };
+  await em.nativeUpdate(Pull, { id }, { ...heads, ...times, state: 'merged', version: raw('version + 1') });
+  return em.fork().findOneOrFail(Pull, id);
 }

@@ -1,3 +1,4 @@
+import { raw } from '@mikro-orm/core';
 import type { ProjectContext } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import type { PushCommand } from '../../ports/git-transfer.ts';
@@ -46,19 +47,27 @@ export async function deleteWithPulls(
   await closeForLostHead(context, pulls, at);
 }
 
-/** Closes pull requests whose head branch has gone. */
+/** Closes pull requests whose head branch has gone, unless they were merged since they were read: a merge may delete the branch. */
 export async function closeForLostHead(
   { em, git, services }: Pick<ProjectContext, 'em' | 'git' | 'services'>,
   pulls: readonly Pull[],
   head: Oid,
 ): Promise<void> {
-  const now = services.clock.now();
-  for (const pull of pulls) {
-    const base = await git.head(pull.base_branch);
-    if (base) await git.updateRefs([{ name: pullBaseRef(pull.number), to: base }]);
-    const base_sha = base ?? pull.base_sha;
-    Object.assign(pull, { state: 'closed', head_sha: head, base_sha, closed_at: now, updated_at: now });
-    pull.version += 1;
+  for (const { id, number, base_branch, base_sha } of pulls) {
+    const base = await git.head(base_branch);
+    if (base) await git.updateRefs([{ name: pullBaseRef(number), to: base }]);
+    const now = services.clock.now();
+    await em.nativeUpdate(
+      Pull,
+      { id, state: 'open' },
+      {
+        state: 'closed',
+        head_sha: head,
+        base_sha: base ?? base_sha,
+        closed_at: now,
+        updated_at: now,
+        version: raw('version + 1'),
+      },
+    );
   }
-  await em.flush();
 }

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { closeForLostHead } from '../../../../src/domain/studio/pulls/open-pulls.ts';
+import { Pull } from '../../../../src/domain/studio/pulls/pull.entity.ts';
+import { startTestApp, studio, type TestApp } from '../../../support/app.ts';
+import { commitTo, makeBranch, post, postPath, seedPosts } from '../../../support/conflict-site.ts';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await seedPosts(app);
+});
+afterAll(() => app?.stop());
+
+async function propose(name: string): Promise<number> {
+  await makeBranch(app, name);
+  await commitTo(app, name, { [postPath(name)]: post({ title: name }) });
+  const { body } = await app.ask('POST', `${studio}/pulls`, { body: { title: name, head: name } });
+  return body.number;
+}
+
+/** What a follower of branches knows: the row as it was some time ago. */
+const readEarly = (number: number) => app.services.orm.em.fork().findOneOrFail(Pull, { number });
+
+const shown = async (number: number) => (await app.ask('GET', `${studio}/pulls/${number}`)).body;
+
+async function lose(row: Pull): Promise<void> {
+  const { services } = app;
+  await closeForLostHead({ em: services.orm.em.fork(), git: await app.repository(), services }, [row], row.head_sha);
+}
+
+it('a pull request that was merged since it was read stays merged', async () => {
+  const number = await propose('merged-meanwhile');
+  const early = await readEarly(number);
+  const merge = await app.ask('POST', `${studio}/pulls/${number}/merge`, { body: { delete_branch: true } });
+  expect(merge.status).toBe(200);
+  await lose(early);
+  expect(await shown(number)).toMatchObject({ state: 'merged', closed_at: null, merge_commit_sha: expect.any(String) });
+});
+
+it('one that was renamed since it was read keeps its title, and is closed', async () => {
+  const number = await propose('renamed-meanwhile');
+  const early = await readEarly(number);
+  await app.ask('PATCH', `${studio}/pulls/${number}`, { body: { title: 'Another title' } });
+  await lose(early);
+  expect(await shown(number)).toMatchObject({ state: 'closed', title: 'Another title' });
+});

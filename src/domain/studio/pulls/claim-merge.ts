@@ -52,6 +52,6 @@ export async function finishMerge(
 ): Promise<Pull> {
   const now = services.clock.now();
   const times = { merging_at: null, merged_at: now, closed_at: null, updated_at: now };
-  await em.nativeUpdate(Pull, { id }, { ...heads, ...times, state: 'merged', version: raw('version + 1') });
+  await em.nativeUpdate(Pull, { id }, { ...heads, ...times, state: 'merged', version: raw<number>('version + 1') });
   return em.fork().findOneOrFail(Pull, id);
 }

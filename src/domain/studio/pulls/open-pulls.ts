@@ -66,7 +66,7 @@ export async function closeForLostHead(
         base_sha: base ?? base_sha,
         closed_at: now,
         updated_at: now,
-        version: raw('version + 1'),
+        version: raw<number>('version + 1'),
       },
     );
   }

@@ -19,29 +19,30 @@ async function propose(name: string): Promise<number> {
   return body.number;
 }
 
-/** What a follower of branches knows: the row as it was some time ago. */
-const readEarly = (number: number) => app.services.orm.em.fork().findOneOrFail(Pull, { number });
+/** What a follower of branches knows: the row as it was some time ago. @returns what closes it, as its branch has gone */
+async function readEarly(number: number): Promise<() => Promise<void>> {
+  const { services } = app;
+  const em = services.orm.em.fork();
+  const row = await em.findOneOrFail(Pull, { number });
+  const git = await app.repository();
+  return () => closeForLostHead({ em, git, services }, [row], row.head_sha);
+}
 
 const shown = async (number: number) => (await app.ask('GET', `${studio}/pulls/${number}`)).body;
 
-async function lose(row: Pull): Promise<void> {
-  const { services } = app;
-  await closeForLostHead({ em: services.orm.em.fork(), git: await app.repository(), services }, [row], row.head_sha);
-}
-
 it('a pull request that was merged since it was read stays merged', async () => {
   const number = await propose('merged-meanwhile');
-  const early = await readEarly(number);
+  const close = await readEarly(number);
   const merge = await app.ask('POST', `${studio}/pulls/${number}/merge`, { body: { delete_branch: true } });
   expect(merge.status).toBe(200);
-  await lose(early);
+  await close();
   expect(await shown(number)).toMatchObject({ state: 'merged', closed_at: null, merge_commit_sha: expect.any(String) });
 });
 
 it('one that was renamed since it was read keeps its title, and is closed', async () => {
   const number = await propose('renamed-meanwhile');
-  const early = await readEarly(number);
+  const close = await readEarly(number);
   await app.ask('PATCH', `${studio}/pulls/${number}`, { body: { title: 'Another title' } });
-  await lose(early);
+  await close();
   expect(await shown(number)).toMatchObject({ state: 'closed', title: 'Another title' });
 });

@@ -25,4 +25,13 @@ describe('the schema', () => {
       }
     }
   });
+
+  it('gives mutations their place and one input, except those whose operation takes nothing but a place', () => {
+    // GraphQL has no input types without fields.
+    const placeOnly = ['deleteProject', 'removeRemote'];
+    for (const { name, args } of Object.values(buildGraphqlSchema().getMutationType()?.getFields() ?? {})) {
+      const besides = args.map((arg) => arg.name).filter((arg) => arg !== 'organization' && arg !== 'project');
+      expect({ name, besides }).toEqual({ name, besides: placeOnly.includes(name) ? [] : ['input'] });
+    }
+  });
 });

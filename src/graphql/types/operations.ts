@@ -74,13 +74,22 @@ const isRepeatable = (operation: AnyOperation) => !operation.fresh && !operation
 
 /**
  * The input type of a command: the operation's own input without its place, and the conditions of the call.
- * @param conditional the command heeds `if_match`.
+ * @param options.conditional the command heeds `if_match`.
+ * @param options.verb the mutation's name, when it chooses between operations.
+ * @param options.choice what it chooses by: fields beside those of the operations.
  */
-export function inputOf(operation: AnyOperation, { conditional = false } = {}): ClassType {
-  const verb = pascal(verbOf(operation));
+export function inputOf(
+  operation: AnyOperation,
+  {
+    conditional = false,
+    verb: mutation = verbOf(operation),
+    choice = {},
+  }: { conditional?: boolean; verb?: string; choice?: Record<string, AnySchema> } = {},
+): ClassType {
+  const verb = pascal(mutation);
   const made = namedClass(claimName(`${verb}Input`));
   InputType(made.name)(made);
-  for (const [name, schema] of Object.entries<AnySchema>(operation.input.shape)) {
+  for (const [name, schema] of Object.entries<AnySchema>({ ...operation.input.shape, ...choice })) {
     if (!placeFields.includes(name)) addField(made, name, schema, verb, true);
   }
   const condition = (name: string, description: string) =>

@@ -1,4 +1,5 @@
 import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { z } from 'zod';
 import { deleteWorkflow } from '../../../domain/workflows/delete-workflow.operations.ts';
 import {
   createWorkflow,
@@ -21,7 +22,12 @@ const ListWorkflowsArgs = argsOf(listWorkflows);
 const ValidateWorkflowArgs = argsOf(validateWorkflow);
 const CreateWorkflowInput = inputOf(createWorkflow);
 const UpdateWorkflowInput = inputOf(updateWorkflow, { conditional: true });
+const DeleteWorkflowInput = inputOf(deleteWorkflow);
 const PublishVersionInput = inputOf(publishVersion);
+const SetWorkflowEnabledInput = inputOf(enableWorkflow, {
+  verb: 'setWorkflowEnabled',
+  choice: { enabled: z.boolean().describe('Whether its triggers start it') },
+});
 
 /** What is run when something happens. */
 @Resolver(() => Project)
@@ -70,20 +76,19 @@ export class WorkflowsResolver {
   @Mutation(() => Workflow, { nullable: true, description: 'Let the triggers of a workflow start it, or not' })
   async setWorkflowEnabled(
     @Args(() => ProjectArgs) at: ProjectArgs,
-    @Arg('workflow', () => String) workflow: string,
-    @Arg('enabled', () => Boolean) enabled: boolean,
+    @Arg('input', () => SetWorkflowEnabledInput) { enabled, ...input }: { enabled: boolean },
     @Ctx() context: GraphqlContext,
   ) {
-    return { ...(await context.run(enabled ? enableWorkflow : disableWorkflow, { ...at, workflow })), at };
+    return { ...(await context.run(enabled ? enableWorkflow : disableWorkflow, { ...at, ...input })), at };
   }
 
   @Mutation(() => Boolean, { nullable: true, description: deleteWorkflow.summary })
   async deleteWorkflow(
     @Args(() => ProjectArgs) at: ProjectArgs,
-    @Arg('workflow', () => String) workflow: string,
+    @Arg('input', () => DeleteWorkflowInput) input: object,
     @Ctx() context: GraphqlContext,
   ) {
-    await context.run(deleteWorkflow, { ...at, workflow });
+    await context.run(deleteWorkflow, { ...at, ...input });
     return true;
   }
 

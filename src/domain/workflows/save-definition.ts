@@ -14,15 +14,18 @@ export const sourceOf = (source: Source): string =>
   typeof source === 'string' ? source : JSON.stringify(source, null, 2);
 
 /** What a definition holds, against the operations there are. */
-export const reading = ({ services }: Pick<ProjectContext, 'services'>, source: Source): DefinitionReading =>
+export const reading = ({ services }: Pick<ProjectContext, 'services'>, source: Source): Promise<DefinitionReading> =>
   readDefinition(sourceOf(source), services.stepOperations);
 
 /**
  * A definition that is fit to be kept.
  * @throws DomainError `validation_failed` with every fault in `details.errors`
  */
-export function requireDefinition(context: Pick<ProjectContext, 'services'>, source: Source): WorkflowDefinition {
-  const { definition, errors } = reading(context, source);
+export async function requireDefinition(
+  context: Pick<ProjectContext, 'services'>,
+  source: Source,
+): Promise<WorkflowDefinition> {
+  const { definition, errors } = await reading(context, source);
   if (definition !== null) return definition;
   const [first] = errors;
   const message = first

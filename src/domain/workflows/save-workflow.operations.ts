@@ -22,7 +22,7 @@ export const createWorkflow = projectOperation({
   audit: subject,
   async execute(context, { name, description, definition: source, enabled }) {
     const { em, project, services } = context;
-    const definition = requireDefinition(context, source);
+    const definition = await requireDefinition(context, source);
     requireHeld(context, definition.permissions ?? []);
     await em.execute('select id from project where id = ? for update', [project.id]);
     if ((await em.count(Workflow, { project_id: project.id, deleted_at: null })) >= maxWorkflows)
@@ -69,7 +69,7 @@ export const updateWorkflow = projectOperation({
     const row = await findWorkflow(context, id, { lock: true });
     requireCurrent(context, row, base_version);
     if (source !== undefined) {
-      const definition = requireDefinition(context, source);
+      const definition = await requireDefinition(context, source);
       requireHeld(context, definition.permissions ?? []);
       const latest = await em.findOneOrFail(WorkflowVersion, { workflow_id: row.id, number: row.latest_version });
       if (latest.source !== sourceOf(source))

@@ -64,7 +64,7 @@ export const validateWorkflow = projectOperation({
     .object({ valid: z.boolean(), errors: z.array(definitionFault), warnings: z.array(definitionFault) })
     .meta({ id: 'DefinitionCheck' }),
   async execute(context, { definition }) {
-    const { errors, warnings } = reading(context, definition);
+    const { errors, warnings } = await reading(context, definition);
     return { valid: errors.length === 0, errors, warnings };
   },
 });

@@ -1,3 +1,4 @@
+import { inTurns } from '../../in-turns.ts';
 import { parseExpression } from '../expressions/parse-expression.ts';
 import { type Reference, referencesOf } from '../expressions/references.ts';
 import { ExpressionSyntaxError } from '../expressions/syntax-error.ts';
@@ -63,38 +64,43 @@ function checkExpression(
   }
 }
 
-/** Whether the expressions of a definition can be read and name only what is there by then; steps that can never run. */
-export function checkExpressions(definition: WorkflowDefinition): Findings {
+/** The expressions of a definition, in the order of the text, each with what is in scope for it. Other faults on the way are added. */
+function* scopedExpressions(
+  definition: WorkflowDefinition,
+  errors: Problem[],
+): Generator<{ expression: PlacedExpression; scope: Scope }, void> {
+  const within = (scope: Scope, expressions: readonly PlacedExpression[]) =>
+    expressions.map((expression) => ({ expression, scope }));
+  const nothing: Scope = { steps: new Map(), hasItem: false, hasError: false };
+  const { when, concurrency, output } = definition;
+  if (when !== undefined) yield* within(nothing, [{ text: when, place: ['when'], offset: 0, maySecret: false }]);
+  yield* within(nothing, templatesIn(concurrency?.key, ['concurrency', 'key'], errors));
+  const walk = walkScopes(definition);
+  let next = walk.next();
+  for (; !next.done; next = walk.next()) {
+    const { step, place, scope, isReachable } = next.value;
+    const message = `step "${step.id}" can never run: the workflow has ended`;
+    if (!isReachable) errors.push({ place, code: 'unreachable', message });
+    yield* within(scope, expressionsOf(step, place, errors));
+  }
+  yield* within(next.value, templatesIn(output, ['output'], errors));
+}
+
+/**
+ * Whether the expressions of a definition can be read and name only what is there by then; steps that can never run. In turns: all of them
+ * may take a quarter of a second.
+ */
+export async function checkExpressions(definition: WorkflowDefinition): Promise<Findings> {
   const findings: Findings = { errors: [], warnings: [] };
   const ids = new Set([...allSteps(definition)].map(({ step }) => step.id));
-  const nothing: Scope = { steps: new Map(), hasItem: false, hasError: false };
-  const top = (text: string, name: string): PlacedExpression => ({ text, place: [name], offset: 0, maySecret: false });
   let count = 0;
-  const check = (expressions: readonly PlacedExpression[], scope: Scope) => {
-    for (const expression of expressions) {
-      count += 1;
-      if (count <= maxExpressions) checkExpression(expression, scope, ids, findings);
-      if (count !== maxExpressions + 1) continue;
-      const message = `holds expression ${count}; a workflow has at most ${maxExpressions}`;
-      findings.errors.push({
-        place: expression.place,
-        offset: expression.offset,
-        code: 'too_many_expressions',
-        message,
-      });
-    }
-  };
-  if (definition.when !== undefined) check([top(definition.when, 'when')], nothing);
-  check(templatesIn(definition.concurrency?.key, ['concurrency', 'key'], findings.errors), nothing);
-  const after = walkScopes(definition, (step, place, scope, isReachable) => {
-    if (!isReachable)
-      findings.errors.push({
-        place,
-        code: 'unreachable',
-        message: `step "${step.id}" can never run: the workflow has ended`,
-      });
-    check(expressionsOf(step, place, findings.errors), scope);
+  await inTurns(scopedExpressions(definition, findings.errors), ({ expression, scope }) => {
+    count += 1;
+    if (count <= maxExpressions) checkExpression(expression, scope, ids, findings);
+    if (count !== maxExpressions + 1) return;
+    const { place, offset } = expression;
+    const message = `holds expression ${count}; a workflow has at most ${maxExpressions}`;
+    findings.errors.push({ place, offset, code: 'too_many_expressions', message });
   });
-  check(templatesIn(definition.output, ['output'], findings.errors), after);
   return findings;
 }

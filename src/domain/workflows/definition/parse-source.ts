@@ -1,5 +1,6 @@
-import { type Document, type ErrorCode, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isScalar, LineCounter, type Node } from 'yaml';
 import type { Place, Problem } from './problem.ts';
+import { readYaml } from './read-yaml.ts';
 import { treeFaults } from './tree-faults.ts';
 
 /** A definition's text as a value, and a way back from places of the value to lines of the text. */
@@ -11,8 +12,6 @@ export interface ParsedSource {
 }
 
 export const maxSourceBytes = 256 * 1024;
-/** For faults the parser describes to programmers. */
-const ownWords: Partial<Record<ErrorCode, string>> = { MULTIPLE_DOCS: 'holds more than one document' };
 
 /** What no YAML document may contain as it is (YAML 1.2.2, 5.1). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
@@ -37,29 +36,33 @@ interface Spot {
   column: number;
 }
 
-/** Within a block scalar, whose text has lost its indentation: lines are counted from the one after its mark. */
-function withinBlock(source: string, mark: Spot, text: string, offset: number): Spot {
+/**
+ * Within a block scalar, whose text has lost its indentation: lines are counted from the one after its mark.
+ * @param starts where the lines of the source begin
+ */
+function withinBlock(source: string, starts: readonly number[], mark: Spot, text: string, offset: number): Spot {
   const before = text.slice(0, offset);
   const line = mark.line + before.split('\n').length;
-  const [indentation = ''] = /^ */.exec(source.split('\n')[line - 1] ?? '') ?? [];
-  return { line, column: indentation.length + offset - (before.lastIndexOf('\n') + 1) + 1 };
+  const start = starts[line - 1] ?? source.length;
+  let indentation = 0;
+  while (source[start + indentation] === ' ') indentation += 1;
+  return { line, column: indentation + offset - (before.lastIndexOf('\n') + 1) + 1 };
 }
 
 /**
  * Reads YAML 1.2 or JSON, which is a part of it. Custom tags, repeated keys and the other faults of its tree are problems; `value` is undefined
  * when there is any.
  */
-export function parseSource(source: string): ParsedSource {
+export async function parseSource(source: string): Promise<ParsedSource> {
   const lines = new LineCounter();
   const tooLong = Buffer.byteLength(source) > maxSourceBytes;
-  const options = { lineCounter: lines, version: '1.2', prettyErrors: false, uniqueKeys: false } as const;
-  const document = parseDocument(tooLong ? '' : source, options);
+  const document = await readYaml(tooLong ? '' : source, lines);
   const lineAt = (at: number): Spot => {
     const { line, col } = lines.linePos(at);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const fixed: { problem: Problem; at: number }[] = [...document.errors, ...document.warnings].map((fault) => ({
-    problem: { place: [], code: 'syntax', message: ownWords[fault.code] ?? fault.message },
+    problem: { place: [], code: 'syntax', message: fault.message },
     at: fault.pos[0],
   }));
   const add = (message: string, at = 0) => fixed.push({ problem: { place: [], code: 'syntax', message }, at });
@@ -76,7 +79,8 @@ export function parseSource(source: string): ParsedSource {
       if (fixedAt !== undefined) return lineAt(fixedAt);
       const { at, node } = startOf(document, place);
       if (!isScalar(node) || offset === 0) return lineAt(at);
-      if (node.type === 'BLOCK_LITERAL') return withinBlock(source, lineAt(at), String(node.value), offset);
+      if (node.type === 'BLOCK_LITERAL')
+        return withinBlock(source, lines.lineStarts, lineAt(at), String(node.value), offset);
       return lineAt(at + offset + (node.type === 'PLAIN' ? 0 : 1));
     },
   };

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { inTurns } from '../../in-turns.ts';
 import { faultOf, pointer } from '../../parse.ts';
 import type { StepOperations } from '../step-operations.ts';
 import { checkExpressions } from './check-expressions.ts';
@@ -60,20 +61,21 @@ function problemsOf(issue: z.core.$ZodIssue, value: unknown): Problem[] {
 
 /**
  * Reads and checks a definition: YAML 1.2 or JSON, its shape, its tree of steps, its expressions, and its operations against those that
- * there are. Whether the caller holds the permissions it lists is another question.
+ * there are. Whether the caller holds the permissions it lists is another question. What is long is done in turns, so that all else goes on.
  */
-export function readDefinition(source: string, operations: StepOperations): DefinitionReading {
-  const { value, problems, locate } = parseSource(source);
-  const told = (problem: Problem): DefinitionFault => ({
-    field: pointer(problem.place),
-    code: problem.code,
-    message: problem.message,
-    ...locate(problem.place, problem.offset),
-  });
-  const answer = (definition: WorkflowDefinition | null, errors: Problem[], warnings: Problem[] = []) => ({
+export async function readDefinition(source: string, operations: StepOperations): Promise<DefinitionReading> {
+  const { value, problems, locate } = await parseSource(source);
+  const tell = async (found: readonly Problem[]): Promise<DefinitionFault[]> => {
+    const told: DefinitionFault[] = [];
+    await inTurns(found.slice(0, mostFaults), ({ place, code, message, offset }) =>
+      told.push({ field: pointer(place), code, message, ...locate(place, offset) }),
+    );
+    return told;
+  };
+  const answer = async (definition: WorkflowDefinition | null, errors: Problem[], warnings: Problem[] = []) => ({
     definition: errors.length === 0 ? definition : null,
-    errors: errors.slice(0, mostFaults).map(told),
-    warnings: warnings.slice(0, mostFaults).map(told),
+    errors: await tell(errors),
+    warnings: await tell(warnings),
   });
   if (problems.length > 0) return answer(null, problems);
   const parsed = workflowDefinition.safeParse(value, { reportInput: true });
@@ -84,6 +86,6 @@ export function readDefinition(source: string, operations: StepOperations): Defi
     );
   const structure = checkStructure(parsed.data);
   if (structure.length > 0) return answer(null, structure);
-  const { errors, warnings } = checkExpressions(parsed.data);
+  const { errors, warnings } = await checkExpressions(parsed.data);
   return answer(parsed.data, [...errors, ...checkOperations(parsed.data, operations)], warnings);
 }

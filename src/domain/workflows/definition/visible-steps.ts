@@ -1,7 +1,7 @@
 import type { WorkflowDefinition } from './definition.schema.ts';
 import type { Place } from './problem.ts';
 import type { Step } from './step.schema.ts';
-import { innerLists } from './walk-steps.ts';
+import { innerLists, type ListKind } from './walk-steps.ts';
 
 /** Whether a step has run by the time another place is reached: surely, or only if the run went that way. */
 export type Certainty = 'certain' | 'possible';
@@ -15,40 +15,39 @@ export interface Scope {
   hasError: boolean;
 }
 
-/** Told of each step, in the order of the text, with what is in scope for its own expressions. */
-export type VisitStep = (step: Step, place: Place, scope: Scope, isReachable: boolean) => void;
+/** A step as the walk comes by it: what is in scope for its own expressions, and whether it can run at all. */
+export interface VisitedStep {
+  step: Step;
+  place: Place;
+  scope: Scope;
+  isReachable: boolean;
+}
 
 const isEnd = (step: Step) => (step.type === 'fail' || step.type === 'output') && step.if === undefined;
 
-/**
- * Walks lists of steps in the order they run.
- * @returns the steps that have run after the list, and whether the run always ends within it
- */
-function walkList(
-  steps: readonly Step[],
-  place: Place,
-  scope: Scope,
-  visit: VisitStep,
-): { ran: Map<string, Certainty>; ends: boolean } {
+/** The steps that have run after a list, and whether the run always ends within it. */
+interface AfterList {
+  ran: Map<string, Certainty>;
+  ends: boolean;
+}
+
+/** Walks lists of steps in the order they run. */
+function* walkList(steps: readonly Step[], place: Place, scope: Scope): Generator<VisitedStep, AfterList> {
   const ran = new Map<string, Certainty>();
   let ends = false;
   for (const [index, step] of steps.entries()) {
     const here = [...place, index];
     const known = new Map([...scope.steps, ...ran]);
-    visit(step, here, { ...scope, steps: known }, !ends);
-    const lists = innerLists(step).map((inner) => ({
-      inner,
-      ...walkList(
-        inner.steps,
-        [...here, ...inner.place],
-        { ...scope, steps: known, hasItem: scope.hasItem || inner.kind === 'do' },
-        visit,
-      ),
-    }));
-    for (const { inner, ran: within } of lists) {
+    yield { step, place: here, scope: { ...scope, steps: known }, isReachable: !ends };
+    const lists: (AfterList & { kind: ListKind })[] = [];
+    for (const { kind, place: within, steps: inner } of innerLists(step)) {
+      const innerScope = { ...scope, steps: known, hasItem: scope.hasItem || kind === 'do' };
+      lists.push({ kind, ...(yield* walkList(inner, [...here, ...within], innerScope)) });
+    }
+    for (const { kind, ran: within } of lists) {
       // The iterations of a loop have many outputs; the loop itself holds them all.
-      if (inner.kind === 'do') continue;
-      const isSure = inner.kind === 'branch' && step.if === undefined && step.on_error !== 'continue';
+      if (kind === 'do') continue;
+      const isSure = kind === 'branch' && step.if === undefined && step.on_error !== 'continue';
       for (const [id, certainty] of within) ran.set(id, isSure ? certainty : 'possible');
     }
     ran.set(step.id, step.if === undefined ? 'certain' : 'possible');
@@ -59,14 +58,14 @@ function walkList(
   return { ran, ends };
 }
 
-/** Walks a whole definition. @returns what is in scope for its `output` */
-export function walkScopes({ steps, on_failure }: WorkflowDefinition, visit: VisitStep): Scope {
+/** Walks a whole definition, in the order of the text. Returns what is in scope for its `output`. */
+export function* walkScopes({ steps, on_failure }: WorkflowDefinition): Generator<VisitedStep, Scope> {
   const nothing: Scope = { steps: new Map(), hasItem: false, hasError: false };
-  const { ran } = walkList(steps, ['steps'], nothing, visit);
+  const { ran } = yield* walkList(steps, ['steps'], nothing);
   const after: Scope = { ...nothing, steps: ran };
   if (on_failure) {
     const possible = new Map([...ran.keys()].map((id) => [id, 'possible' as const]));
-    walkList(on_failure, ['on_failure'], { ...nothing, steps: possible, hasError: true }, visit);
+    yield* walkList(on_failure, ['on_failure'], { ...nothing, steps: possible, hasError: true });
   }
   return after;
 }

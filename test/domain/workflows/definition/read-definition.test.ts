@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { projectOperation } from '../../../../src/domain/operation.ts';
 import { readDefinition } from '../../../../src/domain/workflows/definition/read-definition.ts';
@@ -17,9 +17,10 @@ const operations = stepOperationsOf([{ operation: branchOperation, needsStream: 
 
 const read = (source: string) => readDefinition(source, operations);
 const withSteps = (steps: string, more = '') => `portico: workflow/1\n${more}steps:\n${steps}`;
-const faults = (source: string) => read(source).errors.map(({ field, code, line }) => [field, code, line]);
+const faults = async (source: string) =>
+  (await read(source)).errors.map(({ field, code, line }) => [field, code, line]);
 
-it('reads a definition in YAML with its comments, and the same in JSON', () => {
+it('reads a definition in YAML with its comments, and the same in JSON', async () => {
   const yaml = withSteps(
     `
   # what is new
@@ -34,10 +35,10 @@ it('reads a definition in YAML with its comments, and the same in JSON', () => {
 `,
     'permissions: [edit_studio]\n',
   );
-  const { definition, errors, warnings } = read(yaml);
+  const { definition, errors, warnings } = await read(yaml);
   expect({ errors, warnings }).toEqual({ errors: [], warnings: [] });
-  expect(read(JSON.stringify(definition, null, 2)).definition).toEqual(definition);
-  expect(read(JSON.stringify(definition)).definition).toEqual(definition);
+  expect((await read(JSON.stringify(definition, null, 2))).definition).toEqual(definition);
+  expect((await read(JSON.stringify(definition))).definition).toEqual(definition);
 });
 
 describe('says where', () => {
@@ -168,9 +169,9 @@ describe('says where', () => {
       withSteps('  - {id: a, type: operation, operation: studio.createBranch, with: {name: x}}'),
       [['/steps/0/operation', 'missing_permission', 3]],
     ],
-  ])('%s', (_what, source, expected) => {
-    expect(faults(source)).toEqual(expected);
-    expect(read(source).definition).toBeNull();
+  ])('%s', async (_what, source, expected) => {
+    expect(await faults(source)).toEqual(expected);
+    expect((await read(source)).definition).toBeNull();
   });
 });
 
@@ -181,20 +182,20 @@ describe('inputs of operations', () => {
       'permissions: [edit_studio]\n',
     );
 
-  it('are held against the schema as far as they are literal', () => {
-    expect(faults(step('{name: 1}'))).toEqual([['/steps/0/with/name', 'invalid_input', 4]]);
-    expect(faults(step('{}'))).toEqual([['/steps/0/with/name', 'invalid_input', 4]]);
-    expect(faults(step('{name: x, force: "${{ input.force }}"}'))).toEqual([]);
+  it('are held against the schema as far as they are literal', async () => {
+    expect(await faults(step('{name: 1}'))).toEqual([['/steps/0/with/name', 'invalid_input', 4]]);
+    expect(await faults(step('{}'))).toEqual([['/steps/0/with/name', 'invalid_input', 4]]);
+    expect(await faults(step('{name: x, force: "${{ input.force }}"}'))).toEqual([]);
   });
 
-  it('of an operation that starts nothing cannot be waited for', () => {
-    expect(faults(step('{name: x}', ', wait: true'))).toEqual([['/steps/0/wait', 'not_awaitable', 4]]);
+  it('of an operation that starts nothing cannot be waited for', async () => {
+    expect(await faults(step('{name: x}', ', wait: true'))).toEqual([['/steps/0/wait', 'not_awaitable', 4]]);
   });
 });
 
 describe('scopes', () => {
-  it('a step of a condition may not have run, its condition has', () => {
-    const { errors, warnings } = read(
+  it('a step of a condition may not have run, its condition has', async () => {
+    const { errors, warnings } = await read(
       withSteps(`
   - id: which
     type: condition
@@ -209,7 +210,7 @@ describe('scopes', () => {
     ]);
   });
 
-  it('branches do not see one another, and are seen afterwards', () => {
+  it('branches do not see one another, and are seen afterwards', async () => {
     const parallel = (right: string, after: string) =>
       withSteps(`
   - id: both
@@ -219,13 +220,13 @@ describe('scopes', () => {
       right: [{id: r, type: transform, expression: "${right}"}]
   - {id: after, type: transform, expression: "${after}"}
 `);
-    expect(faults(parallel('steps.l.output', '1'))).toEqual([
+    expect(await faults(parallel('steps.l.output', '1'))).toEqual([
       ['/steps/0/branches/right/0/expression', 'step_not_run', 8],
     ]);
-    expect(read(parallel('1', 'steps.l.output + steps.r.output'))).toMatchObject({ errors: [], warnings: [] });
+    expect(await read(parallel('1', 'steps.l.output + steps.r.output'))).toMatchObject({ errors: [], warnings: [] });
   });
 
-  it('a loop has item and index, its steps are its own', () => {
+  it('a loop has item and index, its steps are its own', async () => {
     const loop = (within: string, after: string) =>
       withSteps(`
   - id: each
@@ -234,36 +235,36 @@ describe('scopes', () => {
     do: [{id: one, type: transform, expression: "${within}"}]
   - {id: after, type: transform, expression: "${after}"}
 `);
-    expect(faults(loop('item.x + index', 'steps.each.output'))).toEqual([]);
-    expect(faults(loop('item', 'steps.one.output'))).toEqual([['/steps/1/expression', 'step_not_run', 8]]);
+    expect(await faults(loop('item.x + index', 'steps.each.output'))).toEqual([]);
+    expect(await faults(loop('item', 'steps.one.output'))).toEqual([['/steps/1/expression', 'step_not_run', 8]]);
   });
 
-  it('on_failure has the error and every step, without warnings', () => {
+  it('on_failure has the error and every step, without warnings', async () => {
     const source = `${withSteps('  - {id: a, type: fail}\n')}on_failure:\n  - {id: tell, type: transform, expression: "[error.code, steps.a.status]"}\n`;
-    const { errors, warnings } = read(source);
+    const { errors, warnings } = await read(source);
     expect(errors).toEqual([]);
     expect(warnings.map(({ code }) => code)).toEqual(['step_may_not_run']);
   });
 
-  it('secrets are for http steps', () => {
+  it('secrets are for http steps', async () => {
     const http = (field: string) => withSteps(`  - {id: a, type: http, ${field}}`);
     expect(
-      faults(
+      await faults(
         http('url: "https://a.example/${{ secrets.KEY }}", headers: {authorization: "Bearer ${{ secrets.KEY }}"}'),
       ),
     ).toEqual([]);
-    expect(faults(http('url: "https://a.example", if: secrets.KEY'))).toEqual([
+    expect(await faults(http('url: "https://a.example", if: secrets.KEY'))).toEqual([
       ['/steps/0/if', 'secret_not_allowed', 3],
     ]);
   });
 });
 
-it('says what would be right, in words of its own', () => {
-  const said = (source: string) => read(source).errors.map(({ message }) => message);
-  expect(said(withSteps('  - {id: a, type: delay, for: soon}'))).toEqual([
+it('says what would be right, in words of its own', async () => {
+  const said = async (source: string) => (await read(source)).errors.map(({ message }) => message);
+  expect(await said(withSteps('  - {id: a, type: delay, for: soon}'))).toEqual([
     'must be a duration such as 30s, 5m or PT1H, at most 31536000 seconds, or a template',
   ]);
-  expect(said('portico: workflow/1\n---\na: 1')).toEqual(['holds more than one document']);
+  expect(await said('portico: workflow/1\n---\na: 1')).toEqual(['holds more than one document']);
 });
 
 describe('limits, on both sides', () => {
@@ -278,6 +279,14 @@ describe('limits, on both sides', () => {
   /** Below the object and its variables. */
   const nested = (levels: number) =>
     withSteps('  - {id: a, type: fail}', `variables: {a: ${'['.repeat(levels - 1)}1${']'.repeat(levels - 1)}}\n`);
+  /** With the keys and items of everything else. */
+  const values = (count: number) =>
+    withSteps(
+      '  - {id: a, type: fail}',
+      `variables:\n  list: [${Array(count - 7)
+        .fill('1')
+        .join(',')}]\n`,
+    );
   const templates = (count: number) =>
     withSteps(`  - {id: a, type: http, url: "${'${{1}}'.repeat(count - 1)}", if: "true"}`);
   /** Sums are nested to the left: each sign is a level above its first number. */
@@ -290,6 +299,7 @@ describe('limits, on both sides', () => {
     ['steps', many(500), many(501), 'too_many_steps'],
     ['nesting', deep(8), deep(9), 'too_deep'],
     ['levels of a value', nested(198), nested(199), 'syntax'],
+    ['values', values(50_000), values(50_001), 'syntax'],
     ['expressions', templates(5_000), templates(5_001), 'too_many_expressions'],
     ['levels of an expression', adding(500), adding(501), 'bad_expression'],
     ['aliases', aliases(1_000), aliases(1_001), 'syntax'],
@@ -305,20 +315,20 @@ describe('limits, on both sides', () => {
       `${withSteps('  - {id: a, type: fail}')}\n#`.padEnd(256 * 1024 + 1, '#'),
       'syntax',
     ],
-  ])('%s', (_what, within, beyond, code) => {
-    expect(faults(within)).toEqual([]);
-    expect(read(beyond).errors.map((fault) => fault.code)).toEqual([code]);
+  ])('%s', async (_what, within, beyond, code) => {
+    expect(await faults(within)).toEqual([]);
+    expect((await read(beyond)).errors.map((fault) => fault.code)).toEqual([code]);
   });
 
-  it('an alias of an alias grows no further than an alias', () => {
+  it('an alias of an alias grows no further than an alias', async () => {
     const bomb = Array.from(
       { length: 30 },
       (_, n) => `  a${n}: &a${n} [${n === 0 ? '1' : `*a${n - 1}, *a${n - 1}`}]`,
     ).join('\n');
     const started = process.memoryUsage().heapUsed;
-    expect(read(withSteps('  - {id: a, type: fail}', `variables:\n${bomb}\n`)).errors.map(({ code }) => code)).toEqual([
-      'syntax',
-    ]);
+    expect(
+      (await read(withSteps('  - {id: a, type: fail}', `variables:\n${bomb}\n`))).errors.map(({ code }) => code),
+    ).toEqual(['syntax']);
     expect(process.memoryUsage().heapUsed - started).toBeLessThan(200 * 1024 * 1024);
   });
 });
@@ -344,7 +354,10 @@ describe('what would be endless, or nearly', () => {
     ],
     ['a list that holds itself', 'portico: workflow/1\nsteps: &all [*all]', /^syntax$/],
     ['40,000 aliases', `a: &a 1\nlist: [${Array(40_000).fill('*a').join(', ')}]`, /^syntax$/],
-    ['1,000 aliases among 80,000 values', `a: &a 1\nlist: [${'*a,'.repeat(1_000)}${'1,'.repeat(80_000)}1]`, /./],
+    ['1,000 aliases among 40,000 values', `a: &a 1\nlist: [${'*a,'.repeat(1_000)}${'1,'.repeat(40_000)}1]`, /./],
+    ['130,000 values', `[${'a,'.repeat(130_000)}a]`, /^syntax$/],
+    ['60,000 documents', '---\n'.repeat(60_000), /^syntax$/],
+    ['100,000 brackets', '['.repeat(100_000), /^syntax$/],
     ['30,000 keys', Array.from({ length: 30_000 }, (_, n) => `${n.toString(36)}: 1`).join('\n'), /./],
     ['30,000 templates', withSteps(`  - {id: a, type: http, url: "${'${{a}}'.repeat(30_000)}"}`), /./],
     [
@@ -370,9 +383,44 @@ describe('what would be endless, or nearly', () => {
       ),
       /^syntax$/,
     ],
-  ])('%s', (_what, source, code) => {
-    const { definition, errors } = read(source);
+  ])('%s', async (_what, source, code) => {
+    const { definition, errors } = await read(source);
     expect(definition).toBeNull();
     expect(errors[0]?.code).toMatch(code);
+  });
+});
+
+describe('lets others have their turn', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  /** How often others have their turn, where each look at the clock takes a millisecond. */
+  async function turnsIn(source: string): Promise<number> {
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 1;
+      return now;
+    });
+    let turns = 0;
+    let isOver = false;
+    const other = () => {
+      turns += 1;
+      if (!isOver) setImmediate(other);
+    };
+    setImmediate(other);
+    const { errors } = await read(source);
+    isOver = true;
+    expect(errors).toEqual([]);
+    return turns;
+  }
+
+  it('while a long text is read', async () => {
+    const list = withSteps('  - {id: a, type: fail}', `variables:\n  list: [${'1,'.repeat(20_000)}1]\n`);
+    expect(await turnsIn(list)).toBeGreaterThan(1_000);
+  });
+
+  it('while many expressions are read', async () => {
+    // In one text, so that there is little to read of YAML.
+    const templates = withSteps(`  - {id: a, type: http, url: "${'${{1}}'.repeat(4_000)}"}`);
+    expect(await turnsIn(templates)).toBeGreaterThan(150);
   });
 });

@@ -1,10 +1,10 @@
+import { inTurns } from '../../../in-turns.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlKind } from '../../frontier/crawl-url.entity.ts';
 import type { Outlinks } from '../../frontier/outcome.ts';
 import { hostOfUrl, linkKey, priorities, type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import type { RunSite } from '../open/run-site.ts';
-import { inTurns } from './in-turns.ts';
 import type { QueryTraps } from './query-traps.ts';
 import type { Seen, SeenUrls } from './seen-urls.ts';
 

@@ -1,3 +1,4 @@
+import { inTurns } from '../../../in-turns.ts';
 import type { Sha256 } from '../../../ports/blobs.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { linkKey, type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
@@ -5,7 +6,6 @@ import { readSitemap } from '../../pages/sitemap/read-sitemap.ts';
 import type { SitemapItem } from '../../pages/sitemap/sitemap-item.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import { draftOf, mostLevels } from '../discover/discover.ts';
-import { inTurns } from '../discover/in-turns.ts';
 import type { FetchContext } from './fetch-context.ts';
 
 /** Sitemaps a run reads. */

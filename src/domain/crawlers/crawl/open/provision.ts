@@ -1,3 +1,4 @@
+import { inTurns } from '../../../in-turns.ts';
 import type { Services } from '../../../services.ts';
 import { insertUrls } from '../../frontier/insert-urls.ts';
 import { Ledger } from '../../frontier/ledger.ts';
@@ -8,7 +9,6 @@ import { notifyRun } from '../../runs/notify-run.ts';
 import { type LogLine, writeLog } from '../../runs/run-feed.ts';
 import { beginSnapshot } from '../../snapshots/begin-snapshot.ts';
 import { normalise } from '../../urls/normalise.ts';
-import { inTurns } from '../discover/in-turns.ts';
 import type { OpenRun } from './open-run.ts';
 import type { RunSite } from './run-site.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inTurns } from '../../../../../src/domain/crawlers/crawl/discover/in-turns.ts';
+import { inTurns } from '../../src/domain/in-turns.ts';
 
 const busy = (milliseconds: number) => {
   for (const end = performance.now() + milliseconds; performance.now() < end; );

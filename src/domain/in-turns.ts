@@ -5,7 +5,7 @@ const longestHold = 20;
 
 /**
  * Does something with one item after the other, and lets all else have its turn now and then: thousands of links, decided by thousands of
- * patterns, take seconds.
+ * patterns, take seconds, and a long text has hundreds of thousands of tokens.
  */
 export async function inTurns<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let began = performance.now();

@@ -15,6 +15,7 @@ import { DeadLetters } from './20261202-dead-letters.ts';
 import { CrawlCookies } from './20261203-crawl-cookies.ts';
 import { DeliveryBodies } from './20261204-delivery-bodies.ts';
 import { ExecutionQueues } from './20261206-execution-queues.ts';
+import { CrawlRows } from './20261207-crawl-rows.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -35,4 +36,5 @@ export const migrations = [
   { name: '20261203-crawl-cookies', class: CrawlCookies },
   { name: '20261204-delivery-bodies', class: DeliveryBodies },
   { name: '20261206-execution-queues', class: ExecutionQueues },
+  { name: '20261207-crawl-rows', class: CrawlRows },
 ];

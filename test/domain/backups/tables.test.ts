@@ -13,12 +13,16 @@ afterAll(() => app?.stop());
 const rowsOf = async (sql: string, values: unknown[] = []) =>
   (await app.services.orm.em.fork().execute(sql, values)) as { name: string }[];
 
-/** Tables with a `project_id`, and those whose rows belong to a project's by foreign keys, over as many tables as it takes. */
+/** Tables with a `project_id`, and those whose rows belong to a project's by foreign keys or go with them, over as many tables as it takes. */
 const ofProjects = `
   with recursive belongs(id) as (
     select 'project'::regclass::oid
     union
-    select conrelid from pg_constraint join belongs on confrelid = belongs.id where contype = 'f'
+    select child from belongs join (
+      select confrelid as parent, conrelid as child from pg_constraint where contype = 'f'
+      union all
+      select tgrelid, split_part(encode(tgargs, 'escape'), '\\000', 1)::regclass from pg_trigger where tgfoid = 'remove_rows_of'::regproc
+    ) as kept on parent = belongs.id
   )
   select relname as name from belongs join pg_class on pg_class.oid = belongs.id where relname <> 'project'
   union

@@ -15,23 +15,24 @@ export async function holdStatistics({ services }: Pick<TestApp, 'services'>): P
   };
 }
 
-/** Rows of frontiers and snapshots this connection has read; what it did in transactions before may be among them. */
-async function readsOf(em: EntityManager): Promise<number> {
+/** Rows of tables this connection has read; what it did in transactions before may be among them. */
+async function readsOf(em: EntityManager, of: readonly string[]): Promise<number> {
   const [row] = await em.execute<{ reads: string }[]>(
-    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as reads from pg_stat_xact_user_tables where relname in (?, ?)`,
-    tables,
+    `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as reads from pg_stat_xact_user_tables where relname = any (string_to_array(?, ' '))`,
+    [of.join(' ')],
   );
   return Number(row?.reads);
 }
 
-/** @returns what `work` does in a transaction, and how many rows of frontiers and snapshots it reads for that */
+/** @returns what `work` does in a transaction, and how many rows it reads for that, of frontiers and snapshots unless told otherwise */
 export async function reading<T>(
   { services }: Pick<TestApp, 'services'>,
   work: (em: EntityManager) => Promise<T>,
+  of: readonly string[] = tables,
 ): Promise<{ result: T; reads: number }> {
   return services.orm.em.fork().transactional(async (em) => {
-    const before = await readsOf(em);
+    const before = await readsOf(em, of);
     const result = await work(em);
-    return { result, reads: (await readsOf(em)) - before };
+    return { result, reads: (await readsOf(em, of)) - before };
   });
 }

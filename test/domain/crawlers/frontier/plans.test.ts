@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { baseEntries } from '../../../../src/domain/crawlers/crawl/fetch/base-entries.ts';
 import { claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
@@ -65,6 +66,21 @@ it('claims and completes a batch without reading the rest of the run', async () 
   );
   expect(complete.result).toHaveLength(batch);
   expect(complete.reads).toBeLessThan(few);
+});
+
+it('writes a batch without looking its run up for each row', async () => {
+  const links = Array.from({ length: batch }, (_, at) => BigInt(at));
+  const write = async (within: EntityManager) => {
+    await insertUrls(within, run_id, drafts(count, count + batch, 2), ledger());
+    const limits = { most: batch, depth: 9, hosts: [{ host, most: batch }] };
+    const outcomes = (await claimUrls(within, run_id, limits, ledger())).map((of) =>
+      outcomeOf(of, { state: 'done', http_status: 204, link_keys: links }),
+    );
+    return completeUrls(within, { run_id, snapshot_id: 0, epoch: 0 }, outcomes, ledger());
+  };
+  const { result, reads } = await reading(app, write, ['crawler_run', 'snapshot']);
+  expect(result).toHaveLength(batch);
+  expect(reads).toBeLessThan(batch);
 });
 
 it('finds shorter ways to URLs without reading the rest of the run', async () => {

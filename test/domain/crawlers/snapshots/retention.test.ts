@@ -131,6 +131,19 @@ it('deleted crawlers go after 30 days with all they had', async () => {
   expect(await counted('snapshot', 'crawler_id', crawler.id)).toBe(0);
 });
 
+it('rows of frontiers, links and snapshots go with their crawler at once', async () => {
+  const { id, snapshot_id } = await crawl(app, crawler.id, { '/': 'home' });
+  await ask('insert into crawl_link (run_id, from_id, to_keys) values (?, 1, array[2])', [id]);
+  const left = async () => [
+    await counted('crawl_url', 'run_id', id),
+    await counted('crawl_link', 'run_id', id),
+    await counted('snapshot_entry', 'snapshot_id', snapshot_id ?? 0),
+  ];
+  expect(await left()).toEqual([1, 1, 1]);
+  await ask('delete from crawler where id = ?', [crawler.id]);
+  expect(await left()).toEqual([0, 0, 0]);
+});
+
 it('contents count once for an organisation, and a run’s own not at all', async () => {
   await app.run(createProject, { organization: 'acme', name: 'Second', machine_name: 'second' });
   const [{ id: organization = 0 } = {}] = await ask<{ id: number }>(

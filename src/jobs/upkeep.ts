@@ -32,10 +32,10 @@ export async function runRetention(services: Services, auditDays: number): Promi
   const now = services.clock.now().getTime();
   const before = (days: number) => new Date(now - days * day);
   const em = services.orm.em.fork();
-  const ended = await em.find(Project, { deleted_at: { $lt: before(deletedProjectDays) } });
-  for (const { id, uuid } of ended) {
-    await em.nativeDelete(Project, { id });
-    await services.git.remove(uuid);
+  const isEnded = { deleted_at: { $lt: before(deletedProjectDays) } };
+  for (const { id, uuid } of await em.find(Project, isEnded)) {
+    // Asked again: it may have been brought back while others were removed.
+    if ((await em.nativeDelete(Project, { id, ...isEnded })) > 0) await services.git.remove(uuid);
   }
   const old = before(endedTokenDays);
   await em.nativeDelete(Token, { $or: [{ revoked_at: { $lt: old } }, { expires_at: { $lt: old } }] });

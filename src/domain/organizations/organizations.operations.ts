@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
 import { defined } from '../defined.ts';
 import { DomainError } from '../errors.ts';
@@ -80,7 +81,8 @@ export const updateOrganization = organizationOperation({
   async execute({ em, actor, services, organization: { id } }, { limits, ...change }) {
     if (limits && !actor.instance_admin)
       throw new DomainError('forbidden', 'limits: only an administrator of this instance may set them');
-    const row = await em.findOneOrFail(Organization, id);
+    // Held, so that nobody's limits are lost who changes others at the same time.
+    const row = await em.findOneOrFail(Organization, { id }, { refresh: true, lockMode: LockMode.PESSIMISTIC_WRITE });
     em.assign(row, { ...defined(change), updated_at: services.clock.now() });
     if (limits) row.limits = { ...row.limits, ...limits } as Organization['limits'];
     await em.flush();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
 import { defined } from '../defined.ts';
 import { DomainError } from '../errors.ts';
@@ -140,7 +141,11 @@ export const restoreProject = organizationOperation({
   async execute({ em, services, organization, grant }, { deleted_project: machine_name }) {
     const wanted = { organization_id: organization.id, machine_name };
     const row = machineNamePattern.test(machine_name)
-      ? await em.findOne(Project, { ...wanted, deleted_at: { $ne: null } }, { orderBy: { deleted_at: 'desc' } })
+      ? await em.findOne(
+          Project,
+          { ...wanted, deleted_at: { $ne: null } },
+          { orderBy: { deleted_at: 'desc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
+        )
       : null;
     if (!row) throw new DomainError('not_found', 'No deleted project has this name');
     if (grant.projects && !grant.projects.has(row.id))

@@ -3,6 +3,7 @@ import { defined } from '../../defined.ts';
 import { DomainError } from '../../errors.ts';
 import { grantsChanged } from '../../identity/grants-changed.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import { Project } from '../../projects/project.entity.ts';
 import { importJob, queuedImport } from '../import-job.ts';
 import { checkStoredPath } from '../path-rules.ts';
@@ -42,7 +43,7 @@ export const startImport = projectOperation({
     const { em, git, services, project } = context;
     checkAuthKind(url, auth);
     for (const [at, branch] of (branches ?? []).entries()) checkRefName(`branches.${at}`, branch);
-    const row = await em.findOneOrFail(Project, project.id);
+    const row = await holdProject(em, project.id);
     // An import that was killed is still called running; the lock it held tells.
     if (row.import?.state === 'queued' || !(await claimImport(em, project.id))) {
       throw new DomainError('busy', 'An import is under way');
@@ -76,7 +77,7 @@ export const updateRepository = projectOperation({
     if (default_branch !== undefined && !(await git.head(checkRefName('default_branch', default_branch))))
       throw new DomainError('not_found', `default_branch: ${default_branch} does not exist`);
     if (content_root) checkStoredPath('content_root', content_root);
-    const row = await em.findOneOrFail(Project, project.id);
+    const row = await holdProject(em, project.id);
     const root = row.settings?.routes?.root ?? null;
     const routes = route_patterns == null ? route_patterns : { root, patterns: route_patterns };
     row.settings = { ...row.settings, ...defined({ ...change, content_root, routes }) };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { grantsChanged } from '../../identity/grants-changed.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { Project } from '../../projects/project.entity.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { branchInput, snapshotOf } from '../repository/refs.ts';
 import { confirmPatterns, defaultsAt, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
@@ -88,7 +88,7 @@ async function sitemapPages(
 async function saveRoutes(context: ProjectContext, routes: SavedRoutes): Promise<void> {
   const { em, services, project, organization } = context;
   await em.transactional(async (within) => {
-    const row = await within.findOneOrFail(Project, project.id);
+    const row = await holdProject(within, project.id);
     row.settings = { ...row.settings, routes };
     row.updated_at = services.clock.now();
     await within.flush();

@@ -4,6 +4,7 @@ import { fieldError } from '../../errors.ts';
 import { grantsChanged } from '../../identity/grants-changed.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { UpstreamAuth } from '../../ports/git-transfer.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 import type { remoteDraft } from './upstream.schema.ts';
 import { sealAuth, sealHookSecret } from './upstream-secrets.ts';
@@ -21,14 +22,18 @@ export function checkAuthKind(url: string, auth: UpstreamAuth): void {
 
 type Draft = z.output<typeof remoteDraft>;
 
-/** Writes down where a project's upstream is; what was known of another one is forgotten. */
+/**
+ * Writes down where a project's upstream is, in the caller's transaction; what was known of another one is forgotten. Of two who do so at once
+ * one comes after the other: the credentials of one must never go to the address of the other.
+ */
 export async function storeUpstream(
   { em, services, project, organization }: Pick<ProjectContext, 'em' | 'services' | 'project' | 'organization'>,
   { url, auth, push, new_hook_secret }: Draft,
 ): Promise<{ hook_secret: string | null }> {
   const owner = { id: project.id, organization_id: organization.id };
   const now = services.clock.now();
-  const known = await em.findOne(Upstream, project.id);
+  await holdProject(em, project.id);
+  const known = await em.findOne(Upstream, { project_id: project.id }, { refresh: true });
   const version = (known?.version ?? 0) + 1;
   const hook_secret = !known || new_hook_secret ? randomBytes(32).toString('base64url') : null;
   if (known && known.url !== url) await em.nativeDelete(UpstreamBranch, { project_id: project.id });

@@ -9,6 +9,7 @@ import { refuseResolution } from '../merge/entry/resolve.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
 import type { ResolutionOptions } from '../merge/resolutions.ts';
 import { branchHeads } from './branch-heads.ts';
+import { type Changed, keepBranches } from './kept-branches.ts';
 import { withLease } from './lease.ts';
 import { type Reconciled, reconcileBranch } from './reconcile-branch.ts';
 import { dropSettled } from './rescued.ts';
@@ -35,6 +36,8 @@ interface Work {
   project: ProjectRef;
   pass: Pass;
   remote: Remote;
+  /** Of the upstream's row when the pass began: what is found out of one that was replaced says nothing of the next. */
+  version: number;
   push: boolean;
 }
 
@@ -48,27 +51,27 @@ const isImporting = ({ import: state }: Project) => state?.state === 'queued' ||
  */
 export async function syncPass(services: Services, project: ProjectRef, pass: Pass): Promise<void> {
   const em = services.orm.em.fork();
-  const row = await em.findOne(Upstream, project.id);
-  if (!row) throw new DomainError('not_found', 'This project has no upstream');
   if (isImporting(await em.findOneOrFail(Project, project.id)))
     throw new DomainError('busy', 'The repository is being imported');
-  const push = pass.push === 'always' || (pass.push === 'as_set' && row.push === 'on_commit');
   await withLease(services, project.id, async () => {
+    const row = await em.findOne(Upstream, project.id);
+    if (!row) throw new DomainError('not_found', 'This project has no upstream');
+    const push = pass.push === 'always' || (pass.push === 'as_set' && row.push === 'on_commit');
     const remote = await openUpstream(services, project, row);
-    const work = { services: servicesFor(services, project), project, pass, push, remote };
+    const work = { services: servicesFor(services, project), project, pass, push, remote, version: row.version };
     if (pass.fetch) await fetchBranches(work);
     await reconcileBranches(work, em);
   });
 }
 
 /** Fetches, and notes when it worked, or why it did not. */
-async function fetchBranches({ services, project, pass, remote }: Work): Promise<void> {
+async function fetchBranches({ services, project, pass, remote, version }: Work): Promise<void> {
   const note = (fetch_error: string | null) =>
     services.orm.em
       .fork()
       .nativeUpdate(
         Upstream,
-        { project_id: project.id },
+        { project_id: project.id, version },
         { fetch_error, ...(fetch_error === null && { fetched_at: services.clock.now() }) },
       );
   try {
@@ -106,7 +109,7 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
       changed.push({ name, synced: before?.synced_sha ?? null, pushed: false, problem: 'failed', message });
     }
   }
-  await keep(work, changed);
+  await keepBranches(work, changed);
   const wellDone = changed.filter(({ problem }) => problem === null).map(({ name }) => name);
   if (wellDone.length > 0) await dropSettled(work.services.git.open(project.uuid), new Set(wellDone));
   if (accident !== undefined) throw accident;
@@ -129,28 +132,4 @@ function reconcileOne(work: Work, branch: string, synced: Oid | null, settled: (
     fetch: () => fetchBranches(work),
     send: (move) => services.git.pushUpstream(project.uuid, remote, move, pass.signal),
   });
-}
-
-type Changed = Reconciled & { name: string };
-
-/** Branches that are on neither side any more are forgotten. */
-async function keep({ services, project }: Work, changed: readonly Changed[]): Promise<void> {
-  const em = services.orm.em.fork();
-  const gone = changed.filter(({ synced, problem }) => synced === null && problem === null).map(({ name }) => name);
-  const rows = changed
-    .filter(({ name }) => !gone.includes(name))
-    .map(({ name, synced, pushed, problem, message }) => ({
-      project_id: project.id,
-      name,
-      synced_sha: synced,
-      problem,
-      message,
-      ...(pushed && { pushed_at: services.clock.now() }),
-    }));
-  if (gone.length > 0) await em.nativeDelete(UpstreamBranch, { project_id: project.id, name: { $in: gone } });
-  // Two kinds of rows: an upsert writes the columns of its first row.
-  for (const pushed of [true, false]) {
-    const some = rows.filter((row) => 'pushed_at' in row === pushed);
-    if (some.length > 0) await em.upsertMany(UpstreamBranch, some);
-  }
 }

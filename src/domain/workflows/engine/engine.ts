@@ -4,9 +4,7 @@ import { type ClaimedRow, claim, keepAlive, letGo } from './claim.ts';
 import { Driver } from './driver/driver.ts';
 import { type DriverBench, makeBench } from './driver/driver-bench.ts';
 import { Guides } from './guides.ts';
-import type { StepState } from './plan/step-state.ts';
-import { readClaimed } from './read-claimed.ts';
-import { readStepRows } from './step-rows.ts';
+import { type Belongings, readBelongings, readClaimed } from './read-claimed.ts';
 
 /** Executions a process advances at the same time; those that rest are not among them. */
 const mostDrivers = 400;
@@ -50,17 +48,16 @@ export class Engine {
     try {
       const em = services.orm.em.fork();
       const rows = await claim(em, this.id, ids);
-      const begun = rows.filter(({ state }) => state !== null).map(({ id }) => id);
       // One whose steps cannot be read must not keep the others.
-      const runs = await readStepRows(em, services, begun).catch(() => null);
-      for (const row of rows) await this.#begin(row, runs).catch((err: unknown) => this.#giveBack(row, err));
+      const known = await readBelongings(em, services, rows).catch(() => null);
+      for (const row of rows) await this.#begin(row, known).catch((err: unknown) => this.#giveBack(row, err));
     } finally {
       this.#coming -= ids.length;
       this.#tellChange();
     }
   }
 
-  async #begin(row: ClaimedRow, known: ReadonlyMap<string, StepState[]> | null): Promise<void> {
+  async #begin(row: ClaimedRow, known: Belongings | null): Promise<void> {
     const services = this.#services();
     const claimed = await readClaimed(services, this.#guides, row, known);
     if (claimed === null) return;

@@ -8,7 +8,7 @@ import { readValue } from '../engine/stored-value.ts';
 import { findWorkflow } from '../find-workflow.ts';
 import { Execution } from './execution.entity.ts';
 import type { execution, executionSummary, stepRun } from './executions.schema.ts';
-import { inputOf } from './input-of.ts';
+import { deliveriesOf, inputOf } from './input-of.ts';
 
 type Json = z.output<typeof execution>['output'];
 
@@ -93,7 +93,7 @@ export async function executionRecord(
 ): Promise<z.output<typeof execution>> {
   return {
     ...executionShown(row),
-    input: (await inputOf(() => em, services, row)) as Json,
+    input: (await inputOf(services, row, await deliveriesOf(em, [row]))) as Json,
     output: (await readValue(services.blobs, row.output, row.output_sha256 ?? null)) as Json,
     steps: await stepsOf(em, services, row.id),
   };

@@ -4,13 +4,31 @@ import { Delivery } from '../deliveries/delivery.entity.ts';
 import { inputOfDelivery } from '../deliveries/delivery-input.ts';
 import type { Execution } from './execution.entity.ts';
 
-/** What an execution was started with; for one that a webhook started, what its delivery holds. */
+type Started = Pick<Execution, 'input' | 'delivery_id'>;
+
+/** The delivery an execution has its input from; null: it has one of its own, or none. */
+const sourceOf = ({ input, delivery_id }: Started): string | null =>
+  (input ?? null) === null ? (delivery_id ?? null) : null;
+
+/** The deliveries that executions have their inputs from, by their ids, in one query. */
+export async function deliveriesOf(em: EntityManager, rows: readonly Started[]): Promise<Map<string, Delivery>> {
+  const ids = rows.map(sourceOf).filter((id) => id !== null);
+  if (ids.length === 0) return new Map();
+  const found = await em.find(Delivery, { id: { $in: [...new Set(ids)] } }, { disableIdentityMap: true });
+  return new Map(found.map((delivery) => [delivery.id, delivery]));
+}
+
+/**
+ * What an execution was started with; for one that a webhook started, what its delivery holds.
+ * @param deliveries those of `deliveriesOf`
+ */
 export async function inputOf(
-  em: () => EntityManager,
   services: Services,
-  { input, delivery_id }: Pick<Execution, 'input' | 'delivery_id'>,
+  row: Started,
+  deliveries: ReadonlyMap<string, Delivery>,
 ): Promise<unknown> {
-  if ((input ?? null) !== null || delivery_id === null || delivery_id === undefined) return input ?? null;
-  const delivery = await em().findOne(Delivery, { id: delivery_id }, { disableIdentityMap: true });
+  const source = sourceOf(row);
+  if (source === null) return row.input ?? null;
+  const delivery = deliveries.get(source);
   return delivery ? inputOfDelivery(services, delivery) : null;
 }

@@ -1,10 +1,10 @@
 import type { Services } from '../../../services.ts';
 import type { Hold } from '../checkpoints/checkpoint.ts';
-import type { Plan } from '../plan/plan.ts';
 import { beginExecuting } from './begin-executing.ts';
 import type { Claimed } from './claimed.ts';
+import { Conclusion } from './conclusion.ts';
 import type { DriverBench } from './driver-bench.ts';
-import { type Ending, endingOf, failure } from './ending.ts';
+import { failure } from './ending.ts';
 import { Fenced } from './fenced.ts';
 import { hearAnswers } from './hear.ts';
 import type { DriverParts } from './parts.ts';
@@ -29,12 +29,14 @@ export class Advance {
   readonly #of: AdvanceOptions;
   readonly #log: RunningLog;
   readonly #resting: Resting;
+  readonly #conclusion: Conclusion;
   readonly #slice: Slice;
 
   constructor(options: AdvanceOptions) {
     this.#of = options;
     this.#log = new RunningLog(options);
     this.#resting = new Resting(options);
+    this.#conclusion = new Conclusion(options);
     this.#slice = new Slice(options.journal.runs.size);
     this.#goOn();
   }
@@ -49,7 +51,9 @@ export class Advance {
   async run(): Promise<void> {
     this.#log.tellLoss(this.#of.claimed);
     if (this.#of.claimed.row.crashes >= mostCrashes) {
-      await this.#end(failure('crashed', `The server died or failed ${mostCrashes} times while it executed this`));
+      await this.#conclusion.end(
+        failure('crashed', `The server died or failed ${mostCrashes} times while it executed this`),
+      );
       return;
     }
     if (this.#of.signals.cancelled === null && !this.#of.standing.state.begun && !(await this.#begin())) return;
@@ -78,10 +82,10 @@ export class Advance {
     if (this.#of.signals.stopped === 'lost') throw new Fenced();
     await this.#of.work.takeAnswers();
     const { cancelled } = this.#of.signals;
-    if (cancelled !== null) return this.#end({ status: 'cancelled', reason: cancelled });
+    if (cancelled !== null) return this.#conclusion.end({ status: 'cancelled', reason: cancelled });
     if (this.#of.signals.takeWord()) await this.#hear();
-    const plan = this.#plan();
-    if (plan.outcome.kind !== 'open') return this.#conclude(plan.outcome, plan);
+    const plan = this.#conclusion.plan(this.#resting.deadline);
+    if (plan.outcome.kind !== 'open') return this.#conclusion.draw(plan.outcome, plan);
     this.#log.tellProgress();
     const { acting } = this.#of.work;
     if (plan.actions.length > 0 && this.#of.signals.stopped === null) {
@@ -101,43 +105,11 @@ export class Advance {
       : this.#resting.rest(plan);
   }
 
-  /** What may run next; past its own time or a limit, that the execution has failed. */
-  #plan(): Plan {
-    const { now, excess } = this.#of.journal;
-    const { isFailing } = this.#of.standing;
-    const plan = this.#of.planner.plan(now, isFailing ? 'on_failure' : 'steps');
-    if (excess !== null) plan.outcome = { kind: 'failed', error: excess };
-    else if (!isFailing && plan.outcome.kind === 'open' && now >= this.#resting.deadline)
-      plan.outcome = { kind: 'failed', error: { code: 'timeout', message: 'The execution took longer than it may' } };
-    return plan;
-  }
-
-  /** The steps have come to their end: the execution is over, or its steps for failures begin. */
-  async #conclude(outcome: Exclude<Plan['outcome'], { kind: 'open' }>, { scope }: Plan): Promise<boolean> {
-    const { definition } = this.#of.claimed.guide;
-    const { state } = this.#of.standing;
-    if (state.failure !== undefined) return this.#end({ status: 'failed', error: state.failure });
-    if (outcome.kind === 'ended') this.#of.journal.close(outcome.path);
-    const ending = await endingOf(this.#of.services, outcome, definition, this.#of.rootsAt(scope.roots()));
-    const isLast = definition.on_failure === undefined || this.#of.journal.excess !== null;
-    if (ending.error === undefined || isLast) return this.#end(ending);
-    this.#of.work.breakOff();
-    state.failure = ending.error;
-    this.#of.journal.say('execution.failing', { error: ending.error });
-    return false;
-  }
-
   /** Notes steps that are about to act, and lets them. */
   async #launch(): Promise<void> {
     await this.#of.records.write();
     if (this.#of.signals.stopped === null && this.#of.signals.cancelled === null) this.#of.work.acting.launch();
     else this.#of.work.acting.forgo();
-  }
-
-  async #end(ending: Ending): Promise<true> {
-    this.#of.work.breakOff();
-    await this.#of.records.end(ending);
-    return true;
   }
 
   /** Looks at what others have written: answers of people, and the end of what was waited for. */

@@ -16,6 +16,10 @@ export async function timeOutReports(services: Services): Promise<void> {
     const ending = { conclusion: 'failure', reason: 'provider_timeout', at: now } as const;
     if (silent > row.settings.timeout_seconds * 1000)
       await em.transactional(async (within) => {
+        // Held and looked at again: a report may have come meanwhile.
+        const held = 'select 1 from deployment where id = ? and coalesce(heartbeat_at, created_at) <= ? for update';
+        const heard = row.heartbeat_at ?? row.created_at;
+        if ((await within.execute<unknown[]>(held, [row.id, heard])).length === 0) return;
         if (!(await concludeQueued(within, row.id, ending))) await conclude(within, row, ending);
       });
     else if (!row.report_token_hash && silent > sendAgainAfter)

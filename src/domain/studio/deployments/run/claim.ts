@@ -13,6 +13,7 @@ const claimLock = 0x6465706c;
 export async function claimDeployment({ orm, clock }: Services, worker: Worker): Promise<Deployment | null> {
   return orm.em.fork().transactional(async (em) => {
     await em.execute('select pg_advisory_xact_lock(?)', [claimLock]);
+    // The row itself is asked again for its state: whoever ends it at this moment is waited for.
     const [claimed] = await em.execute<{ id: number }[]>(
       `update deployment set status = 'in_progress', worker = ?::json, heartbeat_at = now(), started_at = ?
        where id = (
@@ -26,6 +27,7 @@ export async function claimDeployment({ orm, clock }: Services, worker: Worker):
              where other.environment_id = waiting.environment_id and other.status = 'in_progress')
          order by project.running, project.last nulls first, waiting.id
          limit 1)
+         and status = 'queued'
        returning id`,
       [JSON.stringify(worker), clock.now()],
     );

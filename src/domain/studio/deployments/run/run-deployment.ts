@@ -1,4 +1,3 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../../errors.ts';
 import type { ProcessName } from '../../../ports/deployer.ts';
 import { loadProject } from '../../../projects/project-ref.ts';
@@ -38,16 +37,25 @@ function explain(error: unknown): { reason: FailureReason; message: string } {
   return { reason: 'provider_error', message: 'The deployment could not go on: a fault of the server, see its log' };
 }
 
-/** The jobs of an attempt, none begun: those that were made when it was queued, unless an earlier attempt has used them. */
-async function freshJobs(em: EntityManager, row: Deployment): Promise<DeploymentJob[]> {
-  const of = { deployment_id: row.id };
-  if ((await em.count(DeploymentJob, { ...of, status: { $ne: 'queued' } })) > 0) await addJobs(em, row);
-  return em.find(DeploymentJob, of, { orderBy: { position: 'asc' } });
+/**
+ * The jobs of an attempt, none begun: those that were made when it was queued, unless an earlier attempt may have them.
+ * @throws StageFailure when the attempt was given up: the jobs are another's then
+ */
+async function freshJobs({ orm }: Pick<Services, 'orm'>, row: Deployment): Promise<DeploymentJob[]> {
+  return orm.em.fork().transactional(async (em) => {
+    const sql = `select 1 from deployment where id = ? and attempt = ? and status = 'in_progress' for update`;
+    const isOurs = (await em.execute<unknown[]>(sql, [row.id, row.attempt])).length > 0;
+    if (!isOurs) throw new StageFailure('worker_lost', 'Another worker has taken the deployment over');
+    const of = { deployment_id: row.id };
+    const isUsed = (await em.count(DeploymentJob, { ...of, status: { $ne: 'queued' } })) > 0;
+    if (isUsed || row.attempt > 1) await addJobs(em, row);
+    return em.find(DeploymentJob, of, { orderBy: { position: 'asc' } });
+  });
 }
 
 /** Says in the log of the first job why nothing was begun. */
 async function refuse(services: Services, row: Deployment, why: string): Promise<void> {
-  const [first] = await freshJobs(services.orm.em.fork(), row);
+  const [first] = await freshJobs(services, row);
   if (!first) return;
   const job = new JobRun(services, first, (text) => text);
   await job.begin();
@@ -58,8 +66,7 @@ async function refuse(services: Services, row: Deployment, why: string): Promise
 /** Runs the jobs of an attempt, one after another. @returns the digest of what is to be published */
 async function runJobs(run: Run, work: Work): Promise<{ digest: string; last: JobRun }> {
   const { services, row } = run;
-  const em = services.orm.em.fork();
-  const jobs = await freshJobs(em, row);
+  const jobs = await freshJobs(services, row);
   for (const record of jobs) {
     const job = new JobRun(services, record, run.mask);
     await job.begin();
@@ -147,8 +154,8 @@ async function attempt(services: Services, row: Deployment, { worker, signal, be
   if (!isBuilt) return finish(treeWork(run));
   const workspace = await services.deployer.open({ deployment: row.id, project: project.uuid });
   try {
-    const values = [workspace.isolation, row.id];
-    await services.orm.em.fork().execute('update deployment set isolation = ? where id = ?', values);
+    const values = [workspace.isolation, row.id, row.attempt];
+    await services.orm.em.fork().execute('update deployment set isolation = ? where id = ? and attempt = ?', values);
     await finish(workspaceWork({ ...run, workspace }));
   } finally {
     await workspace.remove();

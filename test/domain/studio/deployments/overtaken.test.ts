@@ -1,0 +1,71 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Deployment, DeploymentJob } from '../../../../src/domain/studio/deployments/deployment.entity.ts';
+import { timeOutReports } from '../../../../src/domain/studio/deployments/external/time-out-reports.ts';
+import { claimDeployment } from '../../../../src/domain/studio/deployments/run/claim.ts';
+import { runDeployment } from '../../../../src/domain/studio/deployments/run/run-deployment.ts';
+import { concludeQueued, requeue } from '../../../../src/domain/studio/deployments/transitions.ts';
+import { seed, startTestApp, studio, type TestApp } from '../../../support/app.ts';
+import { overtake, withBefore } from '../../../support/overtake.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+  await seed(app, { 'public/index.html': 'x' });
+});
+afterAll(() => app?.stop());
+
+const em = () => app.services.orm.em.fork();
+const rowOf = (id: number) => em().findOneOrFail(Deployment, id);
+const workerOf = async () => ({ process: await app.services.deployer.self(), command: null });
+
+/** Queues a deployment to a new environment. @returns its number */
+async function queued(name: string, draft: object): Promise<number> {
+  const body = { name, branch: 'main', auto_deploy: false, ...draft };
+  const { body: environment } = await app.ask('POST', `${studio}/environments`, { body });
+  const started = await app.ask('POST', `${studio}/deployments`, { body: { environment_id: environment.id } });
+  expect(started.status).toBe(202);
+  return started.body.id;
+}
+const plain = { provider: 'static', output_directory: 'public' };
+
+it('a deployment that is cancelled while a worker takes it is not begun', async () => {
+  const id = await queued('Cancelled', plain);
+  const worker = await workerOf();
+  const cancel = (within: EntityManager) => concludeQueued(within, id, { conclusion: 'cancelled', at: new Date() });
+  expect(await overtake(app, cancel, () => claimDeployment(app.services, worker))).toBeNull();
+  expect(await rowOf(id)).toMatchObject({ status: 'completed', conclusion: 'cancelled', worker: null });
+});
+
+it('a worker that was given up leaves the jobs of the one that came after it', async () => {
+  const id = await queued('Taken over', plain);
+  const worker = await workerOf();
+  const lost = await claimDeployment(app.services, worker);
+  if (!lost) throw new Error('there was none to claim');
+  expect(await requeue(em(), lost, 2)).toBe(true);
+  await claimDeployment(app.services, worker);
+  const jobs = () => em().find(DeploymentJob, { deployment_id: id }, { orderBy: { position: 'asc' } });
+  const [first] = await jobs();
+  await em().nativeUpdate(DeploymentJob, { id: first?.id ?? 0 }, { status: 'in_progress' });
+  const before = await jobs();
+  await runDeployment(app.services, lost, worker);
+  expect(await jobs()).toEqual(before);
+  expect(await rowOf(id)).toMatchObject({ status: 'in_progress', attempt: 2, isolation: null });
+});
+
+it('a provider that reports just before its time is over is not given up', async () => {
+  const hook = { provider: 'webhook', deploy_webhook_url: 'https://provider.test/', timeout_seconds: 60 };
+  const id = await queued('Slow', hook);
+  const report = async () =>
+    expect(await app.ask('PATCH', `${studio}/deployments/${id}`, { body: { status: 'in_progress' } })).toMatchObject({
+      status: 200,
+    });
+  await report();
+  app.clock.now = new Date(Date.now() + 61_000);
+  const fork = () => withBefore(em(), 'transactional', report);
+  await timeOutReports({ ...app.services, orm: { em: { fork } } as never });
+  expect(await rowOf(id)).toMatchObject({ status: 'in_progress', failure_reason: null });
+  app.clock.now = new Date(Date.now() + 200_000);
+  await timeOutReports(app.services);
+  expect(await rowOf(id)).toMatchObject({ status: 'completed', failure_reason: 'provider_timeout' });
+});

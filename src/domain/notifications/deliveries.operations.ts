@@ -53,7 +53,7 @@ export const resendDelivery = projectOperation({
   audit: ({ delivery }) => ({ type: 'notification', id: delivery }),
   async execute(context, { crawler: name, delivery }) {
     const { em, services } = context;
-    const row = await findDelivery(em, await findCrawler(context, name), delivery);
+    const row = await findDelivery(em, await findCrawler(context, name), delivery, { lock: true });
     // An attempt under way keeps its lease; what comes of it does not settle this round.
     em.assign(row, { status: 'pending', tries: 0, next_attempt_at: services.clock.now() });
     await em.flush();

@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import type { Crawler } from '../crawlers/config/crawler.entity.ts';
@@ -11,15 +12,20 @@ type Record = z.output<typeof notificationDelivery>;
 const idForm = /^[1-9]\d{0,9}$/;
 const maxId = 2 ** 31 - 1;
 
-/** @throws DomainError `not_found` for one that is unknown or of another crawler, and for a text that names none */
+/**
+ * A notification of a crawler; `lock` holds its row until the transaction ends.
+ * @throws DomainError `not_found` for one that is unknown or of another crawler, and for a text that names none
+ */
 export async function findDelivery(
   em: EntityManager,
   crawler: Pick<Crawler, 'id'>,
   id: string,
+  { lock = false }: { lock?: boolean } = {},
 ): Promise<NotificationRow> {
   const isId = idForm.test(id) && Number(id) <= maxId;
   const where = { id: Number(id), crawler_id: crawler.id };
-  const row = isId && (await em.findOne(NotificationRow, where, { refresh: true }));
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const row = isId && (await em.findOne(NotificationRow, where, { refresh: true, ...(lock && { lockMode }) }));
   if (!row) throw new DomainError('not_found', 'Delivery not found');
   return row;
 }

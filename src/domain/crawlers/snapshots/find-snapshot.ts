@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../errors.ts';
 import { CrawlSnapshot } from './snapshot.entity.ts';
@@ -6,11 +7,18 @@ import { CrawlSnapshot } from './snapshot.entity.ts';
 export const notDiscarded = { $or: [{ state: { $ne: 'expired' as const } }, { sealed_at: { $ne: null } }] };
 
 /**
- * A snapshot of a crawler.
+ * A snapshot of a crawler; `lock` holds its row until the transaction ends, also against the nightly look at what is old.
  * @throws DomainError `not_found` for one that is unknown, deleted, or of another crawler
  */
-export async function findSnapshot(em: EntityManager, crawler_id: number, id: number): Promise<CrawlSnapshot> {
-  const row = await em.findOne(CrawlSnapshot, { id, crawler_id, ...notDiscarded }, { refresh: true });
+export async function findSnapshot(
+  em: EntityManager,
+  crawler_id: number,
+  id: number,
+  { lock = false }: { lock?: boolean } = {},
+): Promise<CrawlSnapshot> {
+  const where = { id, crawler_id, ...notDiscarded };
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const row = await em.findOne(CrawlSnapshot, where, { refresh: true, ...(lock && { lockMode }) });
   if (row) return row;
   throw new DomainError('not_found', 'Snapshot not found');
 }

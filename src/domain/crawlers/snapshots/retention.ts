@@ -13,9 +13,10 @@ const deletedCrawlerDays = 30;
 const removedAtOnce = 10_000;
 const mostTurns = 500;
 
+/** One that is published at this moment has its time before its crawler's row can be seen: it is no matter for tonight. */
 const expireSql = `
   update snapshot set state = 'expired'
-  where state in ('ready', 'held', 'partial') and not pinned and sealed_at < ?
+  where state in ('ready', 'held', 'partial') and not pinned and sealed_at < ? and (published_at is null or published_at < ?)
     and not exists (select 1 from crawler where published_snapshot_id = snapshot.id)
     and (select count(*) from snapshot as newer where newer.crawler_id = snapshot.crawler_id and newer.id > snapshot.id
       and newer.state in ('ready', 'held', 'partial')) >= ${keptPerCrawler}`;
@@ -65,7 +66,7 @@ export async function retainCrawls(services: Services, ended: AbortSignal): Prom
      where crawler_id in (select id from crawler where deleted_at < ?) and (state <> 'expired' or sealed_at is not null)`,
     [deleted],
   );
-  await em.execute(expireSql, [before(keptDays)]);
+  await em.execute(expireSql, [before(keptDays), before(1)]);
   await removeExpiredSnapshots(services, ended);
   for (const sql of [urlsSql, linksSql])
     await removeByShares(services.orm, sql, [before(frontierDays)], { most: mostTurns, signal: ended });

@@ -1,6 +1,12 @@
 import type { Services } from '../../../services.ts';
 import type { CrawlerRun, RunHost } from '../../runs/crawler-run.entity.ts';
 
+/** Laid over what is there: of two notes at the same time none takes the other back. */
+const noteSql = `
+  update crawler_run set hosts = (coalesce(hosts::jsonb, '{}') || jsonb_build_object(?::text,
+    coalesce(hosts::jsonb -> ?::text, '{}') || ?::jsonb))::json
+  where id = ? and epoch = ?`;
+
 /** What a run has found out about its hosts, kept on its row for whoever works on it next. */
 export class RunHosts {
   readonly #services: Pick<Services, 'orm'>;
@@ -25,12 +31,6 @@ export class RunHosts {
   async note(host: string, found: RunHost): Promise<void> {
     this.#hosts[host] = { ...this.#hosts[host], ...found };
     const { id, epoch } = this.#run;
-    await this.#services.orm.em
-      .fork()
-      .execute('update crawler_run set hosts = ?::json where id = ? and epoch = ?', [
-        JSON.stringify(this.#hosts),
-        id,
-        epoch,
-      ]);
+    await this.#services.orm.em.fork().execute(noteSql, [host, host, JSON.stringify(found), id, epoch]);
   }
 }

@@ -27,7 +27,7 @@ export const updateSnapshot = projectOperation({
   audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
   async execute(context, input) {
     const crawler = await findCrawler(context, input.crawler, { lock: true });
-    const row = await findSnapshot(context.em, crawler.id, input.snapshot);
+    const row = await findSnapshot(context.em, crawler.id, input.snapshot, { lock: true });
     if (row.state === 'expired' && input.pinned)
       throw new DomainError('protected', `Snapshot ${row.id} has expired: its files are gone`);
     if (input.pinned !== undefined) row.pinned = input.pinned;
@@ -48,7 +48,7 @@ export const deleteSnapshot = projectOperation({
   audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
   async execute(context, input) {
     const crawler = await findCrawler(context, input.crawler, { lock: true });
-    const row = await findSnapshot(context.em, crawler.id, input.snapshot);
+    const row = await findSnapshot(context.em, crawler.id, input.snapshot, { lock: true });
     if (row.state === 'building') throw new DomainError('busy', `Snapshot ${row.id} is still being captured`);
     if (crawler.published_snapshot_id === row.id)
       throw new DomainError('in_use', `Snapshot ${row.id} is the live copy; publish another one first`);

@@ -35,7 +35,7 @@ export const publishSnapshot = projectOperation({
     const { em, services } = context;
     if (input.force) context.require('manage_crawlers');
     const crawler = await findCrawler(context, input.crawler, { lock: true });
-    const row = await findSnapshot(em, crawler.id, input.snapshot);
+    const row = await findSnapshot(em, crawler.id, input.snapshot, { lock: true });
     checkPublishable(row, input.force);
     if (crawler.published_snapshot_id === row.id) return openSnapshot(context, row, crawler);
     await makeLive(em, crawler.id, row.id, services.clock.now());

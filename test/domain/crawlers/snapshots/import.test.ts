@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Repository } from '../../../../src/domain/ports/git.ts';
 import { snapshotImportJobFor } from '../../../../src/jobs/snapshot-import.job.ts';
 import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
 import { makeCrawler, makeSnapshot, origin, type Page } from '../../../support/crawlers/snapshots.ts';
@@ -60,8 +61,9 @@ async function start(snapshot: number, body: object = {}) {
   return app.ask('POST', `${crawlers}/${crawler.id}/snapshots/${snapshot}/import`, { body: input });
 }
 
-const work = (import_id: number) =>
-  snapshotImportJobFor(app.services).handle({ import_id }, new AbortController().signal);
+const work = (import_id: number, signal = new AbortController().signal) =>
+  snapshotImportJobFor(app.services).handle({ import_id }, signal);
+const read = async (id: number) => (await app.ask('GET', `${crawlers}/${crawler.id}/imports/${id}`)).body;
 
 async function importSite(snapshot: number, body: object = {}) {
   const { status, body: queued } = await start(snapshot, body);
@@ -237,6 +239,79 @@ describe('importing a snapshot', () => {
       commit: done.commit,
     });
     expect(await commits()).toBe(after);
+  });
+});
+
+describe('an import that is taken over', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  /** Has the next write of a branch go another way. */
+  function divert(way: (write: () => Promise<unknown>) => Promise<unknown>): void {
+    const { git } = app.services;
+    const open = git.open.bind(git);
+    vi.spyOn(git, 'open').mockImplementationOnce((id) => {
+      const repository = open(id);
+      const write: Repository['write'] = ((...given: Parameters<Repository['write']>) =>
+        way(() => repository.write(...given))) as Repository['write'];
+      return new Proxy(repository, {
+        get(target, name) {
+          if (name === 'write') return write;
+          const value = Reflect.get(target, name, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    });
+  }
+
+  const pages = { '/': 'home', '/own.html': 'theirs', '/a': 'a' };
+  const counts = {
+    added: 2,
+    changed: 0,
+    removed: 0,
+    skipped: [{ path: 'own.html', url: `${origin}/own.html`, reason: 'not_imported' }],
+  };
+
+  it('from a process that died when it had committed says what was committed', async () => {
+    const { body } = await start(await capture(pages));
+    const died = new AbortController();
+    divert(async (write) => {
+      await write();
+      died.abort();
+      throw new Error('died');
+    });
+    await expect(work(body.id, died.signal)).rejects.toThrow('died');
+    expect(await read(body.id)).toMatchObject({ state: 'running', commit: null });
+    await work(body.id);
+    const git = await app.repository();
+    expect(await read(body.id)).toMatchObject({ state: 'completed', commit: await git.head('main'), ...counts });
+  });
+
+  it.each([
+    ['', false],
+    [', where the head was named', true],
+  ])('while it is committed by the other process is done once%s', async (_what, isNamed) => {
+    const git = await app.repository();
+    const before = await commits();
+    const { body } = await start(await capture(pages), isNamed ? { expected_head: await git.head('main') } : {});
+    divert(async (write) => {
+      await work(body.id);
+      return write();
+    });
+    await work(body.id);
+    expect(await commits()).toBe(before + 1);
+    expect(await read(body.id)).toMatchObject({ state: 'completed', commit: await git.head('main'), ...counts });
+  });
+
+  it('and fails says that nothing was committed', async () => {
+    const { body } = await start(await capture(pages));
+    divert(async (write) => {
+      await write();
+      const git = await app.repository();
+      await git.resetBranch('main', { from: (await git.head('main')) ?? '', to: head });
+      throw new Error('the disk is full');
+    });
+    await work(body.id);
+    expect(await read(body.id)).toMatchObject({ state: 'failed', commit: null, added: 0, skipped: [] });
   });
 });
 

@@ -26,16 +26,18 @@ export async function earlierCommit(
   return commit?.message.split('\n').includes(trailer(id)) ? commit.sha : null;
 }
 
+const isMoved = (error: unknown): boolean => error instanceof DomainError && error.code === 'branch_moved';
+
 /**
  * Commits what an import leaves of its files to be written; nothing when all of it is there.
- * @param host that was captured
  * @throws DomainError `branch_moved` when the head is not the expected one, or has moved three times; whatever the branch refuses
  */
-export async function commitImport(
+async function commit(
   { git, project }: Context,
   row: SnapshotImport,
   host: string,
   importing: Importing,
+  keep: (plan: ImportPlan) => Promise<void>,
 ): Promise<Committed<ImportPlan>> {
   const { branch, message, expected_head } = row.request;
   const subject = messageOf(message ?? undefined, `Import snapshot ${row.snapshot_id} of ${host}`);
@@ -48,12 +50,38 @@ export async function commitImport(
           if (expected_head !== null && expected_head !== head.commit)
             throw new DomainError('branch_moved', 'expected_head: the branch has moved since it was read');
           const plan = await planImport(head, importing);
+          if (plan.changes.length > 0) await keep(plan);
           return { changes: plan.changes, message: `${subject}\n\n${trailer(row.id)}`, result: plan };
         },
       });
     } catch (error) {
-      const isMoved = error instanceof DomainError && error.code === 'branch_moved';
-      if (!isMoved || expected_head !== null || attempt === mostTries) throw error;
+      if (!isMoved(error) || expected_head !== null || attempt === mostTries) throw error;
     }
+  }
+}
+
+/**
+ * Commits an import, unless a process that was given up as dead has done it meanwhile.
+ * @param host that was captured
+ * @param keep told what is about to be committed, so that whoever takes the import over knows it from the rows
+ * @returns the commit; null when nothing was different
+ * @throws DomainError `branch_moved` when the head is not the expected one, or has moved three times; whatever the branch refuses
+ */
+export async function commitImport(
+  context: Context,
+  row: SnapshotImport,
+  host: string,
+  importing: Importing,
+  keep: (plan: ImportPlan) => Promise<void>,
+): Promise<string | null> {
+  try {
+    const { commit: made, result } = await commit(context, row, host, importing, keep);
+    const sha = made?.sha ?? (await earlierCommit(context, row));
+    if (sha === null) await keep(result);
+    return sha;
+  } catch (error) {
+    const sha = isMoved(error) ? await earlierCommit(context, row) : null;
+    if (sha === null) throw error;
+    return sha;
   }
 }

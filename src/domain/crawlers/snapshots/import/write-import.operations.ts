@@ -12,16 +12,17 @@ async function work(context: Context, row: SnapshotImport): Promise<void> {
   const wasBegun = row.state === 'running';
   row.state = 'running';
   await em.flush();
-  const done = wasBegun ? await earlierCommit(context, row) : null;
-  if (done !== null) em.assign(row, { commit_sha: done });
-  else {
+  let commit_sha = wasBegun ? await earlierCommit(context, row) : null;
+  if (commit_sha === null) {
     const snapshot = await em.findOneOrFail(CrawlSnapshot, { id: row.snapshot_id }, { refresh: true });
     const { importing, tooLarge } = await prepareImport(context, row, snapshot);
-    const { commit, result } = await commitImport(context, row, snapshot.host, importing);
-    const { added, changed, removed, skipped } = result;
-    em.assign(row, { commit_sha: commit?.sha ?? null, added, changed, removed, skipped: [...skipped, ...tooLarge] });
+    commit_sha = await commitImport(context, row, snapshot.host, importing, async (plan) => {
+      const { added, changed, removed, skipped } = plan;
+      const result = { added, changed, removed, skipped: [...skipped, ...tooLarge] };
+      await services.orm.em.fork().nativeUpdate(SnapshotImport, { id: row.id }, result);
+    });
   }
-  em.assign(row, { state: 'completed', completed_at: services.clock.now() });
+  em.assign(row, { commit_sha, state: 'completed', completed_at: services.clock.now() });
   await em.flush();
 }
 
@@ -49,6 +50,11 @@ export const writeImport = projectOperation({
         { id: import_id },
         {
           state: 'failed',
+          // Of a commit that did not come about.
+          added: 0,
+          changed: 0,
+          removed: 0,
+          skipped: [],
           error: isKnown ? error.message : 'Something went wrong',
           completed_at: services.clock.now(),
         },

@@ -7,6 +7,7 @@ import { executionSubject } from './execution-feed.ts';
 
 interface WaitingRow {
   input: { schema?: object | null } | null;
+  next_try_at: Date | string | null;
 }
 
 const answerSql = `
@@ -24,12 +25,15 @@ export async function resumeExecution(
   { path, input }: { path: string; input: unknown },
 ): Promise<void> {
   const [run] = await em.execute<(WaitingRow & { status: string; type: string })[]>(
-    'select input, status, type from step_run where execution_id = ? and path = ?',
+    'select input, status, type, next_try_at from step_run where execution_id = ? and path = ?',
     [row.id, path],
   );
   if (!run) throw new DomainError('not_found', 'path: the execution has no such step run');
   const isOpen = ['pending', 'running', 'paused'].includes(row.status) && !row.cancel_requested;
-  if (!isOpen || run.type !== 'wait_for_input' || run.status !== 'waiting')
+  const now = services.clock.now();
+  // Whoever ends the wait looks for an answer first: one that is let in later would be told to be taken, and lost.
+  const isLate = run.next_try_at !== null && new Date(run.next_try_at) <= now;
+  if (!isOpen || run.type !== 'wait_for_input' || run.status !== 'waiting' || isLate)
     throw new DomainError('busy', 'path: the step does not wait for input');
   const { schema } = run.input ?? {};
   if (schema) {
@@ -41,7 +45,6 @@ export async function resumeExecution(
         details: { errors },
       });
   }
-  const now = services.clock.now();
   await em.execute(answerSql, [JSON.stringify(input ?? null), now, row.id, path]);
   const event = { type: 'step.completed', at: now.toISOString(), path };
   await services.events.append(em, [{ subject: executionSubject(row), events: [event] }]);

@@ -1,5 +1,6 @@
 import type { Services } from '../../../services.ts';
 import type { Hold } from '../checkpoints/checkpoint.ts';
+import { isLateInput } from '../plan/plan.ts';
 import { beginExecuting } from './begin-executing.ts';
 import type { Claimed } from './claimed.ts';
 import { Conclusion } from './conclusion.ts';
@@ -84,7 +85,12 @@ export class Advance {
     const { cancelled } = this.#of.signals;
     if (cancelled !== null) return this.#conclusion.end({ status: 'cancelled', reason: cancelled });
     if (this.#of.signals.takeWord()) await this.#hear();
-    const plan = this.#conclusion.plan(this.#resting.deadline);
+    let plan = this.#conclusion.plan(this.#resting.deadline);
+    // An answer that came in time counts, though nobody has told of it yet.
+    if (plan.actions.some(isLateInput)) {
+      await this.#hear();
+      plan = this.#conclusion.plan(this.#resting.deadline);
+    }
     if (plan.outcome.kind !== 'open') return this.#conclusion.draw(plan.outcome, plan);
     this.#log.tellProgress();
     const { acting } = this.#of.work;

@@ -21,6 +21,10 @@ export type Action =
   | { kind: 'complete'; site: Site; output: unknown }
   | { kind: 'fail'; site: Site; error: StepRunError };
 
+/** Whether a person's time to answer is over. */
+export const isLateInput = ({ kind, site }: Action): boolean =>
+  kind === 'expire' && site.step.type === 'wait_for_input';
+
 /** How a list of steps stands. */
 export type Outcome =
   | { kind: 'open' }

@@ -6,3 +6,6 @@ export function anyOf(texts: Iterable<string>): RegExp {
   const longestFirst = [...texts].sort((a, b) => b.length - a.length);
   return new RegExp(longestFirst.map(literally).join('|'), 'gi');
 }
+
+/** The pattern by which `ilike` finds texts that hold another, in letters of either case. */
+export const holding = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;

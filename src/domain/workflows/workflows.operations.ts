@@ -2,13 +2,12 @@ import { z } from 'zod';
 import { projectOperation } from '../operation.ts';
 import { findPage, pageInput, pageOf } from '../paging.ts';
 import { storedText } from '../shapes.ts';
+import { holding } from '../text-pattern.ts';
 import { findWorkflow } from './find-workflow.ts';
 import { reading } from './save-definition.ts';
 import { Workflow } from './workflow.entity.ts';
 import { definitionFault, definitionSource, workflow, workflowId, workflowSummary } from './workflow.schema.ts';
 import { workflowRecord, workflowSummaries, workflowTag } from './workflow-record.ts';
-
-const like = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 export const listWorkflows = projectOperation({
   name: 'workflows.listWorkflows',
@@ -31,7 +30,7 @@ export const listWorkflows = projectOperation({
         project_id: project.id,
         deleted_at: null,
         ...(enabled !== undefined && { enabled }),
-        ...(q && { $or: [{ name: { $ilike: like(q) } }, { description: { $ilike: like(q) } }] }),
+        ...(q && { $or: [{ name: { $ilike: holding(q) } }, { description: { $ilike: holding(q) } }] }),
       },
       { orderBy: { created_at: 'desc', id: 'desc' } },
     );

@@ -109,7 +109,9 @@ it('lists what a run found', async () => {
   expect(await urls('http_status=404')).toEqual([`${site.origin}/gone`]);
   expect(await urls('state=skipped')).toEqual(['http://other.test/']);
   expect(await urls('q=c%3Fx')).toEqual([`${site.origin}/c?x=1`]);
+  expect(await urls('q=C%3FX')).toEqual([`${site.origin}/c?x=1`]);
   expect(await urls('q=%25')).toEqual([]);
+  expect(await urls('q=_')).toEqual([]);
   const nul = await app.ask('GET', `${at}/runs/${id}/pages?q=%00`);
   expect([nul.status, nul.body.message]).toEqual([400, 'q: must be text without NUL']);
   expect(await urls('per_page=2&page=2')).toEqual([`${site.origin}/b`, `${site.origin}/gone`]);

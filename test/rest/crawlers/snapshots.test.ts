@@ -71,6 +71,7 @@ describe('lists', () => {
       fetched_at: '2026-03-01T08:00:00.123Z',
     });
     const found = (await get(`${at}/${second}/entries?q=OLD`)).body;
+    expect((await get(`${at}/${second}/entries?q=%25`)).body).toEqual([]);
     expect((await get(`${at}/${second}/entries?q=%00`)).status).toBe(400);
     expect(found).toMatchObject([{ url: `${origin}/old`, sha256: null, redirect_to: `${origin}/c` }]);
     expect((await get(`${at}/${second}/entries?kind=asset`)).body).toEqual([]);

@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
 import { findPage, pageInput, pageOf } from '../../paging.ts';
+import { holding } from '../../text-pattern.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { plainText } from '../config/text-fields.ts';
@@ -42,9 +43,6 @@ export async function pageRecords(
   }));
 }
 
-/** Text for `like`, each of its characters standing for itself. */
-const literally = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
-
 export const listRunPages = projectOperation({
   name: 'crawlers.listRunPages',
   kind: 'query',
@@ -58,7 +56,7 @@ export const listRunPages = projectOperation({
     kind: z.enum(urlKinds).optional(),
     http_status: z.int().min(100, 'must be at least 100').max(599, 'must be at most 599').optional(),
     error: z.enum(urlErrors).optional(),
-    q: plainText('must be text').max(2_048).optional().describe('Part of the URL'),
+    q: plainText('must be text').max(2_048).optional().describe('Part of the URL, in letters of either case'),
   }),
   output: pageOf(crawlerPage),
   async execute(context, { crawler, run_id, state, kind, http_status, error, q, ...paging }) {
@@ -74,7 +72,7 @@ export const listRunPages = projectOperation({
         ...(kind !== undefined && { kind }),
         ...(http_status !== undefined && { http_status }),
         ...(error !== undefined && { error }),
-        ...(q !== undefined && q !== '' && { url: { $like: literally(q) } }),
+        ...(q !== undefined && q !== '' && { url: { $ilike: holding(q) } }),
       },
       { orderBy: { id: 'asc' }, disableIdentityMap: true },
     );

@@ -8,16 +8,26 @@ import { readManifest } from './manifest.ts';
 const keptPerEnvironment = 10;
 const day = 24 * 3600_000;
 
-/** Lets go of outputs that nobody goes back to. What an environment shows, and may still show of what it had before, stays. */
+/**
+ * Lets go of outputs that nobody goes back to. What an environment shows, and may still show of what it had before, stays. They are held before
+ * it is asked which are shown: whoever goes back to one at this moment is waited for.
+ */
 async function forgetOld({ orm }: Services, before: Date): Promise<void> {
-  await orm.em.fork().execute(
-    `update deployment set manifest_sha256 = null
-     where manifest_sha256 is not null and completed_at < ?
-       and not exists (select 1 from environment where published_deployment_id = deployment.id)
-       and (select count(*) from deployment as newer where newer.environment_id = deployment.environment_id
-         and newer.id > deployment.id and newer.manifest_sha256 is not null) >= ?`,
-    [before, keptPerEnvironment],
-  );
+  await orm.em.fork().transactional(async (em) => {
+    const old = await em.execute<{ id: number }[]>(
+      `select id from deployment where manifest_sha256 is not null and completed_at < ?
+         and not exists (select 1 from environment where published_deployment_id = deployment.id)
+         and (select count(*) from deployment as newer where newer.environment_id = deployment.environment_id
+           and newer.id > deployment.id and newer.manifest_sha256 is not null) >= ?
+       order by id for update`,
+      [before, keptPerEnvironment],
+    );
+    await em.execute(
+      `update deployment set manifest_sha256 = null where id = any(string_to_array(?, ' ')::integer[])
+         and not exists (select 1 from environment where published_deployment_id = deployment.id)`,
+      [old.map(({ id }) => id).join(' ')],
+    );
+  });
 }
 
 /** A crash may have come between a publication and the compression of its files. */

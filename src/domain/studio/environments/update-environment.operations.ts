@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { defined } from '../../defined.ts';
 import { fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
@@ -21,7 +22,9 @@ async function checkName({ em, project }: Context, { id }: Environment, name: st
 
 /** @throws DomainError `not_found`, and `validation_failed` for a deployment that has nothing to show (any more) */
 async function checkPublishable({ em }: Context, { id }: Environment, deployment: number): Promise<void> {
-  const row = await em.findOne(Deployment, { id: deployment, environment_id: id });
+  // Held until it is shown: what nobody shows may be let go of.
+  const held = { refresh: true, lockMode: LockMode.PESSIMISTIC_READ } as const;
+  const row = await em.findOne(Deployment, { id: deployment, environment_id: id }, held);
   if (!row)
     throw fieldError('not_found', 'published_deployment_id', `deployment ${deployment} is not of this environment`);
   if (row.conclusion === 'success' && row.manifest_sha256) return;

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { collectOutputs } from '../../../../src/domain/studio/deployments/collect-outputs.ts';
 import { Deployment, DeploymentJob } from '../../../../src/domain/studio/deployments/deployment.entity.ts';
 import { timeOutReports } from '../../../../src/domain/studio/deployments/external/time-out-reports.ts';
 import { claimDeployment } from '../../../../src/domain/studio/deployments/run/claim.ts';
@@ -68,4 +69,32 @@ it('a provider that reports just before its time is over is not given up', async
   app.clock.now = new Date(Date.now() + 200_000);
   await timeOutReports(app.services);
   expect(await rowOf(id)).toMatchObject({ status: 'completed', failure_reason: 'provider_timeout' });
+});
+
+it('an output that is gone back to while old ones are let go of stays', async () => {
+  const first = await queued('Back', plain);
+  const { environment_id } = await rowOf(first);
+  const old = new Date(Date.now() - 48 * 3600_000);
+  const made = {
+    status: 'completed',
+    conclusion: 'success',
+    manifest_sha256: 'a'.repeat(64),
+    completed_at: old,
+  } as const;
+  for (let at = 0; at < 11; at += 1) await app.ask('POST', `${studio}/deployments`, { body: { environment_id } });
+  await em().nativeUpdate(Deployment, { environment_id }, made);
+  // As the operation does: what it is about to show is held.
+  const show = async (within: EntityManager) => {
+    await within.execute('select 1 from deployment where id = ? for share', [first]);
+    await within.execute('update environment set published_deployment_id = ? where id = ?', [first, environment_id]);
+  };
+  await overtake(app, show, () => collectOutputs(app.services).catch(() => {}));
+  expect(await rowOf(first)).toMatchObject({ manifest_sha256: made.manifest_sha256 });
+  await em().execute('update environment set published_deployment_id = null where id = ?', [environment_id]);
+  const forget = (within: EntityManager) => within.nativeUpdate(Deployment, { id: first }, { manifest_sha256: null });
+  const body = { published_deployment_id: first };
+  const answer = await overtake(app, forget, () =>
+    app.ask('PATCH', `${studio}/environments/${environment_id}`, { body }),
+  );
+  expect(answer).toMatchObject({ status: 422, body: { code: 'validation_failed' } });
 });

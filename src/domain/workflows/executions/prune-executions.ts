@@ -32,20 +32,27 @@ async function removeEnded(em: EntityManager, now: Date): Promise<number> {
 const isOpen = `exists (select 1 from execution
   where execution.delivery_id = delivery.id and status in ('pending', 'running', 'paused'))`;
 
+/**
+ * Does something to deliveries that are old and belong to nothing that goes on. They are held before the latter is asked: one that is tried
+ * again at this moment is left. @returns how many
+ */
+async function letGo(em: EntityManager, change: string, condition: string, before: Date): Promise<number> {
+  const old = await em.execute<{ id: string }[]>(
+    `select id from delivery where received_at < ? and ${condition} and not ${isOpen} limit ${batch} for update skip locked`,
+    [before],
+  );
+  const ids = old.map(({ id }) => id).join(' ');
+  const where = `where id = any(string_to_array(?, ' ')::uuid[]) and not ${isOpen} returning id`;
+  return old.length === 0 ? 0 : (await em.execute<unknown[]>(`${change} ${where}`, [ids])).length;
+}
+
 /** What deliveries brought goes before they do; an execution that goes on keeps its own. @returns how many were touched */
 async function removeDeliveries(em: EntityManager, now: Date): Promise<number> {
   const before = (days: number) => new Date(now.getTime() - days * day);
-  const emptied = await em.execute<unknown[]>(
-    `update delivery set body = null, body_sha256 = null where id in (
-       select id from delivery where received_at < ? and (body is not null or body_sha256 is not null) and not ${isOpen} limit ${batch})
-     returning id`,
-    [before(kept.body)],
-  );
-  const removed = await em.execute<unknown[]>(
-    `delete from delivery where id in (select id from delivery where received_at < ? and not ${isOpen} limit ${batch}) returning id`,
-    [before(kept.delivery)],
-  );
-  return emptied.length + removed.length;
+  const hasBody = '(body is not null or body_sha256 is not null)';
+  const empty = 'update delivery set body = null, body_sha256 = null';
+  const emptied = await letGo(em, empty, hasBody, before(kept.body));
+  return emptied + (await letGo(em, 'delete from delivery', 'true', before(kept.delivery)));
 }
 
 /** Removes executions, and what webhooks brought, that have been kept long enough, a few at a time. Open executions stay. */

@@ -21,13 +21,14 @@ export interface Retried {
 
 type Needs = Pick<Services, 'clock' | 'events' | 'jobs'>;
 
-/** Of deliveries those whose bytes are kept. */
+/** Of deliveries those whose bytes are kept; they stay so until the transaction ends. */
 async function keptDeliveries(em: EntityManager, rows: readonly Execution[]): Promise<Set<string>> {
   const ids = rows.flatMap(({ delivery_id }) => delivery_id ?? []);
   if (ids.length === 0) return new Set();
   const kept = await em.execute<{ id: string }[]>(
     `select id from delivery where id = any(string_to_array(?, ' ')::uuid[])
-       and (raw_size = 0 or body is not null or body_sha256 is not null)`,
+       and (raw_size = 0 or body is not null or body_sha256 is not null)
+     order by id for share`,
     [ids.join(' ')],
   );
   return new Set(kept.map(({ id }) => id));

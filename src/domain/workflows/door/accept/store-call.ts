@@ -59,7 +59,7 @@ export class CallStore {
       if (version === null) throw new Refused(doorAnswers.unauthorized, 'signature');
       const accepted = await this.#commits.add({ ...ids, ...this.#kept(read, now), secret_version: version });
       if (accepted !== 'stale') {
-        if (version !== now.trigger.secret_version) noteOldSecrets(this.#services, now.trigger.id);
+        if (version !== now.trigger.secret_version) noteOldSecrets(this.#services, now.trigger.id, version);
         return { accepted, trigger: now.trigger };
       }
       now = await this.#reopen(read.call, now.trigger);

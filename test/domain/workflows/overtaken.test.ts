@@ -1,0 +1,74 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { noteOldSecrets } from '../../../src/domain/workflows/door/old-secrets.ts';
+import { Execution } from '../../../src/domain/workflows/executions/execution.entity.ts';
+import { pruneExecutions } from '../../../src/domain/workflows/executions/prune-executions.ts';
+import { retryExecutions } from '../../../src/domain/workflows/executions/retry-execution.ts';
+import { Workflow } from '../../../src/domain/workflows/workflow.entity.ts';
+import type { TestApp } from '../../support/app.ts';
+import { call, newWebhook, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
+import { overtake } from '../../support/overtake.ts';
+
+let app: TestApp;
+let hook: Webhook;
+beforeAll(async () => {
+  app = await startDoorApp();
+  hook = await newWebhook(app);
+});
+afterAll(() => app?.stop());
+
+const em = () => app.services.orm.em.fork();
+
+it('the use of a secret that was noted late is not taken for that of the next one', async () => {
+  const rotate = async () => {
+    const body = { grace_period_seconds: 3_600 };
+    expect((await app.ask('POST', `${workflowsPath}${hook.path}/rotate`, { body })).status).toBe(200);
+  };
+  const lastUse = async () => {
+    const sql = 'select previous_secret_last_used_at as at from workflow_trigger where id = ?';
+    return (await em().execute<{ at: string | null }[]>(sql, [hook.trigger]))[0]?.at;
+  };
+  const note = async (version: number) => {
+    let writing: unknown;
+    const fork = () => ({
+      execute(...args: Parameters<EntityManager['execute']>) {
+        writing = em().execute(...args);
+        return writing;
+      },
+    });
+    noteOldSecrets({ ...app.services, orm: { em: { fork } } as never }, hook.trigger, version);
+    await writing;
+  };
+  await rotate();
+  await note(1);
+  expect(await lastUse()).not.toBeNull();
+  await rotate();
+  await note(1);
+  expect(await lastUse()).toBeNull();
+  await note(2);
+  expect(await lastUse()).not.toBeNull();
+});
+
+it('what started an execution is kept when that is tried again while old bodies are removed', async () => {
+  const headers = { authorization: `Bearer ${hook.secret}` };
+  const current = (await app.ask('POST', `${workflowsPath}${hook.path}/reveal`, { body: {} })).body.secret;
+  headers.authorization = `Bearer ${current}`;
+  const id = (await call(app.url, hook.door, { headers, body: '{}' })).body.executionId as string;
+  await em().execute(`update execution set status = 'failed', finished_at = now() where id = ?`, [id]);
+  app.clock.now = new Date(Date.now() + 8 * 24 * 3_600_000);
+  const request = { from: 'start', version: 'same', started_by: 'test' } as const;
+  const retry = async (within: EntityManager) => {
+    const row = await within.findOneOrFail(Execution, { id });
+    const workflow = await within.findOneOrFail(Workflow, { id: hook.workflow });
+    const [again] = await retryExecutions(within, app.services, [{ row, workflow }], request);
+    expect(again).toEqual(expect.any(String));
+  };
+  await overtake(app, retry, () => pruneExecutions(app.services, new AbortController().signal));
+  const [delivery] = await em().execute<{ has_body: boolean }[]>(
+    `select body is not null as has_body from delivery
+     where id = (select delivery_id from execution where id = ?)`,
+    [id],
+  );
+  expect(delivery).toEqual({ has_body: true });
+  app.clock.now = null;
+});

@@ -59,13 +59,15 @@ export async function claimIdempotency(
     if (stored.etag) call.facts.etag = stored.etag;
     return { replay: { output: stored.output }, complete: async () => {}, release: async () => {} };
   }
+  // Another call's, once the lease is over and it has taken the key.
+  const ours = { ...id, created_at: now };
   return {
     replay: null,
     complete: async ({ output, etag }) => {
-      await em.nativeUpdate(IdempotencyKey, id, { output, etag: etag ?? null, completed: true });
+      await em.nativeUpdate(IdempotencyKey, ours, { output, etag: etag ?? null, completed: true });
     },
     release: async () => {
-      await em.nativeDelete(IdempotencyKey, { ...id, completed: false });
+      await em.nativeDelete(IdempotencyKey, { ...ours, completed: false });
     },
   };
 }

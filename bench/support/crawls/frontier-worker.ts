@@ -70,7 +70,7 @@ async function beginRun(services: Core['services'], entries: number): Promise<Ru
       ledger,
     );
     await within.execute('update crawler_run set counts = ?::json where id = ?', [JSON.stringify(ledger.counts), id]);
-    return { id, project_id, epoch, snapshot_id: snapshot.id };
+    return { id, project_id, epoch, snapshot_id: snapshot.id, base_id: null };
   });
 }
 

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
+import { type EarlierEntry, earlierColumns, earlierEntrySql, takeEarlier } from '../snapshots/entries/earlier-entry.ts';
 import type { UrlKind } from './crawl-url.entity.ts';
 import type { Ledger } from './ledger.ts';
 import type { UrlDraft } from './url-draft.ts';
@@ -10,11 +11,14 @@ export interface ClaimedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
   host: string;
   /** Requests before. */
   attempts: number;
+  /** What the newest sealed snapshot holds of it; absent: nothing, or nobody has looked. */
+  earlier?: EarlierEntry;
 }
 
 // Rows are found again by their place: a join would be planned by statistics, which know nothing of a run that has just begun, and read all
 // of its rows for each claim.
 const claimSql = `
+  with claimed as (
   update crawl_url set state = 'leased' where ctid = any (array(
     select waiting.place from json_to_recordset($1::json) as asked (host text, most integer)
     cross join lateral (
@@ -23,7 +27,17 @@ const claimSql = `
         and (not_before is null or not_before <= now())
       order by depth, priority, id limit asked.most) as waiting
     order by waiting.depth, waiting.priority, waiting.id limit $4))
-  returning id, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts`;
+  returning id, url, url_hash, host, kind, is_entry, follows, depth, priority, hop, level, attempts
+  )
+  select id, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts, ${earlierColumns('entry')}
+  from claimed left join lateral (${earlierEntrySql('$5::integer', 'claimed.url_hash')}) as entry on true`;
+
+function claimedOf(row: Record<string, unknown>): ClaimedUrl {
+  const { url, host, kind, is_entry, follows, depth, priority, hop, level, attempts } = row as unknown as ClaimedUrl;
+  const of = { id: Number(row.id), url, host, kind, is_entry, follows, depth, priority, hop, level, attempts };
+  const earlier = takeEarlier(row);
+  return earlier ? { ...of, earlier } : of;
+}
 
 /** What may be claimed now. */
 export interface ClaimLimits {
@@ -32,19 +46,20 @@ export interface ClaimLimits {
   /** None deeper. */
   depth: number;
   hosts: readonly { host: string; most: number }[];
+  /** The snapshot whose entries of them come along. */
+  base_id?: number | null;
 }
 
 /** Leases the URLs of a run whose turn it is, the least deep first. The caller holds the run's row. */
 export async function claimUrls(
   em: EntityManager,
   run_id: number,
-  { most, depth, hosts }: ClaimLimits,
+  { most, depth, hosts, base_id = null }: ClaimLimits,
   ledger: Ledger,
 ): Promise<ClaimedUrl[]> {
   if (most <= 0 || hosts.length === 0) return [];
-  const given = [JSON.stringify(hosts), run_id, depth, most];
-  const rows = await executeBound<Omit<ClaimedUrl, 'id'> & { id: string }>(em, claimSql, given);
-  const claimed = rows.map((row) => ({ ...row, id: Number(row.id) }));
+  const given = [JSON.stringify(hosts), run_id, depth, most, base_id];
+  const claimed = (await executeBound<Record<string, unknown>>(em, claimSql, given)).map(claimedOf);
   claimed.sort((a, b) => a.depth - b.depth || a.priority - b.priority || a.id - b.id);
   for (const { kind, host, depth: at } of claimed) {
     const standing = { kind, host, depth: at, rule: null };

@@ -2,8 +2,11 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
 import { entryRow, insertEntriesSql } from '../snapshots/entries/insert-entries.ts';
 import { storableJson } from '../storable-json.ts';
+import { completeUnchanged } from './complete-unchanged.ts';
 import type { Ledger } from './ledger.ts';
-import type { Outcome } from './outcome.ts';
+import { insertLinksSql, linkRows } from './link-rows.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import { together } from './turn/together.ts';
 
 const columns = `id bigint, state text, sent boolean, delay double precision, rule text, http_status integer, content_type text,
   bytes bigint, sha256 text, redirect_to text, canonical text, error text, error_message text, change text, from_cache boolean,
@@ -23,13 +26,10 @@ const completeSql = `
       fetched_at = case when given.sent then now() else fetched_at end
     from json_to_recordset($2::json) as given (${columns})
     where crawl_url.id = given.id and run_id = $1 and crawl_url.state = 'leased'
-      and (select epoch from crawler_run where id = $1) = $6
+      and (select epoch from crawler_run where id = $1) = $5
     returning crawl_url.id
   ), kept as (${insertEntriesSql('$3', '$4', 'from_id in (select id from done)')}
-  ), linked as (
-    insert into crawl_link (run_id, from_id, to_keys)
-    select $1::integer, from_id, string_to_array(to_keys, ' ')::bigint[] from json_to_recordset($5::json) as link (from_id bigint, to_keys text)
-    where from_id in (select id from done) on conflict do nothing
+  ), linked as (${insertLinksSql('$1', '$6', '$7', '$8', 'from_id in (select id from done)')}
   )
   select id from done`;
 
@@ -84,6 +84,33 @@ function count(ledger: Ledger, outcome: Outcome): void {
   else if (outcome.http_status === 404 || outcome.http_status === 410) counts.broken += 1;
 }
 
+/** A run as far as its rows are written; see `RunHandle`. */
+export interface CompletedRun {
+  run_id: number;
+  snapshot_id: number;
+  /** Absent: no outcome is of an entry of an earlier snapshot. */
+  base_id?: number | null;
+  epoch: number;
+}
+
+/** @returns ids of those that were still leased */
+async function completePlain(
+  em: EntityManager,
+  { run_id, snapshot_id, epoch }: CompletedRun,
+  outcomes: readonly Outcome[],
+): Promise<Set<number>> {
+  if (outcomes.length === 0) return new Set();
+  const entries = outcomes.flatMap(({ of, entry }) => (entry ? entryRow(entry, of.id) : []));
+  const rows = storableJson(outcomes.map(rowOf));
+  const given = [run_id, rows, snapshot_id, storableJson(entries), epoch, ...linkRows(outcomes)];
+  const done = await executeBound<{ id: string }>(em, completeSql, given);
+  return new Set(done.map(({ id }) => Number(id)));
+}
+
+/** The earlier snapshot has been removed meanwhile: the URL waits again, and is asked for whole. */
+const askAgain = ({ of, bytes_wire, signal }: Outcome): Outcome =>
+  outcomeOf(of, { state: 'pending', bytes_wire, signal });
+
 /**
  * Writes what has become of leased URLs: rows, snapshot entries and links, and counts them. The caller holds the run's
  * row, or has asked for it and may still learn that the run is another's: under an old epoch nothing is written, nor waited for.
@@ -91,21 +118,21 @@ function count(ledger: Ledger, outcome: Outcome): void {
  */
 export async function completeUrls(
   em: EntityManager,
-  { run_id, snapshot_id, epoch }: { run_id: number; snapshot_id: number; epoch: number },
+  run: CompletedRun,
   outcomes: readonly Outcome[],
   ledger: Ledger | Promise<Ledger>,
 ): Promise<Outcome[]> {
-  if (outcomes.length === 0) return [];
-  const entries = outcomes.flatMap(({ of, entry }) => (entry ? entryRow(entry, of.id) : []));
-  const links = outcomes
-    .filter(({ link_keys }) => link_keys.length > 0)
-    .map(({ of, link_keys }) => ({ from_id: of.id, to_keys: link_keys.join(' ') }));
-  const rows = storableJson(outcomes.map(rowOf));
-  const given = [run_id, rows, snapshot_id, storableJson(entries), JSON.stringify(links), epoch];
-  const done = await executeBound<{ id: string }>(em, completeSql, given);
+  const { base_id = null } = run;
+  const kept = outcomes.filter(({ again }) => again !== null);
+  const plain = kept.length === 0 ? outcomes : outcomes.filter(({ again }) => again === null);
+  const [done, same] = await together([
+    completePlain(em, run, plain),
+    completeUnchanged(em, { ...run, base_id }, kept),
+  ]);
   const into = await ledger;
-  const ids = new Set(done.map(({ id }) => Number(id)));
-  const completed = outcomes.filter(({ of }) => ids.has(of.id));
+  const completed = outcomes.filter(({ of }) => done.has(of.id) || same.has(of.id));
   for (const outcome of completed) count(into, outcome);
-  return completed;
+  if (same.size === kept.length) return completed;
+  const lost = kept.filter(({ of }) => !same.has(of.id)).map(askAgain);
+  return [...completed, ...(await completeUrls(em, run, lost, ledger))];
 }

@@ -1,3 +1,4 @@
+import type { Sha256 } from '../../ports/blobs.ts';
 import type { HostSignal } from '../hosts/host-pace.ts';
 import type { LogLine } from '../runs/run-feed.ts';
 import type { EntryDraft } from '../snapshots/entries/insert-entries.ts';
@@ -20,6 +21,13 @@ export interface Beside {
   /** Requests that leave nothing else. */
   requests: number;
   bytes_wire: number;
+}
+
+/** What an answer that left an earlier snapshot's entry as it was says anew; absent: that is as before. */
+export interface EntryAgain {
+  etag?: string;
+  last_modified?: string;
+  outlinks_sha256?: Sha256;
 }
 
 /** What has become of a leased URL. */
@@ -49,6 +57,8 @@ export interface Outcome {
   /** It is a captured HTML page. */
   is_html: boolean;
   entry: EntryDraft | null;
+  /** The entry is the earlier snapshot's, but for this; null: it is not. */
+  again: EntryAgain | null;
   outlinks: Outlinks | null;
   /** What it leads to. */
   drafts: UrlDraft[];
@@ -80,6 +90,7 @@ export const outcomeOf = (of: ClaimedUrl, given: Partial<Outcome> & Pick<Outcome
   bytes_wire: 0,
   is_html: false,
   entry: null,
+  again: null,
   outlinks: null,
   drafts: [],
   link_keys: [],

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClaimedUrl } from './claim.ts';
-import { completeUrls } from './complete.ts';
+import { type CompletedRun, completeUrls } from './complete.ts';
 import type { UrlState } from './crawl-url.entity.ts';
 import { insertUrls } from './insert-urls.ts';
 import type { Ledger } from './ledger.ts';
@@ -49,7 +49,7 @@ async function leaseNow(em: EntityManager, run_id: number, urls: Iterable<string
  */
 export async function recordUrls(
   em: EntityManager,
-  { run_id, ...of }: { run_id: number; snapshot_id: number; epoch: number },
+  { run_id, ...of }: CompletedRun,
   pages: readonly Outcome[],
   ledger: Ledger,
 ): Promise<Outcome[]> {

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ClaimedUrl, claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
-import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
+import { type EntryAgain, type Outcome, outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
 import { priorities, type UrlDraft, urlHash } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
 import { beginSnapshot } from '../../../../src/domain/crawlers/snapshots/begin-snapshot.ts';
-import type { EntryDraft } from '../../../../src/domain/crawlers/snapshots/entries/insert-entries.ts';
+import { type EntryDraft, insertEntries } from '../../../../src/domain/crawlers/snapshots/entries/insert-entries.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { queue } from '../../../support/crawlers/crawls.ts';
 import { makeCrawler, origin } from '../../../support/crawlers/snapshots.ts';
@@ -99,4 +99,105 @@ it('writes nothing under an epoch that is over', async () => {
   await insertUrls(em, id, [draftOf('/b')], new Ledger(noCounts()), 1);
   const rows = await em.execute('select url, state from crawl_url where run_id = ?', [id]);
   expect(rows).toEqual([{ url: draft.url, state: 'leased' }]);
+});
+
+describe('what an earlier snapshot has', () => {
+  /** A claimed URL of a new run whose earlier snapshot has an entry of it. */
+  async function claimedAgain() {
+    const em = app.services.orm.em.fork();
+    const crawler = await makeCrawler(app);
+    const earlier = await queue(app, crawler.id);
+    const base = await beginSnapshot(em, { id: earlier, crawler_id: crawler.id, origin }, new Date());
+    const before = { ...entryOf(`${origin}/a`), etag: '"1"', last_modified: 'then', outlinks_sha256: '1'.repeat(64) };
+    await insertEntries(em, base.id, [before]);
+    const id = await queue(app, crawler.id);
+    const snapshot = await beginSnapshot(em, { id, crawler_id: crawler.id, origin }, new Date());
+    await insertUrls(em, id, [draftOf('/a'), draftOf('/b')], new Ledger(noCounts()));
+    const limits = { most: 2, depth: 0, hosts: [{ host: 'www.example.com', most: 2 }], base_id: base.id };
+    const claimed = await claimUrls(em, id, limits, new Ledger(noCounts()));
+    return { em, claimed, of: { run_id: id, snapshot_id: snapshot.id, base_id: base.id, epoch: 0 } };
+  }
+  const unchanged = (of: ClaimedUrl, again: EntryAgain): Outcome =>
+    outcomeOf(of, {
+      state: 'done',
+      http_status: 200,
+      change: 'unchanged_304',
+      sha256: '0'.repeat(64),
+      again,
+      link_keys: [3n],
+    });
+
+  it('comes along with what is claimed', async () => {
+    const { claimed } = await claimedAgain();
+    expect(claimed.map(({ url, earlier }) => [url, earlier?.etag, earlier?.is_young])).toEqual([
+      [`${origin}/a`, '"1"', true],
+      [`${origin}/b`, undefined, undefined],
+    ]);
+  });
+
+  it('is written again, but for what the answer says anew', async () => {
+    const { em, claimed, of } = await claimedAgain();
+    const ledger = new Ledger(noCounts());
+    const [a] = claimed;
+    const completed = await completeUrls(em, of, a ? [unchanged(a, { etag: '"2"' })] : [], ledger);
+    expect(completed).toHaveLength(1);
+    expect(ledger.counts).toMatchObject({ requests: 1, captured: 1, unchanged_304: 1 });
+    const columns = `url, kind, http_status, content_type, headers, sha256, bytes, redirect_to, last_modified, outlinks_sha256, first_seen_run, fetched_at`;
+    const entriesOf = (id: number) => em.execute(`select ${columns} from snapshot_entry where snapshot_id = ?`, [id]);
+    expect(await entriesOf(of.snapshot_id)).toEqual(await entriesOf(of.base_id));
+    expect(await em.execute('select etag from snapshot_entry where snapshot_id = ?', [of.snapshot_id])).toEqual([
+      { etag: '"2"' },
+    ]);
+    const rows = await em.execute(
+      `select state, attempts, http_status, bytes::integer as bytes, change, from_cache, to_keys::text from crawl_url
+       left join crawl_link on from_id = id where crawl_url.run_id = ? order by url`,
+      [of.run_id],
+    );
+    expect(rows).toEqual([
+      {
+        state: 'done',
+        attempts: 1,
+        http_status: 200,
+        bytes: 1,
+        change: 'unchanged_304',
+        from_cache: true,
+        to_keys: '{3}',
+      },
+      { state: 'leased', attempts: 0, http_status: null, bytes: null, change: null, from_cache: false, to_keys: null },
+    ]);
+  });
+
+  it('is asked for whole when it has gone meanwhile', async () => {
+    const { em, claimed, of } = await claimedAgain();
+    await em.execute('delete from snapshot where id = ?', [of.base_id]);
+    const ledger = new Ledger(noCounts());
+    const completed = await completeUrls(
+      em,
+      of,
+      claimed.map((url) => unchanged(url, {})),
+      ledger,
+    );
+    expect(completed.map(({ state }) => state)).toEqual(['pending', 'pending']);
+    expect(ledger.counts).toMatchObject({ requests: 2, captured: 0, unchanged_304: 0 });
+    const rows = await em.execute('select state, attempts from crawl_url where run_id = ?', [of.run_id]);
+    expect(rows).toEqual([
+      { state: 'pending', attempts: 1 },
+      { state: 'pending', attempts: 1 },
+    ]);
+  });
+
+  it('is not written under an epoch that is over', async () => {
+    const { em, claimed, of } = await claimedAgain();
+    await em.execute('update crawler_run set epoch = 2 where id = ?', [of.run_id]);
+    expect(
+      await completeUrls(
+        em,
+        of,
+        claimed.map((url) => unchanged(url, {})),
+        new Ledger(noCounts()),
+      ),
+    ).toEqual([]);
+    const rows = await em.execute('select distinct state from crawl_url where run_id = ?', [of.run_id]);
+    expect(rows).toEqual([{ state: 'leased' }]);
+  });
 });

@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { baseEntries } from '../../../../src/domain/crawlers/crawl/fetch/base-entries.ts';
 import { claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
@@ -99,10 +98,16 @@ it('looks entries of an earlier snapshot up without reading the rest of it', asy
   const crawler = await makeCrawler(app);
   const pages: Record<string, Page> = Object.fromEntries(drafts(0, count, 0).map(({ url }) => [url, 'text']));
   const { snapshot_id } = await crawl(app, crawler.id, pages);
-  const { blobs } = app.services;
-  const { result, reads } = await reading(app, (within) =>
-    baseEntries(within, blobs, snapshot_id ?? 0, drafts(count - batch, count, 0)),
-  );
-  expect(result.size).toBe(batch);
+  const run = await queue(app, crawler.id);
+  await insertUrls(em(), run, drafts(count - batch, count, 0), ledger());
+  const limits = { most: batch, depth: 9, hosts: [{ host, most: batch }], base_id: snapshot_id };
+  const { result, reads } = await reading(app, (within) => claimUrls(within, run, limits, ledger()));
+  expect(reads).toBeLessThan(few);
+  const again = result.map((of) => outcomeOf(of, { state: 'done', again: {} }));
+  const kept = { run_id: run, snapshot_id: 0, base_id: snapshot_id ?? 0, epoch: 0 };
+  const written = await reading(app, (within) => completeUrls(within, kept, again, ledger()));
+  expect(written.result).toHaveLength(batch);
+  expect(written.reads).toBeLessThan(few);
+  expect(result.flatMap(({ earlier }) => earlier?.http_status ?? [])).toEqual(Array.from({ length: batch }, () => 200));
   expect(reads).toBeLessThan(few);
 });

@@ -3,7 +3,7 @@ import type { Services } from '../../../services.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { Beside } from '../../frontier/outcome.ts';
 import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
-import { type BaseEntry, baseEntries } from '../fetch/base-entries.ts';
+import { type BaseEntry, baseEntry } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import { BrowserFault } from './browser-fault.ts';
 import { PageRequests } from './page-requests.ts';
@@ -49,7 +49,7 @@ export class RunBrowser {
     const baseOf = async (of: ClaimedUrl) =>
       snapshot.base_id === null
         ? undefined
-        : (await baseEntries(services.orm.em.fork(), services.blobs, snapshot.base_id, [of])).get(of.url);
+        : baseEntry(services.orm.em.fork(), services.blobs, snapshot.base_id, of.url);
     this.#parts = { ...options, shared: new SharedAnswers(), baseOf };
     this.#browser = services.browser;
   }

@@ -7,8 +7,8 @@ type Kept = Record<string, Outlinks>;
 
 const withBeside = (outcome: Outcome) => [outcome, ...(outcome.beside?.outcomes ?? [])];
 
-const leadsOn = ({ outlinks, entry }: Outcome) =>
-  outlinks !== null && entry !== null && outlinks.links.length + outlinks.assets.length > 0;
+const leadsOn = ({ outlinks, entry, again }: Outcome) =>
+  outlinks !== null && (entry ?? again) !== null && outlinks.links.length + outlinks.assets.length > 0;
 
 /** Whether an outcome, or one beside it, is of a page whose links are to be kept. */
 export const hasOutlinks = (outcome: Outcome): boolean => withBeside(outcome).some(leadsOn);
@@ -27,11 +27,14 @@ export class OutlinkStore {
     const pages = outcomes
       .flatMap(withBeside)
       .filter(leadsOn)
-      .flatMap(({ of, outlinks, entry }) => (outlinks && entry ? [{ url: of.url, outlinks, entry }] : []));
+      .flatMap(({ of, outlinks, entry, again }) => {
+        const names = entry ?? again;
+        return outlinks && names ? [{ url: of.url, outlinks, names }] : [];
+      });
     if (pages.length === 0) return;
     try {
       const sha256 = await this.#put(pages);
-      for (const { entry } of pages) entry.outlinks_sha256 = sha256;
+      for (const { names } of pages) names.outlinks_sha256 = sha256;
     } catch (err) {
       // Without it these pages are only fetched whole the next time.
       log.debug({ err }, 'links of pages were not kept');

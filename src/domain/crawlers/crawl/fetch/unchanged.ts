@@ -4,13 +4,15 @@ import { type Outcome, outcomeOf } from '../../frontier/outcome.ts';
 import { readWhole } from '../browser/captured-before.ts';
 import { discover } from '../discover/discover.ts';
 import type { BaseEntry } from './base-entries.ts';
-import { entryOf } from './entry-of.ts';
 import type { FetchContext } from './fetch-context.ts';
 import { isHtmlPage, readCaptured } from './read-captured.ts';
 import { readSitemapOf } from './sitemap.ts';
 
-const newer = (value: string | string[] | undefined, before: string | null) =>
-  (Array.isArray(value) ? value[0] : value) ?? before;
+/** A validator that the answer brings and that is another one than before. */
+function newer<Name extends string>(name: Name, value: string | string[] | undefined, before: string | null) {
+  const sent = Array.isArray(value) ? value[0] : value;
+  return sent !== undefined && sent !== before ? ({ [name]: sent } as Record<Name, string>) : null;
+}
 
 /** What an unchanged page leads to once it is shown: its scripts may bring something else by now. */
 async function showAgain(context: FetchContext, of: ClaimedUrl, base: BaseEntry) {
@@ -27,7 +29,7 @@ export async function unchanged(
   base: BaseEntry,
   answer: FetchedAnswer,
 ): Promise<Outcome> {
-  const { outlinks_sha256, sha256, bytes, content_type, isFresh: _, ...entry } = base;
+  const { outlinks_sha256, sha256, bytes, content_type } = base;
   const shown = await showAgain(context, of, base);
   const kept = async () => (outlinks_sha256 === null ? null : context.outlinks.get(outlinks_sha256, of.url));
   const outlinks = shown?.outlinks ?? (await kept());
@@ -47,15 +49,9 @@ export async function unchanged(
     duration_ms: Math.round(answer.durationMs),
     bytes_wire: answer.bytesWire,
     is_html: isHtmlPage(of, content_type),
-    entry: {
-      ...entryOf(context, of, answer, {}),
-      ...entry,
-      content_type,
-      sha256,
-      bytes,
-      outlinks_sha256,
-      etag: newer(answer.headers.etag, base.etag),
-      last_modified: newer(answer.headers['last-modified'], base.last_modified),
+    again: {
+      ...newer('etag', answer.headers.etag, base.etag),
+      ...newer('last_modified', answer.headers['last-modified'], base.last_modified),
     },
     outlinks: shown?.outlinks ?? null,
     beside: shown?.beside ?? null,

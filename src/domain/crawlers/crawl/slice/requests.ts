@@ -63,12 +63,12 @@ export class Requests {
     return this.#slotAt;
   }
 
-  /** Has leased URLs asked for once it is known what the newest sealed snapshot holds of them; the next turn need not wait for that. */
+  /** Has leased URLs asked for once it is known whether what the newest sealed snapshot holds of them is there; the next turn need not wait for that. */
   async prepare(slots: readonly Slot[]): Promise<void> {
     if (slots.length === 0) return;
-    const { services, snapshot } = this.#options;
+    const { blobs } = this.#options.services;
     this.#preparing += slots.length;
-    this.#queue.add(await withBase(services, snapshot, slots));
+    this.#queue.add(await withBase(blobs, slots));
     this.#preparing -= slots.length;
     this.#parts.answered();
     this.#parts.bell.ring();

@@ -10,7 +10,7 @@ export function turnInput(
   const { site } = context.discovery;
   return {
     ...given,
-    run: { id, project_id, epoch, snapshot_id: snapshot.id },
+    run: { id, project_id, epoch, snapshot_id: snapshot.id, base_id: snapshot.base_id },
     budget: open.limits.budget,
     delayOf: (host) => Math.max(open.limitsOf(host).delay, site.crawlDelay(host)),
     isDown: (host) => hosts.isDown(host),

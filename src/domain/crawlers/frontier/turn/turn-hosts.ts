@@ -109,7 +109,7 @@ export async function claimSlots(
     .map((pace) => ({ host: pace.host, most: allowance(pace, gaps.get(pace.host) ?? 0, now, most) }))
     .filter((host) => host.most > 0);
   const depth = budget.depth < 0 ? unlimited : (census.frontDepth ?? unlimited);
-  const claimed = await claimUrls(em, run.id, { most, depth, hosts: open }, ledger);
+  const claimed = await claimUrls(em, run.id, { most, depth, hosts: open, base_id: run.base_id }, ledger);
   const slots: Slot[] = [];
   for (const [host, urls] of Map.groupBy(claimed, ({ host: name }) => name)) {
     const pace = paces.get(host);

@@ -12,6 +12,8 @@ export interface RunHandle {
   project_id: number;
   epoch: number;
   snapshot_id: number;
+  /** The newest sealed snapshot when the run began; null: there was none. */
+  base_id: number | null;
 }
 
 /** What one turn is given. */

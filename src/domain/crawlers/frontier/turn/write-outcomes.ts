@@ -21,7 +21,7 @@ export async function writeOutcomes(
   { run, outcomes }: TurnInput,
   ledger: Promise<Ledger>,
 ): Promise<Outcome[]> {
-  const of = { run_id: run.id, snapshot_id: run.snapshot_id, epoch: run.epoch };
+  const of = { run_id: run.id, snapshot_id: run.snapshot_id, base_id: run.base_id, epoch: run.epoch };
   const isPlain = outcomes.every(({ beside }) => beside === null);
   const insert = (from: readonly Outcome[]) => insertUrls(em, run.id, draftsOf(from), ledger, run.epoch);
   const [finished, inserted] = await together([

@@ -1,0 +1,65 @@
+import type { EntryDraft } from './insert-entries.ts';
+
+/** What a run needs to know of the entry an earlier snapshot has of a URL: enough to ask whether it has changed. */
+export interface EarlierEntry
+  extends Pick<
+    EntryDraft,
+    | 'http_status'
+    | 'content_type'
+    | 'headers'
+    | 'sha256'
+    | 'bytes'
+    | 'etag'
+    | 'last_modified'
+    | 'outlinks_sha256'
+    | 'request_hash'
+    | 'first_seen_run'
+  > {
+  /** Not so old that the whole content is asked for again. */
+  is_young: boolean;
+}
+
+const names: readonly (keyof EarlierEntry)[] = [
+  'http_status',
+  'content_type',
+  'headers',
+  'sha256',
+  'bytes',
+  'etag',
+  'last_modified',
+  'outlinks_sha256',
+  'request_hash',
+  'first_seen_run',
+  'is_young',
+];
+
+/**
+ * A query for one such entry.
+ * @param snapshot parameter or expression that names it; `hash` that of the URL
+ */
+export const earlierEntrySql = (snapshot: string, hash: string): string => `
+  select http_status, content_type, headers, sha256, bytes::double precision as bytes, etag, last_modified, outlinks_sha256, request_hash,
+    first_seen_run, fetched_at > now() - interval '30 days' as is_young
+  from snapshot_entry where snapshot_id = ${snapshot} and url_hash = ${hash} limit 1`;
+
+/** The columns of such a query under names of their own: a statement that joins it may have some of these names already. */
+export const earlierColumns = (query: string): string =>
+  names.map((name) => `${query}.${name} as was_${name}`).join(', ');
+
+/** Takes an earlier entry out of a row that has `earlierColumns`. @returns null: there was none */
+export function takeEarlier(row: Record<string, unknown>): EarlierEntry | null {
+  if (row.was_http_status === null) return null;
+  return {
+    http_status: row.was_http_status,
+    content_type: row.was_content_type,
+    headers: row.was_headers,
+    sha256: row.was_sha256,
+    bytes: row.was_bytes,
+    etag: row.was_etag,
+    last_modified: row.was_last_modified,
+    outlinks_sha256: row.was_outlinks_sha256,
+    request_hash: row.was_request_hash,
+    first_seen_run: row.was_first_seen_run,
+    is_young: row.was_is_young,
+  } as EarlierEntry;
+}

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
-import { crawl, urlsOf } from '../../../support/crawlers/crawls.ts';
+import { crawl, crawlersPath, urlsOf } from '../../../support/crawlers/crawls.ts';
 import { links, page, redirect, type Site, type SiteAnswer, serveSite } from '../../../support/sites/site-server.ts';
 
 let app: TestApp;
@@ -165,5 +165,30 @@ describe('sitemaps', () => {
     const { asked, run } = await mapped(files);
     expect(run.status).toBe('completed');
     expect(asked).toEqual(expected);
+  });
+
+  it('says in the log which it does not read, and why', async () => {
+    const server = await hosted(({ path, origin }) => {
+      if (path === '/robots.txt') return text('User-agent: *\nDisallow: /closed');
+      if (path !== '/map') return page(path);
+      return xml(index('https://www.example.com/map', `${origin}/closed/1`, `${origin}/closed/2`));
+    });
+    const run = await crawl(app, server.host, {
+      sitemap: [
+        { url: '/map', recursive: true },
+        { url: '/closed/map', recursive: false },
+      ],
+    });
+    const lines = await app.ask('GET', `${crawlersPath}/${run.crawler_id}/runs/${run.id}/log?level=warn`);
+    const skipped = lines.body.filter(({ event }: { event: string }) => event === 'sitemap_skipped');
+    const at = server.origin;
+    expect(skipped).toMatchObject([
+      { data: { rule: 'robots', count: 1, sitemaps: [`${at}/closed/map`] } },
+      {
+        message: expect.stringContaining(`${at}/map`),
+        data: { rule: 'scope', sitemaps: ['https://www.example.com/map'] },
+      },
+      { data: { rule: 'robots', count: 2, sitemaps: [`${at}/closed/1`, `${at}/closed/2`] } },
+    ]);
   });
 });

@@ -6,6 +6,7 @@ import { readSitemap } from '../../pages/sitemap/read-sitemap.ts';
 import type { SitemapItem } from '../../pages/sitemap/sitemap-item.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import { draftOf, mostLevels } from '../discover/discover.ts';
+import { skippedSitemaps } from '../discover/skipped-sitemaps.ts';
 import type { FetchContext } from './fetch-context.ts';
 
 /** Sitemaps a run reads. */
@@ -79,6 +80,7 @@ export async function readSitemapOf(
   await inTurns(pages.sort(byAge), ({ url }) =>
     drafts.push(draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
   );
+  log.push(...told, ...skippedSitemaps(drafts, of.url));
   const link_keys = [...new Set([...taken, ...pages].map(({ url }) => linkKey(urlHash(url))))];
-  return { drafts, link_keys, log: [...log, ...told] };
+  return { drafts, link_keys, log };
 }

@@ -9,6 +9,7 @@ import { notifyRun } from '../../runs/notify-run.ts';
 import { type LogLine, writeLog } from '../../runs/run-feed.ts';
 import { beginSnapshot } from '../../snapshots/begin-snapshot.ts';
 import { normalise } from '../../urls/normalise.ts';
+import { skippedSitemaps } from '../discover/skipped-sitemaps.ts';
 import type { OpenRun } from './open-run.ts';
 import type { RunSite } from './run-site.ts';
 
@@ -73,6 +74,7 @@ export async function startRun(
     await writeLog(em, services, run, [
       ...log,
       { level: 'info', event: 'run.started', message: `The run begins at ${origin}`, data: { origin, mode: run.mode } },
+      ...skippedSitemaps(drafts, 'the crawler'),
     ]);
     Object.assign(run, {
       status: 'running',

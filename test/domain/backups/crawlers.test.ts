@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { backupProject } from '../../../src/domain/backups/backup-project.operations.ts';
-import { restoreBackup } from '../../../src/domain/backups/restore-backup.operations.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { type Answer, acme, startTestApp, type TestApp } from '../../support/app.ts';
-import { temporaryDirectory } from '../../support/git-store.ts';
+import { backUp, copyByBackup, restore } from '../../support/backups.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -65,17 +63,9 @@ async function withCrawlers(project: string): Promise<void> {
   expect((await app.ask('DELETE', `${crawlersOf(project)}/${gone.id}`)).status).toBe(204);
 }
 
-async function copied(project: string, directory: string): Promise<string> {
-  const copy = `${project}-copy`;
-  await app.run(backupProject, { organization: 'acme', project, directory });
-  await app.run(restoreBackup, { organization: 'acme', directory, restored_project: copy });
-  return copy;
-}
-
 it('crawlers and their schedules come back without credentials, and go on', async () => {
   await withCrawlers('site-a');
-  const directory = path.join(temporaryDirectory(), 'a');
-  const copy = await copied('site-a', directory);
+  const { directory, copy } = await copyByBackup(app, 'site-a');
   const [before, after] = [await read(crawlersOf('site-a')), await read(crawlersOf(copy))];
   expect(after.map(lasting)).toEqual(before.map(lasting));
   expect(after.map(({ headers }: { headers: object }) => headers)).toEqual([{}, {}]);
@@ -104,10 +94,9 @@ it('crawlers and their schedules come back without credentials, and go on', asyn
 it('a schedule that is on is due next as seen from when it is restored', async () => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
   await withCrawlers('site-b');
-  const directory = path.join(temporaryDirectory(), 'b');
-  await app.run(backupProject, { organization: 'acme', project: 'site-b', directory });
+  const directory = await backUp(app, 'site-b');
   app.clock.now = new Date('2027-03-03T08:00:00Z');
-  await app.run(restoreBackup, { organization: 'acme', directory, restored_project: 'site-b-copy' });
+  await restore(app, directory, 'site-b-copy');
   const rows = await app.services.orm.em.fork().execute(
     `select next_fire_at from crawler_schedule join crawler on crawler.id = crawler_id
      join project on project.id = project_id where machine_name = 'site-b-copy' order by crawler_schedule.id`,

@@ -1,11 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { backupProject } from '../../../src/domain/backups/backup-project.operations.ts';
-import { restoreBackup } from '../../../src/domain/backups/restore-backup.operations.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { backUp, restore } from '../../support/backups.ts';
 import { seedPosts } from '../../support/conflict-site.ts';
-import { temporaryDirectory } from '../../support/git-store.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -24,11 +22,10 @@ it('a mirror is one again without its credentials, and says so', async () => {
     [id],
   );
   await em.execute('insert into upstream_branch (project_id, name, synced_sha) values (?, ?, ?)', [id, 'main', head]);
-  const directory = path.join(temporaryDirectory(), 'backup');
-  await app.run(backupProject, { organization: 'acme', project: 'site', directory });
+  const directory = await backUp(app, 'site');
   const files = await readdir(path.join(directory, 'rows'));
   for (const name of files) expect(await readFile(path.join(directory, 'rows', name), 'utf8')).not.toContain('sealed');
-  await app.run(restoreBackup, { organization: 'acme', directory, restored_project: 'copy' });
+  await restore(app, directory, 'copy');
   const [row] = await em.execute('select * from upstream where project_id <> ?', [id]);
   expect(row).toMatchObject({
     url: 'https://git.example.org/a.git',

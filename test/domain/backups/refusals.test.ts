@@ -10,6 +10,7 @@ import { permissionNames } from '../../../src/domain/permissions.ts';
 import { run } from '../../../src/domain/run.ts';
 import { systemCall } from '../../../src/first-run.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
+import { backUp } from '../../support/backups.ts';
 import { makeBranch, seedPosts } from '../../support/conflict-site.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 
@@ -22,11 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-async function backedUp(): Promise<string> {
-  const directory = path.join(temporaryDirectory(), 'backup');
-  await app.run(backupProject, { organization: 'acme', project: 'site', directory });
-  return directory;
-}
+const backedUp = () => backUp(app, 'site');
 
 /** Changes files of a backup and makes its manifest agree, as a hand could. */
 async function forge(directory: string, files: Record<string, string | null>): Promise<void> {

@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { backupProject } from '../../../src/domain/backups/backup-project.operations.ts';
-import { restoreBackup } from '../../../src/domain/backups/restore-backup.operations.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { type Answer, acme, startTestApp, type TestApp } from '../../support/app.ts';
-import { temporaryDirectory } from '../../support/git-store.ts';
+import { backUp, copyByBackup, restore } from '../../support/backups.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -50,13 +48,6 @@ async function withWorkflows(project: string): Promise<void> {
   await done('DELETE', `${at}/${gone.id}`);
 }
 
-async function copied(project: string, directory: string): Promise<string> {
-  const copy = `${project}-copy`;
-  await app.run(backupProject, { organization: 'acme', project, directory });
-  await app.run(restoreBackup, { organization: 'acme', directory, restored_project: copy });
-  return copy;
-}
-
 const byName = (one: Answer['body'], other: Answer['body']) => one.name.localeCompare(other.name);
 
 /** All that is read of a project's workflows, without what a restored one has anew. */
@@ -80,8 +71,7 @@ const lasting = ({ id, url, next_fires, ...trigger }: Answer['body']) => JSON.st
 
 it('workflows come back with their versions and triggers, and run', async () => {
   await withWorkflows('site-a');
-  const directory = path.join(temporaryDirectory(), 'a');
-  const copy = await copied('site-a', directory);
+  const { copy } = await copyByBackup(app, 'site-a');
   const [before, after] = [await allOf('site-a'), await allOf(copy)];
   expect(before.map(({ texts }) => texts.length)).toEqual([3, 1]);
   expect(before.map(({ triggers }) => triggers.length)).toEqual([3, 0]);
@@ -94,8 +84,7 @@ it('workflows come back with their versions and triggers, and run', async () => 
 
 it('webhooks have another address and another secret', async () => {
   await withWorkflows('site-b');
-  const directory = path.join(temporaryDirectory(), 'b');
-  const copy = await copied('site-b', directory);
+  const { directory, copy } = await copyByBackup(app, 'site-b');
   const hookOf = async (project: string) => {
     const at = workflowsOf(project);
     const [{ id }] = (await done('GET', at)).sort(byName);
@@ -117,10 +106,9 @@ it('webhooks have another address and another secret', async () => {
 it('a clock is due next as seen from when it is restored', async () => {
   app.clock.now = new Date('2026-03-01T08:00:00Z');
   await withWorkflows('site-c');
-  const directory = path.join(temporaryDirectory(), 'c');
-  await app.run(backupProject, { organization: 'acme', project: 'site-c', directory });
+  const directory = await backUp(app, 'site-c');
   app.clock.now = new Date('2027-03-03T08:00:00Z');
-  await app.run(restoreBackup, { organization: 'acme', directory, restored_project: 'site-c-copy' });
+  await restore(app, directory, 'site-c-copy');
   const rows = await app.services.orm.em.fork().execute(
     `select next_fire_at from workflow_trigger join workflow on workflow.id = workflow_id
      join project on project.id = project_id where machine_name = 'site-c-copy' and type = 'cron' order by next_fire_at`,
@@ -143,8 +131,7 @@ it('reads more versions than it takes at once, each once and in order', async ()
      from workflow_version, generate_series(2, 400) n where workflow_id in (?, ?)`,
     ids,
   );
-  const directory = path.join(temporaryDirectory(), 'd');
-  await app.run(backupProject, { organization: 'acme', project: 'site-d', directory });
+  const directory = await backUp(app, 'site-d');
   const lines = (await readFile(path.join(directory, 'rows/workflow_version.jsonl'), 'utf8')).trim().split('\n');
   const read = lines.map((line) => JSON.parse(line)).map(({ workflow_id, number }) => `${workflow_id} ${number}`);
   const all = ids.sort().flatMap((id) => Array.from({ length: 400 }, (_, i) => `${id} ${i + 1}`));

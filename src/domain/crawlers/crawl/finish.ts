@@ -5,19 +5,18 @@ import type { RunEnding } from '../runs/end-run.ts';
 interface Standing {
   finish_reason: FinishReason | null;
   stop_requested: StopRequest | null;
-  entries: number;
   fetched: number;
   max_hits: number;
   max_html: number;
 }
 
 const standingSql = `
-  select finish_reason, stop_requested,
-    (select count(*) from crawl_url where run_id = crawler_run.id and is_entry)::integer as entries,
-    (select count(*) from crawl_url where run_id = crawler_run.id and is_entry and state = 'done' and sha256 is not null)::integer as fetched,
-    (select count(*) from crawl_url where run_id = crawler_run.id and rule = 'max_hits' and state = 'skipped')::integer as max_hits,
-    (select count(*) from crawl_url where run_id = crawler_run.id and rule = 'max_html' and state = 'skipped')::integer as max_html
-  from crawler_run where id = ?`;
+  select finish_reason, stop_requested, urls.* from crawler_run, (
+    select count(*) filter (where is_entry and state = 'done' and sha256 is not null)::integer as fetched,
+      count(*) filter (where rule = 'max_hits' and state = 'skipped')::integer as max_hits,
+      count(*) filter (where rule = 'max_html' and state = 'skipped')::integer as max_html
+    from crawl_url where run_id = ?) as urls
+  where id = ?`;
 
 /** Why none of the URLs a run begins with could be had, by the example of the first. */
 async function startFailure(em: EntityManager, run_id: number): Promise<string> {
@@ -33,7 +32,7 @@ async function startFailure(em: EntityManager, run_id: number): Promise<string> 
 
 /** How a run whose frontier is done really ends, by its rows. */
 export async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending: RunEnding): Promise<RunEnding> {
-  const [row] = await em.execute<Standing[]>(standingSql, [id]);
+  const [row] = await em.execute<Standing[]>(standingSql, [id, id]);
   if (!row) return ending;
   if (ending.status === 'stopped' && row.stop_requested === 'cancel') return { ...ending, status: 'canceled' };
   if (ending.status === 'canceled' && row.finish_reason === 'crawler_deleted')

@@ -30,7 +30,7 @@ async function sealed(made: Record<string, Page>, run: MadeRun = {}) {
 it('reads the entries of a site and of its live copy a few times each, whatever the statistics say of them', async () => {
   const { result, reads } = await sealed(pages(10));
   expect(result).toMatchObject({ state: 'ready', removed: 10 });
-  expect(reads).toBeLessThan(count * 2 * 20);
+  expect(reads).toBeLessThan(count * 2 * 3);
 });
 
 it('takes over what a run of some pages did not ask for as cheaply', async () => {

@@ -1,12 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { SnapshotCheck } from '../snapshot.entity.ts';
 import type { EndedRun } from './ended-run.ts';
-import { countGone } from './gone.ts';
 import { checkHome } from './home.ts';
-
-/** A captured page whose media type makes it an HTML page. */
-const htmlSql = `entry.kind = 'page' and entry.sha256 is not null
-  and coalesce(split_part(lower(entry.content_type), ';', 1), 'text/html') ~ '^\\s*(text/html|application/xhtml\\+xml)\\s*$'`;
 
 /** The most that may be lost, or go wrong, is itself still allowed. */
 const within = (name: SnapshotCheck['name'], found: number, limit: number, what: string): SnapshotCheck => ({
@@ -17,25 +12,8 @@ const within = (name: SnapshotCheck['name'], found: number, limit: number, what:
   limit,
 });
 
-/** Captured HTML pages of a snapshot. */
-export async function countPages(em: EntityManager, snapshot_id: number): Promise<number> {
-  const [row] = await em.execute<{ count: string }[]>(
-    `select count(*) from snapshot_entry as entry where snapshot_id = ? and ${htmlSql}`,
-    [snapshot_id],
-  );
-  return Number(row?.count ?? 0);
-}
-
-async function lostPages(
-  em: EntityManager,
-  snapshot_id: number,
-  live_id: number,
-  percent: number,
-): Promise<SnapshotCheck> {
-  const before = await countPages(em, live_id);
-  const lost = await countGone(em, { before: live_id, after: snapshot_id }, htmlSql);
-  return within('lost_pages', lost, Math.ceil((before * percent) / 100), `of ${before} published pages are gone`);
-}
+const lostPages = ({ pages, lost }: { pages: number; lost: number }, percent: number): SnapshotCheck =>
+  within('lost_pages', lost, Math.ceil((pages * percent) / 100), `of ${pages} published pages are gone`);
 
 async function errors(em: EntityManager, run: EndedRun): Promise<SnapshotCheck> {
   const { status_ok, publish } = run.settings;
@@ -53,15 +31,15 @@ async function errors(em: EntityManager, run: EndedRun): Promise<SnapshotCheck> 
 /**
  * Looks a captured site over before it may take the place of the live copy.
  * @param options.home the first start URL; null: there is none
- * @param options.live the published snapshot, and whether its host is the same; null: nothing is published
+ * @param options.pages HTML pages that were captured
+ * @param options.live pages of the published snapshot, and how many of them are none any more; null: it is not compared
  */
 export async function checkSnapshot(
   em: EntityManager,
   run: EndedRun,
   snapshot_id: number,
-  { home, live }: { home: string | null; live: { id: number; isSameHost: boolean } | null },
+  { home, pages, live }: { home: string | null; pages: number; live: { pages: number; lost: number } | null },
 ): Promise<SnapshotCheck[]> {
-  const pages = await countPages(em, snapshot_id);
   const checks: SnapshotCheck[] = [
     {
       name: 'not_empty',
@@ -71,8 +49,7 @@ export async function checkSnapshot(
     },
   ];
   if (home !== null) checks.unshift(await checkHome(em, home, snapshot_id));
-  if (live?.isSameHost && run.mode !== 'partial')
-    checks.push(await lostPages(em, snapshot_id, live.id, run.settings.publish.max_lost_percent));
+  if (live) checks.push(lostPages(live, run.settings.publish.max_lost_percent));
   checks.push(await errors(em, run));
   return checks;
 }

@@ -1,11 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../services.ts';
 import { CrawlSnapshot, type SnapshotCheck } from '../snapshot.entity.ts';
-import { checkSnapshot, countPages } from './checks.ts';
+import { checkSnapshot } from './checks.ts';
 import { collisionsIn } from './collisions.ts';
 import type { EndedRun, SealedSnapshot } from './ended-run.ts';
 import { countGone } from './gone.ts';
 import { homeOf } from './home.ts';
+import { isHtmlSql } from './html-entries.ts';
 import { mergeLive } from './merge-live.ts';
 import { originsOf } from './origins.ts';
 import { liveCopy, makeLive } from './publish.ts';
@@ -21,18 +22,13 @@ async function totals(
   em: EntityManager,
   snapshot_id: number,
 ): Promise<{ pages: number; assets: number; bytes: number }> {
-  const [row] = await em.execute<{ assets: string; bytes: string }[]>(
-    `select count(*) filter (where kind = 'asset' and sha256 is not null) as assets,
-       (select coalesce(sum(bytes), 0) from (
-         select distinct on (sha256) bytes from snapshot_entry where snapshot_id = ? and sha256 is not null) as once) as bytes
-     from snapshot_entry where snapshot_id = ?`,
-    [snapshot_id, snapshot_id],
+  const [row] = await em.execute<{ pages: string; assets: string; bytes: string }[]>(
+    `select sum(pages) as pages, sum(assets) as assets, sum(bytes) as bytes from (
+       select count(*) filter (where ${isHtmlSql}) as pages, count(*) filter (where kind = 'asset') as assets, max(bytes) as bytes
+       from snapshot_entry where snapshot_id = ? and sha256 is not null group by sha256) as content`,
+    [snapshot_id],
   );
-  return {
-    pages: await countPages(em, snapshot_id),
-    assets: Number(row?.assets ?? 0),
-    bytes: Number(row?.bytes ?? 0),
-  };
+  return { pages: Number(row?.pages ?? 0), assets: Number(row?.assets ?? 0), bytes: Number(row?.bytes ?? 0) };
 }
 
 function stateOf(run: EndedRun, checks: readonly SnapshotCheck[]): SealedSnapshot['state'] {
@@ -63,11 +59,14 @@ export async function sealSnapshot(
   if (run.status !== 'completed' && found.pages + found.assets === 0) return discard(em, run);
   const now = services.clock.now();
   const home = homeOf(run, services.settings.crawl.strip_params);
-  const live_copy = published && { id: published.id, isSameHost };
-  const checks = await checkSnapshot(em, run, snapshot.id, { home, live: live_copy });
+  const goneFrom = (before: number) => countGone(em, { before, after: snapshot.id });
+  const compared = published && isSameHost && run.mode !== 'partial' ? published : null;
+  const gone = compared && (await goneFrom(compared.id));
+  const was = compared && gone && { pages: compared.pages, lost: gone.pages };
+  const checks = await checkSnapshot(em, run, snapshot.id, { home, pages: found.pages, live: was });
   const state = stateOf(run, checks);
   const before = run.status === 'completed' ? snapshot.base_id : null;
-  const removed = before == null ? 0 : await countGone(em, { before, after: snapshot.id }, 'entry.sha256 is not null');
+  const removed = before == null ? 0 : (before === compared?.id && gone ? gone : await goneFrom(before)).captured;
   const origins = {
     home: home ?? `${snapshot.origin}/`,
     ...(await originsOf(em, snapshot, run.settings.allowed_domains)),

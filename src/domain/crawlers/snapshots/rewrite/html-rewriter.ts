@@ -1,40 +1,13 @@
-import { QuoteType, Tokenizer } from 'htmlparser2';
+import { Tokenizer } from 'htmlparser2';
 import type { Carrier } from './carrier.ts';
 import type { Rewriting } from './link-mapper.ts';
+import { PassingTag } from './passing-tag.ts';
 import { PassingText } from './passing-text.ts';
 import { rewriteCss } from './rewrite-css.ts';
 import { rewriteTag, type TagRewriting } from './tag-links.ts';
 
 /** A tag longer than this goes out as it is; characters. */
 const longestTag = 8 * 1024 * 1024;
-
-interface FoundAttribute {
-  name: string;
-  /** First character of the name, last but one of the value with its quotes. */
-  start: number;
-  nameEnd: number;
-  end: number;
-  quote: QuoteType;
-  parts: (string | number)[];
-}
-
-/** The text of an attribute's value: its own characters and those its references name. */
-function textOf(parts: readonly (string | number)[], decode: Carrier['decode']): string {
-  let [value, carried] = ['', ''];
-  for (const part of parts) {
-    if (typeof part === 'string') {
-      carried += part;
-      continue;
-    }
-    value += decode(carried) + String.fromCodePoint(part);
-    carried = '';
-  }
-  return value + decode(carried);
-}
-
-/** A value between double quotes, whatever the encoding of the document. */
-const attributeText = (value: string) =>
-  `"${value.replace(/[&"<]|[^ -~]/gu, (character) => `&#${character.codePointAt(0)};`)}"`;
 
 /**
  * Rewrites the links of an HTML document as it passes: the tokenizer of a parser says where attributes and sheets are, and everything else
@@ -49,7 +22,7 @@ export class HtmlRewriter {
   readonly #text = new PassingText();
   /** Up to here everything is decided. */
   #safe = 0;
-  #tag: { name: string; start: number; attributes: FoundAttribute[] } | null = null;
+  #tag: PassingTag | null = null;
   #sheetAt: number | null = null;
 
   constructor({ url, map }: Rewriting, carrier: Carrier, { isXml = false }: { isXml?: boolean } = {}) {
@@ -95,24 +68,12 @@ export class HtmlRewriter {
     };
     return {
       onopentagname: (start, end) => {
-        this.#tag = { name: this.#text.slice(start, end).toLowerCase(), start: start - 1, attributes: [] };
+        this.#tag = new PassingTag(this.#text.slice(start, end), start - 1);
       },
-      onattribname: (start, nameEnd) => {
-        const name = this.#tag ? this.#text.slice(start, nameEnd).toLowerCase() : '';
-        this.#tag?.attributes.push({ name, start, nameEnd, end: nameEnd, quote: QuoteType.NoValue, parts: [] });
-      },
-      onattribdata: (start, end) => {
-        this.#tag?.attributes.at(-1)?.parts.push(this.#text.slice(start, end));
-      },
-      onattribentity: (codePoint) => {
-        this.#tag?.attributes.at(-1)?.parts.push(codePoint);
-      },
-      onattribend: (quote, end) => {
-        const attribute = this.#tag?.attributes.at(-1);
-        if (!attribute || quote === QuoteType.NoValue) return;
-        attribute.quote = quote;
-        attribute.end = end;
-      },
+      onattribname: (start, end) => this.#tag?.begin(this.#text.slice(start, end), start, end),
+      onattribdata: (start, end) => this.#tag?.add(this.#text.slice(start, end)),
+      onattribentity: (codePoint) => this.#tag?.add(codePoint),
+      onattribend: (quote, end) => this.#tag?.endValue(quote, end),
       onopentagend: (at) => this.#endTag(at + 1, false),
       onselfclosingtag: (at) => this.#endTag(at + 1, true),
       onclosetag: (start, end) => {
@@ -134,18 +95,10 @@ export class HtmlRewriter {
     this.#tag = null;
     this.#safe = end;
     if (!tag) return;
-    const attributes = tag.attributes.map(({ name, parts }) => ({ name, value: textOf(parts, this.#carrier.decode) }));
-    const values = rewriteTag(tag.name, attributes, this.#rewriting);
+    const values = rewriteTag(tag.name, tag.attributes(this.#carrier.decode), this.#rewriting);
     if (values === 'remove') this.#text.replace(tag.start, end, '');
-    else for (const [at, value] of values.entries()) this.#change(tag.attributes[at], value);
+    else for (const [at, value] of values.entries()) if (value !== null) tag.change(at, value, this.#text);
     if (tag.name === 'style' && !isClosed) this.#sheetAt = end;
-  }
-
-  #change(attribute: FoundAttribute | undefined, value: string | null | undefined): void {
-    if (!attribute || value === null) return;
-    if (value === undefined) this.#text.replace(attribute.start, attribute.end, '');
-    else if (attribute.quote !== QuoteType.NoValue)
-      this.#text.replace(attribute.nameEnd, attribute.end, `=${attributeText(value)}`);
   }
 
   #endSheet(end: number): void {

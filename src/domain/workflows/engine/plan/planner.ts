@@ -3,6 +3,7 @@ import { parseDuration } from '../../definition/duration.ts';
 import type { Step } from '../../definition/step.schema.ts';
 import { planBranches } from './branches.ts';
 import { Loop } from './loop.ts';
+import { outcomeOf } from './outcome-of.ts';
 import type { Action, Outcome, Plan, Site } from './plan.ts';
 import { PlanScope } from './scope.ts';
 import { showRun, showRuns } from './show-runs.ts';
@@ -65,15 +66,9 @@ export class Planner {
     if (run === undefined) return this.#act({ kind: 'begin', site });
     switch (run.status) {
       case 'completed':
-        if (step.type === 'output') return { kind: 'ended', output: run.output ?? null, path: run.path };
-        return { kind: 'done', output: run.output ?? null };
       case 'skipped':
-        return { kind: 'done', output: null };
-      case 'failed': {
-        if (step.on_error === 'continue') return { kind: 'done', output: null };
-        const error = run.error ?? { code: 'failed', message: 'The step failed' };
-        return { kind: 'failed', error: { path: run.path, ...error } };
-      }
+      case 'failed':
+        return outcomeOf(step, run);
       case 'cancelled':
         return open;
       case 'pending':

@@ -140,7 +140,9 @@ export class CatFile {
     let at = 0;
     while (at < chunk.length)
       at = this.#object === null ? this.#readHeader(chunk, at) : this.#readBody(chunk, at, this.#object);
-    if (this.#waiting > highWater) this.#child.streams.stdout.pause();
+    const { stdout, exitCode, signalCode } = this.#child.streams;
+    // A process that has ended counts as gone when its output has been read to the end, whether or not anybody wants it.
+    if (this.#waiting > highWater && exitCode === null && signalCode === null) stdout.pause();
   }
 
   #readHeader(chunk: Buffer, at: number): number {

@@ -81,7 +81,10 @@ export class ChildPool<Task extends object, Answer> {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { reject } of this.#waiting.splice(0)) reject(new ChildError('closed', 'the server is stopping'));
-    const ended = [...this.#all].map((child) => new Promise((resolve) => child.once('exit', resolve)));
+    // One that cannot be started says so instead of ending.
+    const ended = [...this.#all].map(
+      (child) => new Promise((resolve) => child.once('exit', resolve).once('error', resolve)),
+    );
     for (const child of this.#all) child.kill('SIGKILL');
     await Promise.all(ended);
   }

@@ -13,3 +13,16 @@ it('tells a process that does not start from one that dies of its task, and trie
   await pool.close();
   expect(await fault()).toBe('closed');
 });
+
+it('ends while a process cannot be started', async () => {
+  const { execPath } = process;
+  const pool = new ChildPool<{ n: number }, number>({ module: new URL(import.meta.url), size: 1, heap: 64 });
+  process.execPath = '/nowhere/node';
+  try {
+    // Node tells of it in the next turn.
+    const asked = pool.run({ n: 1 }, { deadline: 60_000 });
+    await Promise.all([expect(asked).rejects.toMatchObject({ fault: 'closed' }), pool.close()]);
+  } finally {
+    process.execPath = execPath;
+  }
+});

@@ -32,6 +32,7 @@ import { asUnavailable } from './domain/unavailable.ts';
 import { WebhookDoor } from './domain/workflows/door/door.ts';
 import { Engine } from './domain/workflows/engine/engine.ts';
 import { stepOperationsOf } from './domain/workflows/step-operations.ts';
+import { endInOrder } from './end-in-order.ts';
 import { createArchiveStore } from './engines/archive/archive-store.ts';
 import { createBlobStore } from './engines/blobs/blob-store.ts';
 import { ChromiumBrowser } from './engines/browser/chromium-browser.ts';
@@ -197,23 +198,26 @@ export async function openCore({
     hear: (subject) => events.hear(subject),
     endStreams: () => events.close(),
     async close() {
+      const { building, deployer, crawling, browser, pages, retests, content, upstreams, expressions } = services;
       events.close();
-      await door.close();
-      await services.building.close();
-      await services.deployer.close();
-      await services.crawling.close();
-      await services.browser.close();
-      await services.pages.close();
-      await services.retests.close();
-      await services.content.close();
-      await services.upstreams.close();
-      await moves.settled();
-      await git.close();
-      await services.expressions.close();
-      await http.close();
+      await endInOrder(log, [
+        ['door', () => door.close()],
+        ['deployments', () => building.close()],
+        ['builds', () => deployer.close()],
+        ['crawls', () => crawling.close()],
+        ['browser', () => browser.close()],
+        ['page reader', () => pages.close()],
+        ['pull requests', () => retests.close()],
+        ['content', () => content.close()],
+        ['upstreams', () => upstreams.close()],
+        ['moved branches', () => moves.settled()],
+        ['repositories', () => git.close()],
+        ['expressions', () => expressions.close()],
+        ['http client', () => http.close()],
+      ]);
       secrets.close();
       keys.close();
-      await orm.close();
+      await endInOrder(log, [['database', () => orm.close()]]);
       metrics.stop();
     },
   };

@@ -123,10 +123,16 @@ export async function startTestApp(environment: Record<string, string> = {}): Pr
     },
     directory: (uuid) => path.join(dataDir, 'git', `${uuid}.git`),
     async stop() {
+      let at = 'its listener';
+      // Before the hook's own time is over, which would not say what it was waiting for.
+      const late = setTimeout(() => console.error(`An application waits for ${at}:`, ...log.slice(-3)), 90_000);
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+      at = 'its parts';
       await core.close();
+      at = 'the end of its database';
       await database.drop();
+      clearTimeout(late);
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -54,7 +54,7 @@ it.each([{}, { pool: 'shared' }])('an end does not wait for whoever does not ans
   const settled = vi.fn();
   const call = http.request(`http://silent.test:${port}/`, request).finally(settled);
   call.catch(() => {});
-  await vi.waitFor(() => expect(asked).toHaveBeenCalled());
+  await vi.waitFor(() => expect(asked).toHaveBeenCalled(), 30_000);
   await http.close();
   expect(settled).not.toHaveBeenCalled();
   leaving.abort();

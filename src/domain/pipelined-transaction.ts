@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { asDriverException } from './bound-query.ts';
+import { together } from './together.ts';
 
 interface Answer {
   command: string;
@@ -58,11 +59,13 @@ function contextOn(connection: Connection) {
  * `em.transactional` for statements that are asked for together: `begin` and what `work` asks for in one go are sent at once, where the mapper
  * sends each when the one before it is answered. Each answer that is waited for costs a turn of a busy event loop.
  * @param work must not end before all that it has asked for is answered
+ * @param last asks, by `executeBound` and without waiting, for what goes out with the commit
  * @throws DriverException when the transaction cannot begin or commit; whatever `work` throws, when all is taken back
  */
 export async function transactPipelined<Result>(
   em: EntityManager,
   work: (em: EntityManager) => Promise<Result>,
+  last?: (em: EntityManager, result: Result) => Promise<unknown>,
 ): Promise<Result> {
   const failed = (error: unknown): never => {
     throw asDriverException(em, error);
@@ -74,8 +77,9 @@ export async function transactPipelined<Result>(
   inside.setTransactionContext(transaction as never);
   try {
     const result = await work(inside);
+    const [, command] = await together([last?.(inside, result), transaction.end('commit').catch(failed)]);
     // PostgreSQL takes back what it is told to commit, and calls that no error, when a statement has failed before.
-    if ((await transaction.end('commit').catch(failed)) !== 'COMMIT') throw new Error('a statement has failed before');
+    if (command !== 'COMMIT') throw new Error('a statement has failed before');
     connection.release();
     return result;
   } catch (error) {

@@ -60,6 +60,27 @@ it('sends what is asked for together before any of it is answered', async () => 
   expect(order).toEqual(['sent', 'sent', 'sent', 'answered', 'answered', 'answered', 'sent', 'answered']);
 });
 
+it('sends what comes last along with the commit', async () => {
+  const found = await transactPipelined(
+    orm.em,
+    (em) => insert(em, 1),
+    (em, [row]) => insert(em, (row?.number ?? 0) + 1),
+  );
+  expect(found).toEqual([{ number: 1 }]);
+  expect(await kept()).toEqual([1, 2]);
+});
+
+it('takes everything back when what comes last fails, and says which', async () => {
+  const failed = transactPipelined(
+    orm.em,
+    (em) => insert(em, 1),
+    (em) => insert(em, 1),
+  );
+  await expect(failed).rejects.toThrow(/kept_pkey/);
+  await expect(failed).rejects.toBeInstanceOf(DriverException);
+  expect(await kept()).toEqual([]);
+});
+
 it('takes everything back when one statement fails, and says which', async () => {
   const failed = transactPipelined(orm.em, (em) => Promise.all([insert(em, 1), insert(em, 1), insert(em, 2)]));
   await expect(failed).rejects.toThrow(/kept_pkey/);

@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
+import { together } from '../../together.ts';
 import { entryRow, insertEntriesSql } from '../snapshots/entries/insert-entries.ts';
 import { storableJson } from '../storable-json.ts';
 import { completeUnchanged } from './complete-unchanged.ts';
 import type { Ledger } from './ledger.ts';
 import { insertLinksSql, linkRows } from './link-rows.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import { together } from './turn/together.ts';
 
 const columns = `id bigint, state text, sent boolean, delay double precision, rule text, http_status integer, content_type text,
   bytes bigint, sha256 text, redirect_to text, canonical text, error text, error_message text, change text, from_cache boolean,

@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { transactPipelined } from '../../../pipelined-transaction.ts';
 import type { Services } from '../../../services.ts';
+import { together } from '../../../together.ts';
 import { saveHosts } from '../../hosts/host-rows.ts';
 import { announceRun, writeLog } from '../../runs/run-feed.ts';
 import { Ledger } from '../ledger.ts';
 import { htmlLeft } from './budgets.ts';
 import { applyLimits, giveUp } from './leave-out.ts';
 import { holdRun, saveRun } from './run-row.ts';
-import { together } from './together.ts';
 import { claimSlots, hearHosts, lookAtHosts, openHosts, waitOf } from './turn-hosts.ts';
 import type { Slot, TurnInput, TurnResult } from './turn-input.ts';
 import { writeOutcomes } from './write-outcomes.ts';
@@ -19,7 +19,7 @@ import { writeOutcomes } from './write-outcomes.ts';
  */
 export async function takeTurn(em: EntityManager, services: Services, input: TurnInput): Promise<TurnResult> {
   const { run, census, budget, want } = input;
-  const { ledger, result } = await transactPipelined(em, async (within) => {
+  const write = async (within: EntityManager) => {
     // All of it is sent at once: each answer that is waited for costs a turn of the event loop.
     const holding = holdRun(within, run);
     const counting = holding.then(({ counts }) => new Ledger(counts));
@@ -50,7 +50,6 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
     const { changed, paces, slowed, down, offset } = hosts;
     const touched = [...changed].flatMap((host) => paces.get(host) ?? []);
     await together([
-      saveRun(within, input, ledger, { ...row, hits_reserved: hits }, completed, services.clock.now()),
       saveHosts(within, run.project_id, touched),
       writeLog(within, services, run, log),
       completed.length > 0 && announceRun(within, services, run),
@@ -64,8 +63,11 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
       down: [...down],
       offset,
     };
-    return { ledger, result };
-  });
+    const save = (last: EntityManager) =>
+      saveRun(last, input, ledger, { ...row, hits_reserved: hits }, completed, services.clock.now());
+    return { ledger, result, save };
+  };
+  const { ledger, result } = await transactPipelined(em, write, (last, { save }) => save(last));
   census.follow(ledger);
   return result;
 }

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { together } from '../../../together.ts';
 import { completeUrls } from '../complete.ts';
 import { insertUrls } from '../insert-urls.ts';
 import type { Ledger } from '../ledger.ts';
@@ -6,7 +7,6 @@ import type { Outcome } from '../outcome.ts';
 import { recordUrls } from '../record.ts';
 import { endRedirectLoop } from '../redirect-loops.ts';
 import { urlHash } from '../url-draft.ts';
-import { together } from './together.ts';
 import type { TurnInput } from './turn-input.ts';
 
 const draftsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ drafts }) => drafts);

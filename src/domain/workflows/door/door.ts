@@ -95,7 +95,10 @@ export class WebhookDoor {
         this.#failures.add(key);
         throw new Refused(doorAnswers.unauthorized, 'signature');
       }
-      return await this.#accept(call, opened, body, version);
+      const answer = await this.#accept(call, opened, body, version);
+      // It is stored, so nobody needs it. When that is not certain, a statement may still have it.
+      body.release();
+      return answer;
     } finally {
       body?.drop();
       account.release();

@@ -87,3 +87,20 @@ it('is read to its end when the store fails, which is told when it is kept', asy
   expect(body.size).toBe(content.length);
   await expect(body.keep()).rejects.toBe(full);
 });
+
+it('gives its memory to the next when it is released, and not before', async () => {
+  const blobs = createBlobStore(root);
+  const bodies = [1, 2].map(() => new RawBody(blobs));
+  const memoryOf = ({ bytes }: RawBody) => bytes?.buffer;
+  for (const [number, body] of bodies.entries()) await fill(body, content.subarray(number, number + 100), 30);
+  const [one, other] = bodies as [RawBody, RawBody];
+  expect(memoryOf(other)).not.toBe(memoryOf(one));
+  const memory = memoryOf(one);
+  one.release();
+  expect(one.bytes).toHaveLength(0);
+  one.release();
+  const next = [1, 2].map(() => new RawBody(blobs));
+  for (const body of next) await fill(body, content.subarray(500, 600), 100);
+  expect(next.map(memoryOf).filter((own) => own === memory)).toHaveLength(1);
+  expect(Buffer.from(other.bytes ?? []).equals(content.subarray(1, 101))).toBe(true);
+});

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../../bound-query.ts';
 import { packBody } from '../../deliveries/kept-body.ts';
+import { SpareBuffers } from '../body/spare-buffers.ts';
 import type { ProvedCall } from './accept.ts';
 import type { DedupOutcome } from './dedup.ts';
 
@@ -19,6 +20,9 @@ const insertSql = `
 const small = 16 * 1024;
 /** When more calls than these are stored together, they come faster than that is worth: small bodies are then kept as they are. */
 const few = 4;
+
+/** For the bodies of calls that are stored together. */
+const spare = new SpareBuffers(512 * 1024, 2);
 
 /** The body as its row keeps it, of one call among so many. */
 const keptBody = (body: Uint8Array, calls: number): Uint8Array =>
@@ -60,6 +64,8 @@ export async function insertDeliveries(em: EntityManager, deliveries: readonly D
     at += size;
     return row;
   });
-  const bytes = Buffer.concat(bodies.flatMap((body) => body ?? []));
-  await executeBound(em, insertSql, [JSON.stringify(rows), bytes]);
+  const memory = spare.take(at);
+  for (const [index, body] of bodies.entries()) if (body) memory.set(body, rows[index]?.body_at);
+  await executeBound(em, insertSql, [JSON.stringify(rows), memory.subarray(0, at)]);
+  spare.give(memory);
 }

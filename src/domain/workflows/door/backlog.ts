@@ -2,9 +2,11 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
 import { upTo } from '../../lru-size.ts';
 
-/** Milliseconds after which a count is taken anew, and those after which it is not used any more. */
-const age = 1_000;
+/** Milliseconds after which a count is taken anew at the earliest and at the latest, and those after which it is not used any more. */
+const age = { least: 1_000, most: 5_000 };
 const most = 10_000;
+/** Executions all other processes together hardly begin within a millisecond. */
+const othersBegin = 10;
 
 const sql = `
   select count(*)::int as pending from (
@@ -20,7 +22,7 @@ interface Known {
 }
 
 /**
- * How many executions of each organisation wait to begin. Counted once a second at most; what this process has accepted since is added. To
+ * How many executions of each organisation wait to begin. Counted once a second at most, and less often while there is room for many; what this process has accepted since is added. To
  * count many takes a while: calls go by the count before meanwhile, unless it would refuse them.
  */
 export class Backlog {
@@ -36,7 +38,7 @@ export class Backlog {
   async isFull(organization: number, limit: number): Promise<boolean> {
     const known = this.#known.get(organization);
     const old = known ? performance.now() - known.at : Number.POSITIVE_INFINITY;
-    if (known && old <= age) return isReached(known, limit);
+    if (known && old <= ageOf(known, limit)) return isReached(known, limit);
     const counting = this.#count(organization, limit);
     if (known && old <= most && !isReached(known, limit)) {
       counting.catch(() => {});
@@ -70,3 +72,7 @@ export class Backlog {
 }
 
 const isReached = ({ pending, accepted }: Known, limit: number) => pending + accepted >= limit;
+
+/** Milliseconds a count is good for: as long as others could not have taken all the room it left. To count takes longer the more there are. */
+const ageOf = ({ pending, accepted }: Known, limit: number) =>
+  Math.min(age.most, Math.max(age.least, (limit - pending - accepted) / othersBegin));

@@ -18,8 +18,8 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 
 /** Begins with a count of so many. */
-async function counted(pending: number): Promise<void> {
-  const first = backlog.isFull(1, 10);
+async function counted(pending: number, limit = 10): Promise<void> {
+  const first = backlog.isFull(1, limit);
   answers.pop()?.(pending);
   await first;
 }
@@ -81,4 +81,29 @@ it('tells who waits for it that it cannot be counted, and counts again for the n
   >[0]);
   await expect(other.isFull(1, 10)).rejects.toBe(broken);
   expect(await other.isFull(1, 10)).toBe(false);
+});
+
+it.each([
+  [0, 5_000],
+  [60_000, 4_000],
+  [80_000, 2_000],
+  [95_000, 1_000],
+])('with %i of 100,000 is counted again after %i milliseconds', async (pending, age) => {
+  await counted(pending, 100_000);
+  now += age;
+  expect(await backlog.isFull(1, 100_000)).toBe(false);
+  expect(answers).toHaveLength(0);
+  now += 1;
+  expect(await backlog.isFull(1, 100_000)).toBe(false);
+  expect(answers).toHaveLength(1);
+});
+
+it('is counted again sooner when this process has taken the room', async () => {
+  await counted(0, 20_000);
+  now += 1_500;
+  expect(await backlog.isFull(1, 20_000)).toBe(false);
+  expect(answers).toHaveLength(0);
+  for (let accepted = 0; accepted < 10_000; accepted += 1) backlog.add(1);
+  expect(await backlog.isFull(1, 20_000)).toBe(false);
+  expect(answers).toHaveLength(1);
 });

@@ -7,10 +7,15 @@ const bigintType = 20;
 function bigintArray(numbers: readonly bigint[]): Buffer {
   if (numbers.length === 0) return Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, bigintType]);
   const bytes = Buffer.allocUnsafe(20 + numbers.length * 12);
-  let at = 0;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   // Dimensions, no nulls, type; then size and first index of the only dimension.
-  for (const word of [1, 0, bigintType, numbers.length, 1]) at = bytes.writeInt32BE(word, at);
-  for (const number of numbers) at = bytes.writeBigInt64BE(number, bytes.writeInt32BE(8, at));
+  for (const [index, word] of [1, 0, bigintType, numbers.length, 1].entries()) view.setInt32(index * 4, word);
+  let at = 20;
+  for (const number of numbers) {
+    view.setInt32(at, 8);
+    view.setBigInt64(at + 4, number);
+    at += 12;
+  }
   return bytes;
 }
 

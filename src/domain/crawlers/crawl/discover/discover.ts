@@ -64,9 +64,10 @@ export async function discover(
     const found = { kind, is_entry: false, follows: true, depth, hop: 0, level, parent_id: of.id };
     drafts.push(draftOf(discovery, url, found));
   };
-  if (of.follows) await inTurns(links, ([url]) => come(url, 'page', of.depth + 1, 0));
+  // By index: taking pairs apart as iterables makes more garbage than all else here.
+  if (of.follows) await inTurns(links, (link) => come(link[0], 'page', of.depth + 1, 0));
   // What a sheet needs is relative to the sheet; what a page needs, begins anew.
   const level = of.kind === 'asset' ? of.level + 1 : 1;
-  await inTurns(assets, ([url]) => come(url, 'asset', of.depth, level));
+  await inTurns(assets, (asset) => come(asset[0], 'asset', of.depth, level));
   return { drafts, link_keys: [...keys] };
 }

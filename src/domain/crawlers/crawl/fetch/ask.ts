@@ -36,7 +36,8 @@ export async function ask(
   const asksAgain =
     isStored && base?.isFresh && base.request_hash === hash && (base.etag !== null || base.last_modified !== null);
   const sent = asking?.headers ?? headers;
-  const kept = context.cookies.header(new URL(of.url), context.services.clock.now());
+  const { cookies, services } = context;
+  const kept = cookies.isEmpty ? null : cookies.header(new URL(of.url), services.clock.now());
   const cookie = asking ? mergedCookies(kept, asking.cookie) : kept;
   return context.fetcher.fetch({
     url: of.url,

@@ -33,6 +33,10 @@ export class CookieJar {
     return this.#changes;
   }
 
+  get isEmpty(): boolean {
+    return this.#domains.size === 0;
+  }
+
   /** All of them as text, for `restore`. */
   dump(): string {
     return JSON.stringify([...this.#domains].map(([domain, cookies]) => [domain, [...cookies]]));

@@ -44,7 +44,8 @@ export async function fetchAnswer(
     if (error instanceof BrowserFault) return unshown(context, of, error);
     throw error;
   });
-  return { outcome: { ...outcome, signal: signalOf(context, of, result.status, began, wait) }, result };
+  outcome.signal = signalOf(context, of, result.status, began, wait);
+  return { outcome, result };
 }
 
 /**

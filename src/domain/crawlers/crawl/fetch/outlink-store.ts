@@ -50,7 +50,9 @@ export class OutlinkStore {
 
   /** Null when they are gone. */
   async get(sha256: Sha256, url: string): Promise<Outlinks | null> {
-    const reading = this.#read.get(sha256) ?? this.#load(sha256);
+    const known = this.#read.get(sha256);
+    if (known) return (await known)[url] ?? null;
+    const reading = this.#load(sha256);
     this.#read.set(sha256, reading);
     return (await reading)[url] ?? null;
   }

@@ -12,7 +12,7 @@ import { TurnClock } from './turn-clock.ts';
 import { turnInput } from './turn-input-of.ts';
 import { mostUnwritten, type Unwritten } from './unwritten.ts';
 
-/** Leased URLs for each worker, and for all. */
+/** Leased URLs for each worker, and those leased at a time. */
 const perWorker = 8;
 const mostLeased = 100;
 
@@ -125,7 +125,7 @@ export class Turns {
   /** URLs that may be leased. */
   get #wanted(): number {
     const { open, crawling } = this.#options;
-    const room = Math.min(mostLeased, open.limits.workers * perWorker) - this.#parts.requests.waiting;
+    const room = Math.min(mostLeased, open.limits.workers * perWorker - this.#parts.requests.waiting);
     return this.#parts.ending.isNear || room <= 0 || crawling.isShortOfMemory ? 0 : room;
   }
 

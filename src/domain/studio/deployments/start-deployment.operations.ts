@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import type { Commit } from '../../ports/git-records.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import type { Environment } from '../environments/environment.entity.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
 import { headOf } from '../merge/write-merge.ts';
@@ -38,6 +39,7 @@ export const startDeployment = projectOperation({
   output: deployment,
   audit: (_input, output) => ({ type: 'deployment', id: output ? String(output.id) : null }),
   async execute(context, { environment_id, commit_sha }) {
+    await holdProject(context.em, context.project.id);
     const environment = await findEnvironment(context, environment_id);
     const commit = await commitOn(context, environment, commit_sha);
     return deploymentRecord(context, await queueDeployment(context, environment, { commit, trigger: 'manual' }));
@@ -53,6 +55,7 @@ export const rerunDeployment = projectOperation({
   output: deployment,
   audit: (_input, output) => ({ type: 'deployment', id: output ? String(output.id) : null }),
   async execute(context, input) {
+    await holdProject(context.em, context.project.id);
     const before = await findDeployment(context, input.deployment);
     const environment = await findEnvironment(context, before.environment_id);
     const commit = await commitOn(context, environment, before.commit_sha);

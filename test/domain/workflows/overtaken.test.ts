@@ -1,9 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dispatchSchedules } from '../../../src/domain/schedules/dispatch.ts';
 import { noteOldSecrets } from '../../../src/domain/workflows/door/old-secrets.ts';
 import { Execution } from '../../../src/domain/workflows/executions/execution.entity.ts';
 import { pruneExecutions } from '../../../src/domain/workflows/executions/prune-executions.ts';
 import { retryExecutions } from '../../../src/domain/workflows/executions/retry-execution.ts';
+import { workflowScheduleSource } from '../../../src/domain/workflows/triggers/workflow-schedule-source.ts';
 import { Workflow } from '../../../src/domain/workflows/workflow.entity.ts';
 import type { TestApp } from '../../support/app.ts';
 import { call, newWebhook, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
@@ -71,4 +73,28 @@ it('what started an execution is kept when that is tried again while old bodies 
   );
   expect(delivery).toEqual({ has_body: true });
   app.clock.now = null;
+});
+
+describe('a workflow that is deleted at that moment', () => {
+  const remove = (workflow: string) => (within: EntityManager) =>
+    within.execute('update workflow set deleted_at = now() where id = ?', [workflow]);
+  const executionsOf = (workflow_id: string) => em().count(Execution, { workflow_id });
+
+  it('is not begun by hand', async () => {
+    const { workflow } = await newWebhook(app);
+    const begin = () => app.ask('POST', `${workflowsPath}/${workflow}/executions`, { body: {} });
+    expect(await overtake(app, remove(workflow), begin)).toMatchObject({ status: 404 });
+    expect(await executionsOf(workflow)).toBe(0);
+  });
+
+  it('is not begun by its times', async () => {
+    const { workflow } = await newWebhook(app);
+    const body = { type: 'cron', schedule_cron_string: '* * * * *' };
+    const trigger = await app.ask('POST', `${workflowsPath}/${workflow}/triggers`, { body });
+    app.clock.now = new Date(trigger.body.next_fires[0]);
+    const signal = new AbortController().signal;
+    await overtake(app, remove(workflow), () => dispatchSchedules(app.services, workflowScheduleSource, signal));
+    expect(await executionsOf(workflow)).toBe(0);
+    app.clock.now = null;
+  });
 });

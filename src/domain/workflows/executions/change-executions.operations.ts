@@ -28,7 +28,7 @@ export const runWorkflow = projectOperation({
   audit: ({ workflow }) => ({ type: 'workflow', id: workflow }),
   async execute(context, { workflow: id, input = null, version }) {
     const { em, services, actor } = context;
-    const row = await findWorkflow(context, id);
+    const row = await findWorkflow(context, id, { lock: 'shared' });
     const wanted = { workflow_id: row.id, number: version ?? row.version };
     const of = await em.findOne(WorkflowVersion, wanted);
     if (!of) throw new DomainError('not_found', 'Version not found');
@@ -83,7 +83,7 @@ export const retryExecution = projectOperation({
   audit: subject,
   async execute(context, { from, version, ...input }) {
     const row = await findExecution(context, input, { lock: true });
-    const workflow = await findWorkflow(context, row.workflow_id);
+    const workflow = await findWorkflow(context, row.workflow_id, { lock: 'shared' });
     const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: context.actor.id } as const;
     const [id] = await retryExecutions(context.em, context.services, [{ workflow, row }], request);
     if (typeof id !== 'string') throw id;

@@ -102,7 +102,7 @@ export const retryDeadLetters = projectOperation({
     const rows = await holdDeadLetters(em, filter);
     const workflows = new Map<string, Workflow>();
     for (const { workflow_id: id } of rows)
-      workflows.set(id, workflows.get(id) ?? (await findWorkflow({ em, project }, id)));
+      workflows.set(id, workflows.get(id) ?? (await findWorkflow({ em, project }, id, { lock: 'shared' })));
     const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: actor.id } as const;
     const all = rows.map((row) => ({ row, workflow: workflows.get(row.workflow_id) as Workflow }));
     const results = await retryExecutions(em, services, all, request);

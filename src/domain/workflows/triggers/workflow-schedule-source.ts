@@ -24,7 +24,7 @@ const dueSql = `
 const claimSql = `
   select schedule.id, workflow_id, workflow.project_id, workflow.version, schedule_cron_string, timezone, next_fire_at ${dueSql}
   order by next_fire_at, schedule.id limit ?
-  for update of schedule skip locked`;
+  for update of schedule skip locked for share of workflow skip locked`;
 
 const setNextSql = `
   update workflow_trigger set next_fire_at = next.next_fire_at

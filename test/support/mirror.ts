@@ -85,5 +85,7 @@ export async function mirrorOf(app: TestApp, settings: object = {}) {
   const project = await projectOf(app, `mirror-${++made}`);
   const set = await project.ask('PUT', '/repository/remote', { url: host.url, ...settings });
   if (set.status !== 200) throw new Error(JSON.stringify(set.body));
+  // On a busy machine the request may not have waited for all of it.
+  await app.services.upstreams.settled();
   return { host, project, set: set.body };
 }

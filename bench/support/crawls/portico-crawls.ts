@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { withClient } from '../../../src/db/postgres/connect.ts';
 import { readPostgresRecord } from '../../../src/db/postgres.ts';
 import type { Bench } from '../../benchmark.ts';
 import { createClient } from '../client.ts';
@@ -18,6 +19,23 @@ export interface PorticoCrawls {
   idle: number;
   /** Crawls a site with a crawler of its own, or once more with the one of the last call. */
   crawl(origin: string, again?: boolean): Promise<PorticoRun>;
+}
+
+/** Milliseconds between looks at a run. */
+const look = 10;
+
+/**
+ * Waits for the end of a run where it is written: asking the server costs it milliseconds each time, of which the others are spared.
+ * @returns milliseconds since 1970
+ */
+async function endOf(run_id: string, database: string): Promise<number> {
+  return withClient(database, async (client) => {
+    for (;;) {
+      const { rows } = await client.query<{ status: string }>('select status from crawler_run where id = $1', [run_id]);
+      if (['completed', 'failed', 'stopped', 'canceled'].includes(rows[0]?.status ?? '')) return Date.now();
+      await delay(look);
+    }
+  });
 }
 
 /** A server of its own on a new data directory, with loopback trusted. @param settings of its crawlers */
@@ -38,6 +56,7 @@ export async function porticoCrawls(bench: Bench, settings: object = {}): Promis
   const ask = async (method: string, at: string, body?: unknown) =>
     JSON.parse((await client.send(at, { method, ...(body !== undefined && { body }) })).body.toString('utf8'));
   const postgres = await readPostgresRecord(dataDir);
+  if (!postgres) throw new Error('the server has no database of its own');
   let crawler = '';
   return {
     idle: await server.memory(),
@@ -45,18 +64,14 @@ export async function porticoCrawls(bench: Bench, settings: object = {}): Promis
       if (!again)
         crawler = (await ask('POST', crawlers, { domain: origin, workers: 20, delay: 0, max_errors: 0, ...settings }))
           .uuid;
-      const watch = await watchTree([server.pid, ...(postgres ? [postgres.pid] : [])]);
+      const watch = await watchTree([server.pid, postgres.pid]);
       const { run_id } = await ask('POST', `${crawlers}/${crawler}/run`, {});
-      for (;;) {
-        // Each look costs the server some milliseconds, of which the others are spared.
-        await delay(50);
-        const run = await ask('GET', `${crawlers}/${crawler}/runs/${run_id}`);
-        if (!['completed', 'failed', 'stopped', 'canceled'].includes(run.last_status)) continue;
-        const ended = Date.now();
-        if (run.last_status !== 'completed')
-          throw new Error(`the run is ${run.last_status}: ${run.finish_reason} ${run.finish_message}`);
-        return { ...(await watch.end()), ended, counts: run.counts };
-      }
+      const ended = await endOf(run_id, postgres.url);
+      const use = await watch.end();
+      const run = await ask('GET', `${crawlers}/${crawler}/runs/${run_id}`);
+      if (run.last_status !== 'completed')
+        throw new Error(`the run is ${run.last_status}: ${run.finish_reason} ${run.finish_message}`);
+      return { ...use, ended, counts: run.counts };
     },
   };
 }

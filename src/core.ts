@@ -1,56 +1,21 @@
 import { mkdir } from 'node:fs/promises';
-import path from 'node:path';
 import type { MikroORM } from '@mikro-orm/postgresql';
-import { type Config, previewUrlFor } from './config.ts';
-import { crawlLimitsOf } from './config-crawls.ts';
-import { doorLimitsOf } from './config-door.ts';
-import { createContentCache } from './db/content-cache/content-cache.ts';
-import { databaseClock } from './db/database-clock.ts';
-import { PostgresEventFeed } from './db/event-feed.ts';
+import type { Config } from './config.ts';
 import { migrate, openOrm } from './db/orm.ts';
-import { Crawling } from './domain/crawlers/crawl/crawling.ts';
 import { DomainError } from './domain/errors.ts';
-import { GrantCache } from './domain/identity/grant-cache.ts';
-import { createSecrets } from './domain/keys/secrets.ts';
 import type { Clock } from './domain/ports/clock.ts';
 import type { Kms } from './domain/ports/kms.ts';
 import type { Log } from './domain/ports/log.ts';
 import type { Services, Settings } from './domain/services.ts';
-import { ContentIndex } from './domain/studio/content/content-index.ts';
-import { indexMoved } from './domain/studio/content/index-moved.ts';
-import { deployMoved } from './domain/studio/deployments/auto-deploy.ts';
-import { DeploymentFeed } from './domain/studio/deployments/deployment-feed.ts';
-import { Building } from './domain/studio/deployments/run/building.ts';
-import { createPreviews } from './domain/studio/previews/previews.ts';
-import { followHeads } from './domain/studio/pulls/follow-heads.ts';
-import { PullRetests, retestPulls } from './domain/studio/pulls/pull-retests.ts';
-import { publishMoves } from './domain/studio/repository/branch-moves.ts';
-import { BranchesMoved } from './domain/studio/repository/branches-moved.ts';
-import { RoutesCache } from './domain/studio/routes/routes-cache.ts';
-import { UpstreamSync } from './domain/studio/upstream/upstream-sync.ts';
 import { asUnavailable } from './domain/unavailable.ts';
 import { WebhookDoor } from './domain/workflows/door/door.ts';
-import { Engine } from './domain/workflows/engine/engine.ts';
-import { stepOperationsOf } from './domain/workflows/step-operations.ts';
 import { endInOrder } from './end-in-order.ts';
-import { createArchiveStore } from './engines/archive/archive-store.ts';
-import { createBlobStore } from './engines/blobs/blob-store.ts';
-import { ChromiumBrowser } from './engines/browser/chromium-browser.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
-import { createCrawlFetcher } from './engines/crawler/fetcher.ts';
-import { ThreadedPageReader } from './engines/crawler/page-reader/threaded-page-reader.ts';
-import { buildDirectory } from './engines/deployer/build-directory.ts';
-import { createDeployer } from './engines/deployer/deployer.ts';
-import { createDnsResolver } from './engines/dns/dns-resolver.ts';
-import { createExpressions } from './engines/expressions/expressions.ts';
-import { createGitStore } from './engines/git/store.ts';
-import { createGuardedHttp } from './engines/http/guarded-http.ts';
-import { createMetrics, type PrometheusMetrics } from './engines/metrics/prometheus.ts';
+import type { PrometheusMetrics } from './engines/metrics/prometheus.ts';
 import { addExecutionGauges } from './execution-gauges.ts';
-import { createQueue, type RunningQueue } from './jobs/queue.ts';
+import type { RunningQueue } from './jobs/queue.ts';
+import { makeServices } from './make-services.ts';
 import { type KeyProvider, openKeys } from './open-keys.ts';
-import { routes } from './rest/routes.ts';
-import { candidateOf } from './rest/table.ts';
 import { StartError } from './start-error.ts';
 
 /** All parts of a process that do not listen: what the server and the command line share. */
@@ -109,83 +74,16 @@ export async function openCore({
     throw error;
   });
   const { kms } = keys;
-  const metrics = createMetrics();
-  const http = createGuardedHttp({
-    allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
-    ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
-  });
-  const moves = new BranchesMoved([publishMoves, indexMoved, followHeads, retestPulls, deployMoved]);
-  const git = createGitStore({
-    dataDir: config.PORTICO_DATA_DIR,
+  const { services, metrics, queue, events, git, http, secrets } = makeServices({
+    config,
+    databaseUrl,
     log,
-    committer: { name: 'Portico', email: `portico@${settings.public_host}` },
-    now: () => clock.now(),
-    onMoved: (repository, branches) => moves.note(services, repository, branches),
-    metrics,
-    resolveUpstream: (url) => http.check(url, {}),
-    ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
-    ...(config.PORTICO_SSH_KNOWN_HOSTS !== undefined && {
-      sshKnownHosts: path.resolve(config.PORTICO_SSH_KNOWN_HOSTS),
-    }),
-  });
-  const events = new PostgresEventFeed(orm, log);
-  const queue = createQueue({ url: databaseUrl, log });
-  const blobs = createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs'), {
-    journal: path.join(config.PORTICO_DATA_DIR, 'blob-journal'),
-  });
-  const secrets = createSecrets({ kms, em: orm.em, clock });
-  const services: Services = {
-    orm,
-    git,
-    archives: createArchiveStore({ product_version: version }),
-    blobs,
-    stepOperations: stepOperationsOf(routes.map(candidateOf)),
-    expressions: createExpressions(),
-    previews: createPreviews({ orm, kms, blobs }),
-    http,
-    fetcher: createCrawlFetcher({ http, blobs }),
-    pages: new ThreadedPageReader(),
-    browser: new ChromiumBrowser(
-      {
-        path: config.PORTICO_CHROMIUM_PATH ?? null,
-        noSandbox: ['1', 'on'].includes(config.PORTICO_CHROMIUM_NO_SANDBOX),
-        onRestart: () => metrics.browserRestart(),
-      },
-      log,
-    ),
-    crawling: new Crawling(),
-    executing: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),
-    secrets,
-    dns: createDnsResolver(config.PORTICO_DNS_SERVERS),
+    settings,
     clock,
-    // A clock that stands in for the machine's stands in for the database's, too.
-    sharedClock: clock === systemClock ? databaseClock : { now: async () => clock.now() },
-    metrics,
-    log,
-    settings: Object.assign(settings, {
-      preview_url: previewUrlFor(config),
-      media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024,
-      version,
-      crawl: crawlLimitsOf(config),
-      door: doorLimitsOf(config),
-    }),
-    content: new ContentIndex({ cache: createContentCache(orm, log), log }),
-    routes: new RoutesCache(),
-    moves,
-    events,
-    retests: new PullRetests(),
-    upstreams: new UpstreamSync(),
-    deployer: createDeployer({
-      directory: buildDirectory(config.PORTICO_DATA_DIR, config.PORTICO_BUILD_DIR),
-      dataDirectory: config.PORTICO_DATA_DIR,
-      strict: config.PORTICO_BUILD_ISOLATION === 'strict',
-      ...(config.PORTICO_CA_FILE !== undefined && { caFile: path.resolve(config.PORTICO_CA_FILE) }),
-    }),
-    building: new Building(),
-    feed: new DeploymentFeed(),
-    jobs: queue,
-    grants: new GrantCache(),
-  };
+    version,
+    orm,
+    kms,
+  });
   const door = new WebhookDoor(services);
   addExecutionGauges(metrics, orm);
   return {
@@ -198,7 +96,8 @@ export async function openCore({
     hear: (subject) => events.hear(subject),
     endStreams: () => events.close(),
     async close() {
-      const { building, deployer, crawling, browser, pages, retests, content, upstreams, expressions } = services;
+      const { building, deployer, crawling, browser, pages, retests, content, upstreams, moves, expressions } =
+        services;
       events.close();
       await endInOrder(log, [
         ['door', () => door.close()],

@@ -4,6 +4,7 @@ import { collectOutputs } from '../../../../src/domain/studio/deployments/collec
 import { Deployment, DeploymentJob } from '../../../../src/domain/studio/deployments/deployment.entity.ts';
 import { timeOutReports } from '../../../../src/domain/studio/deployments/external/time-out-reports.ts';
 import { claimDeployment } from '../../../../src/domain/studio/deployments/run/claim.ts';
+import { recoverDeployments } from '../../../../src/domain/studio/deployments/run/recover.ts';
 import { runDeployment } from '../../../../src/domain/studio/deployments/run/run-deployment.ts';
 import { concludeQueued, requeue } from '../../../../src/domain/studio/deployments/transitions.ts';
 import { seed, startTestApp, studio, type TestApp } from '../../../support/app.ts';
@@ -97,4 +98,41 @@ it('an output that is gone back to while old ones are let go of stays', async ()
     app.ask('PATCH', `${studio}/environments/${environment_id}`, { body }),
   );
   expect(answer).toMatchObject({ status: 422, body: { code: 'validation_failed' } });
+});
+
+/** A deployment whose worker has died, with what it has left. */
+async function lost(name: string): Promise<number> {
+  const id = await queued(name, { provider: 'build', install_command: 'true', build_command: 'true' });
+  const process = { pid: 1, started: 'before', machine: (await app.services.deployer.self()).machine };
+  expect((await claimDeployment(app.services, { process, command: null }))?.id).toBe(id);
+  await openWorkspace(id);
+  return id;
+}
+const openWorkspace = (deployment: number) => app.services.deployer.open({ deployment, project: 'site' });
+const leave = (id: number) =>
+  em().nativeUpdate(Deployment, { id }, { status: 'completed', conclusion: 'cancelled', worker: null });
+
+it('what was lost and has begun anew is not cleared away by who comes late', async () => {
+  const id = await lost('Begun anew');
+  const begin = async () => {
+    await recoverDeployments(app.services);
+    expect((await claimDeployment(app.services, await workerOf()))?.id).toBe(id);
+    await openWorkspace(id);
+  };
+  const deployer = withBefore(app.services.deployer, 'standing', begin);
+  await recoverDeployments({ ...app.services, deployer });
+  expect(await app.services.deployer.workspaces()).toContain(id);
+  expect(await rowOf(id)).toMatchObject({ status: 'in_progress', attempt: 2 });
+  expect(app.log.filter((line) => line.includes('was lost') && line.includes(`"deployment":${id},`))).toHaveLength(1);
+  await leave(id);
+});
+
+it('what is begun while remains are cleared away is none of them', async () => {
+  const id = await lost('Just begun');
+  expect(await requeue(em(), { id, attempt: 1 }, 2)).toBe(true);
+  const worker = await workerOf();
+  const begin = (within: EntityManager) => within.nativeUpdate(Deployment, { id }, { status: 'in_progress', worker });
+  await overtake(app, begin, () => recoverDeployments(app.services));
+  expect(await app.services.deployer.workspaces()).toContain(id);
+  await leave(id);
 });

@@ -1,7 +1,9 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../services.ts';
 import { Deployment } from '../deployment.entity.ts';
 import { wake } from '../queue-deployment.ts';
-import { conclude, requeue } from '../transitions.ts';
+import { type Attempt, conclude, requeue } from '../transitions.ts';
 
 /** A worker on another machine counts as gone after so many milliseconds without a heartbeat. */
 const patience = 30_000;
@@ -13,18 +15,34 @@ async function isLost({ deployer }: Services, { worker, heartbeat_at }: Deployme
   return !heartbeat_at || Date.now() - heartbeat_at.getTime() > patience;
 }
 
-/** Ends what the worker left running, and has the deployment begun once more, or given up. */
-async function recover(services: Services, row: Deployment): Promise<void> {
+/** The row of a deployment as it is now, held against everybody else; null: it is gone. */
+const hold = (em: EntityManager, id: number) =>
+  em.findOne(Deployment, { id }, { disableIdentityMap: true, lockMode: LockMode.PESSIMISTIC_WRITE });
+
+/**
+ * Ends what the worker left running, and has the deployment begun once more, or given up. Its row is held meanwhile: remains are told by the
+ * deployment alone, so nobody must begin it anew while they are cleared away.
+ */
+async function recover(services: Services, { id, attempt }: Attempt): Promise<void> {
   const { deployer, orm, clock, log } = services;
-  await deployer.clear(row.id, row.worker?.command ?? null);
-  await orm.em.fork().transactional(async (em) => {
+  const isOurs = await orm.em.fork().transactional(async (em) => {
+    const row = await hold(em, id);
+    if (row?.status !== 'in_progress' || row.attempt !== attempt) return false;
+    await deployer.clear(id, row.worker?.command ?? null);
     const at = clock.now();
-    if (row.cancel_requested) return void (await conclude(em, row, { conclusion: 'cancelled', at }));
-    if (row.attempt >= mostAttempts)
-      return void (await conclude(em, row, { conclusion: 'failure', reason: 'worker_lost', at }));
-    if (await requeue(em, row, row.attempt + 1)) await wake({ em, services }, row);
+    if (row.cancel_requested) await conclude(em, row, { conclusion: 'cancelled', at });
+    else if (attempt >= mostAttempts) await conclude(em, row, { conclusion: 'failure', reason: 'worker_lost', at });
+    else if (await requeue(em, row, attempt + 1)) await wake({ em, services }, row);
+    return true;
   });
-  log.warn({ deployment: row.id, attempt: row.attempt }, 'the worker of a deployment was lost');
+  if (isOurs) log.warn({ deployment: id, attempt }, 'the worker of a deployment was lost');
+}
+
+/** Clears away what others left of a deployment on this machine, unless somebody is at it. */
+async function clearRemains({ deployer, orm }: Services, id: number): Promise<void> {
+  await orm.em.fork().transactional(async (em) => {
+    if ((await hold(em, id))?.status !== 'in_progress') await deployer.clear(id, null);
+  });
 }
 
 /** Looks for deployments whose worker is gone, and for what others left behind on this machine. */
@@ -33,9 +51,5 @@ export async function recoverDeployments(services: Services): Promise<void> {
   const running = await orm.em.fork().find(Deployment, { status: 'in_progress' }, { disableIdentityMap: true });
   const ours = running.filter(({ settings }) => settings.provider !== 'webhook');
   for (const row of ours) if (await isLost(services, row)) await recover(services, row);
-  for (const id of await deployer.workspaces()) {
-    // Read again: it may have been claimed since.
-    const row = await orm.em.fork().findOne(Deployment, id, { disableIdentityMap: true });
-    if (row?.status !== 'in_progress') await deployer.clear(id, null);
-  }
+  for (const id of await deployer.workspaces()) await clearRemains(services, id);
 }

@@ -22,8 +22,8 @@ interface Known {
 }
 
 /**
- * How many executions of each organisation wait to begin. Counted once a second at most, and less often while there is room for many; what this process has accepted since is added. To
- * count many takes a while: calls go by the count before meanwhile, unless it would refuse them.
+ * How many executions of each organisation wait to begin. Counted once a second at most, and less often while there is room for many; what
+ * this process has accepted since is added. To count many takes a while: calls go by the count before meanwhile, unless it would refuse them.
  */
 export class Backlog {
   readonly #orm: Pick<MikroORM, 'em'>;

@@ -32,7 +32,7 @@ async function openCommandCore(): Promise<CommandCore> {
   const [{ openCore }, { joinDatabase }, { knownUrl }] = await Promise.all([
     import('./core.ts'),
     import('./database.ts'),
-    import('./first-run.ts'),
+    import('./first-run-record.ts'),
   ]);
   // A command speaks for itself; the log is for those who ask for it.
   const level = ['debug', 'trace'].includes(config.PORTICO_LOG_LEVEL) ? config.PORTICO_LOG_LEVEL : 'silent';

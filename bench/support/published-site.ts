@@ -14,8 +14,8 @@ import { Deployment } from '../../src/domain/studio/deployments/deployment.entit
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { environmentLabel } from '../../src/domain/studio/previews/preview-label.ts';
-import { systemCall } from '../../src/first-run.ts';
 import { createLog } from '../../src/log.ts';
+import { systemCall } from '../../src/system-call.ts';
 
 /** A data directory in which files are published, for a server to be started on it. */
 export interface PublishedSite {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { claimIdempotency } from '../../src/domain/idempotency.ts';
 import { systemActor } from '../../src/domain/identity/actor.ts';
-import { systemCall } from '../../src/first-run.ts';
+import { systemCall } from '../../src/system-call.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 
 let app: TestApp;

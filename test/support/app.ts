@@ -16,9 +16,9 @@ import type { Repository } from '../../src/domain/ports/git.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { run } from '../../src/domain/run.ts';
 import type { Services } from '../../src/domain/services.ts';
-import { systemCall } from '../../src/first-run.ts';
 import { createHttpServer } from '../../src/http-server.ts';
 import { createLog } from '../../src/log.ts';
+import { systemCall } from '../../src/system-call.ts';
 import { createDatabase } from './postgres.ts';
 
 /** What a test asked and got. */

@@ -8,7 +8,7 @@ import { readBackup, restoreBackup } from '../../../src/domain/backups/restore-b
 import { systemActor } from '../../../src/domain/identity/actor.ts';
 import { permissionNames } from '../../../src/domain/permissions.ts';
 import { run } from '../../../src/domain/run.ts';
-import { systemCall } from '../../../src/first-run.ts';
+import { systemCall } from '../../../src/system-call.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import { backUp } from '../../support/backups.ts';
 import { makeBranch, seedPosts } from '../../support/conflict-site.ts';

@@ -8,7 +8,7 @@ import { permissionNames } from '../../../src/domain/permissions.ts';
 import type { GitStore } from '../../../src/domain/ports/git.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { run } from '../../../src/domain/run.ts';
-import { systemCall } from '../../../src/first-run.ts';
+import { systemCall } from '../../../src/system-call.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../../support/conflict-site.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';

@@ -7,12 +7,12 @@ vi.setConfig({ testTimeout: 240_000 });
 
 const definition = 'portico: workflow/1\nsteps:\n  - {id: a, type: output, value: input.scheduled_for}\n';
 
-/** Keeps executions from being begun, wherever a transaction is by then. @returns how to let them go on */
-async function holdWorkflows({ databaseUrl }: Processes): Promise<() => Promise<void>> {
+/** Keeps executions from being written, wherever a transaction is by then. @returns how to let them go on */
+async function holdExecutions({ databaseUrl }: Processes): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query('begin');
-  await client.query('select id from workflow for update');
+  await client.query('lock table execution in share mode');
   return async () => {
     await client.query('commit');
     await client.end();
@@ -37,11 +37,11 @@ test('each time of a cron trigger begins one execution, however many workers loo
   const heldUp = () =>
     query(
       processes,
-      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%execution%'`,
+      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike '%insert into%execution%'`,
     );
 
   // Both workers look as they start. Neither comes to its end: one dies of it, the other sleeps over it.
-  const letGo = await holdWorkflows(processes);
+  const letGo = await holdExecutions(processes);
   const workers = await Promise.all([start('worker'), start('worker')]);
   await until(heldUp, (held) => held.length > 0, 90);
   await kill(workers[0].child);

@@ -82,8 +82,10 @@ export const retryExecution = projectOperation({
   output: begunExecution,
   audit: subject,
   async execute(context, { from, version, ...input }) {
+    // The workflow first, as whoever deletes it does: of two who wait for each other one would fail.
+    const { workflow_id } = await findExecution(context, input);
+    const workflow = await findWorkflow(context, workflow_id, { lock: 'shared' });
     const row = await findExecution(context, input, { lock: true });
-    const workflow = await findWorkflow(context, row.workflow_id, { lock: 'shared' });
     const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: context.actor.id } as const;
     const [id] = await retryExecutions(context.em, context.services, [{ workflow, row }], request);
     if (typeof id !== 'string') throw id;

@@ -245,14 +245,18 @@ describe('importing a snapshot', () => {
 describe('an import that is taken over', () => {
   afterEach(() => void vi.restoreAllMocks());
 
-  /** Has the next write of a branch go another way. */
+  /** Has the next write of a branch go another way, whoever else opens the repository meanwhile. */
   function divert(way: (write: () => Promise<unknown>) => Promise<unknown>): void {
     const { git } = app.services;
     const open = git.open.bind(git);
-    vi.spyOn(git, 'open').mockImplementationOnce((id) => {
+    let isDiverted = false;
+    vi.spyOn(git, 'open').mockImplementation((id) => {
       const repository = open(id);
-      const write: Repository['write'] = ((...given: Parameters<Repository['write']>) =>
-        way(() => repository.write(...given))) as Repository['write'];
+      const write: Repository['write'] = ((...given: Parameters<Repository['write']>) => {
+        if (isDiverted) return repository.write(...given);
+        isDiverted = true;
+        return way(() => repository.write(...given));
+      }) as Repository['write'];
       return new Proxy(repository, {
         get(target, name) {
           if (name === 'write') return write;

@@ -34,6 +34,11 @@ beforeEach(async () => {
   gitDir = path.join(dataDir, 'git', `${(await app.repository(project)).id}.git`);
 });
 
+interface Listed {
+  slug: string;
+  error?: object;
+}
+
 const ask = (place: string) => app.ask('GET', `${acme}/projects/${project}/studio/${place}`);
 
 /** Overwrites a loose object: its head (nothing of it can be read) or its end (its size is still known). */
@@ -120,13 +125,18 @@ describe.each(['head', 'end', 'gone'] as const)('a blob whose object is damaged 
     const [list, sorted, counted, found] = await Promise.all(
       lists.map((list) => app.ask('GET', `${acme}/projects/${project}/studio/${list}`, { headers: versions })),
     );
-    for (const answer of [list, sorted, found]) {
-      expect(answer?.status).toBe(200);
-      const b = answer?.body.find(({ slug }: { slug: string }) => slug === 'b');
+    for (const [at, answer] of [list, sorted, counted, found].entries()) {
+      if (answer === counted) continue;
+      // What was read of it before it was damaged still holds.
+      const wasWhole = before[at]?.body.some(({ slug, error }: Listed) => slug === 'b' && !error);
+      if (wasWhole && answer?.status === 304) continue;
+      expect([lists[at], answer?.status]).toEqual([lists[at], 200]);
+      const b = answer?.body.find(({ slug }: Listed) => slug === 'b');
       expect(b).toMatchObject({ frontmatter: { title: 'B' } });
       expect(b).not.toHaveProperty('error');
     }
-    expect(counted?.body.map(({ invalid_count }: { invalid_count: number }) => invalid_count)).toEqual([0, 0]);
+    const counts = counted?.status === 304 ? before[2] : counted;
+    expect(counts?.body.map(({ invalid_count }: { invalid_count: number }) => invalid_count)).toEqual([0, 0]);
     expect(await app.run(checkProject, { organization: 'acme', project })).toEqual({ problems: [] });
   });
 });

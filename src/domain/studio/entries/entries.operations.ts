@@ -72,6 +72,8 @@ export const listEntries = projectOperation({
   output: pageOf(entrySummary),
   async execute(context, input) {
     const { git, services, tag } = context;
+    // First of all: what others are just reading is shared, and may have been found damaged by then.
+    const damage = services.content.damage(git);
     const window = windowOf(input);
     const selection = selectionOf(input);
     const snapshot = await pageSnapshot(git, window, input);
@@ -82,7 +84,6 @@ export const listEntries = projectOperation({
     const { collection, page, per_page, after, fields, include: wanted = [] } = input;
     const shape = { collection, page, per_page, after, fields, wanted };
     const state = wanted.includes('updated') ? snapshot.commit : tree;
-    const damage = services.content.damage(git);
     if (state) tag(`"${state}.${viewOf([site.schemaKey + routes.key, selection, shape])}"`);
     const list = { list: `${site.schemaKey}:${JSON.stringify([collection, selection])}`, tree, entries: index.entries };
     const ordered = await services.content.listOrder(git, list, (before) =>

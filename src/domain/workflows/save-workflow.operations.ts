@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DomainError } from '../errors.ts';
 import { type ProjectContext, projectOperation } from '../operation.ts';
+import { holdProject } from '../projects/hold-project.ts';
 import { findWorkflow } from './find-workflow.ts';
 import { addVersion, requireDefinition, requireHeld, sourceOf } from './save-definition.ts';
 import { Workflow, WorkflowVersion } from './workflow.entity.ts';
@@ -24,7 +25,7 @@ export const createWorkflow = projectOperation({
     const { em, project, services } = context;
     const definition = await requireDefinition(context, source);
     requireHeld(context, definition.permissions ?? []);
-    await em.execute('select id from project where id = ? for update', [project.id]);
+    await holdProject(em, project.id);
     if ((await em.count(Workflow, { project_id: project.id, deleted_at: null })) >= maxWorkflows)
       throw new DomainError('limit_reached', `A project has at most ${maxWorkflows} workflows; delete one first`);
     const now = services.clock.now();

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { ensureWebhookSecret } from '../../notifications/webhook-secret.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import { standingsOf } from '../verification/standing.ts';
 import { crawlDefaults } from './crawl-defaults.ts';
 import { Crawler } from './crawler.entity.ts';
@@ -38,7 +39,7 @@ async function seal({ services, project }: Context, row: Crawler, { secrets }: C
 
 /** Holds the project's row until the transaction ends. @throws DomainError `limit_reached` */
 async function takePlace({ em, project }: Context): Promise<void> {
-  await em.execute('select id from project where id = ? for update', [project.id]);
+  await holdProject(em, project.id);
   const others = await em.count(Crawler, { project_id: project.id, deleted_at: null });
   if (others >= maxCrawlers)
     throw new DomainError('limit_reached', `A project has at most ${maxCrawlers} crawlers; delete one first`);

@@ -1,4 +1,5 @@
 import type { Commit } from '../../ports/git-records.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
 import type { Services } from '../../services.ts';
@@ -17,7 +18,7 @@ function triggerOf({ settings }: Services, { committer, parents }: Commit): Trig
 async function takeHead(services: Services, project: Pick<ProjectRef, 'id' | 'uuid'>, id: number): Promise<void> {
   const git = services.git.open(project.uuid);
   await services.orm.em.fork().transactional(async (em) => {
-    await em.execute('select id from project where id = ? for update', [project.id]);
+    await holdProject(em, project.id);
     const environment = await em.findOne(Environment, { id, auto_deploy: true });
     const head = environment && (await git.head(environment.branch));
     if (!head || head === environment.followed_sha) return;

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { Commit } from '../../ports/git-records.ts';
 import type { JobKind } from '../../ports/jobs.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import type { Environment } from '../environments/environment.entity.ts';
@@ -115,7 +116,7 @@ export async function queueDeployment(
 ): Promise<Deployment> {
   const { em, services, project } = context;
   // One after another in a project, so that run numbers have no gaps and no two take one.
-  await em.execute('select id from project where id = ? for update', [project.id]);
+  await holdProject(em, project.id);
   await supersede(context, environment);
   const [last] = await em.execute<{ number: number }[]>(
     'select coalesce(max(run_number), 0) as number from deployment where project_id = ?',

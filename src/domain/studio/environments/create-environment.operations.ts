@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import { queueDeployment } from '../deployments/queue-deployment.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
@@ -28,7 +29,7 @@ const usual = {
  * @throws DomainError `already_exists`, `limit_reached`
  */
 async function takeName({ em, project }: Pick<ProjectContext, 'em' | 'project'>, name: string): Promise<string> {
-  await em.execute('select id from project where id = ? for update', [project.id]);
+  await holdProject(em, project.id);
   const others = await em.find(Environment, { project_id: project.id }, { fields: ['name', 'slug'] });
   if (others.some((other) => other.name === name))
     throw fieldError('already_exists', 'name', `environment ${name} exists`);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
 import { stopDeployment } from '../deployments/queue-deployment.ts';
 import { Environment } from './environment.entity.ts';
@@ -21,7 +22,7 @@ export const deleteEnvironment = projectOperation({
   audit: ({ environment }) => ({ type: 'environment', id: String(environment) }),
   async execute(context, { environment: id, force }) {
     const { em, project } = context;
-    await em.execute('select id from project where id = ? for update', [project.id]);
+    await holdProject(em, project.id);
     const row = await findEnvironment(context, id);
     if (row.protected) throw new DomainError('protected', `Environment ${row.name} is protected: unprotect it first`);
     const open = await em.find(Deployment, { environment_id: id, status: { $ne: 'completed' } });

@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { defined } from '../../defined.ts';
 import { fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
@@ -43,7 +44,7 @@ export const updateEnvironment = projectOperation({
   audit: ({ environment }) => ({ type: 'environment', id: String(environment) }),
   async execute(context, { environment: id, variables, published_deployment_id, ...change }) {
     const { em, services, project } = context;
-    await em.execute('select id from project where id = ? for update', [project.id]);
+    await holdProject(em, project.id);
     const row = await findEnvironment(context, id);
     if (change.name !== undefined) await checkName(context, row, change.name);
     if (change.branch !== undefined) await headOf(context, 'branch', checkRefName('branch', change.branch));

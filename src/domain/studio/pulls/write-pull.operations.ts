@@ -2,6 +2,7 @@ import { defined } from '../../defined.ts';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
+import { holdProject } from '../../projects/hold-project.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
 import { isMerging } from './claim-merge.ts';
@@ -23,7 +24,7 @@ async function checkProposal({ git }: Pick<ProjectContext, 'git'>, head: Oid, ba
  * @throws DomainError `already_exists` when a pull request of the same branches is open.
  */
 async function lockPulls({ em, project }: Pick<ProjectContext, 'em' | 'project'>, { head, base }: Pair): Promise<void> {
-  await em.execute('select id from project where id = ? for update', [project.id]);
+  await holdProject(em, project.id);
   const open = await em.findOne(Pull, { project_id: project.id, head_branch: head, base_branch: base, state: 'open' });
   if (!open) return;
   throw new DomainError('already_exists', `head: pull request ${open.number} of these branches is open`, {

@@ -63,7 +63,10 @@ export class Requests {
     return this.#slotAt;
   }
 
-  /** Has leased URLs asked for once it is known whether what the newest sealed snapshot holds of them is there; the next turn need not wait for that. */
+  /**
+   * Has leased URLs asked for once it is known whether what the newest sealed snapshot holds of them is there; the next turn need not wait for
+   * that.
+   */
   async prepare(slots: readonly Slot[]): Promise<void> {
     if (slots.length === 0) return;
     const { blobs } = this.#options.services;

@@ -49,17 +49,5 @@ export const earlierColumns = (query: string): string =>
 /** Takes an earlier entry out of a row that has `earlierColumns`. @returns null: there was none */
 export function takeEarlier(row: Record<string, unknown>): EarlierEntry | null {
   if (row.was_http_status === null) return null;
-  return {
-    http_status: row.was_http_status,
-    content_type: row.was_content_type,
-    headers: row.was_headers,
-    sha256: row.was_sha256,
-    bytes: row.was_bytes,
-    etag: row.was_etag,
-    last_modified: row.was_last_modified,
-    outlinks_sha256: row.was_outlinks_sha256,
-    request_hash: row.was_request_hash,
-    first_seen_run: row.was_first_seen_run,
-    is_young: row.was_is_young,
-  } as EarlierEntry;
+  return Object.fromEntries(names.map((name) => [name, row[`was_${name}`]])) as unknown as EarlierEntry;
 }

@@ -4,9 +4,19 @@ import type { Crawler } from './crawler.entity.ts';
 
 const style: ToStringOptions = { indent: 4, lineWidth: 0, singleQuote: true, flowCollectionPadding: false };
 
-/** Line ends of YAML 1.1 and what does not print: only double quotes hold them safely. */
+/** Line ends of YAML 1.1 and what is not printable in YAML (5.1 of its specification): only an escape holds them safely. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is quoted
-const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]/;
+const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/;
+
+/** Those of them which the writer leaves as they are, even between double quotes. */
+const unescaped = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/**
+ * Whether a value needs quotes that the writer does not see. In flow style readers differ in whether a colon ends a key, and some end a
+ * plain value at a question mark; `=` alone is a type of its own in YAML 1.1.
+ */
+const isAmbiguous = (value: string, isFlow: boolean) => value === '=' || (isFlow && /[:?]/.test(value));
 
 /** Block style for the top two levels and flow style below. */
 function write(content: object): string {
@@ -17,11 +27,10 @@ function write(content: object): string {
       if (isCollection(node) && depth >= 2) node.flow = true;
       if (!isScalar(node) || typeof node.value !== 'string') return;
       if (unprintable.test(node.value)) node.type = Scalar.QUOTE_DOUBLE;
-      // Readers differ in whether a colon in flow style ends a key.
-      else if (depth > 2 && node.value.includes(':')) node.type = Scalar.QUOTE_SINGLE;
+      else if (isAmbiguous(node.value, depth > 2)) node.type = Scalar.QUOTE_SINGLE;
     },
   });
-  return document.toString(style);
+  return document.toString(style).replace(unescaped, escaped);
 }
 
 type Shown = Pick<Crawler, 'domain' | 'settings'>;

@@ -57,6 +57,36 @@ headers: {}
     expect(text).not.toMatch(/robots|publish|browser_config|webhook/);
   });
 
+  it('quotes what some readers end a plain value at, or take for something else', () => {
+    const settings = { start_urls: ['/search?q=1'], exclude: ['colou?r', 'a', '='], include: ['a:b'] };
+    const text = configYaml(crawler(settings), { 'X-Sign': '=' }, defaults);
+    expect(text).toContain(`
+    start_url: ['/search?q=1']
+    exclude: ['colou?r', a, '=']
+    headers: {X-Sign: '='}
+    include: ['a:b']
+`);
+    expect(configYaml(crawler({ user_agent: '=' }), {}, defaults)).toContain("    user_agent: '='\n");
+  });
+
+  it('holds nothing that a reader of YAML may refuse: what is not printable is escaped', () => {
+    const include = [
+      '\u0007',
+      '\u007f',
+      '\u0085',
+      '\u009f',
+      '\u2028',
+      '\ufeff',
+      '\ufffe',
+      '\uffff',
+      'é\u{1f600}\ue000',
+    ];
+    const text = configYaml(crawler({ include }), {}, defaults);
+    // c-printable of YAML 1.2, section 5.1, without what ends lines in YAML 1.1
+    expect(text).toMatch(/^[\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]*$/u);
+    for (const read of both(text)) expect(read.config.include).toEqual(include);
+  });
+
   it('says the same to readers of YAML 1.1 and 1.2, whatever the patterns and headers hold', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }).map((value) => value.replaceAll('\u0000', '')),

@@ -18,11 +18,13 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-/** Writes posts that consist of a word, or removes them. */
+/** Writes posts that consist of a word, or removes them; the application, which stores what comes to the default branch, has done so. */
 async function write(branch: string, words: readonly string[], gone = false): Promise<void> {
   const changes = words.map((word) => ({ path: pathOf(word), content: gone ? null : Buffer.from(post(word)) }));
   const git = await app.repository();
   await git.write({ branch, author, plan: async () => ({ changes, message: 'Change', result: null }) });
+  await app.services.moves.settled();
+  await app.services.content.settled();
 }
 
 const sql = <Row>(text: string) => app.services.orm.em.fork().execute<Row[]>(text);
@@ -123,6 +125,24 @@ it('what comes back after its rows are gone is read again', async () => {
   expect((await stored()).all).toContain('again');
 });
 
+it('what is stored so late that nothing holds it any more goes with the next', async () => {
+  await write('main', ['late']);
+  const git = await app.repository();
+  const snapshot = await git.snapshot(await git.head('main'));
+  await write('main', ['late'], true);
+  for (const minutes of [0, 61]) {
+    await later(minutes);
+    await prune();
+  }
+  expect((await stored()).all).not.toContain('late');
+  const content = newIndex(app);
+  await content.site(git, snapshot);
+  await content.settled();
+  expect(await stored()).toMatchObject({ all: expect.arrayContaining(['late']), retired: [] });
+  await prune();
+  expect((await stored()).retired).toEqual(['late']);
+});
+
 it('a branch that comes back while rows are retired loses nothing', async () => {
   const words = Array.from({ length: 30 }, (_, at) => `word${at}`);
   await write('main', words);
@@ -137,7 +157,8 @@ it('a branch that comes back while rows are retired loses nothing', async () => 
     expect((await content.search(git, entries, searchWords('word'))).size).toBe(30);
     await content.settled();
   }
-  expect((await stored()).retired).toEqual([]);
+  const { all, retired } = await stored();
+  expect(words.filter((word) => !all.includes(word) || retired.includes(word))).toEqual([]);
 });
 
 it('paths that the default branch no longer has are forgotten, and found out again', async () => {

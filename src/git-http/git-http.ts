@@ -116,6 +116,7 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,
+  request_timeout: 408,
   invalid_request: 400,
   invalid_path: 400,
   unsupported_media: 415,
@@ -139,6 +140,8 @@ function errorHandler(services: Services): ErrorRequestHandler {
     if (response.headersSent) return void response.destroy();
     const status = known ? (statusOf[known.code] ?? 503) : 500;
     if (status === 401) response.set('WWW-Authenticate', 'Basic realm="Portico"');
+    // The rest of its body would be waited for.
+    if (status === 408) response.set('Connection', 'close');
     if (status === 429 || status === 503) response.set('Retry-After', '1');
     response
       .status(status)

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { DomainError } from '../../src/domain/errors.ts';
 import { permissionNames } from '../../src/domain/permissions.ts';
 import { type Answer, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
@@ -126,6 +128,25 @@ describe('404', () => {
     '/git/',
   ])('%s', async (path) => {
     expectText(await askRaw(app, 'GET', path), 404, /./);
+  });
+});
+
+describe('408', () => {
+  it('a client that fell silent, and the end of its connection', async () => {
+    const serve = vi.spyOn(app.services.git, 'serve');
+    onTestFinished(() => serve.mockRestore());
+    serve.mockRejectedValue(new DomainError('request_timeout', 'The connection was silent for too long'));
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const heard: Buffer[] = [];
+    socket.on('data', (bytes) => heard.push(bytes));
+    const ended = once(socket, 'end');
+    const head = `POST ${repository}/git-upload-pack HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n`;
+    const type = 'Content-Type: application/x-git-upload-pack-request\r\nContent-Length: 1000000\r\n\r\n';
+    socket.write(`${head}${type}0000`);
+    await ended;
+    expect(Buffer.concat(heard).toString()).toMatch(
+      /^HTTP\/1.1 408 [\s\S]*\r\nConnection: close\r\n[\s\S]*silent for too long/,
+    );
   });
 });
 

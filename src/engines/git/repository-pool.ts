@@ -15,6 +15,8 @@ export interface GitStoreOptions extends UpstreamOptions {
   now: () => Date;
   /** How long the plan of one writer may take while others wait, milliseconds; default 120,000, as long as a merge may take. */
   planTime?: number;
+  /** How long both sides of a fetch or push may say nothing before it is given up, milliseconds; default 120,000. */
+  silence?: number;
   /** What imports, fetches and pushes may bring; what is not given is as `defaultLimits` has it. */
   limits?: Partial<IncomingLimits>;
   metrics?: Pick<Metrics, 'gitProcess' | 'gitWriters'>;

@@ -19,7 +19,7 @@ import { Slots } from './slots.ts';
 import { importRepository } from './transfer/import.ts';
 import { servePush } from './transfer/push.ts';
 import { PushHooks } from './transfer/push-hook.ts';
-import { serveGit } from './transfer/serve.ts';
+import { type ServedRepository, serveGit } from './transfer/serve.ts';
 import { lsRemote, pushUpstream, type UpstreamContext } from './transfer/upstream.ts';
 import { fetchUpstream } from './transfer/upstream-fetch.ts';
 import { backupRepository, restoreRepository } from './upkeep/backup.ts';
@@ -109,10 +109,9 @@ class FileGitStore implements GitStore {
   }
 
   async serve(id: string, request: GitServeRequest): Promise<void> {
-    const gitDir = this.#pool.path(id);
-    await readFormat(gitDir);
+    await readFormat(this.#pool.path(id));
     // An advertisement is a list of refs; what follows it packs and unpacks.
-    if (request.advertise) return serveGit(this.#pool.processes, gitDir, this.#options.log, request);
+    if (request.advertise) return serveGit(this.#served(id), request);
     await this.#packWork.run(() => this.#exchange(id, request), request.signal);
   }
 
@@ -176,17 +175,19 @@ class FileGitStore implements GitStore {
     return { processes: this.#pool.processes, options: this.#options, limits: this.#limits, log, signal };
   }
 
+  #served(id: string): ServedRepository {
+    const { log, silence = 120_000 } = this.#options;
+    return { processes: this.#pool.processes, gitDir: this.#pool.path(id), log, silence };
+  }
+
   #exchange(id: string, request: GitServeRequest): Promise<void> {
-    const { log } = this.#options;
     const { service, authorizePush } = request;
-    if (service === 'git-upload-pack' || authorizePush === undefined)
-      return serveGit(this.#pool.processes, this.#pool.path(id), log, request);
+    if (service === 'git-upload-pack' || authorizePush === undefined) return serveGit(this.#served(id), request);
     const signal = AbortSignal.any([request.signal, this.#closing.signal]);
     return servePush({
-      processes: this.#pool.processes,
+      ...this.#served(id),
       repository: this.#pool.get(id),
       hooks: this.#hooks,
-      log,
       limits: this.#limits,
       request: { ...request, authorizePush, signal },
     });

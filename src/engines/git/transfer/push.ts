@@ -1,28 +1,25 @@
 import { DomainError } from '../../../domain/errors.ts';
 import type { GitServeRequest, PushCommand, PushVerdict } from '../../../domain/ports/git-transfer.ts';
-import type { GitProcesses, Log } from '../git-process.ts';
 import { checkIncoming } from '../incoming/check-incoming.ts';
 import type { IncomingLimits, Tip } from '../incoming/limits.ts';
 import type { GitRepository } from '../repository.ts';
 import type { HookCall, PushHooks } from './push-hook.ts';
 import { parseCommands, Quarantine, quarantineEnvironment } from './pushed-objects.ts';
-import { serveGit } from './serve.ts';
+import { type ServedRepository, serveGit } from './serve.ts';
 
 /** How long a push waits for the writers of its branches, milliseconds. */
 const patience = 60_000;
 
-interface Push {
-  processes: GitProcesses;
+interface Push extends ServedRepository {
   repository: GitRepository;
   hooks: PushHooks;
-  log: Log;
   limits: IncomingLimits;
   request: GitServeRequest & Required<Pick<GitServeRequest, 'authorizePush'>>;
 }
 
 /** Serves one push that is decided about while its objects are in quarantine; its branches hold still until git is done with it. */
 export async function servePush(push: Push): Promise<void> {
-  const { processes, repository, hooks, log, request } = push;
+  const { repository, hooks, log, request } = push;
   const over = new AbortController();
   const signal = AbortSignal.any([request.signal, over.signal]);
   let release = () => {};
@@ -45,7 +42,7 @@ export async function servePush(push: Push): Promise<void> {
     }
   });
   try {
-    await serveGit(processes, repository.gitDir, log, request, hook);
+    await serveGit(push, request, hook);
   } finally {
     hook.close();
     over.abort(new Error('the push is over'));
@@ -55,11 +52,10 @@ export async function servePush(push: Push): Promise<void> {
 }
 
 async function decide(
-  { processes, repository, limits, request }: Push,
+  { processes, gitDir, limits, request }: Push,
   call: HookCall,
   signal: AbortSignal,
 ): Promise<{ verdict: PushVerdict; branches: string[] }> {
-  const { gitDir } = repository;
   const place = { processes, gitDir, env: await quarantineEnvironment(gitDir, call.quarantine), signal };
   const pushed = new Quarantine(place);
   const lines = parseCommands(call.lines);

@@ -8,8 +8,13 @@ import type { GitProcesses, Log } from '../git-process.ts';
 import { incomingObjects } from '../upkeep/fsck-policy.ts';
 import type { OpenHook } from './push-hook.ts';
 
-/** Neither side said anything for this long: the client is gone. git itself says something every 5 s while it works. Milliseconds. */
-const silence = 120_000;
+export interface ServedRepository {
+  processes: GitProcesses;
+  gitDir: string;
+  log: Log;
+  /** Neither side said anything for this long: the client is gone. git itself says something every 5 s while it works. Milliseconds. */
+  silence: number;
+}
 
 /** Only branches and tags can be pushed: all else is hidden from pushes. */
 const pushPolicy: Config = [
@@ -46,9 +51,7 @@ function packetLine(text: string): string {
  * @throws DomainError before any byte is written when git could not start or said nothing; after that the output ends early
  */
 export async function serveGit(
-  processes: GitProcesses,
-  gitDir: string,
-  log: Log,
+  { processes, gitDir, log, silence }: ServedRepository,
   request: GitServeRequest,
   hook: OpenHook | null = null,
 ): Promise<void> {
@@ -67,10 +70,11 @@ export async function serveGit(
       signal,
     },
   );
-  const watchdog = setTimeout(
-    () => child.kill(new DomainError('request_timeout', 'The connection was silent for too long')),
-    silence,
-  );
+  const watchdog = setTimeout(() => {
+    child.kill(new DomainError('request_timeout', 'The connection was silent for too long'));
+    // What waits for room at a client that reads no further would wait for ever.
+    if (output.writableNeedDrain) output.destroy();
+  }, silence);
   feed(child, request, watchdog);
   let written = 0;
   const answer = async function* () {

@@ -21,6 +21,15 @@ interface Options {
 
 const echoChannel = 'portico_echo';
 const retryEvery = 250;
+/** How long the database may take to answer a goodbye, milliseconds. */
+const patience = 2_000;
+
+/** Ends a connection, by cutting it when nobody answers at its other end. */
+async function end(client: pg.Client): Promise<void> {
+  const late = setTimeout(() => client.connection.stream.destroy(), patience);
+  await client.end().catch(() => {});
+  clearTimeout(late);
+}
 
 /**
  * Keeps a listening connection. It sends itself an echo every 5 s; one that does not come back counts as deaf, because a connection cut
@@ -42,7 +51,7 @@ export function listen({ url, log, channels, onState, echoEvery = 5_000 }: Optio
     onState(false);
     lost.removeAllListeners();
     lost.on('error', () => {});
-    lost.end().catch(() => {});
+    void end(lost);
     if (!closed) timer = setTimeout(connect, retryEvery);
   };
 
@@ -84,7 +93,7 @@ export function listen({ url, log, channels, onState, echoEvery = 5_000 }: Optio
       const last = client;
       client = null;
       onState(false);
-      await last?.end().catch(() => {});
+      if (last !== null) await end(last);
       markReady();
     },
   };

@@ -41,6 +41,7 @@ const storedSql = `
   select format, string_agg(oid || int4send(number), ''::bytea) as blobs, max(length(oid)) as length
   from studio_blob where project_uuid = $1 and retired_at is null group by format`;
 
+/** A row that is removed meanwhile is still seen by this statement, which has put another in its place: what it has written comes first. */
 const storeSql = `
   with given as (
     select * from unnest($2::text[], $3::bytea[], $4::text[], $5::text[]) as blob (format, oid, facts, words)
@@ -53,7 +54,7 @@ const storeSql = `
     select format, oid, blob.number from studio_blob blob join given using (format, oid) where project_uuid = $1
   )
   select format, encode(oid, 'hex') as oid, number from inserted
-  union all select format, encode(oid, 'hex'), number from there`;
+  union all select format, encode(oid, 'hex'), number from there where (format, oid) not in (select format, oid from inserted)`;
 
 /** Keys as two arrays of parameters. */
 export const keysOf = (blobs: readonly BlobKey[]) => [

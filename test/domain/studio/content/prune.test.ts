@@ -4,6 +4,7 @@ import type { ContentIndex } from '../../../../src/domain/studio/content/content
 import { searchWords } from '../../../../src/domain/studio/content/search.ts';
 import { pruneStoredContent } from '../../../../src/jobs/prune-content.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { overtake } from '../../../support/overtake.ts';
 import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';
 
 const post = (word: string) => `---\ntitle: ${word}\n---\n\nBody of ${word}.\n`;
@@ -141,6 +142,25 @@ it('what is stored so late that nothing holds it any more goes with the next', a
   expect(await stored()).toMatchObject({ all: expect.arrayContaining(['late']), retired: [] });
   await prune();
   expect((await stored()).retired).toEqual(['late']);
+});
+
+it('what is stored again at the very moment its row is removed is found', async () => {
+  await write('main', ['twice']);
+  const git = await app.repository();
+  const snapshot = await git.snapshot(await git.head('main'));
+  await write('main', ['twice'], true);
+  await prune();
+  expect((await stored()).retired).toContain('twice');
+  const content = newIndex(app);
+  const again = async () => {
+    const { entries } = (await content.site(git, snapshot)).collection('posts');
+    await content.settled();
+    return entries;
+  };
+  const remove = `delete from studio_blob where facts->>'title' = 'twice'`;
+  const entries = await overtake(app, (em) => em.execute(remove), again);
+  expect((await stored()).all).toContain('twice');
+  expect([...(await content.search(git, entries, searchWords('twice')))].map(({ slug }) => slug)).toEqual(['twice']);
 });
 
 it('a branch that comes back while rows are retired loses nothing', async () => {

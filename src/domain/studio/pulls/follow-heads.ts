@@ -1,6 +1,6 @@
 import type { BranchFollower } from '../repository/branches-moved.ts';
-import { closeForLostHead, keepHeads } from './open-pulls.ts';
-import { Pull, pullRef } from './pull.entity.ts';
+import { closeForLostHead, keepHeads, keptHead } from './open-pulls.ts';
+import { Pull } from './pull.entity.ts';
 
 /**
  * Keeps open pull requests in step with their head branches, whoever moved them: `refs/pull/<n>/head` holds what is proposed, and those
@@ -12,18 +12,9 @@ export const followHeads: BranchFollower = async (services, project, branches) =
   const pulls = await em.find(Pull, where, { orderBy: { number: 'asc' } });
   if (pulls.length === 0) return;
   const git = services.git.open(project.uuid);
-  const kept = new Map((await git.refsBelow('refs/pull')).map(({ name, oid }) => [name, oid]));
   for (const [branch, of] of Map.groupBy(pulls, ({ head_branch }) => head_branch)) {
-    const head = await git.head(branch);
-    if (head !== null) {
-      await keepHeads(
-        { git },
-        of.filter(({ number }) => kept.get(pullRef(number)) !== head),
-        head,
-      );
-      continue;
-    }
+    if ((await keepHeads({ git }, of, branch)) !== null) continue;
     for (const pull of of)
-      await closeForLostHead({ em, git, services }, [pull], kept.get(pullRef(pull.number)) ?? pull.head_sha);
+      await closeForLostHead({ em, git, services }, [pull], (await keptHead({ git }, pull.number)) ?? pull.head_sha);
   }
 };

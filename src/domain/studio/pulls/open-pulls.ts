@@ -1,4 +1,5 @@
 import { raw } from '@mikro-orm/core';
+import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import type { PushCommand } from '../../ports/git-transfer.ts';
@@ -12,13 +13,39 @@ export function openPullsFrom(
   return em.find(Pull, { project_id: project.id, head_branch: branch, state: 'open' }, { orderBy: { number: 'asc' } });
 }
 
-/** Keeps what pull requests propose reachable when their head branch goes. */
+/** How often it is looked again at what others move at the same moment. */
+const mostLooks = 10;
+
+/** The commit that is kept of a pull request; null: none yet. */
+export async function keptHead({ git }: Pick<ProjectContext, 'git'>, number: number): Promise<Oid | null> {
+  const refs = await git.refsBelow(`refs/pull/${number}`);
+  return refs.find(({ name }) => name === pullRef(number))?.oid ?? null;
+}
+
+/**
+ * Keeps what pull requests propose reachable, also when their head branch goes. The process that saw the branch first may be the last to say
+ * so: each moves only a ref that is still as it was before the branch was read, and is done when it finds both to agree.
+ * @returns what the branch holds; null when it is gone, and nothing was kept
+ * @throws DomainError `branch_moved` when the refs go on moving
+ */
 export async function keepHeads(
   { git }: Pick<ProjectContext, 'git'>,
   pulls: readonly Pull[],
-  head: Oid,
-): Promise<void> {
-  await git.updateRefs(pulls.map(({ number }) => ({ name: pullRef(number), to: head })));
+  branch: string,
+): Promise<Oid | null> {
+  for (let look = 1; ; look += 1) {
+    const kept = await Promise.all(
+      pulls.map(async ({ number }) => ({ name: pullRef(number), from: await keptHead({ git }, number) })),
+    );
+    const to = await git.head(branch);
+    const behind = kept.filter(({ from }) => from !== to);
+    if (to === null || behind.length === 0) return to;
+    try {
+      await git.updateRefs(behind.map((ref) => ({ ...ref, to })));
+    } catch (error) {
+      if (!(error instanceof DomainError && error.code === 'branch_moved') || look >= mostLooks) throw error;
+    }
+  }
 }
 
 /** The same for the branches a push is about to delete. */
@@ -28,7 +55,8 @@ export async function keepPushedHeads(
 ): Promise<void> {
   for (const { ref, old, new: to } of commands) {
     if (to !== null || old === null || !ref.startsWith('refs/heads/')) continue;
-    await keepHeads(context, await openPullsFrom(context, ref.slice('refs/heads/'.length)), old);
+    const branch = ref.slice('refs/heads/'.length);
+    await keepHeads(context, await openPullsFrom(context, branch), branch);
   }
 }
 
@@ -42,7 +70,7 @@ export async function deleteWithPulls(
   at: Oid,
 ): Promise<void> {
   const pulls = await openPullsFrom(context, branch);
-  await keepHeads(context, pulls, at);
+  await keepHeads(context, pulls, branch);
   await context.git.deleteBranch(branch, at);
   await closeForLostHead(context, pulls, at);
 }

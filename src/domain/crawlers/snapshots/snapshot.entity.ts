@@ -90,6 +90,8 @@ export const SnapshotImport = defineEntity({
     snapshot_id: p.integer(),
     crawler_id: p.integer(),
     state: p.string().$type<ImportState>(),
+    /** Counts the processes that have taken it up. */
+    attempt: p.integer(),
     request: p.json<ImportRequest>(),
     /** Who asked, by which the commit is signed. */
     actor: p.json<{ id: string; name: string; email: string }>(),

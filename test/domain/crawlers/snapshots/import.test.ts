@@ -1,8 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Repository } from '../../../../src/domain/ports/git.ts';
-import { snapshotImportJobFor } from '../../../../src/jobs/snapshot-import.job.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
-import { makeCrawler, makeSnapshot, origin, type Page } from '../../../support/crawlers/snapshots.ts';
+import { beginImports, type Imports } from '../../../support/crawlers/imports.ts';
+import { origin, type Page } from '../../../support/crawlers/snapshots.ts';
 
 const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
 let app: TestApp;
@@ -23,11 +22,6 @@ async function filesOf(directory = 'site'): Promise<Record<string, string>> {
   );
 }
 
-const commits = async () => {
-  const git = await app.repository();
-  return git.countCommits({ from: (await git.head('main')) ?? '', limit: 1000 });
-};
-
 async function edit(changes: Record<string, string | null>): Promise<void> {
   const git = await app.repository();
   await git.write({
@@ -44,39 +38,23 @@ async function edit(changes: Record<string, string | null>): Promise<void> {
   });
 }
 
-let crawler: { id: number };
+let imports: Imports;
 beforeEach(async () => {
-  crawler = await makeCrawler(app);
-  const git = await app.repository();
-  await git.resetBranch('main', { from: (await git.head('main')) ?? '', to: head });
+  imports = await beginImports(app, head);
 });
 
-const publish = { auto: true, max_lost_percent: 100, max_error_percent: 100 };
-const capture = async (pages: Record<string, Page>) =>
-  (await makeSnapshot(app, crawler.id, pages, { settings: { publish, allowed_domains: ['docs.example.com'] } }))?.id ??
-  0;
-
-async function start(snapshot: number, body: object = {}) {
-  const input = { branch: 'main', directory: 'site', ...body };
-  return app.ask('POST', `${crawlers}/${crawler.id}/snapshots/${snapshot}/import`, { body: input });
-}
-
-const work = (import_id: number, signal = new AbortController().signal) =>
-  snapshotImportJobFor(app.services).handle({ import_id }, signal);
-const read = async (id: number) => (await app.ask('GET', `${crawlers}/${crawler.id}/imports/${id}`)).body;
-
 async function importSite(snapshot: number, body: object = {}) {
-  const { status, body: queued } = await start(snapshot, body);
+  const { status, body: queued } = await imports.start(snapshot, body);
   expect([status, queued.state]).toEqual([202, 'queued']);
-  await work(queued.id);
-  return (await app.ask('GET', `${crawlers}/${crawler.id}/imports/${queued.id}`)).body;
+  await imports.work(queued.id);
+  return (await app.ask('GET', `${crawlers}/${imports.crawler.id}/imports/${queued.id}`)).body;
 }
 
 const css = (body: string): Page => ({ body, type: 'text/css', kind: 'asset' });
 
 describe('importing a snapshot', () => {
   it('is one commit by whoever asked, with links between the files', async () => {
-    const snapshot = await capture({
+    const snapshot = await imports.capture({
       '/': '<a href="/a"><a href="https://www.example.com/old"><a href="/missing"><link rel=stylesheet href="/s/a.css?v=2">',
       '/a': '<base href="/x/"><a href="../">home</a><a href="#top">top</a>',
       '/old': { redirect: `${origin}/a` },
@@ -84,7 +62,7 @@ describe('importing a snapshot', () => {
       '/i.png': { body: Buffer.from([1, 2, 255]), type: 'image/png', kind: 'asset' },
       'https://docs.example.com/guide/': '<a href="https://www.example.com/">',
     });
-    const before = await commits();
+    const before = await imports.commits();
     const done = await importSite(snapshot, { message: 'Bring the site over' });
     expect(done).toMatchObject({
       state: 'completed',
@@ -95,7 +73,7 @@ describe('importing a snapshot', () => {
       error: null,
       mode: 'mirror',
     });
-    expect(await commits()).toBe(before + 1);
+    expect(await imports.commits()).toBe(before + 1);
     const git = await app.repository();
     const commit = await git.commit(done.commit);
     expect(commit.message).toBe(`Bring the site over\n\nPortico-Import: ${done.id}`);
@@ -119,9 +97,9 @@ describe('importing a snapshot', () => {
 
   it('twice gives one commit, also of another snapshot with the same content', async () => {
     const pages = { '/': 'home', '/a.css': css('a{}') };
-    const snapshot = await capture(pages);
+    const snapshot = await imports.capture(pages);
     const first = await importSite(snapshot);
-    const after = await commits();
+    const after = await imports.commits();
     expect(await importSite(snapshot)).toMatchObject({
       state: 'completed',
       commit: null,
@@ -130,18 +108,24 @@ describe('importing a snapshot', () => {
       removed: 0,
       skipped: [],
     });
-    expect(await importSite(await capture(pages))).toMatchObject({ state: 'completed', commit: null });
-    expect(await commits()).toBe(after);
+    expect(await importSite(await imports.capture(pages))).toMatchObject({ state: 'completed', commit: null });
+    expect(await imports.commits()).toBe(after);
     expect(first.commit).toMatch(/^[0-9a-f]{40}$/);
   });
 
   it('mirrors: what it wrote goes with the site; what is edited or not its own stays and is named', async () => {
     await importSite(
-      await capture({ '/': 'home', '/gone/': 'gone', '/edited/': 'edited', '/kept/': 'kept', '/lost/': 'lost' }),
+      await imports.capture({
+        '/': 'home',
+        '/gone/': 'gone',
+        '/edited/': 'edited',
+        '/kept/': 'kept',
+        '/lost/': 'lost',
+      }),
     );
     await edit({ 'site/edited/index.html': 'by hand', 'site/lost/index.html': 'by hand too' });
     const done = await importSite(
-      await capture({ '/': 'home 2', '/edited/': 'edited 2', '/kept/': 'kept', '/own.html': 'not ours' }),
+      await imports.capture({ '/': 'home 2', '/edited/': 'edited 2', '/kept/': 'kept', '/own.html': 'not ours' }),
     );
     expect(done).toMatchObject({ added: 0, changed: 1, removed: 1 });
     expect(done.skipped).toEqual([
@@ -160,13 +144,13 @@ describe('importing a snapshot', () => {
   });
 
   it('adds: nothing is removed, and it is still known as its own afterwards', async () => {
-    await importSite(await capture({ '/': 'home', '/gone/': 'gone' }));
-    expect(await importSite(await capture({ '/': 'home', '/new/': 'new' }), { mode: 'add' })).toMatchObject({
+    await importSite(await imports.capture({ '/': 'home', '/gone/': 'gone' }));
+    expect(await importSite(await imports.capture({ '/': 'home', '/new/': 'new' }), { mode: 'add' })).toMatchObject({
       added: 1,
       removed: 0,
     });
     expect((await filesOf())['gone/index.html']).toBe('gone');
-    expect(await importSite(await capture({ '/': 'home' }))).toMatchObject({ removed: 2 });
+    expect(await importSite(await imports.capture({ '/': 'home' }))).toMatchObject({ removed: 2 });
     expect(Object.keys(await filesOf()).sort()).toEqual(['_portico/snapshot.json', 'index.html', 'own.html']);
   });
 
@@ -174,7 +158,7 @@ describe('importing a snapshot', () => {
     const large = (bytes: number): Page => ({ body: Buffer.alloc(bytes, 'x'), type: 'text/plain', kind: 'asset' });
     await edit({ 'site/folder': 'a file' });
     const done = await importSite(
-      await capture({
+      await imports.capture({
         '/': 'home',
         '/over.txt': large(1024 * 1024 + 1),
         '/at.txt': large(1024 * 1024),
@@ -191,7 +175,7 @@ describe('importing a snapshot', () => {
   it('documents and sheets become UTF-8, which is what files are served in', async () => {
     const type = 'text/html';
     await importSite(
-      await capture({
+      await imports.capture({
         '/': { body: Buffer.from('<p>caf\xe9<a href="/a?q=\xe9">', 'latin1'), type, charset: 'windows-1252' },
         '/a?q=%E9': 'found',
         '/utf8': { body: '<p>café', type, charset: 'windows-1252' },
@@ -209,113 +193,36 @@ describe('importing a snapshot', () => {
 
   it('without new links the files are as they were captured', async () => {
     const text = `<a href="${origin}/a"><a href="/a">`;
-    await importSite(await capture({ '/': text, '/a': 'a' }), { rewrite_links: false, directory: '' });
+    await importSite(await imports.capture({ '/': text, '/a': 'a' }), { rewrite_links: false, directory: '' });
     const files = await filesOf('');
     expect(files['index.html']).toBe(text);
     expect(files['README.md']).toBe('ours');
   });
 
   it('of a moved branch fails where the head was named, and says so', async () => {
-    const snapshot = await capture({ '/': 'home' });
-    const moved = await start(snapshot, { expected_head: head });
+    const snapshot = await imports.capture({ '/': 'home' });
+    const moved = await imports.start(snapshot, { expected_head: head });
     await edit({ 'x.txt': 'x' });
-    await work(moved.body.id);
-    const { body } = await app.ask('GET', `${crawlers}/${crawler.id}/imports/${moved.body.id}`);
+    await imports.work(moved.body.id);
+    const { body } = await app.ask('GET', `${crawlers}/${imports.crawler.id}/imports/${moved.body.id}`);
     expect(body).toMatchObject({ state: 'failed', error: expect.stringContaining('expected_head'), commit: null });
     expect((await filesOf())['index.html']).toBe(undefined);
   });
 
   it('that was committed by a process which died is found, not repeated', async () => {
-    const done = await importSite(await capture({ '/': 'home' }));
-    const after = await commits();
+    const done = await importSite(await imports.capture({ '/': 'home' }));
+    const after = await imports.commits();
     await app.services.orm.em
       .fork()
       .execute(`update snapshot_import set state = 'running', commit_sha = null where id = ?`, [done.id]);
     // Its snapshot may be gone by now.
     await app.services.orm.em.fork().execute(`update snapshot set state = 'expired' where id = ?`, [done.snapshot_id]);
-    await work(done.id);
-    expect((await app.ask('GET', `${crawlers}/${crawler.id}/imports/${done.id}`)).body).toMatchObject({
+    await imports.work(done.id);
+    expect((await app.ask('GET', `${crawlers}/${imports.crawler.id}/imports/${done.id}`)).body).toMatchObject({
       state: 'completed',
       commit: done.commit,
     });
-    expect(await commits()).toBe(after);
-  });
-});
-
-describe('an import that is taken over', () => {
-  afterEach(() => void vi.restoreAllMocks());
-
-  /** Has the next write of a branch go another way, whoever else opens the repository meanwhile. */
-  function divert(way: (write: () => Promise<unknown>) => Promise<unknown>): void {
-    const { git } = app.services;
-    const open = git.open.bind(git);
-    let isDiverted = false;
-    vi.spyOn(git, 'open').mockImplementation((id) => {
-      const repository = open(id);
-      const write: Repository['write'] = ((...given: Parameters<Repository['write']>) => {
-        if (isDiverted) return repository.write(...given);
-        isDiverted = true;
-        return way(() => repository.write(...given));
-      }) as Repository['write'];
-      return new Proxy(repository, {
-        get(target, name) {
-          if (name === 'write') return write;
-          const value = Reflect.get(target, name, target);
-          return typeof value === 'function' ? value.bind(target) : value;
-        },
-      });
-    });
-  }
-
-  const pages = { '/': 'home', '/own.html': 'theirs', '/a': 'a' };
-  const counts = {
-    added: 2,
-    changed: 0,
-    removed: 0,
-    skipped: [{ path: 'own.html', url: `${origin}/own.html`, reason: 'not_imported' }],
-  };
-
-  it('from a process that died when it had committed says what was committed', async () => {
-    const { body } = await start(await capture(pages));
-    const died = new AbortController();
-    divert(async (write) => {
-      await write();
-      died.abort();
-      throw new Error('died');
-    });
-    await expect(work(body.id, died.signal)).rejects.toThrow('died');
-    expect(await read(body.id)).toMatchObject({ state: 'running', commit: null });
-    await work(body.id);
-    const git = await app.repository();
-    expect(await read(body.id)).toMatchObject({ state: 'completed', commit: await git.head('main'), ...counts });
-  });
-
-  it.each([
-    ['', false],
-    [', where the head was named', true],
-  ])('while it is committed by the other process is done once%s', async (_what, isNamed) => {
-    const git = await app.repository();
-    const before = await commits();
-    const { body } = await start(await capture(pages), isNamed ? { expected_head: await git.head('main') } : {});
-    divert(async (write) => {
-      await work(body.id);
-      return write();
-    });
-    await work(body.id);
-    expect(await commits()).toBe(before + 1);
-    expect(await read(body.id)).toMatchObject({ state: 'completed', commit: await git.head('main'), ...counts });
-  });
-
-  it('and fails says that nothing was committed', async () => {
-    const { body } = await start(await capture(pages));
-    divert(async (write) => {
-      await write();
-      const git = await app.repository();
-      await git.resetBranch('main', { from: (await git.head('main')) ?? '', to: head });
-      throw new Error('the disk is full');
-    });
-    await work(body.id);
-    expect(await read(body.id)).toMatchObject({ state: 'failed', commit: null, added: 0, skipped: [] });
+    expect(await imports.commits()).toBe(after);
   });
 });
 
@@ -328,12 +235,12 @@ describe('what is refused', () => {
     [{ mode: 'replace' }, 400, 'mode: must be mirror or add'],
     [{ expected_head: 'abc' }, 400, 'expected_head: must be a full commit id'],
   ])('%j', async (body, status, message) => {
-    const answer = await start(await capture({ '/': 'home' }), body);
+    const answer = await imports.start(await imports.capture({ '/': 'home' }), body);
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
   it('needs browse_crawlers and manage_studio', async () => {
-    const path = `${crawlers}/${crawler.id}/snapshots/${await capture({ '/': 'home' })}/import`;
+    const path = `${crawlers}/${imports.crawler.id}/snapshots/${await imports.capture({ '/': 'home' })}/import`;
     const ask = async (permissions: Parameters<TestApp['makeToken']>[0]) =>
       (await app.ask('POST', path, { token: await app.makeToken(permissions), body: { branch: 'main' } })).status;
     expect(await ask(['browse_crawlers', 'edit_crawlers', 'edit_studio'])).toBe(403);
@@ -343,7 +250,7 @@ describe('what is refused', () => {
 
   it('a directory in which somebody else’s manifest lies, or that is a file', async () => {
     await edit({ 'other/_portico/snapshot.json': '{"x":1}', plain: 'a file' });
-    const snapshot = await capture({ '/': 'home' });
+    const snapshot = await imports.capture({ '/': 'home' });
     expect(await importSite(snapshot, { directory: 'other' })).toMatchObject({
       state: 'failed',
       error: expect.stringContaining('not written by an import'),

@@ -60,6 +60,7 @@ export const importSnapshot = projectOperation({
       snapshot_id: snapshot.id,
       crawler_id: crawler.id,
       state: 'queued',
+      attempt: 0,
       request: {
         branch: await directBranch(context, input.branch),
         directory: directory === '' ? '' : checkPath('directory', directory),

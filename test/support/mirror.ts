@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Repository } from '../../src/domain/ports/git.ts';
 import type { GitServeRequest } from '../../src/domain/ports/git-transfer.ts';
+import { UpstreamSync } from '../../src/domain/studio/upstream/upstream-sync.ts';
 import { type Answer, startTestApp, type TestApp } from './app.ts';
 import { selfSigned } from './certificate.ts';
 import { post } from './conflict-site.ts';
@@ -14,12 +15,17 @@ const tls = selfSigned();
 /** PEM of the root that vouches for the hosts of `upstreamHost`. */
 export const hostRoot = tls.cert;
 
-/** An application that trusts the git hosts of `upstreamHost` on loopback, and the directory its roots are in. */
+/**
+ * An application that trusts the git hosts of `upstreamHost` on loopback, and the directory its roots are in. Its clock stands still, so that what
+ * was fetched becomes old only when a test says so, and its requests wait for the upstream as long as a busy machine takes.
+ */
 export async function startMirrorApp(): Promise<TestApp> {
   const directory = mkdtempSync(join(tmpdir(), 'portico-roots-'));
   const caFile = join(directory, 'ca.pem');
   writeFileSync(caFile, hostRoot);
   const app = await startTestApp({ PORTICO_CA_FILE: caFile, PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
+  app.clock.now = new Date();
+  app.services.upstreams = new UpstreamSync({ patience: 60_000 });
   return {
     ...app,
     async stop() {

@@ -6,8 +6,8 @@ import type { Services } from '../../services.ts';
 import { syncJob } from './sync-job.ts';
 import { type Pass, syncPass } from './sync-pass.ts';
 
-/** How long a request waits for the upstream, and how long what it asked for may go on in the background; milliseconds. */
-const patience = 5_000;
+/** How long a request waits for the upstream, unless told otherwise, and how long what it asked for may go on in the background; milliseconds. */
+const usualPatience = 5_000;
 const passTime = 60_000;
 /** After a failed fetch requests do not wait for the next one for this long, milliseconds. */
 const coolDown = 30_000;
@@ -35,6 +35,12 @@ interface Standing {
 export class UpstreamSync {
   readonly #standing = new Map<number, Standing>();
   readonly #closing = new AbortController();
+  readonly #patience: number;
+
+  /** @param patience how long a request waits for the upstream, milliseconds */
+  constructor({ patience = usualPatience } = {}) {
+    this.#patience = patience;
+  }
 
   /** Before content is used: fetches what is too old, in the background for reads, within the request for writes. */
   async freshen(services: Services, project: ProjectRef, kind: 'read' | 'write'): Promise<void> {
@@ -106,7 +112,7 @@ export class UpstreamSync {
   async #wait({ clock }: Services, project: ProjectRef, work: Promise<void>): Promise<void> {
     const standing = this.#of(project);
     if (clock.now().getTime() - standing.failedAt < coolDown) return;
-    if (!(await within(patience, work))) standing.failedAt = clock.now().getTime();
+    if (!(await within(this.#patience, work))) standing.failedAt = clock.now().getTime();
   }
 
   #of({ id }: ProjectRef): Standing {

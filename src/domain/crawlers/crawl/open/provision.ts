@@ -4,7 +4,7 @@ import { insertUrls } from '../../frontier/insert-urls.ts';
 import { Ledger } from '../../frontier/ledger.ts';
 import { LostRun } from '../../frontier/turn/run-row.ts';
 import { hostOfUrl, priorities, type UrlDraft } from '../../frontier/url-draft.ts';
-import { letGo } from '../../runs/hold-crawler.ts';
+import { holdCrawlerOf, letGo } from '../../runs/hold-crawler.ts';
 import { notifyRun } from '../../runs/notify-run.ts';
 import { type LogLine, writeLog } from '../../runs/run-feed.ts';
 import { beginSnapshot } from '../../snapshots/begin-snapshot.ts';
@@ -61,6 +61,8 @@ export async function startRun(
   const drafts = await entryDrafts(open, site);
   await services.orm.em.fork().transactional(async (em) => {
     await letGo(em);
+    // Its snapshot and its notification refer to the crawler.
+    await holdCrawlerOf(em, run.id);
     const [row] = await em.execute<unknown[]>(
       `select id from crawler_run where id = ? and epoch = ? and status = 'provisioning' for update`,
       [run.id, run.epoch],

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { workOnRun } from '../../../../../src/domain/crawlers/crawl/work-on-run.ts';
+import { holdCrawlerOf } from '../../../../../src/domain/crawlers/runs/hold-crawler.ts';
+import { startTestApp, type TestApp } from '../../../../support/app.ts';
+import { makeCrawler, queue, quick, runOf } from '../../../../support/crawlers/crawls.ts';
+import { page, type SiteServer, serveSite } from '../../../../support/sites/site-server.ts';
+
+let app: TestApp;
+let site: SiteServer;
+let beforeRobots = async () => {};
+
+beforeAll(async () => {
+  site = await serveSite(({ path }, response) => {
+    if (path !== '/robots.txt') return page('Start', '');
+    void beforeRobots().then(() => response.writeHead(404).end());
+    return null;
+  });
+  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
+});
+afterAll(async () => {
+  await app?.stop();
+  await site?.close();
+});
+
+const waitingSql = `
+  select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`;
+
+it('a run begins only when its crawler is free: whoever ends it holds the crawler first, then the run', async () => {
+  const id = await queue(app, await makeCrawler(app, site.host));
+  const ending = app.services.orm.em.fork();
+  beforeRobots = async () => {
+    await ending.begin();
+    await holdCrawlerOf(ending, id);
+  };
+  const working = workOnRun(app.services, id, quick);
+  const look = app.services.orm.em.fork();
+  await vi.waitUntil(async () => (await look.execute<unknown[]>(waitingSql)).length > 0, { timeout: 30_000 });
+  await ending.execute(`set local lock_timeout = '10s'`);
+  await ending.execute('update crawler_run set updated_at = now() where id = ?', [id]);
+  await ending.commit();
+  await working;
+  expect(await runOf(app, id)).toMatchObject({ status: 'completed', finish_reason: 'done' });
+});

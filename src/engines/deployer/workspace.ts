@@ -103,6 +103,8 @@ export async function openWorkspace({
         environment: {
           LANG: 'C.UTF-8',
           npm_config_update_notifier: 'false',
+          // Its errors would lead to a file that nobody who reads them can open.
+          npm_config_logs_max: '0',
           ...(roots !== null && { NODE_EXTRA_CA_CERTS: roots }),
           ...(command.cache !== undefined && cacheVariables(command.cache)),
           ...command.variables,

@@ -79,6 +79,7 @@ describe('a command', () => {
       'PATH',
       'PWD',
       'TMPDIR',
+      'npm_config_logs_max',
       'npm_config_update_notifier',
       'OLDPWD',
       'SHLVL',
@@ -86,6 +87,12 @@ describe('a command', () => {
     ];
     expect(names.filter((name) => !allowed.includes(name ?? ''))).toEqual([]);
     expect(output).toMatch(/^HOME=.*\/home$/m);
+  });
+
+  it('has what npm cannot do in its output, which leads to no file that is gone by then', async () => {
+    const { output, exit_code } = await run('npm run nothing');
+    expect([exit_code === 0, output]).toEqual([false, expect.stringMatching(/^npm error .*package\.json/m)]);
+    expect(output).not.toContain('debug-0.log');
   });
 
   it('has nothing to read, and no descriptor of the server', async () => {
@@ -145,6 +152,9 @@ describe('limits', () => {
     expect(end.exit_code).not.toBe(0);
     expect(await processesWith(longSleep(4712))).toEqual([]);
     expect(await processesWith('bomb()')).toEqual([]);
+    // What was killed counts for the limit of its user until the system has taken note of its end.
+    const fork = Array(10).fill('true &').join(' ');
+    await vi.waitFor(async () => expect((await run(`${fork} wait`)).output).toBe(''), 60_000);
   });
 
   it('end one that is not wanted any more', async () => {
@@ -163,6 +173,7 @@ it('leaves nothing that a command started in the background, in a session of its
   const sleeping = longSleep(4714);
   expect(await run(`${sleeping} & setsid ${sleeping} & (setsid ${sleeping} &) ; echo done`)).toMatchObject({
     exit_code: 0,
+    output: 'done\n',
   });
   expect(await processesWith(longSleep(4714))).toEqual([]);
 });

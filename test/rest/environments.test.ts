@@ -72,6 +72,7 @@ describe('POST', () => {
     ],
     ['404', { name: 'a', branch: 'nowhere' }, 'not_found', 'branch'],
     ['409', { name: 'Live Site', branch: 'main' }, 'already_exists', 'name'],
+    ['409', { name: 'live SITE', branch: 'main' }, 'already_exists', 'name'],
     ['422', { name: 'a', branch: 'main', provider: 'webhook' }, 'validation_failed', 'deploy_webhook_url'],
     ['422', { name: 'a', branch: 'main', variables: [{ name: 'A' }] }, 'validation_failed', 'variables.0.value'],
   ])('%s: %j', async (status, body, code, field) => {
@@ -122,10 +123,22 @@ describe('PATCH', () => {
 
   it('409 for a name another one has, 404 for a branch or deployment that is not there', async () => {
     const [first, second] = (await app.ask('GET', `${studio}/environments`)).body;
-    expect((await change(second.id, { name: first.name })).status).toBe(409);
+    for (const name of [first.name, first.name.toUpperCase()]) {
+      const { status, body } = await change(second.id, { name });
+      expect([status, body.code, body.message]).toEqual([409, 'already_exists', expect.stringMatching(/^name: /)]);
+    }
     expect((await change(second.id, { branch: 'nowhere' })).status).toBe(404);
     expect((await change(second.id, { published_deployment_id: 999 })).status).toBe(404);
     expect((await change(first.id, { published_deployment_id: first.latest_deployment.id })).status).toBe(422);
+  });
+
+  it('200 for its own name in another case, and for names that were alike before', async () => {
+    const { body } = await create({ name: 'Staging', branch: 'main', auto_deploy: false });
+    expect(await change(body.id, { name: 'staging' })).toMatchObject({ status: 200, body: { name: 'staging' } });
+    const other = await create({ name: 'Another', branch: 'main', auto_deploy: false });
+    await app.services.orm.em.fork().execute(`update environment set name = 'STAGING' where id = ?`, [other.body.id]);
+    expect((await change(other.body.id, { name: 'STAGING', branch: 'draft/page' })).status).toBe(200);
+    expect((await change(other.body.id, { name: 'Staging' })).status).toBe(409);
   });
 });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError, fieldError } from '../../errors.ts';
+import { DomainError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { holdProject } from '../../projects/hold-project.ts';
 import { queueDeployment } from '../deployments/queue-deployment.ts';
@@ -8,6 +8,7 @@ import { checkRefName } from '../ref-name.ts';
 import { buildDefaults } from './build-defaults.ts';
 import { checkProvider } from './check-provider.ts';
 import { Environment } from './environment.entity.ts';
+import { checkNameIsFree } from './environment-name.ts';
 import { environmentRecord } from './environment-record.ts';
 import { freeSlug, slugFrom } from './environment-slug.ts';
 import { environmentDraft, maxEnvironments, savedEnvironment } from './environments.schema.ts';
@@ -31,8 +32,7 @@ const usual = {
 async function takeName({ em, project }: Pick<ProjectContext, 'em' | 'project'>, name: string): Promise<string> {
   await holdProject(em, project.id);
   const others = await em.find(Environment, { project_id: project.id }, { fields: ['name', 'slug'] });
-  if (others.some((other) => other.name === name))
-    throw fieldError('already_exists', 'name', `environment ${name} exists`);
+  checkNameIsFree(name, others);
   if (others.length >= maxEnvironments)
     throw new DomainError('limit_reached', `A project has at most ${maxEnvironments} environments; delete one first`);
   return freeSlug(slugFrom(name), new Set(others.map(({ slug }) => slug)));

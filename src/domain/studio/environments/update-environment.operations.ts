@@ -8,6 +8,7 @@ import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
 import { checkProvider } from './check-provider.ts';
 import { Environment } from './environment.entity.ts';
+import { checkNameIsFree } from './environment-name.ts';
 import { environmentRecord, findEnvironment } from './environment-record.ts';
 import { environmentChange, savedEnvironment } from './environments.schema.ts';
 import { newHookSecret, sealHookSecret } from './hook-secret.ts';
@@ -17,8 +18,7 @@ type Context = Pick<ProjectContext, 'em' | 'git' | 'services' | 'project'>;
 
 /** @throws DomainError `already_exists` */
 async function checkName({ em, project }: Context, { id }: Environment, name: string): Promise<void> {
-  const other = await em.count(Environment, { project_id: project.id, name, id: { $ne: id } });
-  if (other > 0) throw fieldError('already_exists', 'name', `environment ${name} exists`);
+  checkNameIsFree(name, await em.find(Environment, { project_id: project.id, id: { $ne: id } }, { fields: ['name'] }));
 }
 
 /** @throws DomainError `not_found`, and `validation_failed` for a deployment that has nothing to show (any more) */
@@ -46,7 +46,7 @@ export const updateEnvironment = projectOperation({
     const { em, services, project } = context;
     await holdProject(em, project.id);
     const row = await findEnvironment(context, id);
-    if (change.name !== undefined) await checkName(context, row, change.name);
+    if (change.name !== undefined && change.name !== row.name) await checkName(context, row, change.name);
     if (change.branch !== undefined) await headOf(context, 'branch', checkRefName('branch', change.branch));
     if (published_deployment_id != null) await checkPublishable(context, row, published_deployment_id);
     const version = row.version + 1;

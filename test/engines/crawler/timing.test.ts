@@ -49,7 +49,8 @@ describe('time-outs', () => {
       socket.write(Buffer.alloc(1_000_000));
     });
     const { fault } = await fetching();
-    expect(await fault(port, { limits: { total: 8 * soon } })).toMatchObject({
+    // A busy machine has it all long before.
+    expect(await fault(port, { limits: { total: 30 * soon } })).toMatchObject({
       error: 'timeout',
       bytesWire: 1_000_000,
     });

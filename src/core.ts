@@ -113,10 +113,10 @@ export async function openCore({
         ['repositories', () => git.close()],
         ['expressions', () => expressions.close()],
         ['http client', () => http.close()],
+        ['secrets', () => secrets.close()],
+        ['keys', () => keys.close()],
+        ['database', () => orm.close()],
       ]);
-      secrets.close();
-      keys.close();
-      await endInOrder(log, [['database', () => orm.close()]]);
       metrics.stop();
     },
   };

@@ -7,8 +7,9 @@ import { WorkflowVersion } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { beginExecution } from './begin-execution.ts';
 import { cancelExecution as cancel } from './cancel-execution.ts';
-import { executionRecord, findExecution } from './execution-record.ts';
+import { executionRecord } from './execution-record.ts';
 import { execution, executionId, retryFrom } from './executions.schema.ts';
+import { findExecution, holdWithWorkflow } from './find-execution.ts';
 import { resumeExecution as resume } from './resume-execution.ts';
 import { retryExecutions } from './retry-execution.ts';
 
@@ -82,12 +83,9 @@ export const retryExecution = projectOperation({
   output: begunExecution,
   audit: subject,
   async execute(context, { from, version, ...input }) {
-    // The workflow first, as whoever deletes it does: of two who wait for each other one would fail.
-    const { workflow_id } = await findExecution(context, input);
-    const workflow = await findWorkflow(context, workflow_id, { lock: 'shared' });
-    const row = await findExecution(context, input, { lock: true });
+    const retried = await holdWithWorkflow(context, input);
     const request = { from: from ?? 'failed_step', version: version ?? 'same', started_by: context.actor.id } as const;
-    const [id] = await retryExecutions(context.em, context.services, [{ workflow, row }], request);
+    const [id] = await retryExecutions(context.em, context.services, [retried], request);
     if (typeof id !== 'string') throw id;
     return { execution_id: id };
   },

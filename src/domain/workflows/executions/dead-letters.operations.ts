@@ -6,8 +6,9 @@ import { findWorkflow } from '../find-workflow.ts';
 import type { Workflow } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { countDeadLetters, holdDeadLetters, mostAtOnce, readDeadLetters } from './dead-letters.ts';
-import { executionRecord, executionShown, findExecution } from './execution-record.ts';
+import { executionRecord, executionShown } from './execution-record.ts';
 import { execution, executionId, executionSummary, retryFrom } from './executions.schema.ts';
+import { findExecution } from './find-execution.ts';
 import { retryExecutions } from './retry-execution.ts';
 
 const ofWorkflow = { workflow: workflowId.workflow.optional().describe('Only those of this workflow') };

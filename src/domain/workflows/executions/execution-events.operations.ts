@@ -5,8 +5,8 @@ import { maxPerPage } from '../../paging.ts';
 import { eventSubject } from '../../ports/event-feed.ts';
 import { type Execution, terminalStatuses } from './execution.entity.ts';
 import { executionSubject } from './execution-feed.ts';
-import { findExecution } from './execution-record.ts';
 import { executionEvent, executionId } from './executions.schema.ts';
+import { findExecution } from './find-execution.ts';
 
 interface EventRow {
   seq: string;

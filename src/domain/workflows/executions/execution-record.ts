@@ -1,38 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import { readStepRows } from '../engine/step-rows.ts';
 import { readValue } from '../engine/stored-value.ts';
-import { findWorkflow } from '../find-workflow.ts';
-import { Execution } from './execution.entity.ts';
+import type { Execution } from './execution.entity.ts';
 import type { execution, executionSummary, stepRun } from './executions.schema.ts';
 import { deliveriesOf, inputOf } from './input-of.ts';
 
 type Json = z.output<typeof execution>['output'];
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-/**
- * An execution of the project, of one workflow when that is given; `lock` holds its row until the transaction ends.
- * @throws DomainError `not_found`, also when its workflow is deleted
- */
-export async function findExecution(
-  { em, project }: Pick<ProjectContext, 'em' | 'project'>,
-  { workflow, execution: id }: { workflow?: string | undefined; execution: string },
-  { lock = false }: { lock?: boolean } = {},
-): Promise<Execution> {
-  if (uuid.test(id)) {
-    if (lock) await em.execute('select id from execution where id = ? for update', [id]);
-    const row = await em.findOne(Execution, { id, project_id: project.id }, { refresh: true });
-    if (row && (workflow === undefined || row.workflow_id === workflow)) {
-      await findWorkflow({ em, project }, row.workflow_id);
-      return row;
-    }
-  }
-  throw new DomainError('not_found', 'Execution not found');
-}
 
 /** An execution as lists show it. */
 export function executionShown(row: Execution): z.output<typeof executionSummary> {

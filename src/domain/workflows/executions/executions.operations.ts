@@ -5,8 +5,9 @@ import { timestamp } from '../../shapes.ts';
 import { findWorkflow } from '../find-workflow.ts';
 import { executionStatus, workflowId } from '../workflow.schema.ts';
 import { Execution } from './execution.entity.ts';
-import { executionRecord, executionShown, findExecution } from './execution-record.ts';
+import { executionRecord, executionShown } from './execution-record.ts';
 import { execution, executionId, executionSummary, executionTriggerType } from './executions.schema.ts';
+import { findExecution } from './find-execution.ts';
 
 export const listExecutions = projectOperation({
   name: 'workflows.listExecutions',

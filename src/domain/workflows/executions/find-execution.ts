@@ -1,0 +1,50 @@
+import { DomainError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import { findWorkflow } from '../find-workflow.ts';
+import { Execution } from './execution.entity.ts';
+import type { Retried } from './retry-execution.ts';
+
+type Context = Pick<ProjectContext, 'em' | 'project'>;
+
+/** An execution's id, with that of its workflow where the caller gave it. */
+interface Names {
+  workflow?: string | undefined;
+  execution: string;
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Reads an execution, whatever became of its workflow. @throws DomainError `not_found` */
+async function readExecution({ em, project }: Context, { workflow, execution: id }: Names, lock: boolean) {
+  if (uuid.test(id)) {
+    if (lock) await em.execute('select id from execution where id = ? for update', [id]);
+    const row = await em.findOne(Execution, { id, project_id: project.id }, { refresh: true });
+    if (row && (workflow === undefined || row.workflow_id === workflow)) return row;
+  }
+  throw new DomainError('not_found', 'Execution not found');
+}
+
+/**
+ * An execution of the project, of one workflow when that is given; `lock` holds its row until the transaction ends.
+ * @throws DomainError `not_found`, also when its workflow is deleted
+ */
+export async function findExecution(
+  context: Context,
+  names: Names,
+  { lock = false }: { lock?: boolean } = {},
+): Promise<Execution> {
+  const row = await readExecution(context, names, lock);
+  await findWorkflow(context, row.workflow_id);
+  return row;
+}
+
+/**
+ * An execution with its workflow, both held until the transaction ends. The workflow first, as whoever deletes it does: of two who wait for
+ * each other one would fail.
+ * @throws DomainError `not_found`, also when the workflow is deleted
+ */
+export async function holdWithWorkflow(context: Context, names: Names): Promise<Retried> {
+  const { workflow_id } = await readExecution(context, names, false);
+  const workflow = await findWorkflow(context, workflow_id, { lock: 'shared' });
+  return { workflow, row: await readExecution(context, names, true) };
+}

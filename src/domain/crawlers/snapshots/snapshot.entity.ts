@@ -50,6 +50,7 @@ export const CrawlSnapshot = defineEntity({
     checks: p.json<SnapshotCheck[]>().nullable(),
     /** Captured HTML pages. */
     pages: p.integer(),
+    /** Captured contents that are neither HTML pages nor sitemaps. */
     assets: p.integer(),
     /** Bytes of all captured contents as they are stored, the same content counted once. */
     bytes: p.bigint('number'),

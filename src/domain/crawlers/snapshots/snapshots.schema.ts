@@ -31,7 +31,7 @@ export const snapshot = z
     note: z.string().nullable(),
     checks: z.array(snapshotCheck).describe('What it was looked over for before it could be published'),
     pages: z.int32().describe('Captured HTML pages'),
-    assets: z.int32(),
+    assets: z.int32().describe('Captured contents that are neither HTML pages nor sitemaps'),
     bytes: z.int().describe('Size of its contents, each counted once'),
     sealed_at: timestamp.nullable(),
     published_at: timestamp.nullable().describe('When it was last made the live copy'),

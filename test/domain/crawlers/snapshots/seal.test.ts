@@ -59,14 +59,15 @@ describe('a sound snapshot', () => {
       '/a.css': { body: 'a{}', type: 'text/css', kind: 'asset' },
       '/old': { redirect: 'https://www.example.com/' },
       '/data.json': { body: '{}', type: 'application/json' },
+      '/sitemap.xml': { body: '<s/>', type: 'text/xml', kind: 'sitemap' },
     });
     expect(sealed).toMatchObject({ state: 'ready', published: true, removed: 0 });
     expect(await live(crawler.id)).toBe(sealed?.id);
     expect(await snapshotRow(sealed?.id ?? 0)).toMatchObject({
       state: 'ready',
       pages: 2,
-      assets: 1,
-      bytes: '9',
+      assets: 2,
+      bytes: '13',
       origins: { home: 'https://www.example.com/', tree: ['https://www.example.com'], others: [] },
     });
   });

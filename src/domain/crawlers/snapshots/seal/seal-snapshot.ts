@@ -24,7 +24,8 @@ async function totals(
 ): Promise<{ pages: number; assets: number; bytes: number }> {
   const [row] = await em.execute<{ pages: string; assets: string; bytes: string }[]>(
     `select sum(pages) as pages, sum(assets) as assets, sum(bytes) as bytes from (
-       select count(*) filter (where ${isHtmlSql}) as pages, count(*) filter (where kind = 'asset') as assets, max(bytes) as bytes
+       select count(*) filter (where ${isHtmlSql}) as pages,
+         count(*) filter (where kind <> 'sitemap' and not (${isHtmlSql})) as assets, max(bytes) as bytes
        from snapshot_entry where snapshot_id = ? and sha256 is not null group by sha256) as content`,
     [snapshot_id],
   );

@@ -30,7 +30,7 @@ export interface EventData {
   counts?: object;
   /** `checks`: what it was looked over for, with the numbers. */
   snapshot?: { id: number; state: string; published: boolean; checks?: readonly object[] };
-  /** At most ten. */
+  /** Of a run that has ended: at most ten. */
   first_errors?: readonly { url: string; error: string }[];
   /** A fire of a schedule that started nothing. */
   schedule?: { id: number; name: string; fire_at: string; reason: 'overlap' | 'missed'; missed: number };

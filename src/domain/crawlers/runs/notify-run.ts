@@ -50,6 +50,6 @@ export async function notifyRun(
     },
     counts,
     ...(snapshot && { snapshot }),
-    ...(errors.length > 0 && { first_errors: errors }),
+    ...(completed_at && { first_errors: errors }),
   });
 }

@@ -52,6 +52,7 @@ it('tells once that a run begins, that it ends, and what became of its snapshot,
         run: { id: first.id, status: 'completed', reason: 'done' },
         counts: { html: 21 },
         snapshot: { id: first.snapshot_id, state: 'ready', published: true },
+        first_errors: [],
       },
     });
 

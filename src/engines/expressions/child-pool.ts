@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { countdown } from './countdown.ts';
 
 /** Why a task has no result: its time is over, its process died (of its memory limit, mostly), none came up, or the pool is closed. */
 export type ChildFault = 'deadline' | 'died' | 'not_started' | 'closed';
@@ -23,7 +24,7 @@ export interface ChildPoolOptions {
 }
 
 export interface TaskOptions {
-  /** Milliseconds from the moment a process takes the task; the process is ended and replaced then. */
+  /** Milliseconds from the moment a process takes the task, as `countdown` counts them; the process is ended and replaced then. */
   deadline: number;
   signal?: AbortSignal | undefined;
 }
@@ -131,7 +132,7 @@ export class ChildPool<Task extends object, Answer> {
 
   #give(child: ChildProcess, { task, resolve, reject, deadline, signal }: Queued<Task, Answer>): void {
     const end = (settle: () => void, isReusable: boolean) => {
-      clearTimeout(timer);
+      stop();
       signal?.removeEventListener('abort', onAbort);
       child.off('message', onMessage).off('exit', onExit).off('error', onExit);
       child.channel?.unref();
@@ -148,7 +149,7 @@ export class ChildPool<Task extends object, Answer> {
       end(() => reject(error), false);
     };
     const onAbort = () => end(() => reject(signal?.reason), false);
-    const timer = setTimeout(() => end(() => reject(new ChildError('deadline', 'took too long')), false), deadline);
+    const stop = countdown(deadline, () => end(() => reject(new ChildError('deadline', 'took too long')), false));
     child.channel?.ref();
     child.on('message', onMessage).on('exit', onExit).on('error', onExit);
     signal?.addEventListener('abort', onAbort, { once: true });

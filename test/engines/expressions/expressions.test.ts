@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ExpressionError, type Expressions } from '../../../src/domain/ports/expressions.ts';
+import { allProcesses } from '../../../src/engines/deployer/processes.ts';
 import { createExpressions } from '../../../src/engines/expressions/expressions.ts';
 
 let expressions: Expressions;
@@ -26,6 +27,29 @@ it('has the value of an expression, undefined when it finds nothing', async () =
 
 it('tells what JSONata has to say', async () => {
   await expect(evaluate('$number("x")')).rejects.toThrow(/number/);
+});
+
+describe('a machine that stands still', () => {
+  const still = (milliseconds: number) =>
+    void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+
+  it('takes no time from an expression that is answered', async () => {
+    await evaluate('1');
+    const asked = evaluate('1 + 1');
+    still(1_500);
+    expect(await asked).toBe(2);
+  });
+
+  it('nor from one that is being evaluated', async () => {
+    await evaluate('1');
+    const [child] = (await allProcesses()).filter(({ parent }) => parent === process.pid);
+    const asked = evaluate('$sum([1..20000].($ * 2))', {}, 2_000);
+    still(40);
+    process.kill(child?.pid ?? 0, 'SIGSTOP');
+    still(2_500);
+    process.kill(child?.pid ?? 0, 'SIGCONT');
+    expect(await asked).toBe(400_020_000);
+  });
 });
 
 it.each([

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import type { Request, Response } from 'express';
+import type { Call } from '../domain/operation.ts';
+import type { Page } from '../domain/paging.ts';
+import { linkHeader } from './link-header.ts';
+import type { Row } from './table.ts';
+
+const isPage = (output: unknown): output is Page<unknown> =>
+  output !== null && typeof output === 'object' && 'cursors' in output && 'items' in output;
+
+/** One JSON value a line: what log tools read. */
+const lineType = 'application/x-ndjson';
+
+function statusFor(row: Row, output: unknown): number {
+  for (const [flag, status] of Object.entries(row.also ?? {})) {
+    if ((output as Record<string, unknown> | null)?.[flag] === true) return status;
+  }
+  return row.status;
+}
+
+/** Sends JSON; a read whose operation names no version gets one of the text itself (RFC 9110 8.8.1, weak). */
+function send(row: Row, request: Request, response: Response, call: Call, text: string): void {
+  response.type('application/json');
+  if (row.method === 'get' && !call.facts.etag) {
+    const etag = `W/"${createHash('sha1')
+      .update(`${response.getHeader('X-Total-Count')} ${text}`)
+      .digest('base64url')}"`;
+    response.set('ETag', etag);
+    if (request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === etag)) {
+      return void response.status(304).end();
+    }
+  }
+  response.send(text);
+}
+
+/** Answers with what an operation gave: in the row's own form, as lines, as a page with its links, or as JSON. */
+export function answer(
+  row: Row,
+  input: Record<string, unknown>,
+  request: Request,
+  response: Response,
+  call: Call,
+  output: unknown,
+): void {
+  const body = row.present ? row.present.from(output as never) : output;
+  if (call.facts.etag) response.set('ETag', call.facts.etag);
+  if (call.facts.replayed) response.set('Idempotency-Replayed', 'true');
+  const commit = ((Array.isArray(body) ? body[0] : body) as { commit?: { sha?: string } } | null)?.commit;
+  if (commit?.sha) response.set('X-Commit-Sha', commit.sha);
+  const status = statusFor(row, output);
+  response.status(status);
+  if (status === 201 && row.location)
+    response.set('Location', new URL(request.originalUrl, 'http://localhost').pathname + row.location(output as never));
+  if (status === 204) return void response.end();
+  const accepts = (type: string) => request.accepts('application/json', type) === type;
+  const raw = row.raw?.(output as never, input, call.facts.bytes, accepts);
+  if (raw) return void response.set(raw.headers).type(raw.type).send(raw.content);
+  if (isPage(output)) {
+    response.set('X-Total-Count', String(output.total_count));
+    response.set('Link', linkHeader(request.originalUrl, output));
+    if (row.lines) response.vary('Accept');
+    if (row.lines && accepts(lineType))
+      return void response.type(lineType).send(output.items.map((item) => `${JSON.stringify(item)}\n`).join(''));
+  }
+  send(row, request, response, call, JSON.stringify(isPage(output) ? output.items : body));
+}
+
+/** Sends an attached stream. A fault after its first byte cuts the answer off, so that nobody takes a part for the whole. */
+export async function sendStream(
+  row: Row,
+  request: Request,
+  response: Response,
+  call: Call,
+  output: unknown,
+): Promise<void> {
+  const { type = 'application/octet-stream', headers = {} } = row.stream?.(output as never) ?? {};
+  response.set(headers).set('Content-Type', type).status(row.status);
+  if (request.method === 'HEAD') return void response.end();
+  await pipeline(call.facts.stream ?? [], response);
+}

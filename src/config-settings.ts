@@ -1,0 +1,143 @@
+import os from 'node:os';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { crawlSettings } from './config-crawls.ts';
+import { doorSettings } from './config-door.ts';
+
+const onOff = z.enum(['on', 'off']);
+const port = z.coerce.number('must be a port number').int().min(0).max(65_535);
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean),
+);
+const cidrs = list.refine(
+  (items) => items.every((item) => ipaddr.isValidCIDR(item)),
+  'must be address ranges such as 10.0.0.0/8, separated by commas',
+);
+const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .transform((text) => text.replace(/\/+$/, ''));
+
+/** A length of time as `25`, `25s` or `2min`, in seconds. */
+const seconds = z
+  .string()
+  .regex(/^\d+ *(s|min)?$/, 'must be a number of seconds, such as 25 or 25s')
+  .transform((text) => Number.parseInt(text, 10) * (text.endsWith('min') ? 60 : 1));
+
+/** The table of settings: what each may be, what it is without being set, and what it means. */
+export const setting = z.object({
+  PORTICO_HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
+  PORTICO_PORT: port.default(4280).describe('Port of the API; 0 takes any free one'),
+  PORTICO_PREVIEW_PORT: port.default(4281).describe('Port of the preview origin; 0 takes any free one'),
+  PORTICO_PREVIEW_HOST: z
+    .string()
+    .toLowerCase()
+    .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, 'must be a host name, without scheme and port')
+    .default('localhost')
+    .describe('Host of the preview origin'),
+  PORTICO_PREVIEW_URL: z
+    .string()
+    .regex(/^https?:\/\/\*(\.[a-z0-9-]+)+(:\d+)?$/, 'must be of the form https://*.preview.example.com')
+    .optional()
+    .describe('Public form of the preview origin behind a proxy; default http://*.<PORTICO_PREVIEW_HOST>:<port taken>'),
+  PORTICO_PUBLIC_URL: baseUrl.optional().describe('Base of links; default http://localhost:<port taken>'),
+  PORTICO_ROLES: z
+    .string()
+    .default('web,worker')
+    .transform((text) => (text === 'all' ? ['web', 'worker'] : text.split(',').map((role) => role.trim())))
+    .pipe(z.array(z.enum(['web', 'worker'], 'must be web, worker or both')).min(1))
+    .describe('What this process does: web, worker or both'),
+  PORTICO_DATA_DIR: z
+    .string()
+    .min(1)
+    .default('.portico')
+    .describe('Repositories, blobs, keys and the embedded database'),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+    .optional()
+    .describe('Any PostgreSQL from 15; default: embedded'),
+  PORTICO_DATABASE_POOL: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(500)
+    .default(10)
+    .describe('Most database connections of this process'),
+  PORTICO_KMS: z.enum(['local', 'aws']).default('local').describe('Where key-encryption keys are kept'),
+  PORTICO_KMS_KEY: z.string().min(1).optional().describe('Id, ARN or alias of the key in AWS KMS'),
+  PORTICO_KMS_URL: z.url().optional().describe("Endpoint of AWS KMS other than AWS's own"),
+  PORTICO_KEYRING_FILE: z.string().min(1).optional().describe('Keyring elsewhere than in the data directory'),
+  PORTICO_KMS_ALLOW_MISSING: z
+    .enum(['0', '1', 'on', 'off'])
+    .default('off')
+    .describe('Start although some stored secrets cannot be read'),
+  PORTICO_DEMO: onOff.optional().describe('Import the demo site; default on at the very first start'),
+  PORTICO_MEDIA_LIMIT: z.coerce.number().int().min(1).max(100).default(25).describe('Largest media file, MiB'),
+  PORTICO_TRUSTED_PROXIES: cidrs.default([]).describe('Ranges of proxies whose X-Forwarded-For counts'),
+  PORTICO_ALLOWED_CIDRS: cidrs.default([]).describe('Private ranges that outgoing requests may reach'),
+  PORTICO_CA_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Extra root certificates for outgoing requests, and for what builds fetch'),
+  PORTICO_SSH_KNOWN_HOSTS: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Keys of the ssh hosts that may be connected to, as OpenSSH keeps them; without it ssh is refused'),
+  PORTICO_RATE_LIMIT: z
+    .union([z.literal('off'), z.coerce.number().int().min(1)], 'must be off, or a number of at least 1')
+    .default('off')
+    .describe('Requests a minute per token'),
+  PORTICO_AUTH_FAILURE_LIMIT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(120)
+    .describe('Failed authentications a minute per address block'),
+  PORTICO_GRAPHQL_INTROSPECTION: onOff.default('off').describe('Introspection for anonymous callers'),
+  PORTICO_METRICS_TOKEN: z
+    .string()
+    .min(8, 'must be at least 8 characters')
+    .optional()
+    .describe('Bearer token for /metrics from elsewhere than loopback'),
+  PORTICO_LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('Least important log level written'),
+  PORTICO_REDACT_HEADERS: list.default([]).describe('Further headers never logged'),
+  PORTICO_BUILD_ISOLATION: z
+    .enum(['auto', 'strict'])
+    .default('auto')
+    .describe('strict refuses to run build commands as the user of the server'),
+  PORTICO_BUILD_SLOTS: z.coerce
+    .number('must be a number')
+    .int()
+    .min(1)
+    .max(64)
+    .default(Math.max(1, Math.floor(os.availableParallelism() / 2)))
+    .describe('Deployments this process runs at the same time; default: half of the cores'),
+  PORTICO_BUILD_DIR: z
+    .string()
+    .optional()
+    .describe('Workspaces and package caches; default: builds in the data directory, as root a directory in /var/tmp'),
+  ...crawlSettings,
+  ...doorSettings,
+  PORTICO_WORKFLOW_CALLS: z.coerce
+    .number('must be a number')
+    .int()
+    .min(1)
+    .max(1000)
+    .default(50)
+    .describe('Steps of workflows that call the outside at the same time, per process'),
+  PORTICO_AUDIT_DAYS: z.coerce.number().int().min(1).default(365).describe('Days the audit log is kept'),
+  PORTICO_DRAIN_DELAY: seconds.default(0).describe('Seconds between unreadiness and closing the listener'),
+  PORTICO_SHUTDOWN_TIMEOUT: seconds.default(25).describe('Seconds until an unfinished stop ends the process'),
+});
+
+/** All settings of a process, read once at start; names as in the environment. */
+export type Config = z.output<typeof setting>;
+
+export const settingNames = Object.keys(setting.shape) as (keyof Config)[];

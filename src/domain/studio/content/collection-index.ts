@@ -1,8 +1,8 @@
 import { DomainError } from '../../errors.ts';
 import type { TreeFile } from '../../ports/git-records.ts';
+import { assignSlugs } from '../assign-slugs.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
-import { assignSlugs } from '../slug.ts';
 import { lowerBound, slugRivals, withSlug } from './slug-rivals.ts';
 
 /** One entry's place: what lists are made of before any file is read. */

@@ -1,5 +1,5 @@
+import { assignSlugs } from '../assign-slugs.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
-import { assignSlugs } from '../slug.ts';
 import type { SiteIndex } from './site-index.ts';
 
 /** The collection a path belongs to, whether a file is there or not. */

@@ -6,9 +6,9 @@ import { type CollectionIndex, findEntry } from '../content/collection-index.ts'
 import type { SiteIndex } from '../content/site-index.ts';
 import { createFile } from '../frontmatter/create-file.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
+import { type PathOptions, pathForSlug } from '../path-for-slug.ts';
 import { checkPath } from '../path-rules.ts';
 import { collectionNamePattern } from '../schema/schema.schema.ts';
-import { type PathOptions, pathForSlug } from '../slug.ts';
 import { checkFile } from './check-file.ts';
 import type { entryDraft } from './entries.schema.ts';
 import { defaultsOf, formatOf, isDateField } from './entry-format.ts';

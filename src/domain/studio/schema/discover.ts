@@ -1,4 +1,4 @@
-import { assignSlugs } from '../slug.ts';
+import { assignSlugs } from '../assign-slugs.ts';
 import { astroReader } from './astro/astro-reader.ts';
 import { withMatches } from './claims.ts';
 import { decapReader } from './cms/decap.ts';

@@ -116,6 +116,8 @@ it('lists what a run found', async () => {
   expect([nul.status, nul.body.message]).toEqual([400, 'q: must be text without NUL']);
   expect(await urls('per_page=2&page=2')).toEqual([`${site.origin}/b`, `${site.origin}/gone`]);
   expect((await app.ask('GET', `${at}/runs/${id}/pages?state=odd`)).status).toBe(400);
+  const long = await app.ask('GET', `${at}/runs/${id}/pages?q=${'x'.repeat(2_049)}`);
+  expect(long.body.message).toBe('q: must be at most 2048 characters');
 });
 
 it('keeps a log', async () => {

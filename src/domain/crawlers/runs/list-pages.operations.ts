@@ -56,7 +56,10 @@ export const listRunPages = projectOperation({
     kind: z.enum(urlKinds).optional(),
     http_status: z.int().min(100, 'must be at least 100').max(599, 'must be at most 599').optional(),
     error: z.enum(urlErrors).optional(),
-    q: plainText('must be text').max(2_048).optional().describe('Part of the URL, in letters of either case'),
+    q: plainText('must be text')
+      .max(2_048, 'must be at most 2048 characters')
+      .optional()
+      .describe('Part of the URL, in letters of either case'),
   }),
   output: pageOf(crawlerPage),
   async execute(context, { crawler, run_id, state, kind, http_status, error, q, ...paging }) {

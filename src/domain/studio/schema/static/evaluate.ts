@@ -1,7 +1,9 @@
+import { applyFunction } from './apply-function.ts';
 import { access, callKnown, operate } from './known.ts';
+import { exportsOf } from './module-exports.ts';
 import type { ModuleGraph } from './module-graph.ts';
-import { bindings, exportsOf } from './module-scope.ts';
-import type { CallNode, Expression, FunctionNode, ObjectNode } from './syntax.ts';
+import { bindings } from './module-scope.ts';
+import type { CallNode, Expression, ObjectNode } from './syntax.ts';
 import { type Place, type Scope, scalar, unknown, type Value } from './values.ts';
 
 const MAX_STEPS = 200_000;
@@ -207,38 +209,9 @@ export class Evaluator {
     return callKnown(callee, args, place, this) ?? { kind: 'call', callee, args, place };
   }
 
-  /** Gives a function's result when its body is one returned expression, with constants before it at most. */
+  /** What a function gives for these arguments. */
   apply(callee: Value, args: readonly Value[], place: Place): Value {
-    if (callee.kind !== 'closure') return unknown('this is not a function that can be followed', place);
-    const { node, place: home } = callee;
-    if (node.async || node.generator) return unknown('an asynchronous function is not run', home);
-    const local = new Map<string, Value>();
-    const scope: Scope = (name) => local.get(name) ?? callee.scope(name);
-    for (const [at, parameter] of node.params.entries()) {
-      if (!bindParameter(parameter, args[at] ?? scalar(undefined), local))
-        return unknown('the parameters are not understood', home);
-    }
-    if (node.body.type !== 'BlockStatement') return this.evaluate(node.body, scope, home.path);
-    return this.body(node.body.body, local, scope, home);
-  }
-
-  private body(
-    statements: Extract<FunctionNode['body'], { type: 'BlockStatement' }>['body'],
-    local: Map<string, Value>,
-    scope: Scope,
-    home: Place,
-  ): Value {
-    for (const statement of statements) {
-      if (statement.type === 'ReturnStatement') {
-        return statement.argument ? this.evaluate(statement.argument, scope, home.path) : scalar(undefined);
-      }
-      if (statement.type !== 'VariableDeclaration' || statement.kind !== 'const') break;
-      for (const { id, init } of statement.declarations) {
-        if (id.type !== 'Identifier' || !init) return unknown('a declaration is not understood', home);
-        local.set(id.name, this.evaluate(init, scope, home.path));
-      }
-    }
-    return unknown('a function with statements is not run', home);
+    return applyFunction(this, callee, args, place);
   }
 
   /** Takes `count` steps from the budget; false when it is used up. */
@@ -246,19 +219,4 @@ export class Evaluator {
     this.steps -= count;
     return this.steps >= 0;
   }
-}
-
-function bindParameter(parameter: FunctionNode['params'][number], value: Value, local: Map<string, Value>): boolean {
-  if (parameter.type === 'Identifier') {
-    local.set(parameter.name, value);
-    return true;
-  }
-  if (parameter.type !== 'ObjectPattern') return false;
-  return parameter.properties.every((member) => {
-    if (member.type !== 'ObjectProperty' || member.computed || member.value.type !== 'Identifier') return false;
-    if (member.key.type !== 'Identifier') return false;
-    const place = { path: '', line: member.loc?.start.line ?? 1 };
-    local.set(member.value.name, access(value, member.key.name, place));
-    return true;
-  });
 }

@@ -10,6 +10,7 @@ import { git as stock } from '../support/git-store.ts';
 import { silentLog } from '../support/no-content-cache.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
+import { standStill } from '../support/stand-still.ts';
 import { twoServers } from '../support/two-servers.ts';
 
 describe('a database that cannot be used only makes reads of content slower', () => {
@@ -66,6 +67,13 @@ describe('a database that cannot be used only makes reads of content slower', ()
     const { url, drop } = await createDatabase();
     onTestFinished(drop);
     expect(await reads(indexOn(url))).toEqual(await expected());
+  });
+
+  it('but not when the whole machine stood still for a while', async () => {
+    const cache = createContentCache(app.services.orm, silentLog);
+    const asked = cache.stored(git.id);
+    standStill(3_000);
+    expect(await asked).not.toBeNull();
   });
 
   it('when it takes connections and says nothing', async () => {

@@ -1,4 +1,5 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
+import { countdown } from '../../domain/countdown.ts';
 import type { Log } from '../../domain/ports/log.ts';
 
 export type Row = Record<string, unknown>;
@@ -57,11 +58,11 @@ export class CacheConnection {
 
   async #guarded<T>(work: () => Promise<T>, limit: number): Promise<T | null> {
     if (Date.now() < this.#quietUntil) return null;
-    let timer: NodeJS.Timeout | undefined;
+    let stop = () => {};
     try {
       const result = work();
       const late = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error('The database did not answer in time')), limit);
+        stop = countdown(limit, () => reject(new Error('The database did not answer in time')));
       });
       result.catch(() => {});
       return await Promise.race([result, late]);
@@ -70,7 +71,7 @@ export class CacheConnection {
       this.#log.warn({ err }, 'content cache not used');
       return null;
     } finally {
-      clearTimeout(timer);
+      stop();
     }
   }
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { countdown } from './countdown.ts';
+import { countdown } from '../../domain/countdown.ts';
 
 /** Why a task has no result: its time is over, its process died (of its memory limit, mostly), none came up, or the pool is closed. */
 export type ChildFault = 'deadline' | 'died' | 'not_started' | 'closed';

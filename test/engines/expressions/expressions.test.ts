@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ExpressionError, type Expressions } from '../../../src/domain/ports/expressions.ts';
 import { allProcesses } from '../../../src/engines/deployer/processes.ts';
 import { createExpressions } from '../../../src/engines/expressions/expressions.ts';
+import { standStill } from '../../support/stand-still.ts';
 
 let expressions: Expressions;
 beforeAll(() => {
@@ -30,13 +31,10 @@ it('tells what JSONata has to say', async () => {
 });
 
 describe('a machine that stands still', () => {
-  const still = (milliseconds: number) =>
-    void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
-
   it('takes no time from an expression that is answered', async () => {
     await evaluate('1');
     const asked = evaluate('1 + 1');
-    still(1_500);
+    standStill(1_500);
     expect(await asked).toBe(2);
   });
 
@@ -44,9 +42,9 @@ describe('a machine that stands still', () => {
     await evaluate('1');
     const [child] = (await allProcesses()).filter(({ parent }) => parent === process.pid);
     const asked = evaluate('$sum([1..20000].($ * 2))', {}, 2_000);
-    still(40);
+    standStill(40);
     process.kill(child?.pid ?? 0, 'SIGSTOP');
-    still(2_500);
+    standStill(2_500);
     process.kill(child?.pid ?? 0, 'SIGCONT');
     expect(await asked).toBe(400_020_000);
   });

@@ -3,14 +3,18 @@ import type { AddressInfo } from 'node:net';
 import { answerClientError } from './client-error.ts';
 import { StartError } from './start-error.ts';
 
-/** Listens, 0 for any port. @returns the port. @throws StartError, for the user, when it cannot be taken */
-export function listenOn(server: Server, port: number, host: string): Promise<number> {
+/**
+ * Listens, 0 for any port.
+ * @param setting that names the port
+ * @returns the port. @throws StartError, for the user, when it cannot be taken
+ */
+export function listenOn(server: Server, port: number, host: string, setting: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reason =
         error.code === 'EADDRINUSE'
-          ? 'is in use; set PORTICO_PORT to another one, or 0 for any'
-          : `cannot be taken (${error.code})`;
+          ? `is in use; set ${setting} to another one, or 0 for any`
+          : `cannot be taken (${error.code}); see ${setting}`;
       reject(new StartError(`Port ${port} on ${host} ${reason}`));
     });
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));

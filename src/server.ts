@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { ConfigError, previewUrlFor, readConfig } from './config.ts';
 import { openCore } from './core.ts';
@@ -10,7 +9,7 @@ import { permissionNames } from './domain/permissions.ts';
 import type { Settings } from './domain/services.ts';
 import { firstRun } from './first-run.ts';
 import type { FirstRun } from './first-run-record.ts';
-import { createHttpServer } from './http-server.ts';
+import { createHttpServer, listenOn } from './http-server.ts';
 import { createLog } from './log.ts';
 import { createPreview } from './preview/preview.ts';
 import { previewLog } from './request-log.ts';
@@ -85,15 +84,9 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
     }
     setPublicUrl(config.PORTICO_PUBLIC_URL ?? `http://localhost:${app.port}`);
     const preview = createHttpServer(previewLog(log, core.metrics.http, createPreview(core.services)));
-    await new Promise<void>((resolve, reject) => {
-      preview.once('error', reject);
-      preview.listen(config.PORTICO_PREVIEW_PORT, config.PORTICO_HOST, resolve);
-    }).catch((error: NodeJS.ErrnoException) => {
-      throw new StartError(
-        `PORTICO_PREVIEW_PORT ${config.PORTICO_PREVIEW_PORT} cannot be taken (${error.code}); set another one, or 0 for any`,
-      );
-    });
-    const previewUrl = previewUrlFor(config, (preview.address() as AddressInfo).port);
+    const { PORTICO_PREVIEW_PORT, PORTICO_HOST } = config;
+    const previewPort = await listenOn(preview, PORTICO_PREVIEW_PORT, PORTICO_HOST, 'PORTICO_PREVIEW_PORT');
+    const previewUrl = previewUrlFor(config, previewPort);
     core.services.settings.preview_url = previewUrl;
     ending.push(async () => {
       preview.closeAllConnections();

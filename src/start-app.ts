@@ -55,10 +55,12 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
   let phase: Phase = 'starting';
   const isWeb = config.PORTICO_ROLES.includes('web');
   const server = createHttpServer((isWeb ? createApp : createWorkerApp)(core, config, () => phase));
-  const port = await listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST).catch(async (error: unknown) => {
-    await core.close();
-    throw error;
-  });
+  const port = await listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST, 'PORTICO_PORT').catch(
+    async (error: unknown) => {
+      await core.close();
+      throw error;
+    },
+  );
   const listener = hearOthers(core, databaseUrl);
   const endBackground = beginBackground(core, config);
   return {

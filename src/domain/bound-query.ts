@@ -25,11 +25,17 @@ export const asDriverException = (em: EntityManager, error: unknown): unknown =>
  * Runs a statement of constant text, in the transaction of `em` when it has one. Its values (`$1`, `$2`…) travel beside it, bytes as bytes, and
  * each connection reads and plans it once. The mapper writes every value into the text, bytes as twice as many digits, and the database reads
  * and plans that each time, which costs more than a small statement itself.
+ * @param isKept false: it is planned each time, where a plan of another time would not do
  * @throws DriverException like `em.execute`
  */
-export async function executeBound<Row>(em: EntityManager, sql: string, values: readonly unknown[]): Promise<Row[]> {
+export async function executeBound<Row>(
+  em: EntityManager,
+  sql: string,
+  values: readonly unknown[],
+  { isKept = true }: { isKept?: boolean } = {},
+): Promise<Row[]> {
   const queries = (em.getTransactionContext() ?? em.getConnection().getClient()) as unknown as BoundQueries;
-  const statement = { name: nameOf(sql), text: sql };
+  const statement = { text: sql, ...(isKept && { name: nameOf(sql) }) };
   const query = { sql: statement, parameters: values, query: { kind: 'RawNode' }, queryId: { queryId: 'bound' } };
   try {
     return (await queries.executeQuery(query)).rows as Row[];

@@ -24,15 +24,22 @@ async function readsOf(em: EntityManager, of: readonly string[]): Promise<number
   return Number(row?.reads);
 }
 
-/** @returns what `work` does in a transaction, and how many rows it reads for that, of frontiers and snapshots unless told otherwise */
-export async function reading<T>(
-  { services }: Pick<TestApp, 'services'>,
+/** @returns what `work` does in the transaction of `em`, and how many rows it reads for that, of frontiers and snapshots unless told otherwise */
+export async function readingIn<T>(
+  em: EntityManager,
   work: (em: EntityManager) => Promise<T>,
   of: readonly string[] = tables,
 ): Promise<{ result: T; reads: number }> {
-  return services.orm.em.fork().transactional(async (em) => {
-    const before = await readsOf(em, of);
-    const result = await work(em);
-    return { result, reads: (await readsOf(em, of)) - before };
-  });
+  const before = await readsOf(em, of);
+  const result = await work(em);
+  return { result, reads: (await readsOf(em, of)) - before };
+}
+
+/** `readingIn` a transaction of its own. */
+export async function reading<T>(
+  { services }: Pick<TestApp, 'services'>,
+  work: (em: EntityManager) => Promise<T>,
+  of?: readonly string[],
+): Promise<{ result: T; reads: number }> {
+  return services.orm.em.fork().transactional((em) => readingIn(em, work, of));
 }

@@ -8,6 +8,8 @@ import type { UrlDraft } from './url-draft.ts';
 /** A URL somebody is about to ask for. */
 export interface ClaimedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
   id: number;
+  /** Where its row is (`ctid`) while nobody else writes it: PostgreSQL finds it there without an index. */
+  place: string;
   host: string;
   /** Requests before. */
   attempts: number;
@@ -27,14 +29,15 @@ const claimSql = `
         and (not_before is null or not_before <= now())
       order by depth, priority, id limit asked.most) as waiting
     order by waiting.depth, waiting.priority, waiting.id limit $4))
-  returning id, url, url_hash, host, kind, is_entry, follows, depth, priority, hop, level, attempts
+  returning ctid as place, id, url, url_hash, host, kind, is_entry, follows, depth, priority, hop, level, attempts
   )
-  select id, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts, ${earlierColumns('entry')}
+  select place, id, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts, ${earlierColumns('entry')}
   from claimed left join lateral (${earlierEntrySql('$5::integer', 'claimed.url_hash')}) as entry on true`;
 
 function claimedOf(row: Record<string, unknown>): ClaimedUrl {
-  const { url, host, kind, is_entry, follows, depth, priority, hop, level, attempts } = row as unknown as ClaimedUrl;
-  const of = { id: Number(row.id), url, host, kind, is_entry, follows, depth, priority, hop, level, attempts };
+  const { place, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts } =
+    row as unknown as ClaimedUrl;
+  const of = { id: Number(row.id), place, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts };
   const earlier = takeEarlier(row);
   return earlier ? { ...of, earlier } : of;
 }

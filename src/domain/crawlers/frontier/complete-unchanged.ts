@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
 import { storableJson } from '../storable-json.ts';
+import { areFound, isLeased, leasedRows } from './leased-rows.ts';
 import { insertLinksSql, linkRows } from './link-rows.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -13,20 +14,20 @@ const same = `http_status, content_type, charset, headers, sha256, bytes, reques
  */
 const completeSql = `
   with found as materialized (
-    select leased.ctid as place, leased.id, leased.url_hash, leased.url, leased.kind, given.duration_ms, given.canonical,
+    select leased.place, leased.id, leased.url_hash, leased.url, leased.kind, given.duration_ms, given.canonical,
       coalesce(given.etag, entry.etag) as etag, coalesce(given.last_modified, entry.last_modified) as last_modified,
       coalesce(given.outlinks_sha256, entry.outlinks_sha256) as outlinks_sha256, ${same.replaceAll(/\w+/g, 'entry.$&')}
     from json_to_recordset($5::json) as given
-        (id bigint, duration_ms integer, canonical text, etag text, last_modified text, outlinks_sha256 text)
-      join crawl_url as leased on leased.id = given.id and leased.run_id = $1 and leased.state = 'leased'
+        (id bigint, place tid, duration_ms integer, canonical text, etag text, last_modified text, outlinks_sha256 text)
+      ${leasedRows}
       cross join lateral (
         select * from snapshot_entry where snapshot_id = $2 and url_hash = leased.url_hash and sha256 is not null limit 1) as entry
-    where (select epoch from crawler_run where id = $1) = $4
+    where ${isLeased('$1', '$4')}
   ), done as (
     update crawl_url set state = 'done', attempts = attempts + 1, not_before = null, rule = null, http_status = found.http_status,
       content_type = found.content_type, bytes = found.bytes, sha256 = found.sha256, redirect_to = null, canonical = found.canonical,
       error = null, error_message = null, change = 'unchanged_304', from_cache = true, duration_ms = found.duration_ms, fetched_at = now()
-    from found where crawl_url.ctid = found.place
+    from found where ${areFound}
     returning crawl_url.id
   ), kept as (
     insert into snapshot_entry (snapshot_id, url_hash, url, kind, etag, last_modified, outlinks_sha256, ${same})
@@ -39,6 +40,7 @@ const completeSql = `
 /** What has come of an unchanged URL beside what its earlier entry says. */
 const rowOf = ({ of, duration_ms, canonical, again }: Outcome) => ({
   id: of.id,
+  place: of.place,
   ...(duration_ms !== null && { duration_ms }),
   ...(canonical !== null && { canonical }),
   ...again,

@@ -4,11 +4,12 @@ import { together } from '../../together.ts';
 import { entryRow, insertEntriesSql } from '../snapshots/entries/insert-entries.ts';
 import { storableJson } from '../storable-json.ts';
 import { completeUnchanged } from './complete-unchanged.ts';
+import { areFound, isLeased, leasedRows, placesOf } from './leased-rows.ts';
 import type { Ledger } from './ledger.ts';
 import { insertLinksSql, linkRows } from './link-rows.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 
-const columns = `id bigint, state text, sent boolean, delay double precision, rule text, http_status integer, content_type text,
+const columns = `id bigint, place tid, state text, sent boolean, delay double precision, rule text, http_status integer, content_type text,
   bytes bigint, sha256 text, redirect_to text, canonical text, error text, error_message text, change text, from_cache boolean,
   duration_ms integer`;
 
@@ -17,16 +18,17 @@ const columns = `id bigint, state text, sent boolean, delay double precision, ru
  * in one statement: each costs both sides a wait for the other.
  */
 const completeSql = `
-  with done as (
-    update crawl_url set state = given.state, attempts = attempts + given.sent::integer,
-      not_before = case when given.delay is not null then now() + given.delay * interval '1 ms' end,
-      rule = given.rule, http_status = given.http_status, content_type = given.content_type, bytes = given.bytes, sha256 = given.sha256,
-      redirect_to = given.redirect_to, canonical = given.canonical, error = given.error, error_message = given.error_message,
-      change = given.change, from_cache = given.from_cache, duration_ms = given.duration_ms,
-      fetched_at = case when given.sent then now() else fetched_at end
-    from json_to_recordset($2::json) as given (${columns})
-    where crawl_url.id = given.id and run_id = $1 and crawl_url.state = 'leased'
-      and (select epoch from crawler_run where id = $1) = $5
+  with found as materialized (
+    select given.* from json_to_recordset($2::json) as given (${columns}) ${leasedRows}
+    where ${isLeased('$1', '$5')}
+  ), done as (
+    update crawl_url set state = found.state, attempts = attempts + found.sent::integer,
+      not_before = case when found.delay is not null then now() + found.delay * interval '1 ms' end,
+      rule = found.rule, http_status = found.http_status, content_type = found.content_type, bytes = found.bytes, sha256 = found.sha256,
+      redirect_to = found.redirect_to, canonical = found.canonical, error = found.error, error_message = found.error_message,
+      change = found.change, from_cache = found.from_cache, duration_ms = found.duration_ms,
+      fetched_at = case when found.sent then now() else fetched_at end
+    from found where ${areFound}
     returning crawl_url.id
   ), kept as (${insertEntriesSql('$3', '$4', 'from_id in (select id from done)')}
   ), linked as (${insertLinksSql('$1', '$6', '$7', '$8', 'from_id in (select id from done)')}
@@ -35,6 +37,7 @@ const completeSql = `
 
 const rowOf = ({ of, ...outcome }: Outcome) => ({
   id: of.id,
+  place: of.place,
   state: outcome.state,
   sent: outcome.sent,
   delay: outcome.delay,
@@ -107,9 +110,20 @@ async function completePlain(
   return new Set(done.map(({ id }) => Number(id)));
 }
 
-/** The earlier snapshot has been removed meanwhile: the URL waits again, and is asked for whole. */
-const askAgain = ({ of, bytes_wire, signal }: Outcome): Outcome =>
-  outcomeOf(of, { state: 'pending', bytes_wire, signal });
+/**
+ * What is to be written again of what was not: a row that has been written meanwhile is somewhere else, and where the earlier snapshot has been
+ * removed the URL waits again, and is asked for whole.
+ */
+async function notYet(em: EntityManager, run: CompletedRun, left: readonly Outcome[]): Promise<Outcome[]> {
+  const places = await placesOf(em, run, left);
+  return left.flatMap((outcome) => {
+    const { of, bytes_wire, signal, again } = outcome;
+    const place = places.get(of.id);
+    if (place === undefined) return [];
+    if (place !== of.place) return [{ ...outcome, of: { ...of, place } }];
+    return again === null ? [] : [outcomeOf(of, { state: 'pending', bytes_wire, signal })];
+  });
+}
 
 /**
  * Writes what has become of leased URLs: rows, snapshot entries and links, and counts them. The caller holds the run's
@@ -130,9 +144,14 @@ export async function completeUrls(
     completeUnchanged(em, { ...run, base_id }, kept),
   ]);
   const into = await ledger;
-  const completed = outcomes.filter(({ of }) => done.has(of.id) || same.has(of.id));
+  const isDone = ({ of }: Outcome) => done.has(of.id) || same.has(of.id);
+  const completed = outcomes.filter(isDone);
   for (const outcome of completed) count(into, outcome);
-  if (same.size === kept.length) return completed;
-  const lost = kept.filter(({ of }) => !same.has(of.id)).map(askAgain);
-  return [...completed, ...(await completeUrls(em, run, lost, ledger))];
+  if (completed.length === outcomes.length) return completed;
+  const left = await notYet(
+    em,
+    run,
+    outcomes.filter((outcome) => !isDone(outcome)),
+  );
+  return left.length === 0 ? completed : [...completed, ...(await completeUrls(em, run, left, ledger))];
 }

@@ -64,7 +64,7 @@ function better(a: UrlDraft, b: UrlDraft): UrlDraft {
 }
 
 async function improve(em: EntityManager, run_id: number, rows: readonly object[], ledger: Ledger): Promise<void> {
-  const improved = await executeBound<Improved>(em, improveSql, [JSON.stringify(rows), run_id]);
+  const improved = await executeBound<Improved>(em, improveSql, [JSON.stringify(rows), run_id], { isKept: false });
   for (const { state, rule, old_depth, old_kind, kind, depth, host } of improved) {
     ledger.move(
       { kind: old_kind, host, depth: old_depth, state, rule },

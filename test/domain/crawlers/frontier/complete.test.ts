@@ -186,6 +186,23 @@ describe('what an earlier snapshot has', () => {
     ]);
   });
 
+  it('is written where the row is when that was written meanwhile, like anything else', async () => {
+    const { em, claimed, of } = await claimedAgain();
+    await em.execute('update crawl_url set hop = 0 where run_id = ?', [of.run_id]);
+    const ledger = new Ledger(noCounts());
+    const [a, b] = claimed;
+    const outcomes = a && b ? [unchanged(a, {}), outcomeOf(b, { state: 'done', http_status: 404 })] : [];
+    expect(await completeUrls(em, of, outcomes, ledger)).toHaveLength(2);
+    expect(ledger.counts).toMatchObject({ requests: 2, captured: 1, unchanged_304: 1, broken: 1 });
+    const rows = await em.execute('select http_status, attempts from crawl_url where run_id = ? order by url', [
+      of.run_id,
+    ]);
+    expect(rows).toEqual([
+      { http_status: 200, attempts: 1 },
+      { http_status: 404, attempts: 1 },
+    ]);
+  });
+
   it('is not written under an epoch that is over', async () => {
     const { em, claimed, of } = await claimedAgain();
     await em.execute('update crawler_run set epoch = 2 where id = ?', [of.run_id]);

@@ -5,31 +5,15 @@ import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
 import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
-import { priorities, type UrlDraft } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { queue } from '../../../support/crawlers/crawls.ts';
 import { holdStatistics, reading } from '../../../support/crawlers/reads.ts';
 import { crawl, makeCrawler, type Page } from '../../../support/crawlers/snapshots.ts';
+import { drafts, host } from './drafts.ts';
 
 const count = 3_000;
 const batch = 50;
-const host = 'www.example.com';
-
-const draftOf = (at: number, depth: number): UrlDraft => ({
-  url: `https://${host}/${at}/`,
-  kind: 'page',
-  is_entry: false,
-  follows: true,
-  depth,
-  priority: priorities.page,
-  hop: 0,
-  level: 0,
-  parent_id: null,
-  rule: null,
-});
-const drafts = (from: number, to: number, depth: number) =>
-  Array.from({ length: to - from }, (_, index) => draftOf(from + index, depth));
 
 let app: TestApp;
 let run_id: number;

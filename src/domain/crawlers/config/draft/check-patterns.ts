@@ -1,8 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type DraftFault, faultAt } from './draft-fields.ts';
 
-/** Instructions of all compiled patterns of a list: they are compiled anew by every run. */
-const maxProgram = 500_000;
+/**
+ * Instructions of all compiled patterns of a list. Every run compiles them anew, and each URL may have to pass them all, on the thread that
+ * serves everybody: a million steps take some milliseconds, and a URL has up to 2,048 characters. A pattern has about as many instructions
+ * as characters, so this refuses none but counted repetitions.
+ */
+const maxProgram = 125_000;
 const maxCause = 200;
 
 const causeOf = (error: unknown) =>

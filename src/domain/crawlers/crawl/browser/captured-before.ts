@@ -1,7 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../bound-query.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import type { BrowserAnswer } from '../../../ports/browser.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
+import type { BaseEntry } from '../fetch/base-entries.ts';
 
 /** What a run knows of a URL already: its answer, where it leads instead, or that there is none. */
 export type Known = { kind: 'answer'; answer: BrowserAnswer } | { kind: 'redirect'; to: string } | { kind: 'none' };
@@ -10,7 +12,7 @@ export type Known = { kind: 'answer'; answer: BrowserAnswer } | { kind: 'redirec
 export const mostShown = 16 * 2 ** 20;
 
 /** Reads a blob whole; null when it is larger than a page is given. */
-export async function readWhole(blobs: BlobStore, sha256: string): Promise<Buffer | null> {
+async function readWhole(blobs: BlobStore, sha256: string): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of blobs.read(sha256)) {
@@ -35,6 +37,13 @@ interface Row {
   sha256: string | null;
 }
 
+const headersSql = 'select headers from snapshot_entry where snapshot_id = $1 and url_hash = $2';
+
+const shownHeaders = ({ headers, content_type }: Pick<Row, 'headers' | 'content_type'>) => ({
+  ...headers,
+  ...(content_type !== null && { 'content-type': content_type }),
+});
+
 /** What the run has captured of a URL; null when it has to be asked for. Nothing is asked for twice in a run. */
 export async function capturedBefore(
   em: EntityManager,
@@ -49,6 +58,19 @@ export async function capturedBefore(
   const body = row.sha256 === null ? Buffer.alloc(0) : await readWhole(blobs, row.sha256);
   if (body === null) return { kind: 'none' };
   // What is not kept, like a 404, is shown without its body.
-  const headers = { ...row.headers, ...(row.content_type !== null && { 'content-type': row.content_type }) };
-  return { kind: 'answer', answer: { status: row.http_status, headers, body } };
+  return { kind: 'answer', answer: { status: row.http_status, headers: shownHeaders(row), body } };
+}
+
+/** What an earlier snapshot holds of a URL, as an answer; null when its content is larger than a page is given. */
+export async function earlierAnswer(
+  em: EntityManager,
+  blobs: BlobStore,
+  snapshot_id: number,
+  url: string,
+  { http_status, content_type, sha256 }: Pick<BaseEntry, 'http_status' | 'content_type' | 'sha256'>,
+): Promise<BrowserAnswer | null> {
+  const body = sha256 === null ? null : await readWhole(blobs, sha256);
+  if (body === null) return null;
+  const [entry] = await executeBound<Pick<Row, 'headers'>>(em, headersSql, [snapshot_id, urlHash(url)]);
+  return { status: http_status, headers: shownHeaders({ headers: entry?.headers ?? null, content_type }), body };
 }

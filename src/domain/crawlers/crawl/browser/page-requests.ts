@@ -8,7 +8,7 @@ import type { BaseEntry } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import { fetchAnswer } from '../fetch/fetch-url.ts';
 import { mostHops } from '../fetch/redirected.ts';
-import { capturedBefore, type Known, mostShown, readWhole } from './captured-before.ts';
+import { capturedBefore, type Known, mostShown } from './captured-before.ts';
 import { isKept } from './is-kept.ts';
 import { mayAsk } from './may-ask.ts';
 import { pageHeaders } from './page-headers.ts';
@@ -75,8 +75,18 @@ export class PageRequests {
     if (!(await mayAsk(this.#context, url)) || !(await budget.reserve())) return { kind: 'none' };
     const host = hostOfUrl(url);
     const isInScope = this.#context.discovery.site.isInScope(url);
-    const { id, depth, follows } = this.#of;
-    const as = { id, url, host, kind: 'asset', is_entry: false, follows, depth, priority: priorities.asset } as const;
+    const { id, place, depth, follows } = this.#of;
+    const as = {
+      id,
+      place,
+      url,
+      host,
+      kind: 'asset',
+      is_entry: false,
+      follows,
+      depth,
+      priority: priorities.asset,
+    } as const;
     const of: ClaimedUrl = { ...as, hop, level: 1, attempts: 0 };
     const base = changing.has(request.type) ? undefined : await this.#parts.baseOf(of);
     const keeps = (headers: FetchedHeaders) => isKept(run.settings, request.type, isInScope, headers);
@@ -94,7 +104,7 @@ export class PageRequests {
     this.#note(outcome, !result.ok ? keeps({}) : keeps(result.headers));
     if (!result.ok) return { kind: 'none' };
     if (outcome.redirect_to !== null) return { kind: 'redirect', to: outcome.redirect_to };
-    return this.#shown(result, base);
+    return this.#shown(of, result, base);
   }
 
   #note(outcome: Outcome, belongs: boolean): void {
@@ -102,12 +112,10 @@ export class PageRequests {
     else this.#count(1, outcome.bytes_wire);
   }
 
-  async #shown(answer: FetchedAnswer, base: BaseEntry | undefined): Promise<Known> {
-    const { blobs } = this.#context.services;
+  async #shown(of: ClaimedUrl, answer: FetchedAnswer, base: BaseEntry | undefined): Promise<Known> {
     if (answer.status === 304 && base?.sha256) {
-      const body = await readWhole(blobs, base.sha256);
-      const headers = { ...base.headers, ...(base.content_type !== null && { 'content-type': base.content_type }) };
-      return body === null ? { kind: 'none' } : { kind: 'answer', answer: { status: base.http_status, headers, body } };
+      const earlier = await this.#parts.answerOf(of, base);
+      return earlier === null ? { kind: 'none' } : { kind: 'answer', answer: earlier };
     }
     if (answer.isCut) return { kind: 'none' };
     const { status, headers, bytes } = answer;

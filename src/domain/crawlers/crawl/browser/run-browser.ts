@@ -6,6 +6,7 @@ import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
 import { type BaseEntry, baseEntry } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import { BrowserFault } from './browser-fault.ts';
+import { earlierAnswer } from './captured-before.ts';
 import { PageRequests } from './page-requests.ts';
 import type { RequestBudget } from './request-budget.ts';
 import { SharedAnswers } from './shared-answers.ts';
@@ -24,6 +25,8 @@ export interface BrowserParts extends BrowserOptions {
   shared: SharedAnswers;
   /** What the newest sealed snapshot holds of a URL. */
   baseOf(of: ClaimedUrl): Promise<BaseEntry | undefined>;
+  /** The same as an answer; null: its content is larger than a page is given. */
+  answerOf(of: ClaimedUrl, base: BaseEntry): Promise<BrowserAnswer | null>;
 }
 
 /** A page as a browser shows it. */
@@ -46,17 +49,26 @@ export class RunBrowser {
 
   constructor(options: BrowserOptions) {
     const { services, snapshot } = options;
-    const baseOf = async (of: ClaimedUrl) =>
-      snapshot.base_id === null
-        ? undefined
-        : baseEntry(services.orm.em.fork(), services.blobs, snapshot.base_id, of.url);
-    this.#parts = { ...options, shared: new SharedAnswers(), baseOf };
+    const { blobs } = services;
+    const base_id = snapshot.base_id;
+    const em = () => services.orm.em.fork();
+    this.#parts = {
+      ...options,
+      shared: new SharedAnswers(),
+      baseOf: async ({ url }) => (base_id === null ? undefined : baseEntry(em(), blobs, base_id, url)),
+      answerOf: async ({ url }, base) => (base_id === null ? null : earlierAnswer(em(), blobs, base_id, url, base)),
+    };
     this.#browser = services.browser;
   }
 
   /** Whether links are read from the document as scripts have left it. */
   get isMode(): boolean {
     return this.#parts.run.settings.browser_mode;
+  }
+
+  /** What the newest sealed snapshot holds of a page, to be shown once more; null: it is too large. */
+  answerOf(of: ClaimedUrl, base: BaseEntry): Promise<BrowserAnswer | null> {
+    return this.#parts.answerOf(of, base);
   }
 
   /** Whether that document is what is stored. */

@@ -1,7 +1,6 @@
 import type { FetchedAnswer } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { type Outcome, outcomeOf } from '../../frontier/outcome.ts';
-import { readWhole } from '../browser/captured-before.ts';
 import { discover } from '../discover/discover.ts';
 import type { BaseEntry } from './base-entries.ts';
 import type { FetchContext } from './fetch-context.ts';
@@ -17,9 +16,8 @@ function newer<Name extends string>(name: Name, value: string | string[] | undef
 /** What an unchanged page leads to once it is shown: its scripts may bring something else by now. */
 async function showAgain(context: FetchContext, of: ClaimedUrl, base: BaseEntry) {
   if (!context.browser || base.sha256 === null || !isHtmlPage(of, base.content_type)) return null;
-  const body = await readWhole(context.services.blobs, base.sha256);
-  const headers = { ...base.headers, ...(base.content_type !== null && { 'content-type': base.content_type }) };
-  return body && readCaptured(context, of, base.content_type, { status: base.http_status, headers, body });
+  const earlier = await context.browser.answerOf(of, base);
+  return earlier && readCaptured(context, of, base.content_type, earlier);
 }
 
 /** A 304: the stored content is the present one, and leads where it led. */

@@ -4,6 +4,7 @@ import type { StopRequest } from '../../runs/crawler-run.entity.ts';
 import type { RunCounts } from '../../runs/run-counts.ts';
 import type { Ledger } from '../ledger.ts';
 import type { Outcome } from '../outcome.ts';
+import { planOnce } from '../plan-once.ts';
 import type { RunHandle, TurnInput } from './turn-input.ts';
 
 /** Somebody else works on the run now, or it has ended: nothing may be written any more. */
@@ -19,11 +20,9 @@ export interface RunRow {
   stop_requested: StopRequest | null;
 }
 
-// A process that is stopped in the middle must not keep the run from whoever takes it over. A plan made once, while the frontier was
-// small, would read all of it when it is large.
+// A process that is stopped in the middle must not keep the run from whoever takes it over.
 const holdSql = `
-  select counts, hits_reserved, recent, stop_requested, set_config('idle_in_transaction_session_timeout', '5s', true),
-    set_config('plan_cache_mode', 'force_custom_plan', true)
+  select counts, hits_reserved, recent, stop_requested, set_config('idle_in_transaction_session_timeout', '5s', true), ${planOnce}
   from crawler_run where id = $1 and epoch = $2 and status in ('provisioning', 'running') for update`;
 
 const saveSql = `

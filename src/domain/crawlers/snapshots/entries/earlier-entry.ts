@@ -6,7 +6,6 @@ export interface EarlierEntry
     EntryDraft,
     | 'http_status'
     | 'content_type'
-    | 'headers'
     | 'sha256'
     | 'bytes'
     | 'etag'
@@ -22,7 +21,6 @@ export interface EarlierEntry
 const names: readonly (keyof EarlierEntry)[] = [
   'http_status',
   'content_type',
-  'headers',
   'sha256',
   'bytes',
   'etag',
@@ -38,7 +36,7 @@ const names: readonly (keyof EarlierEntry)[] = [
  * @param snapshot parameter or expression that names it; `hash` that of the URL
  */
 export const earlierEntrySql = (snapshot: string, hash: string): string => `
-  select http_status, content_type, headers, sha256, bytes::double precision as bytes, etag, last_modified, outlinks_sha256, request_hash,
+  select http_status, content_type, sha256, bytes::double precision as bytes, etag, last_modified, outlinks_sha256, request_hash,
     first_seen_run, fetched_at > now() - interval '30 days' as is_young
   from snapshot_entry where snapshot_id = ${snapshot} and url_hash = ${hash} limit 1`;
 

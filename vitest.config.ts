@@ -10,8 +10,8 @@ export default defineConfig({
     // Many tests wait for processes, timers and answers: the usual one file less than there are cores leaves them idle.
     maxWorkers: availableParallelism() + 1,
     // Ends what hangs; how fast anything is no test asks, and a machine may be busy.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // A machine that stands still for seconds may order what goes on in the background otherwise than a test means; the report tells of it.
     retry: 1,
     expect: { poll: { timeout: 60_000 } },

@@ -51,7 +51,7 @@ const webhookUrl = z.url({ protocol: /^https?$/, error: 'must be an http or http
 
 /** What a caller may set; every field optional here. */
 const settable = {
-  name: oneLine(100),
+  name: oneLine(100).describe('Unique in the project, also where case is ignored'),
   branch: z.string(),
   type: z.enum(environmentTypes),
   provider: z.enum(providers),

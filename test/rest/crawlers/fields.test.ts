@@ -194,6 +194,11 @@ it('tells all faults, the first of the documented order in front', async () => {
 
 it('takes a catastrophic pattern, and refuses patterns that are too large together', async () => {
   expect((await create({ exclude: ['(a+)+$', '(a|aa)*b'] })).status).toBe(200);
+  expect((await create({ exclude: times(1_000, () => '/a?[^/]+/(b|c*)'.repeat(6).padEnd(100, 'd')) })).status).toBe(
+    200,
+  );
+  // Together they would keep the thread busy for seconds with every URL.
+  expect((await create({ exclude: times(200, () => '(x{1,50}){1,20}y') })).status).toBe(400);
   const answer = await create({ exclude: times(1_000, () => '(a{30}){30}(a{30}){30}') });
   expect([answer.status, answer.body.message]).toEqual([
     400,

@@ -102,6 +102,18 @@ describe('lists', () => {
     expect((await get(`${at}/${second}/diff?base=999999`)).body.message).toBe('Snapshot not found');
   });
 
+  it('with what is gone nothing is compared', async () => {
+    const { at, first, second } = await twoCopies();
+    const expire = `update snapshot set state = 'expired' where id = ?`;
+    await app.services.orm.em.fork().execute(expire, [first]);
+    for (const path of [`${first}/diff`, `${second}/diff?base=${first}`]) {
+      const { status, body } = await get(`${at}/${path}`);
+      expect([status, body.message]).toEqual([409, `Snapshot ${first} has expired: its files are gone`]);
+    }
+    const { body } = await get(`${at}/${second}/diff`);
+    expect(body.map(({ change }: { change: string }) => change)).toEqual(['added', 'added', 'added', 'added']);
+  });
+
   it('what does not exist, or is of another crawler, is not found', async () => {
     const { first } = await twoCopies();
     const other = await makeCrawler(app);

@@ -6,6 +6,11 @@ import { CrawlSnapshot } from './snapshot.entity.ts';
 /** Not one that has been discarded, and only waits for its rows to be removed. */
 export const notDiscarded = { $or: [{ state: { $ne: 'expired' as const } }, { sealed_at: { $ne: null } }] };
 
+/** @throws DomainError `protected` for a snapshot whose contents are gone, or are going */
+export function requireFiles({ id, state }: Pick<CrawlSnapshot, 'id' | 'state'>): void {
+  if (state === 'expired') throw new DomainError('protected', `Snapshot ${id} has expired: its files are gone`);
+}
+
 /**
  * A snapshot of a crawler; `lock` holds its row until the transaction ends, also against the nightly look at what is old.
  * @throws DomainError `not_found` for one that is unknown, deleted, or of another crawler

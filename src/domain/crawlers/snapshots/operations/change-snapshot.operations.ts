@@ -3,7 +3,7 @@ import { DomainError } from '../../../errors.ts';
 import { projectOperation } from '../../../operation.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
 import { plainText } from '../../config/text-fields.ts';
-import { findSnapshot } from '../find-snapshot.ts';
+import { findSnapshot, requireFiles } from '../find-snapshot.ts';
 import { openSnapshot } from '../snapshot-record.ts';
 import { snapshot, snapshotNumber } from '../snapshots.schema.ts';
 
@@ -28,8 +28,7 @@ export const updateSnapshot = projectOperation({
   async execute(context, input) {
     const crawler = await findCrawler(context, input.crawler, { lock: true });
     const row = await findSnapshot(context.em, crawler.id, input.snapshot, { lock: true });
-    if (row.state === 'expired' && input.pinned)
-      throw new DomainError('protected', `Snapshot ${row.id} has expired: its files are gone`);
+    if (input.pinned) requireFiles(row);
     if (input.pinned !== undefined) row.pinned = input.pinned;
     if (input.note !== undefined) row.note = input.note;
     await context.em.flush();

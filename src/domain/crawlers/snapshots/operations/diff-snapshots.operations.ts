@@ -1,10 +1,11 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { projectOperation } from '../../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../paging.ts';
 import type { Crawler } from '../../config/crawler.entity.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
-import { findSnapshot } from '../find-snapshot.ts';
-import type { CrawlSnapshot, EntryKind } from '../snapshot.entity.ts';
+import { findSnapshot, requireFiles } from '../find-snapshot.ts';
+import { CrawlSnapshot, type EntryKind } from '../snapshot.entity.ts';
 import { snapshotDifference, snapshotNumber } from '../snapshots.schema.ts';
 
 type Side = z.output<typeof snapshotDifference>['head'];
@@ -28,9 +29,24 @@ const different = `
   where old.url is null or new.url is null
     or (old.sha256, old.http_status, old.redirect_to) is distinct from (new.sha256, new.http_status, new.redirect_to)`;
 
-/** What a snapshot is compared with when nobody says: the live copy, or for that itself the one it was made after. */
-const usualBase = ({ id, base_id }: CrawlSnapshot, { published_snapshot_id }: Crawler): number | null =>
-  published_snapshot_id === id ? (base_id ?? null) : (published_snapshot_id ?? null);
+/**
+ * What a snapshot is compared with when nobody says: the live copy, or for that itself the one it was made after.
+ * @returns null when there is none, or none any more
+ */
+async function usualBase(
+  em: EntityManager,
+  { id, base_id }: CrawlSnapshot,
+  { published_snapshot_id }: Crawler,
+): Promise<number | null> {
+  if (published_snapshot_id !== id) return published_snapshot_id ?? null;
+  return (await em.findOne(CrawlSnapshot, { id: base_id ?? 0, state: { $ne: 'expired' } }))?.id ?? null;
+}
+
+async function chosenBase(em: EntityManager, crawler_id: number, id: number): Promise<number> {
+  const base = await findSnapshot(em, crawler_id, id);
+  requireFiles(base);
+  return base.id;
+}
 
 export const diffSnapshots = projectOperation({
   name: 'crawlers.diffSnapshots',
@@ -50,7 +66,8 @@ export const diffSnapshots = projectOperation({
   async execute({ em, project }, { crawler: name, snapshot: id, base, ...paging }) {
     const crawler = await findCrawler({ em, project }, name);
     const head = await findSnapshot(em, crawler.id, id);
-    const base_id = base === undefined ? usualBase(head, crawler) : (await findSnapshot(em, crawler.id, base)).id;
+    requireFiles(head);
+    const base_id = base === undefined ? await usualBase(em, head, crawler) : await chosenBase(em, crawler.id, base);
     const window = windowOf(paging);
     // No snapshot has the number 0: with nothing to compare with, everything is added.
     const both = [base_id ?? 0, head.id];

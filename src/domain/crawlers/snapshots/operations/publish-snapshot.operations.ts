@@ -3,16 +3,17 @@ import { DomainError } from '../../../errors.ts';
 import { notify } from '../../../notifications/notify.ts';
 import { projectOperation } from '../../../operation.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
-import { findSnapshot } from '../find-snapshot.ts';
+import { findSnapshot, requireFiles } from '../find-snapshot.ts';
 import { makeLive } from '../seal/publish.ts';
 import type { CrawlSnapshot } from '../snapshot.entity.ts';
 import { openSnapshot } from '../snapshot-record.ts';
 import { snapshot, snapshotNumber } from '../snapshots.schema.ts';
 
 /** @throws DomainError `busy`, `not_found`, or `protected` for one that is held back and not forced */
-function checkPublishable({ id, state, checks }: CrawlSnapshot, force: boolean): void {
+function checkPublishable(snapshot: CrawlSnapshot, force: boolean): void {
+  const { id, state, checks } = snapshot;
   if (state === 'building') throw new DomainError('busy', `Snapshot ${id} is still being captured`);
-  if (state === 'expired') throw new DomainError('protected', `Snapshot ${id} has expired: its files are gone`);
+  requireFiles(snapshot);
   const failed = checks?.filter(({ passed }) => !passed) ?? [];
   if (failed.length === 0 || force) return;
   const why = failed.map(({ detail }) => detail).join('; ');

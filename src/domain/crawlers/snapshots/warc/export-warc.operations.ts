@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../errors.ts';
 import { projectOperation } from '../../../operation.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
-import { findSnapshot } from '../find-snapshot.ts';
+import { findSnapshot, requireFiles } from '../find-snapshot.ts';
 import { snapshotNumber } from '../snapshots.schema.ts';
 import { exportWarc, warcName } from './export-warc.ts';
 
@@ -18,8 +18,7 @@ export const exportWarcFile = projectOperation({
     const crawler = await findCrawler(context, input.crawler);
     const snapshot = await findSnapshot(em, crawler.id, input.snapshot);
     if (snapshot.state === 'building') throw new DomainError('busy', `Snapshot ${snapshot.id} is still being captured`);
-    if (snapshot.state === 'expired')
-      throw new DomainError('protected', `Snapshot ${snapshot.id} has expired: its files are gone`);
+    requireFiles(snapshot);
     context.attachStream(exportWarc(em, services.blobs, snapshot, `Portico/${services.settings.version}`));
     return { name: warcName(snapshot) };
   },

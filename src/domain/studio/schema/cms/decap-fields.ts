@@ -2,7 +2,7 @@ import type { SchemaField } from '../schema.schema.ts';
 import { at, isFalse, isTrue, itemsOf, textAt } from '../static/read-value.ts';
 import { placeOf, textOf, type Value } from '../static/values.ts';
 import { field, unionOf } from '../zod/field-algebra.ts';
-import { annotate, blockOf, bounded, choice, manyOf, objectOf, optional, type Warn } from './field-tools.ts';
+import { annotate, blockOf, bounded, choice, manyOf, nowhere, objectOf, optional, type Warn } from './field-tools.ts';
 
 type Widget = (value: Value, warn: Warn) => SchemaField;
 
@@ -55,7 +55,6 @@ const relation: Widget = (value, warn) => {
   warn('relation_unchecked', message, placeOf(value, nowhere));
   return maybeMany(value, field('any'));
 };
-const nowhere = { path: '', line: 1 };
 
 const kinds = (value: Value, warn: Warn) =>
   itemsOf(at(value, 'types')).flatMap((type) => {

@@ -1,10 +1,22 @@
 import type { SchemaField } from '../schema.schema.ts';
 import { at, dataOf, isTrue, numberOf, textAt } from '../static/read-value.ts';
-import type { Place, Value } from '../static/values.ts';
+import { type Place, placeOf, type Value } from '../static/values.ts';
 import { enumOf, field, listOf } from '../zod/field-algebra.ts';
 
 /** Says, with a place, what of a configuration is not understood. */
 export type Warn = (code: string, message: string, place?: Place) => void;
+
+/** Components and groups may name one another in a circle: fields are followed this deep. */
+export const MAX_DEPTH = 20;
+
+/** Where something is of which nothing better is known: whoever hears of it knows the file. */
+export const nowhere: Place = { path: '', line: 1 };
+
+/** A field of a type that is not known: it accepts any value, and a warning says so. */
+export function unknownField(name: string, value: Value, warn: Warn): SchemaField {
+  warn('field_unknown', `The type of field "${name}" is not known; any value is accepted`, placeOf(value, nowhere));
+  return field('any');
+}
 
 /** A value an editor may leave out, which CMSs then often write as an empty key. */
 export const optional = (one: SchemaField): SchemaField => ({ ...one, required: false, nullable: true });

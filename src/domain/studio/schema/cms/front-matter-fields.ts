@@ -1,6 +1,6 @@
 import type { SchemaField } from '../schema.schema.ts';
 import { at, isTrue, itemsOf, textAt, textsOf } from '../static/read-value.ts';
-import { placeOf, type Value } from '../static/values.ts';
+import type { Value } from '../static/values.ts';
 import { field } from '../zod/field-algebra.ts';
 import {
   annotate,
@@ -8,9 +8,11 @@ import {
   bounded,
   choice,
   isRequired,
+  MAX_DEPTH,
   manyOf,
   objectOf,
   optional,
+  unknownField,
   type Warn,
 } from './field-tools.ts';
 
@@ -22,7 +24,6 @@ export interface FrontMatterContext {
   depth: number;
 }
 
-const MAX_DEPTH = 20;
 type Kind = (value: Value, context: FrontMatterContext) => SchemaField;
 
 const many = (value: Value, one: SchemaField) => (isTrue(at(value, 'multiple')) ? manyOf(one) : one);
@@ -90,11 +91,8 @@ export function frontMatterFields(list: Value | undefined, context: FrontMatterC
     const name = textAt(value, 'name');
     if (name === undefined) return [];
     const kind = kinds.get(type);
-    if (kind === undefined) {
-      const message = `The type of field "${name}" is not known; any value is accepted`;
-      context.warn('field_unknown', message, placeOf(value, { path: '', line: 1 }));
-    }
-    const one = annotate(kind?.(value, context) ?? field('any'), value, {
+    const plain = kind ? kind(value, context) : unknownField(name, value, context.warn);
+    const one = annotate(plain, value, {
       label: 'title',
       description: 'description',
       default: 'default',

@@ -1,8 +1,18 @@
 import type { SchemaField } from '../schema.schema.ts';
 import { at, entriesOf, itemsOf, numberOf, textAt } from '../static/read-value.ts';
-import { type Place, placeOf, type Value } from '../static/values.ts';
+import { placeOf, type Value } from '../static/values.ts';
 import { enumOf, field, unionOf } from '../zod/field-algebra.ts';
-import { annotate, bounded, choice, isRequired, manyOf, objectOf, optional, type Warn } from './field-tools.ts';
+import {
+  annotate,
+  bounded,
+  choice,
+  isRequired,
+  manyOf,
+  nowhere,
+  objectOf,
+  optional,
+  type Warn,
+} from './field-tools.ts';
 
 type Call = Extract<Value, { kind: 'call' }>;
 type Kind = (options: Value | undefined, call: Call, warn: Warn) => SchemaField;
@@ -125,7 +135,6 @@ export function keystaticField(value: Value | undefined, warn: Warn): SchemaFiel
     : one;
   return made.default === undefined ? made : optional(made);
 }
-const nowhere: Place = { path: '', line: 1 };
 
 /** The fields of a schema object, without those whose text stands elsewhere. */
 export function keystaticFields(schema: Value | undefined, warn: Warn): SchemaField[] {

@@ -1,6 +1,6 @@
 import type { SchemaField } from '../schema.schema.ts';
 import { at, isFalse, isTrue, itemsOf, textAt } from '../static/read-value.ts';
-import { placeOf, textOf, type Value } from '../static/values.ts';
+import { textOf, type Value } from '../static/values.ts';
 import { field } from '../zod/field-algebra.ts';
 import {
   annotate,
@@ -8,9 +8,11 @@ import {
   bounded,
   choice,
   isRequired,
+  MAX_DEPTH,
   manyOf,
   objectOf,
   optional,
+  unknownField,
   type Warn,
 } from './field-tools.ts';
 
@@ -21,7 +23,6 @@ export interface PagesContext {
   depth: number;
 }
 
-const MAX_DEPTH = 20;
 type Kind = (value: Value, context: PagesContext) => SchemaField;
 
 const text: Kind = (value) => {
@@ -97,7 +98,6 @@ function inner(value: Value, context: PagesContext): SchemaField[] {
 
 /** The fields of one level. */
 export function pagesFields(values: readonly Value[], context: PagesContext): SchemaField[] {
-  // Components may name one another in a circle.
   if (context.depth > MAX_DEPTH) return [];
   return values.flatMap((given) => {
     const value = withComponent(given, context);
@@ -106,14 +106,7 @@ export function pagesFields(values: readonly Value[], context: PagesContext): Sc
     const type = at(value, 'type');
     const names = type?.kind === 'list' ? [] : [textOf(type) ?? 'string'];
     const kind = kinds.get(names[0] ?? '');
-    if (kind === undefined) {
-      context.warn(
-        'field_unknown',
-        `The type of field "${name}" is not known; any value is accepted`,
-        placeOf(value, nowhere),
-      );
-    }
-    const one = kind?.(value, context) ?? field('any');
+    const one = kind ? kind(value, context) : unknownField(name, value, context.warn);
     const list = at(value, 'list');
     const whole = list === undefined || isFalse(list) ? one : bounded(manyOf(one), list);
     const made = annotate(whole, value, { label: 'label', description: 'description', default: 'default' });
@@ -121,4 +114,3 @@ export function pagesFields(values: readonly Value[], context: PagesContext): Sc
     return [{ ...(required ? made : optional(made)), name }];
   });
 }
-const nowhere = { path: '', line: 1 };

@@ -2,7 +2,18 @@ import type { SchemaField } from '../schema.schema.ts';
 import { at, isTrue, itemsOf, textAt } from '../static/read-value.ts';
 import { placeOf, type Value } from '../static/values.ts';
 import { field, unionOf } from '../zod/field-algebra.ts';
-import { annotate, blockOf, choice, isRequired, manyOf, objectOf, optional, type Warn } from './field-tools.ts';
+import {
+  annotate,
+  blockOf,
+  choice,
+  isRequired,
+  manyOf,
+  nowhere,
+  objectOf,
+  optional,
+  unknownField,
+  type Warn,
+} from './field-tools.ts';
 
 type Kind = (value: Value, warn: Warn) => SchemaField;
 
@@ -69,10 +80,7 @@ export function tinaFields(list: Value | undefined, warn: Warn): SchemaField[] {
     }
     if (isTrue(at(value, 'isBody'))) return [];
     const kind = kinds.get(textAt(value, 'type') ?? '');
-    if (kind === undefined) {
-      warn('field_unknown', `The type of field "${name}" is not known; any value is accepted`, placeOf(value, nowhere));
-    }
-    const one = kind?.(value, warn) ?? field('any');
+    const one = kind ? kind(value, warn) : unknownField(name, value, warn);
     const made = annotate(isTrue(at(value, 'list')) ? manyOf(one) : one, value, {
       label: 'label',
       description: 'description',
@@ -80,4 +88,3 @@ export function tinaFields(list: Value | undefined, warn: Warn): SchemaField[] {
     return [{ ...(isRequired(value) ? made : optional(made)), name }];
   });
 }
-const nowhere = { path: '', line: 1 };

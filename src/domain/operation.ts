@@ -117,6 +117,8 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   fresh?: boolean;
   /** What it takes away cannot be brought back by the same means: GraphQL keeps no idempotency key for it. */
   destructive?: boolean;
+  /** A query that may be refused by the present state, as commands may. */
+  conflicts?: true;
   /** Reads its input itself, since its rules depend on what is stored: `execute` gets the input as it came. */
   reads_input?: true;
   /** Steps of workflows cannot call it: it hands out power or secrets, or changes workflows themselves. */

@@ -73,7 +73,7 @@ export function refusalsOf(
     401: operation.permission !== 'public',
     403: operation.permission !== 'public',
     404: /[:*]/.test(path),
-    409: isCommand,
+    409: isCommand || operation.conflicts === true,
     412: facts.isConditional,
     413: facts.hasBody,
     415: facts.hasBody,

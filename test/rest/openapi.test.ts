@@ -225,6 +225,11 @@ describe('the document says what the table does', () => {
     expect(of('getEntry').description).toContain('may contain `/`');
   });
 
+  test('409 stands with commands, and with what else the present state may refuse', () => {
+    for (const id of ['publishSnapshot', 'exportWarc', 'diffSnapshots']) expect(of(id).responses).toHaveProperty('409');
+    expect(of('listSnapshotEntries').responses).not.toHaveProperty('409');
+  });
+
   test('conditions stand where the server looks at them', () => {
     const reference = (name: string) => ({ $ref: `#/components/parameters/${name}` });
     expect(of('getEntry').parameters).toContainEqual(reference('If-None-Match'));

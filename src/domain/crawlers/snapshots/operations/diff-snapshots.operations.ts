@@ -52,6 +52,7 @@ export const diffSnapshots = projectOperation({
   name: 'crawlers.diffSnapshots',
   kind: 'query',
   permission: 'browse_crawlers',
+  conflicts: true,
   summary: 'Compare a snapshot with another one of its crawler, by URL',
   input: z.object({
     ...snapshotNumber,

@@ -12,8 +12,6 @@ export default defineConfig({
     // Ends what hangs; how fast anything is no test asks, and a machine may be busy.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    // A machine that stands still for seconds may order what goes on in the background otherwise than a test means; the report tells of it.
-    retry: 1,
     expect: { poll: { timeout: 60_000 } },
   },
 });

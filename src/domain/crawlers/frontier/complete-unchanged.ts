@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
 import { storableJson } from '../storable-json.ts';
-import { areFound, isLeased, leasedRows } from './leased-rows.ts';
+import { isLeased, leasedRows } from './leased-rows.ts';
 import { insertLinksSql, linkRows } from './link-rows.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -27,7 +27,7 @@ const completeSql = `
     update crawl_url set state = 'done', attempts = attempts + 1, not_before = null, rule = null, http_status = found.http_status,
       content_type = found.content_type, bytes = found.bytes, sha256 = found.sha256, redirect_to = null, canonical = found.canonical,
       error = null, error_message = null, change = 'unchanged_304', from_cache = true, duration_ms = found.duration_ms, fetched_at = now()
-    from found where ${areFound}
+    from found where crawl_url.ctid = found.place
     returning crawl_url.id
   ), kept as (
     insert into snapshot_entry (snapshot_id, url_hash, url, kind, etag, last_modified, outlinks_sha256, ${same})

@@ -4,7 +4,7 @@ import { together } from '../../together.ts';
 import { entryRow, insertEntriesSql } from '../snapshots/entries/insert-entries.ts';
 import { storableJson } from '../storable-json.ts';
 import { completeUnchanged } from './complete-unchanged.ts';
-import { areFound, isLeased, leasedRows, placesOf } from './leased-rows.ts';
+import { isLeased, leasedRows, placesOf } from './leased-rows.ts';
 import type { Ledger } from './ledger.ts';
 import { insertLinksSql, linkRows } from './link-rows.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
@@ -28,7 +28,7 @@ const completeSql = `
       redirect_to = found.redirect_to, canonical = found.canonical, error = found.error, error_message = found.error_message,
       change = found.change, from_cache = found.from_cache, duration_ms = found.duration_ms,
       fetched_at = case when found.sent then now() else fetched_at end
-    from found where ${areFound}
+    from found where crawl_url.ctid = found.place
     returning crawl_url.id
   ), kept as (${insertEntriesSql('$3', '$4', 'from_id in (select id from done)')}
   ), linked as (${insertLinksSql('$1', '$6', '$7', '$8', 'from_id in (select id from done)')}

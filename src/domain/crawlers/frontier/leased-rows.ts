@@ -15,9 +15,6 @@ export const leasedRows = `
 export const isLeased = (run: string, epoch: string): string =>
   `leased.id = given.id and leased.run_id = ${run} and leased.state = 'leased' and (select epoch from crawler_run where id = ${run}) = ${epoch}`;
 
-/** Condition on the rows of `crawl_url` that are in `found`, with their `place` and `id`. */
-export const areFound = 'crawl_url.ctid = any (array(select place from found)) and crawl_url.id = found.id';
-
 const placesSql = `
   select id, ctid as place from crawl_url
   where run_id = ? and state = 'leased' and (select epoch from crawler_run where id = ?) = ?

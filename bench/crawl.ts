@@ -79,9 +79,10 @@ export const crawl: Benchmark = {
     const site = await startSite();
     bench.defer(site.stop);
     const others = await rivals(await bench.directory());
-    const rounds = bench.scaled(3);
     const cases: Case[] = [];
     for (const pages of bench.pages ?? [bench.scaled(1_000), bench.scaled(10_000)]) {
+      // A small site is crawled in less than a second: what the machine does meanwhile counts for more.
+      const rounds = bench.scaled(pages > 1_000 ? 3 : 5);
       const setting = { bench, site, others, pages, rounds, portico: await porticoCrawls(bench) };
       cases.push(...casesOf(setting, await measureCrawls(setting)));
     }

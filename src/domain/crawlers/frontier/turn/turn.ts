@@ -9,7 +9,7 @@ import { htmlLeft } from './budgets.ts';
 import { applyLimits, giveUp } from './leave-out.ts';
 import { holdRun, saveRun } from './run-row.ts';
 import { claimSlots, hearHosts, lookAtHosts, openHosts, waitOf } from './turn-hosts.ts';
-import type { Slot, TurnInput, TurnResult } from './turn-input.ts';
+import type { TurnInput, TurnResult } from './turn-input.ts';
 import { writeOutcomes } from './write-outcomes.ts';
 
 /**
@@ -43,17 +43,19 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
       htmlLeft(budget, ledger.counts, present.leasedPages),
       budget.max_hits > 0 ? budget.max_hits - hits : want,
     );
-    let slots: Slot[] = [];
-    if (room > 0 && row.stop_requested === null)
-      slots = await claimSlots(within, hosts, input, census.after(ledger), room, ledger);
-    hits += slots.length;
-    const { changed, paces, slowed, down, offset } = hosts;
-    const touched = [...changed].flatMap((host) => paces.get(host) ?? []);
-    await together([
-      saveHosts(within, run.project_id, touched),
+    const mayClaim = room > 0 && row.stop_requested === null;
+    const [slots] = await together([
+      mayClaim ? claimSlots(within, hosts, input, census.after(ledger), room, ledger) : [],
       writeLog(within, services, run, log),
       completed.length > 0 && announceRun(within, services, run),
     ]);
+    hits += slots.length;
+    const { changed, paces, slowed, down, offset } = hosts;
+    await saveHosts(
+      within,
+      run.project_id,
+      [...changed].flatMap((host) => paces.get(host) ?? []),
+    );
     const result = {
       counts: ledger.counts,
       slots,

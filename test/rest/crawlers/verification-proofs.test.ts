@@ -65,6 +65,12 @@ describe('by file', () => {
     expect(await Promise.all(hosts.map(known))).toEqual([true, false, false, false]);
   });
 
+  it('may begin with a byte order mark', async () => {
+    const { token, check } = await setting.crawler();
+    setting.pages({ [file]: `\ufeff${token}` });
+    expect((await check({ method: 'file' })).state).toBe('verified');
+  });
+
   it('of 1024 bytes it may be, of 1025 not', async () => {
     const { token, check } = await setting.crawler();
     setting.pages({ [file]: token.padEnd(1_025) });

@@ -39,6 +39,9 @@ async function look({ host, token: _, ...client }: WebCheck, { method, path, lim
   return { method, outcome, detail: (absent.length > 0 ? absent : unreachable).join('; ') };
 }
 
+/** What editors of some systems begin a file with (UTF-8's byte order mark), as `text` has it. */
+const byteOrderMark = /^\u00ef\u00bb\u00bf/;
+
 /** Looks for the token in the well-known file. */
 export const checkFile = (check: WebCheck): Promise<Proof> =>
   look(check, {
@@ -46,7 +49,7 @@ export const checkFile = (check: WebCheck): Promise<Proof> =>
     path: filePath,
     limit: maxFile,
     problem: ({ text, isWhole }) =>
-      !isWhole ? `is larger than ${maxFile} bytes` : text.trim() === check.token ? null : 'holds something else',
+      !isWhole ? `is larger than ${maxFile} bytes` : text.replace(byteOrderMark, '').trim() === check.token ? null : 'holds something else',
   });
 
 /** Looks for the token in a meta tag of the home page's head. */

@@ -12,6 +12,8 @@ export interface Job<P extends z.ZodType = z.ZodType> {
   kind: JobKind<P>;
   /** How many of this kind a process does at the same time; one, when nobody says. */
   concurrency?: number;
+  /** How many of these may be of one group. */
+  perGroup?: number;
   handle(payload: z.output<P>, signal: AbortSignal): Promise<void>;
 }
 
@@ -39,6 +41,8 @@ export interface RunningQueue extends JobQueue {
 /** How long a job waits for a queue that is starting, and a queue for its next try; milliseconds. */
 const startPatience = 5_000;
 const startAgain = 1_000;
+
+const perGroup = ({ perGroup: most }: Job) => most !== undefined && { localGroupConcurrency: most };
 
 /** The transaction of `em`, as pg-boss wants it; it puts jobs in with few different statements. */
 const transactionOf = (em: EntityManager) => ({
@@ -90,7 +94,7 @@ export function createQueue({ url, log }: { url: string; log: Log }): RunningQue
           job.handleAll(all.map(({ data }) => kind.payload.parse(data))),
         );
       else
-        await boss.work(kind.name, polling, async ([one]) => {
+        await boss.work(kind.name, { ...polling, ...perGroup(job) }, async ([one]) => {
           if (one) await job.handle(kind.payload.parse(one.data), one.signal);
         });
     }
@@ -103,11 +107,12 @@ export function createQueue({ url, log }: { url: string; log: Log }): RunningQue
   };
 
   return {
-    async send(kind, payload, { em, singletonKey, delaySeconds } = {}) {
+    async send(kind, payload, { em, singletonKey, group, delaySeconds } = {}) {
       await untilReady();
       await boss.send(kind.name, kind.payload.parse(payload) as object, {
         ...(em && { db: transactionOf(em) }),
         ...(singletonKey !== undefined && { singletonKey }),
+        ...(group !== undefined && { group: { id: group } }),
         ...(delaySeconds !== undefined && { startAfter: Math.ceil(delaySeconds) }),
       });
     },

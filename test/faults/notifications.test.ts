@@ -76,6 +76,31 @@ it('kill -9 while the receiver thinks: it is sent once more, under the same id',
   await until(async () => (await ask(second, 'GET', `${at}/deliveries/${id}`)).status === 'delivered', 'delivered');
 });
 
+it('a receiver that never answers holds up its own crawler alone', async () => {
+  const { dataDir, token } = await demoDataDir();
+  const ask = asker(token);
+  const server = await startServer(dataDir, settings);
+  const { at } = await crawlerOf(ask, server);
+  let open = 0;
+  let most = 0;
+  receiver.answer = (response) => {
+    open += 1;
+    most = Math.max(most, open);
+    response.on('close', () => {
+      open -= 1;
+    });
+  };
+  for (let count = 0; count < 9; count += 1) await ask(server, 'POST', `${at}/test`);
+  await until(() => receiver.heard.length > 0, 'the receiver is told');
+  const mute = receiver;
+  receiver = await startReceiver();
+  const other = await crawlerOf(ask, server);
+  await ask(server, 'POST', `${other.at}/test`);
+  await until(() => receiver.heard.length > 0, 'the other receiver is told');
+  await mute.close();
+  expect(most).toBeLessThanOrEqual(2);
+});
+
 it('fires a schedule whose time came while no server ran, once', async () => {
   const { dataDir, token } = await demoDataDir();
   const ask = asker(token);

@@ -57,7 +57,7 @@ export const resendDelivery = projectOperation({
     // An attempt under way keeps its lease; what comes of it does not settle this round.
     em.assign(row, { status: 'pending', tries: 0, next_attempt_at: services.clock.now() });
     await em.flush();
-    await wakeDelivery(em, services, row.id);
+    await wakeDelivery(em, services, row);
     return deliveryRecord(em, row);
   },
 });

@@ -45,11 +45,13 @@ async function placeOf(em: EntityManager, crawler_id: number): Promise<Told | nu
 export async function wakeDelivery(
   em: EntityManager,
   { jobs, log }: Pick<Services, 'jobs' | 'log'>,
-  notification_id: number,
+  { id, crawler_id }: { id: number; crawler_id: number },
   delaySeconds?: number,
 ): Promise<void> {
   try {
-    await jobs.send(notifyJob, { notification_id }, { em, ...(delaySeconds !== undefined && { delaySeconds }) });
+    const group = String(crawler_id);
+    const given = { em, group, ...(delaySeconds !== undefined && { delaySeconds }) };
+    await jobs.send(notifyJob, { notification_id: id }, given);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     log.debug({ err: error }, 'a notification waits for the next look');
@@ -82,6 +84,6 @@ export async function notify(
     next_attempt_at: now,
     created_at: now,
   });
-  await wakeDelivery(em, services, id);
+  await wakeDelivery(em, services, { id, crawler_id: crawler.id });
   return id;
 }

@@ -21,6 +21,8 @@ export interface JobQueue {
     options?: {
       em?: EntityManager;
       singletonKey?: string;
+      /** Of a group a process does only so many jobs at the same time as its kind allows. */
+      group?: string;
       /** Seconds it waits before it is given to a worker. */
       delaySeconds?: number;
     },

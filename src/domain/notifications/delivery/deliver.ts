@@ -20,6 +20,11 @@ import { signedHeaders } from './sign.ts';
 /** The receiver says that it is gone for good (RFC 9110 15.5.11). */
 const gone = 410;
 
+interface Delivery {
+  id: number;
+  crawler_id: number;
+}
+
 interface Receiver {
   url: string;
   secret: string;
@@ -51,7 +56,7 @@ function verdictOf({ status, error, retryAfter: asked }: SendResult, tries: numb
 /** Makes the attempt, and writes down what came of it with the job of the next one. */
 async function attempt(
   services: Services,
-  id: number,
+  { id, crawler_id }: Delivery,
   { event_id, payload, tries }: Claimed,
   { url, secret, authorization }: Receiver,
   signal: AbortSignal,
@@ -70,7 +75,7 @@ async function attempt(
     await recordAttempt(em, id, result, { at, duration_ms });
     const isOurs = await settleDelivery(em, id, tries, verdict);
     const wait = verdict.next_attempt_at && verdict.next_attempt_at.getTime() - clock.now().getTime();
-    if (isOurs && wait !== null) await wakeDelivery(em, services, id, wait / 1000);
+    if (isOurs && wait !== null) await wakeDelivery(em, services, { id, crawler_id }, wait / 1000);
   });
   metrics.delivery(verdict.status === 'pending' ? 'retried' : verdict.status);
 }
@@ -93,10 +98,10 @@ export async function deliver(services: Services, id: number, signal: AbortSigna
     const at = await claimableAt(em, id);
     const wait = at && Math.max(1, (at.getTime() - clock.now().getTime()) / 1000);
     if (wait !== null && wait <= soon)
-      await orm.em.fork().transactional((own) => wakeDelivery(own, services, id, wait));
+      await orm.em.fork().transactional((own) => wakeDelivery(own, services, { id, crawler_id }, wait));
     return;
   }
-  if (receiver) return attempt(services, id, claimed, receiver, signal);
+  if (receiver) return attempt(services, { id, crawler_id }, claimed, receiver, signal);
   await settleDelivery(em, id, claimed.tries, { status: 'dropped', next_attempt_at: null });
   services.metrics.delivery('dropped');
 }

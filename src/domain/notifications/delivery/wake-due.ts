@@ -9,11 +9,11 @@ const atOnce = 500;
 export async function wakeDueDeliveries(services: Services): Promise<void> {
   const now = services.clock.now();
   const em = services.orm.em.fork();
-  const rows = await em.execute<{ id: number }[]>(
-    `select id from notification
+  const rows = await em.execute<{ id: number; crawler_id: number }[]>(
+    `select id, crawler_id from notification
      where status = 'pending' and next_attempt_at < ? and (leased_until is null or leased_until < ?)
      order by next_attempt_at limit ?`,
     [new Date(now.getTime() - lateness), now, atOnce],
   );
-  for (const { id } of rows) await em.transactional((own) => wakeDelivery(own, services, id));
+  for (const row of rows) await em.transactional((own) => wakeDelivery(own, services, row));
 }

@@ -48,8 +48,10 @@ export const checkFile = (check: WebCheck): Promise<Proof> =>
     method: 'file',
     path: filePath,
     limit: maxFile,
-    problem: ({ text, isWhole }) =>
-      !isWhole ? `is larger than ${maxFile} bytes` : text.replace(byteOrderMark, '').trim() === check.token ? null : 'holds something else',
+    problem({ text, isWhole }) {
+      if (!isWhole) return `is larger than ${maxFile} bytes`;
+      return text.replace(byteOrderMark, '').trim() === check.token ? null : 'holds something else';
+    },
   });
 
 /** Looks for the token in a meta tag of the home page's head. */

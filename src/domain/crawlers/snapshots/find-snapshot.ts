@@ -6,6 +6,11 @@ import { CrawlSnapshot } from './snapshot.entity.ts';
 /** Not one that has been discarded, and only waits for its rows to be removed. */
 export const notDiscarded = { $or: [{ state: { $ne: 'expired' as const } }, { sealed_at: { $ne: null } }] };
 
+/** @throws DomainError `busy` for a snapshot whose run is still at it */
+export function requireCaptured({ id, state }: Pick<CrawlSnapshot, 'id' | 'state'>): void {
+  if (state === 'building') throw new DomainError('busy', `Snapshot ${id} is still being captured`);
+}
+
 /** @throws DomainError `protected` for a snapshot whose contents are gone, or are going */
 export function requireFiles({ id, state }: Pick<CrawlSnapshot, 'id' | 'state'>): void {
   if (state === 'expired') throw new DomainError('protected', `Snapshot ${id} has expired: its files are gone`);

@@ -6,7 +6,7 @@ import { checkPath } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
-import { findSnapshot, requireFiles } from '../find-snapshot.ts';
+import { findSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
 import { SnapshotImport } from '../snapshot.entity.ts';
 import { snapshotNumber } from '../snapshots.schema.ts';
 import { wakeImport } from './import-job.ts';
@@ -52,7 +52,7 @@ export const importSnapshot = projectOperation({
     context.require('manage_studio');
     const crawler = await findCrawler(context, input.crawler, { lock: true });
     const snapshot = await findSnapshot(em, crawler.id, input.snapshot);
-    if (snapshot.state === 'building') throw new DomainError('busy', `Snapshot ${snapshot.id} is still being captured`);
+    requireCaptured(snapshot);
     requireFiles(snapshot);
     const directory = withoutSlashes(input.directory);
     const row = em.create(SnapshotImport, {

@@ -3,7 +3,7 @@ import { DomainError } from '../../../errors.ts';
 import { projectOperation } from '../../../operation.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
 import { plainText } from '../../config/text-fields.ts';
-import { findSnapshot, requireFiles } from '../find-snapshot.ts';
+import { findSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
 import { openSnapshot } from '../snapshot-record.ts';
 import { snapshot, snapshotNumber } from '../snapshots.schema.ts';
 
@@ -48,7 +48,7 @@ export const deleteSnapshot = projectOperation({
   async execute(context, input) {
     const crawler = await findCrawler(context, input.crawler, { lock: true });
     const row = await findSnapshot(context.em, crawler.id, input.snapshot, { lock: true });
-    if (row.state === 'building') throw new DomainError('busy', `Snapshot ${row.id} is still being captured`);
+    requireCaptured(row);
     if (crawler.published_snapshot_id === row.id)
       throw new DomainError('in_use', `Snapshot ${row.id} is the live copy; publish another one first`);
     if (row.pinned) throw new DomainError('protected', `Snapshot ${row.id} is pinned; unpin it first`);

@@ -3,7 +3,7 @@ import { DomainError } from '../../../errors.ts';
 import { notify } from '../../../notifications/notify.ts';
 import { projectOperation } from '../../../operation.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
-import { findSnapshot, requireFiles } from '../find-snapshot.ts';
+import { findSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
 import { makeLive } from '../seal/publish.ts';
 import type { CrawlSnapshot } from '../snapshot.entity.ts';
 import { openSnapshot } from '../snapshot-record.ts';
@@ -11,8 +11,8 @@ import { snapshot, snapshotNumber } from '../snapshots.schema.ts';
 
 /** @throws DomainError `busy`, `not_found`, or `protected` for one that is held back and not forced */
 function checkPublishable(snapshot: CrawlSnapshot, force: boolean): void {
-  const { id, state, checks } = snapshot;
-  if (state === 'building') throw new DomainError('busy', `Snapshot ${id} is still being captured`);
+  const { id, checks } = snapshot;
+  requireCaptured(snapshot);
   requireFiles(snapshot);
   const failed = checks?.filter(({ passed }) => !passed) ?? [];
   if (failed.length === 0 || force) return;

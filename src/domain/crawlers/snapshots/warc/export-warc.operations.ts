@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { DomainError } from '../../../errors.ts';
 import { projectOperation } from '../../../operation.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
-import { findSnapshot, requireFiles } from '../find-snapshot.ts';
+import { findSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
 import { snapshotNumber } from '../snapshots.schema.ts';
 import { exportWarc, warcName } from './export-warc.ts';
 
@@ -18,7 +17,7 @@ export const exportWarcFile = projectOperation({
     const { em, services } = context;
     const crawler = await findCrawler(context, input.crawler);
     const snapshot = await findSnapshot(em, crawler.id, input.snapshot);
-    if (snapshot.state === 'building') throw new DomainError('busy', `Snapshot ${snapshot.id} is still being captured`);
+    requireCaptured(snapshot);
     requireFiles(snapshot);
     context.attachStream(exportWarc(em, services.blobs, snapshot, `Portico/${services.settings.version}`));
     return { name: warcName(snapshot) };

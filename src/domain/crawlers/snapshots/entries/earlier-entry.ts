@@ -31,6 +31,8 @@ const names: readonly (keyof EarlierEntry)[] = [
   'is_young',
 ];
 
+const columns = names.map((name) => [name, `was_${name}`] as const);
+
 /**
  * A query for one such entry.
  * @param snapshot parameter or expression that names it; `hash` that of the URL
@@ -42,10 +44,12 @@ export const earlierEntrySql = (snapshot: string, hash: string): string => `
 
 /** The columns of such a query under names of their own: a statement that joins it may have some of these names already. */
 export const earlierColumns = (query: string): string =>
-  names.map((name) => `${query}.${name} as was_${name}`).join(', ');
+  columns.map(([name, column]) => `${query}.${name} as ${column}`).join(', ');
 
 /** Takes an earlier entry out of a row that has `earlierColumns`. @returns null: there was none */
 export function takeEarlier(row: Record<string, unknown>): EarlierEntry | null {
   if (row.was_http_status === null) return null;
-  return Object.fromEntries(names.map((name) => [name, row[`was_${name}`]])) as unknown as EarlierEntry;
+  const entry: Record<string, unknown> = {};
+  for (const [name, column] of columns) entry[name] = row[column];
+  return entry as unknown as EarlierEntry;
 }

@@ -42,8 +42,6 @@ export interface RunningQueue extends JobQueue {
 const startPatience = 5_000;
 const startAgain = 1_000;
 
-const perGroup = ({ perGroup: most }: Job) => most !== undefined && { localGroupConcurrency: most };
-
 /** The transaction of `em`, as pg-boss wants it; it puts jobs in with few different statements. */
 const transactionOf = (em: EntityManager) => ({
   executeSql: async (text: string, values: unknown[] = []) => ({ rows: await executeBound(em, text, values) }),
@@ -93,10 +91,12 @@ export function createQueue({ url, log }: { url: string; log: Log }): RunningQue
         await boss.work(kind.name, { ...polling, batchSize: job.batch }, (all) =>
           job.handleAll(all.map(({ data }) => kind.payload.parse(data))),
         );
-      else
-        await boss.work(kind.name, { ...polling, ...perGroup(job) }, async ([one]) => {
+      else {
+        const groups = job.perGroup !== undefined && { localGroupConcurrency: job.perGroup };
+        await boss.work(kind.name, { ...polling, ...groups }, async ([one]) => {
           if (one) await job.handle(kind.payload.parse(one.data), one.signal);
         });
+      }
     }
     ready = true;
   };

@@ -41,11 +41,14 @@ async function placeOf(em: EntityManager, crawler_id: number): Promise<Told | nu
   };
 }
 
+/** What names a delivery and whose it is. */
+export type WaitingDelivery = Pick<NotificationRow, 'id' | 'crawler_id'>;
+
 /** Puts the job of a delivery in with the transaction. A queue that is starting loses nothing: the minute's tick looks for what waits. */
 export async function wakeDelivery(
   em: EntityManager,
   { jobs, log }: Pick<Services, 'jobs' | 'log'>,
-  { id, crawler_id }: { id: number; crawler_id: number },
+  { id, crawler_id }: WaitingDelivery,
   delaySeconds?: number,
 ): Promise<void> {
   try {

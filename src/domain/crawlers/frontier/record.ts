@@ -18,8 +18,8 @@ const leaseSql = `
     for update)
   update crawl_url set state = 'leased', rule = null, not_before = null from found
   where crawl_url.run_id = ? and crawl_url.id = found.id
-  returning crawl_url.id, crawl_url.ctid as place, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts, found.state as stood,
-    found.rule as stood_by`;
+  returning crawl_url.id, crawl_url.ctid as place, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts,
+    found.state as stood, found.rule as stood_by`;
 
 type LeasedRow = Omit<ClaimedUrl, 'id'> & { id: string; stood: UrlState; stood_by: string | null };
 

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { Crawler } from '../../crawlers/config/crawler.entity.ts';
 import { openCrawlerSecrets } from '../../crawlers/config/crawler-secrets.ts';
 import type { Services } from '../../services.ts';
-import { wakeDelivery } from '../notify.ts';
+import { type WaitingDelivery, wakeDelivery } from '../notify.ts';
 import { openWebhookSecret } from '../webhook-secret.ts';
 import {
   type Claimed,
@@ -19,11 +19,6 @@ import { signedHeaders } from './sign.ts';
 
 /** The receiver says that it is gone for good (RFC 9110 15.5.11). */
 const gone = 410;
-
-interface Delivery {
-  id: number;
-  crawler_id: number;
-}
 
 interface Receiver {
   url: string;
@@ -56,7 +51,7 @@ function verdictOf({ status, error, retryAfter: asked }: SendResult, tries: numb
 /** Makes the attempt, and writes down what came of it with the job of the next one. */
 async function attempt(
   services: Services,
-  { id, crawler_id }: Delivery,
+  { id, crawler_id }: WaitingDelivery,
   { event_id, payload, tries }: Claimed,
   { url, secret, authorization }: Receiver,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 import type { Services } from '../../services.ts';
-import { wakeDelivery } from '../notify.ts';
+import { type WaitingDelivery, wakeDelivery } from '../notify.ts';
 
 /** How long a delivery may be due before it is looked for, milliseconds: its job was lost with a worker, or never put in. */
 const lateness = 30_000;
@@ -9,7 +9,7 @@ const atOnce = 500;
 export async function wakeDueDeliveries(services: Services): Promise<void> {
   const now = services.clock.now();
   const em = services.orm.em.fork();
-  const rows = await em.execute<{ id: number; crawler_id: number }[]>(
+  const rows = await em.execute<WaitingDelivery[]>(
     `select id, crawler_id from notification
      where status = 'pending' and next_attempt_at < ? and (leased_until is null or leased_until < ?)
      order by next_attempt_at limit ?`,

@@ -3,8 +3,8 @@ import { fieldError } from '../../errors.ts';
 const folded = (name: string) => name.normalize('NFC').toLowerCase();
 
 /**
- * Holds a name against those of a project's other environments: upper and lower case do not tell environments apart, as on GitHub ("Environment
- * names are not case sensitive"). Two that were named before this was held keep their names.
+ * Holds a name against those of a project's other environments: upper and lower case do not tell environments apart, as on
+ * GitHub. Two that were named before this was held keep their names.
  * @throws DomainError `already_exists`
  */
 export function checkNameIsFree(name: string, others: readonly { name: string }[]): void {

@@ -76,7 +76,7 @@ export class PageRequests {
     const host = hostOfUrl(url);
     const isInScope = this.#context.discovery.site.isInScope(url);
     const { id, place, depth, follows } = this.#of;
-    const as = {
+    const of: ClaimedUrl = {
       id,
       place,
       url,
@@ -86,8 +86,10 @@ export class PageRequests {
       follows,
       depth,
       priority: priorities.asset,
-    } as const;
-    const of: ClaimedUrl = { ...as, hop, level: 1, attempts: 0 };
+      hop,
+      level: 1,
+      attempts: 0,
+    };
     const base = changing.has(request.type) ? undefined : await this.#parts.baseOf(of);
     const keeps = (headers: FetchedHeaders) => isKept(run.settings, request.type, isInScope, headers);
     const { outcome, result } = await fetchAnswer(this.#context, of, base, () => {}, {

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
+import { SlotClock } from '../hosts/slot-clock.ts';
 import { CookieJar } from './fetch/cookies.ts';
 
 /** Why a slice ends before its time: somebody cancelled the run, the server stops, or another worker has taken the run over. */
@@ -13,6 +14,7 @@ const mostInFlight = 200;
 
 /** The runs this process works on. */
 export class Crawling {
+  readonly clock = new SlotClock();
   readonly #running = new Map<number, { stop(reason: SliceStop): void; done: Promise<unknown> }>();
   readonly #cookies = new Map<number, CookieJar>();
   #inFlight = 0;

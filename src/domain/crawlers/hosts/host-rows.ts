@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
 import type { HostPace } from './host-pace.ts';
+import type { SlotClock } from './slot-clock.ts';
 
 const milliseconds = (column: string) => `coalesce(extract(epoch from ${column}) * 1000, 0)::double precision`;
 
@@ -26,7 +27,7 @@ export async function addHosts(em: EntityManager, project_id: number, hosts: rea
 }
 
 /**
- * How hosts answer, and what the time is on the database's clock, which all processes go by.
+ * How hosts answer; the clock hears what the time is.
  * @param lock holds their rows until the transaction ends: who means to take slots, or to change something, must
  */
 export async function readHosts(
@@ -34,10 +35,13 @@ export async function readHosts(
   project_id: number,
   hosts: readonly string[],
   lock: boolean,
-): Promise<{ paces: Map<string, HostPace>; now: number | null }> {
+  clock: SlotClock,
+): Promise<Map<string, HostPace>> {
+  const asked = performance.now();
   const rows = await executeBound<HostPace & { now: number }>(em, readSql(lock), [project_id, hosts.join(' ')]);
-  const now = rows.at(-1)?.now ?? null;
-  return { paces: new Map(rows.map(({ now: _, ...pace }) => [pace.host, pace])), now };
+  const said = rows.at(-1)?.now;
+  if (said !== undefined) clock.take({ asked, said, heard: performance.now() });
+  return new Map(rows.map(({ now: _, ...pace }) => [pace.host, pace]));
 }
 
 /** Writes what has changed; the caller holds the rows. */

@@ -34,8 +34,6 @@ export class Requests {
   #preparing = 0;
   /** When the next leased URL may be asked for. */
   #slotAt = Number.POSITIVE_INFINITY;
-  /** Of the database's clock to this process's. */
-  offset = Date.now() - performance.now();
 
   constructor(options: SliceOptions, parts: Parts) {
     this.#options = options;
@@ -70,8 +68,9 @@ export class Requests {
   async prepare(slots: readonly Slot[]): Promise<void> {
     if (slots.length === 0) return;
     const { blobs } = this.#options.services;
+    const { outlinks } = this.#parts.context;
     this.#preparing += slots.length;
-    this.#queue.add(await withBase(blobs, slots));
+    this.#queue.add(await withBase({ blobs, outlinks }, slots));
     this.#preparing -= slots.length;
     this.#parts.answered();
     this.#parts.bell.ring();
@@ -87,7 +86,7 @@ export class Requests {
     const { crawling, open } = this.#options;
     this.#slotAt = Number.POSITIVE_INFINITY;
     while (this.#queue.size > 0 && this.#inFlight < open.limits.workers && room()) {
-      const next = this.#queue.next(performance.now() + this.offset);
+      const next = this.#queue.next(crawling.clock.now());
       if (next.kind === 'wait') {
         this.#slotAt = performance.now() + next.for;
         return;

@@ -104,7 +104,6 @@ export class Turns {
     this.#last = result;
     this.#isAsked = false;
     this.#clock.took(result, want);
-    if (result.offset !== null) requests.offset = result.offset;
     for (const host of result.down) await this.#options.hosts.note(host, { is_down: true });
     // What the last turn leased waits in the queue by now, so that nothing is asked of a host that is held.
     await this.#prepared;

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterSignal, allowance, gapOf, type HostPace, horizon, takeSlots } from '../../hosts/host-pace.ts';
 import { addHosts, readHosts } from '../../hosts/host-rows.ts';
+import type { SlotClock } from '../../hosts/slot-clock.ts';
 import type { Census } from '../census.ts';
 import { claimUrls } from '../claim.ts';
 import type { Ledger } from '../ledger.ts';
@@ -13,9 +14,7 @@ const unlimited = 2 ** 31 - 1;
 /** The hosts of a turn, as their rows say and as the turn changes them. */
 export interface TurnHosts {
   paces: Map<string, HostPace>;
-  /** Milliseconds on the database's clock. */
-  now: number;
-  offset: number | null;
+  clock: SlotClock;
   changed: Set<string>;
   /** Asked to be slower, or paused, in this turn. */
   slowed: Set<string>;
@@ -24,17 +23,18 @@ export interface TurnHosts {
 
 const isBad = ({ signal }: Outcome) => signal !== null && signal.kind !== 'good';
 
-/** Hosts as they were found, and the time on the database's clock; null: there were none. */
-type Seen = Awaited<ReturnType<typeof readHosts>>;
-
 /** Hosts a turn may have to do with, as far as is known before it: what waits, what was asked, what is found. */
-export async function lookAtHosts(em: EntityManager, { run, census, outcomes, delayOf }: TurnInput): Promise<Seen> {
+export async function lookAtHosts(
+  em: EntityManager,
+  { run, census, outcomes, delayOf }: TurnInput,
+  clock: SlotClock,
+): Promise<Map<string, HostPace>> {
   const found = outcomes.flatMap(({ of, drafts }) => [
     of.host,
     ...drafts.filter(({ rule }) => rule === null).map(({ url }) => hostOfUrl(url)),
   ]);
   const names = [...new Set([...census.waiting.keys(), ...found])];
-  return readHosts(em, run.project_id, names, outcomes.some(isBad) || names.some((name) => delayOf(name) > 0));
+  return readHosts(em, run.project_id, names, outcomes.some(isBad) || names.some((name) => delayOf(name) > 0), clock);
 }
 
 /**
@@ -47,20 +47,18 @@ export async function openHosts(
   { run, delayOf }: TurnInput,
   names: readonly string[],
   completed: readonly Outcome[],
-  seen: Seen,
+  seen: ReadonlyMap<string, HostPace>,
+  clock: SlotClock,
 ): Promise<TurnHosts> {
   const isHeld = completed.some(isBad) || names.some((name) => delayOf(name) > 0);
-  let { now } = seen;
-  let paces = new Map(names.flatMap((name) => seen.paces.get(name) ?? []).map((pace) => [pace.host, pace]));
+  let paces = new Map(names.flatMap((name) => seen.get(name) ?? []).map((pace) => [pace.host, pace]));
   const unknown = names.filter((name) => !paces.has(name));
   const isSlow = [...paces.values()].some(({ delay, failures, pauses }) => delay > 0 || failures + pauses > 0);
   if (unknown.length > 0 || (!isHeld && isSlow)) {
     await addHosts(em, run.project_id, unknown);
-    ({ paces, now } = await readHosts(em, run.project_id, names, isHeld || isSlow));
+    paces = await readHosts(em, run.project_id, names, isHeld || isSlow, clock);
   }
-  const offset = now === null ? null : now - performance.now();
-  const sets = { changed: new Set<string>(), slowed: new Set<string>(), down: new Set<string>() };
-  return { paces, now: now ?? Date.now(), offset, ...sets };
+  return { paces, clock, changed: new Set(), slowed: new Set(), down: new Set() };
 }
 
 const isSame = (a: HostPace, b: HostPace) =>
@@ -72,10 +70,11 @@ const isSame = (a: HostPace, b: HostPace) =>
 
 /** Applies what requests have told of their hosts. */
 export function hearHosts(hosts: TurnHosts, { delayOf }: TurnInput, outcomes: readonly Outcome[]): void {
+  const now = hosts.clock.now();
   for (const { of, signal } of outcomes) {
     const before = hosts.paces.get(of.host);
     if (!signal || !before) continue;
-    const { pace, isDown } = afterSignal(before, signal, { configured: delayOf(of.host), now: hosts.now });
+    const { pace, isDown } = afterSignal(before, signal, { configured: delayOf(of.host), now });
     if (isDown) hosts.down.add(of.host);
     if (isSame(pace, before)) continue;
     hosts.paces.set(of.host, pace);
@@ -85,7 +84,8 @@ export function hearHosts(hosts: TurnHosts, { delayOf }: TurnInput, outcomes: re
 }
 
 /** Milliseconds until one of the hosts may be claimed from; null: one may be now, or there is none. */
-export function waitOf({ paces, now }: TurnHosts, { delayOf }: TurnInput): number | null {
+export function waitOf({ paces, clock }: TurnHosts, { delayOf }: TurnInput): number | null {
+  const now = clock.now();
   const waits = [...paces.values()].map((pace) => {
     const ahead = gapOf(pace, delayOf(pace.host)) === 0 ? 0 : pace.next_at - now - horizon;
     return Math.max(pace.paused_until - now, ahead);
@@ -103,7 +103,8 @@ export async function claimSlots(
   most: number,
   ledger: Ledger,
 ): Promise<Slot[]> {
-  const { paces, now } = hosts;
+  const { paces, clock } = hosts;
+  const now = clock.now();
   const gaps = new Map([...paces].map(([host, pace]) => [host, gapOf(pace, delayOf(host))]));
   const open = [...paces.values()]
     .map((pace) => ({ host: pace.host, most: allowance(pace, gaps.get(pace.host) ?? 0, now, most) }))
@@ -114,7 +115,7 @@ export async function claimSlots(
   for (const [host, urls] of Map.groupBy(claimed, ({ host: name }) => name)) {
     const pace = paces.get(host);
     const gap = gaps.get(host) ?? 0;
-    const taken = pace && gap > 0 ? takeSlots(pace, gap, now, urls.length) : null;
+    const taken = pace && gap > 0 ? takeSlots(pace, gap, clock.now(), urls.length) : null;
     for (const [index, of] of urls.entries()) slots.push({ of, start: taken?.starts[index] ?? 0, gap });
     if (!pace || !taken) continue;
     paces.set(host, { ...pace, next_at: taken.next_at });

@@ -52,6 +52,4 @@ export interface TurnResult {
   wait: number | null;
   /** Hosts given up in this turn. */
   down: string[];
-  /** Milliseconds from this process's clock (`performance.now()`) to the database's; null: nobody asked. */
-  offset: number | null;
 }

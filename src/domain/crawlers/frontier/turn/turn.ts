@@ -19,6 +19,7 @@ import { writeOutcomes } from './write-outcomes.ts';
  */
 export async function takeTurn(em: EntityManager, services: Services, input: TurnInput): Promise<TurnResult> {
   const { run, census, budget, want } = input;
+  const { clock } = services.crawling;
   const write = async (within: EntityManager) => {
     // All of it is sent at once: each answer that is waited for costs a turn of the event loop.
     const holding = holdRun(within, run);
@@ -27,7 +28,7 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
       holding,
       counting,
       writeOutcomes(within, input, counting),
-      lookAtHosts(within, input),
+      lookAtHosts(within, input, clock),
     ]);
     let hits = row.hits_reserved - completed.filter(({ refund }) => refund).length;
     const log = [...input.log, ...completed.flatMap((outcome) => outcome.log)];
@@ -35,7 +36,7 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
     const present = census.after(ledger);
     const heard = completed.flatMap(({ of, signal }) => (signal ? [of.host] : []));
     const names = [...new Set([...present.waiting.keys(), ...heard])];
-    const hosts = await openHosts(within, input, names, completed, seen);
+    const hosts = await openHosts(within, input, names, completed, seen, clock);
     hearHosts(hosts, input, completed);
     log.push(...(await giveUp(within, input, names, hosts, ledger)));
     const room = Math.min(
@@ -50,7 +51,7 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
       completed.length > 0 && announceRun(within, services, run),
     ]);
     hits += slots.length;
-    const { changed, paces, slowed, down, offset } = hosts;
+    const { changed, paces, slowed, down } = hosts;
     await saveHosts(
       within,
       run.project_id,
@@ -63,7 +64,6 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
       held: slowed,
       wait: waitOf(hosts, input),
       down: [...down],
-      offset,
     };
     const save = (last: EntityManager) =>
       saveRun(last, input, ledger, { ...row, hits_reserved: hits }, completed, services.clock.now());

@@ -68,9 +68,8 @@ export class Requests {
   async prepare(slots: readonly Slot[]): Promise<void> {
     if (slots.length === 0) return;
     const { blobs } = this.#options.services;
-    const { outlinks } = this.#parts.context;
     this.#preparing += slots.length;
-    this.#queue.add(await withBase({ blobs, outlinks }, slots));
+    this.#queue.add(await withBase(blobs, slots));
     this.#preparing -= slots.length;
     this.#parts.answered();
     this.#parts.bell.ring();

@@ -84,3 +84,26 @@ it('publishes, pins, imports and deletes snapshots, and shows broken links', asy
   const { body } = await app.query(`mutation { deleteSnapshot(${at}, input: { ${input} }) }`, { token });
   expect(body.errors[0].extensions.reason).toBe('in_use');
 });
+
+it('names no snapshot that was deleted, and asks for those of a list in one batch', async () => {
+  const crawler = await makeCrawler(app);
+  const made: number[] = [];
+  for (const text of ['one', 'two', 'three']) made.push((await makeSnapshot(app, crawler.id, { '/': text }))?.id ?? 0);
+  const [first, second, third] = made;
+  const lists = 'runs { nodes { snapshot_id } } snapshots { nodes { id base_id } }';
+  const look = () => crawlerField(crawler.uuid, lists);
+  expect((await look()).snapshots.nodes[0]).toEqual({ id: third, base_id: second });
+  const { statements } = await app.leastOf(look);
+  await ask(`mutation { deleteSnapshot(${at}, input: { crawler: "${crawler.uuid}", snapshot: ${second} }) }`);
+  expect(await look()).toMatchObject({
+    runs: { nodes: [{ snapshot_id: third }, { snapshot_id: null }, { snapshot_id: first }] },
+    snapshots: {
+      nodes: [
+        { id: third, base_id: null },
+        { id: first, base_id: null },
+      ],
+    },
+  });
+  for (let more = 0; more < 5; more += 1) await makeSnapshot(app, crawler.id, { '/': `more ${more}` });
+  expect((await app.leastOf(look)).statements).toHaveLength(statements.length);
+});

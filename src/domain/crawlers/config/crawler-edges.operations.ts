@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
 import { maxPerPage } from '../../paging.ts';
 import { CrawlSnapshot } from '../snapshots/snapshot.entity.ts';
-import { snapshotRecord } from '../snapshots/snapshot-record.ts';
+import { snapshotRecords } from '../snapshots/snapshot-record.ts';
 import { snapshot } from '../snapshots/snapshots.schema.ts';
 import { Crawler } from './crawler.entity.ts';
 
@@ -17,10 +17,7 @@ export const getPublishedSnapshots = projectOperation({
     const crawlers = await em.find(Crawler, { id: { $in: ids }, project_id: project.id, deleted_at: null });
     const live = crawlers.flatMap(({ published_snapshot_id }) => published_snapshot_id ?? []);
     const snapshots = await em.find(CrawlSnapshot, { id: { $in: live } });
-    return ids.map((id) => {
-      const crawler = crawlers.find((one) => one.id === id);
-      const found = snapshots.find((one) => one.id === crawler?.published_snapshot_id);
-      return crawler && found ? snapshotRecord(found, crawler) : null;
-    });
+    const records = await snapshotRecords(em, snapshots, crawlers);
+    return ids.map((id) => records.find(({ crawler_id }) => crawler_id === id) ?? null);
   },
 });

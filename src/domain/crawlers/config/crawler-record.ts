@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
 import { CrawlerRun } from '../runs/crawler-run.entity.ts';
-import { runRecord } from '../runs/run-record.ts';
+import { runRecords } from '../runs/run-record.ts';
 import { standingsOf } from '../verification/standing.ts';
 import { configYaml, urlsListYaml } from './config-yaml.ts';
 import { crawlDefaults } from './crawl-defaults.ts';
@@ -21,7 +21,7 @@ async function lastRunsOf(em: EntityManager, rows: readonly Crawler[]) {
     [rows.map(({ id }) => id).join(' ')],
   );
   const runs = await em.find(CrawlerRun, { id: { $in: newest.map(({ id }) => id) } }, { refresh: true });
-  return new Map(runs.map((run) => [run.crawler_id, runRecord(run)]));
+  return new Map((await runRecords(em, runs)).map((run) => [run.crawler_config_id, run]));
 }
 
 /** Crawlers as the caller may see them, in the order given: what may hold credentials only with edit_crawlers. */

@@ -72,7 +72,7 @@ export const stopRun = projectOperation({
   async execute(context, { crawler, run_id }) {
     const { id } = await findCrawler(context, crawler);
     await requestEnd(context.em, context.services, await findRun(context.em, id, run_id), 'stop');
-    return runRecord(await findRun(context.em, id, run_id));
+    return runRecord(context.em, await findRun(context.em, id, run_id));
   },
 });
 
@@ -87,6 +87,6 @@ export const cancelRun = projectOperation({
   async execute(context, { crawler, run_id }) {
     const { id } = await findCrawler(context, crawler);
     await requestEnd(context.em, context.services, await findRun(context.em, id, run_id), 'cancel');
-    return runRecord(await findRun(context.em, id, run_id));
+    return runRecord(context.em, await findRun(context.em, id, run_id));
   },
 });

@@ -39,7 +39,7 @@ export const getRunProgress = projectOperation({
     const newest = recent.toReversed().flatMap((id) => byId.get(id) ?? []);
     return {
       seq: log.at(-1)?.seq ?? after,
-      run: runRecord(run),
+      run: await runRecord(em, run),
       recent_pages: await pageRecords(em, run_id, newest),
       log,
     };

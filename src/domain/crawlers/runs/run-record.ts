@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
+import { findableSnapshots } from '../snapshots/find-snapshot.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
 import type { crawlerRun } from './runs.schema.ts';
 
@@ -16,8 +17,9 @@ function etaOf({ status, counts, rate, settings, hits_reserved }: CrawlerRun): n
   return Math.ceil(Math.min(waits, left) / rate);
 }
 
-/** A run as callers see it. */
-export function runRecord(run: CrawlerRun): z.output<typeof crawlerRun> {
+type Record = z.output<typeof crawlerRun>;
+
+function recordOf(run: CrawlerRun, snapshots: ReadonlySet<number>): Record {
   const isOver = run.completed_at != null;
   return {
     id: run.id,
@@ -40,8 +42,23 @@ export function runRecord(run: CrawlerRun): z.output<typeof crawlerRun> {
     counts: run.counts,
     rate: isOver ? 0 : Math.round(run.rate * 10) / 10,
     eta_seconds: etaOf(run),
-    snapshot_id: run.snapshot_id ?? null,
+    snapshot_id: run.snapshot_id != null && snapshots.has(run.snapshot_id) ? run.snapshot_id : null,
   };
+}
+
+/** Runs as callers see them, in the order given. */
+export async function runRecords(em: EntityManager, runs: readonly CrawlerRun[]): Promise<Record[]> {
+  const snapshots = await findableSnapshots(
+    em,
+    runs.map(({ snapshot_id }) => snapshot_id),
+  );
+  return runs.map((run) => recordOf(run, snapshots));
+}
+
+/** A run as callers see it. */
+export async function runRecord(em: EntityManager, run: CrawlerRun): Promise<Record> {
+  const [record] = await runRecords(em, [run]);
+  return record as Record;
 }
 
 /** @throws DomainError `not_found` */

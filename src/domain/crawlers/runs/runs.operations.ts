@@ -4,7 +4,7 @@ import { findPage, pageInput, pageOf } from '../../paging.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { CrawlerRun, runStatuses } from './crawler-run.entity.ts';
-import { findRun, runRecord } from './run-record.ts';
+import { findRun, runRecord, runRecords } from './run-record.ts';
 import { crawlerRun, runNumber } from './runs.schema.ts';
 
 export const listRuns = projectOperation({
@@ -23,7 +23,7 @@ export const listRuns = projectOperation({
       { crawler_id: id, ...(status !== undefined && { status }) },
       { orderBy: { id: 'desc' } },
     );
-    return asPage(rows.map(runRecord));
+    return asPage(await runRecords(context.em, rows));
   },
 });
 
@@ -36,6 +36,6 @@ export const getRun = projectOperation({
   output: crawlerRun,
   async execute(context, { crawler, run_id }) {
     const { id } = await findCrawler(context, crawler);
-    return runRecord(await findRun(context.em, id, run_id));
+    return runRecord(context.em, await findRun(context.em, id, run_id));
   },
 });

@@ -63,7 +63,7 @@ export const crawlerRun = z
     counts: runCounts,
     rate: z.number().describe('Requests a second over the last 30 s'),
     eta_seconds: z.int().nullable().describe('Until what waits now is done, at the present rate'),
-    snapshot_id: z.int32().nullable(),
+    snapshot_id: z.int32().nullable().describe('What it captures; null where there is nothing, or it was deleted'),
   })
   .meta({ id: 'CrawlerRun' });
 

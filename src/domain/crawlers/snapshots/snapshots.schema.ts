@@ -25,7 +25,12 @@ export const snapshot = z
     state: z.enum(snapshotStates),
     host: z.string(),
     origin: z.string().describe('Scheme and host that were crawled'),
-    base_id: z.int32().nullable().describe('The newest snapshot when its run began, with which it was compared'),
+    base_id: z
+      .int32()
+      .nullable()
+      .describe(
+        'The newest snapshot when its run began, with which it was compared; null when there was none, or it has gone',
+      ),
     published: z.boolean().describe('It is the live copy'),
     pinned: z.boolean().describe('It is kept whatever its age'),
     note: z.string().nullable(),

@@ -5,7 +5,7 @@ import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
 import { findSnapshot, notDiscarded } from '../find-snapshot.ts';
 import { CrawlSnapshot } from '../snapshot.entity.ts';
-import { openSnapshot, snapshotRecord } from '../snapshot-record.ts';
+import { openSnapshot, snapshotRecords } from '../snapshot-record.ts';
 import { snapshot, snapshotNumber } from '../snapshots.schema.ts';
 
 export const listSnapshots = projectOperation({
@@ -24,7 +24,7 @@ export const listSnapshots = projectOperation({
       { crawler_id: crawler.id, ...notDiscarded },
       { orderBy: { id: 'desc' } },
     );
-    return asPage(rows.map((row) => snapshotRecord(row, crawler)));
+    return asPage(await snapshotRecords(context.em, rows, [crawler]));
   },
 });
 

@@ -19,7 +19,8 @@ function checked(sha256: Sha256): Sha256 {
 }
 
 export function blobPaths(root: string): BlobPaths {
-  const of = (sha256: Sha256) => path.join(root, checked(sha256).slice(0, 2), sha256.slice(2));
+  const base = path.join(root, path.sep);
+  const of = (sha256: Sha256) => base + checked(sha256).slice(0, 2) + path.sep + sha256.slice(2);
   return {
     of,
     codingsOf: (sha256) => `${of(sha256)}.codings`,

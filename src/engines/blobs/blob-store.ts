@@ -1,4 +1,4 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, type Stats, statSync } from 'node:fs';
 import { type FileHandle, open, readFile, stat, utimes } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
@@ -9,12 +9,14 @@ import { type Codings, findCodings } from './codings/codings.ts';
 import { DurableDirectories } from './durable-file.ts';
 import { absentAs, gone, withRoom } from './failures.ts';
 import { measure, measureStream } from './hash.ts';
-import { type LookUp, lookUp, quickLook } from './look-up.ts';
 import { plainFile, readSmall } from './read-small.ts';
 import { sweepBlobs } from './sweep.ts';
 
 /** Files looked at together. */
 const batch = 32;
+
+/** Milliseconds for which files are looked at without letting all else have its turn. */
+const lookingTime = 2;
 
 /** A blob that was made young less than so many milliseconds ago is young enough: a fraction of what any sweep leaves to those who refer to one. */
 const stillYoung = 30 * 60_000;
@@ -34,18 +36,34 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
   const codings = codingThread();
   const journal = directory === undefined ? null : new BlobJournal({ directory, paths, directories: files });
 
+  /** Whether a file need not be made young, nor its name durable: another put may have given it that this moment. */
+  function isSettled(place: string, { mtimeMs }: Stats): boolean {
+    const age = Date.now() - mtimeMs;
+    return age >= 0 && age < stillYoung && !files.isLanding(place);
+  }
+
   /** Makes a blob young when it is there; one cut short by a loss of power does not count. */
-  async function touch(sha256: Sha256, size: number | null, look: LookUp = lookUp): Promise<boolean> {
+  async function touch(sha256: Sha256, size: number | null): Promise<boolean> {
     const place = paths.of(sha256);
-    const found = await look(place);
+    const found = await stat(place).catch(absentAs(null));
     if (found === null || (size !== null && found.size !== size)) return false;
+    if (isSettled(place, found)) return true;
     const now = new Date();
-    const age = now.getTime() - found.mtimeMs;
-    const isYoung = age >= 0 && age < stillYoung;
-    if (!isYoung && !(await utimes(place, now, now).then(() => true, absentAs(false)))) return false;
-    // Another put may have given it its name this moment.
+    if (!(await utimes(place, now, now).then(() => true, absentAs(false)))) return false;
     await files.landed(place);
     return true;
+  }
+
+  /** What can be said of blobs at once: names that are in memory are looked at in microseconds, the disk is not waited for. */
+  function lookQuickly(sha256s: readonly Sha256[], absent: Set<Sha256>): Sha256[] {
+    const until = performance.now() + lookingTime;
+    return sha256s.filter((sha256) => {
+      if (performance.now() > until) return true;
+      const place = paths.of(sha256);
+      const found = statSync(place, { throwIfNoEntry: false });
+      if (found === undefined) absent.add(sha256);
+      return found !== undefined && !isSettled(place, found);
+    });
   }
 
   async function writeBytes(place: string, content: Uint8Array): Promise<void> {
@@ -123,12 +141,11 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
       }
     },
     async missing(sha256s) {
-      const asked = [...new Set(sha256s)];
-      const look = quickLook();
       const absent = new Set<Sha256>();
-      for (let from = 0; from < asked.length; from += batch) {
-        const together = asked.slice(from, from + batch);
-        const found = await Promise.all(together.map((sha256) => touch(sha256, null, look)));
+      const left = lookQuickly([...new Set(sha256s)], absent);
+      for (let from = 0; from < left.length; from += batch) {
+        const together = left.slice(from, from + batch);
+        const found = await Promise.all(together.map((sha256) => touch(sha256, null)));
         for (const [index, sha256] of together.entries()) if (!found[index]) absent.add(sha256);
       }
       return absent;

@@ -44,6 +44,11 @@ export class DurableDirectories {
     }
   }
 
+  /** Whether a name that can be seen may not be durable yet. */
+  isLanding(place: string): boolean {
+    return this.#landing.has(place);
+  }
+
   /** Resolves when a name that can be seen already is also durable. */
   async landed(place: string): Promise<void> {
     await this.#landing.get(place);

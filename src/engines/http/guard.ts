@@ -32,9 +32,9 @@ export function targetOf(url: URL, schemes: readonly string[]): Target {
   if (url.password !== '' || (url.username !== '' && url.protocol !== 'ssh:')) {
     throw httpFailure('invalid_url', `${url.host}: credentials in the address are not allowed`);
   }
-  const parsed = URL.parse(`http://${url.hostname}/`);
-  if (url.hostname === '' || parsed === null) throw httpFailure('invalid_url', 'the address has no valid host');
-  return { host: parsed.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? fallback : Number(url.port) };
+  const host = url.protocol === 'ssh:' ? (URL.parse(`http://${url.hostname}/`)?.hostname ?? '') : url.hostname;
+  if (host === '' || url.hostname === '') throw httpFailure('invalid_url', 'the address has no valid host');
+  return { host: host.replace(/^\[|\]$/g, ''), port: url.port === '' ? fallback : Number(url.port) };
 }
 
 /**

@@ -25,6 +25,19 @@ interface Pool {
   since: number;
 }
 
+/** Names of policies, which nobody changes: a crawl has one for all of its requests. */
+const keys = new WeakMap<HttpPolicy, string>();
+
+/** What may share connections under a policy. */
+function keyOf(policy: HttpPolicy): string {
+  const known = keys.get(policy);
+  if (known !== undefined) return known;
+  const { pool, ports = null, trustedNames = [], allowedCidrs = [] } = policy;
+  const key = JSON.stringify([pool, ports, trustedNames, allowedCidrs]);
+  keys.set(policy, key);
+  return key;
+}
+
 /**
  * Connections by pool **and** policy: one that was opened under a laxer policy must not serve a stricter one, because the check
  * runs when a connection is made and not when it is used again.
@@ -59,8 +72,7 @@ export function createPools(guard: Guard, ca: string[]): Pools {
         retire(agent);
         return sent;
       }
-      const { pool, ports = null, trustedNames = [], allowedCidrs = [] } = policy;
-      const key = JSON.stringify([pool, connectTimeout, ports, trustedNames, allowedCidrs]);
+      const key = `${connectTimeout} ${keyOf(policy)}`;
       const found = agents.get(key) ?? { agent: open(policy, connectTimeout, true), since: 0 };
       const now = Date.now();
       if (now - found.since > renewMilliseconds || now < found.since) {

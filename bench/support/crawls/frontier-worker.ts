@@ -6,10 +6,11 @@ import { createCrawler } from '../../../src/domain/crawlers/config/save-crawler.
 import { Census } from '../../../src/domain/crawlers/frontier/census.ts';
 import { insertUrls } from '../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { Ledger } from '../../../src/domain/crawlers/frontier/ledger.ts';
+import { linkKey, packKeys } from '../../../src/domain/crawlers/frontier/link-keys.ts';
 import { outcomeOf } from '../../../src/domain/crawlers/frontier/outcome.ts';
 import { takeTurn } from '../../../src/domain/crawlers/frontier/turn/turn.ts';
 import type { RunHandle, Slot, TurnInput } from '../../../src/domain/crawlers/frontier/turn/turn-input.ts';
-import { linkKey, priorities, type UrlDraft, urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
+import { priorities, type UrlDraft, urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
 import { acquireRun } from '../../../src/domain/crawlers/runs/acquire-run.ts';
 import { queueRun } from '../../../src/domain/crawlers/runs/queue-run.ts';
 import { beginSnapshot } from '../../../src/domain/crawlers/snapshots/begin-snapshot.ts';
@@ -110,7 +111,7 @@ export class FrontierWorker {
   async turn(links: number): Promise<number> {
     const outcomes = this.#slots.map(({ of }) => {
       const drafts = Array.from({ length: links }, () => draftOf(this.#next++, of.id));
-      const link_keys = drafts.map(({ url }) => linkKey(urlHash(url)));
+      const link_keys = packKeys(drafts.map(({ url }) => linkKey(urlHash(url))));
       const answer = { http_status: 200, content_type: 'text/html', bytes: 15_000, sha256: '0'.repeat(64) } as const;
       return outcomeOf(of, { state: 'done', ...answer, is_html: true, change: 'new', drafts, link_keys });
     });

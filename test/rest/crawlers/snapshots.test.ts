@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WARCParser } from 'warcio';
-import { linkKey, urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
+import { linkKey } from '../../../src/domain/crawlers/frontier/link-keys.ts';
+import { urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { crawl, endRun, makeCrawler, makeSnapshot, origin } from '../../support/crawlers/snapshots.ts';
 

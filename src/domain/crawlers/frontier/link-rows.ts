@@ -1,20 +1,23 @@
+import { keyBytes, packKeys } from './link-keys.ts';
 import type { Outcome } from './outcome.ts';
 
 /** The type of `bigint` in PostgreSQL's catalogue. */
 const bigintType = 20;
 
-/** Numbers as a `bigint[]` in the form PostgreSQL's protocol has for it (`array_send`): as digits they take longer to read than to store. */
-function bigintArray(numbers: readonly bigint[]): Buffer {
-  if (numbers.length === 0) return Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, bigintType]);
-  const bytes = Buffer.allocUnsafe(20 + numbers.length * 12);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Numbers of eight bytes each, in pieces, as a `bigint[]` in the form PostgreSQL's protocol has for it (`array_send`). */
+function bigintArray(pieces: readonly Uint8Array[]): Buffer {
+  const count = pieces.reduce((sum, { length }) => sum + length, 0) / keyBytes;
+  if (count === 0) return Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, bigintType]);
+  const bytes = Buffer.allocUnsafe(20 + count * (4 + keyBytes));
   // Dimensions, no nulls, type; then size and first index of the only dimension.
-  for (const [index, word] of [1, 0, bigintType, numbers.length, 1].entries()) view.setInt32(index * 4, word);
-  let at = 20;
-  for (const number of numbers) {
-    view.setInt32(at, 8);
-    view.setBigInt64(at + 4, number);
-    at += 12;
+  let at = 0;
+  for (const word of [1, 0, bigintType, count, 1]) at = bytes.writeInt32BE(word, at);
+  for (const piece of pieces) {
+    for (let from = 0; from < piece.length; from += keyBytes) {
+      at = bytes.writeInt32BE(keyBytes, at);
+      for (let next = 0; next < keyBytes; next += 1) bytes[at + next] = piece[from + next] as number;
+      at += keyBytes;
+    }
   }
   return bytes;
 }
@@ -22,13 +25,13 @@ function bigintArray(numbers: readonly bigint[]): Buffer {
 /** Links of outcomes as three `bigint[]`: where they are from, the last place of each one's keys among all keys, and all keys. */
 export function linkRows(outcomes: readonly Outcome[]): [from: Buffer, last: Buffer, keys: Buffer] {
   const linking = outcomes.filter(({ link_keys }) => link_keys.length > 0);
-  const keys = linking.flatMap(({ link_keys }) => link_keys);
   let count = 0;
   const last = linking.map(({ link_keys }) => {
-    count += link_keys.length;
+    count += link_keys.length / keyBytes;
     return BigInt(count);
   });
-  return [bigintArray(linking.map(({ of }) => BigInt(of.id))), bigintArray(last), bigintArray(keys)];
+  const from = packKeys(linking.map(({ of }) => BigInt(of.id)));
+  return [bigintArray([from]), bigintArray([packKeys(last)]), bigintArray(linking.map(({ link_keys }) => link_keys))];
 }
 
 /**

@@ -4,6 +4,7 @@ import type { LogLine } from '../runs/run-feed.ts';
 import type { EntryDraft } from '../snapshots/entries/insert-entries.ts';
 import type { ClaimedUrl } from './claim.ts';
 import type { UrlChange, UrlError, UrlState } from './crawl-url.entity.ts';
+import { type LinkKeys, noKeys } from './link-keys.ts';
 import type { UrlDraft } from './url-draft.ts';
 
 /** What a URL links to, as it is kept with the snapshot: a later 304 brings no body to read it from. */
@@ -62,8 +63,8 @@ export interface Outcome {
   outlinks: Outlinks | null;
   /** What it leads to. */
   drafts: UrlDraft[];
-  /** Of every URL it links to. */
-  link_keys: bigint[];
+  /** Of every URL it links to: those of `outlinks` in their order, links before assets, each once. */
+  link_keys: LinkKeys;
   signal: HostSignal | null;
   beside: Beside | null;
   log: LogLine[];
@@ -93,7 +94,7 @@ export const outcomeOf = (of: ClaimedUrl, given: Partial<Outcome> & Pick<Outcome
   again: null,
   outlinks: null,
   drafts: [],
-  link_keys: [],
+  link_keys: noKeys,
   signal: null,
   beside: null,
   log: [],

@@ -34,7 +34,3 @@ export function hostOfUrl(url: string): string {
   }
   return url.slice(start);
 }
-
-/** The first eight bytes of a URL's hash as a signed number: enough to tell links of one run apart. */
-export const linkKey = (hash: Uint8Array): bigint =>
-  new DataView(hash.buffer, hash.byteOffset, hash.byteLength).getBigInt64(0);

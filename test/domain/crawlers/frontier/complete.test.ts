@@ -3,6 +3,7 @@ import { type ClaimedUrl, claimUrls } from '../../../../src/domain/crawlers/fron
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
+import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { type EntryAgain, type Outcome, outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
 import { priorities, type UrlDraft, urlHash } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
@@ -61,7 +62,7 @@ it('writes entries and links of what was still leased, and of nothing else', asy
   const claimed = await claimUrls(em, id, limits, new Ledger(noCounts()));
   await em.execute(`update crawl_url set state = 'pending' where run_id = ? and url like '%/b'`, [id]);
   const outcomes = claimed.map((of) =>
-    outcomeOf(of, { state: 'done', http_status: 200, entry: entryOf(of.url), link_keys: [1n, -2n] }),
+    outcomeOf(of, { state: 'done', http_status: 200, entry: entryOf(of.url), link_keys: packKeys([1n, -2n]) }),
   );
   const of = { run_id: id, snapshot_id: snapshot.id, epoch: 0 };
   const completed = await completeUrls(em, of, outcomes, new Ledger(noCounts()));
@@ -124,7 +125,7 @@ describe('what an earlier snapshot has', () => {
       change: 'unchanged_304',
       sha256: '0'.repeat(64),
       again,
-      link_keys: [3n],
+      link_keys: packKeys([3n]),
     });
 
   it('comes along with what is claimed', async () => {

@@ -4,6 +4,7 @@ import { claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
+import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
 import { planOnce } from '../../../../src/domain/crawlers/frontier/plan-once.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
@@ -41,7 +42,7 @@ const complete = (em: EntityManager, run: Run, urls: Claimed, again: Record<stri
   completeUrls(
     em,
     { ...run, snapshot_id: 0, epoch: 0 },
-    urls.map((of) => outcomeOf(of, { state: 'done', http_status: 200, link_keys: [BigInt(of.id)], again })),
+    urls.map((of) => outcomeOf(of, { state: 'done', http_status: 200, link_keys: packKeys([BigInt(of.id)]), again })),
     ledger(),
   );
 

@@ -4,6 +4,7 @@ import { claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
+import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
@@ -52,7 +53,7 @@ it('claims and completes a batch without reading the rest of the run', async () 
 });
 
 it('writes a batch without looking its run up for each row', async () => {
-  const links = Array.from({ length: batch }, (_, at) => BigInt(at));
+  const links = packKeys(Array.from({ length: batch }, (_, at) => BigInt(at)));
   const write = async (within: EntityManager) => {
     await insertUrls(within, run_id, drafts(count, count + batch, 2), ledger());
     const limits = { most: batch, depth: 9, hosts: [{ host, most: batch }] };

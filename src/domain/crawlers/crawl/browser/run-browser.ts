@@ -5,6 +5,7 @@ import type { Beside } from '../../frontier/outcome.ts';
 import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
 import { type BaseEntry, baseEntry } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
+import type { OutlinkStore } from '../fetch/outlink-store.ts';
 import { BrowserFault } from './browser-fault.ts';
 import { earlierAnswer } from './captured-before.ts';
 import { PageRequests } from './page-requests.ts';
@@ -17,6 +18,7 @@ export interface BrowserOptions {
   run: CrawlerRun;
   snapshot: { id: number; base_id: number | null };
   budget: RequestBudget;
+  outlinks: OutlinkStore;
   /** Pages at the same time. */
   atOnce: number;
 }
@@ -48,14 +50,14 @@ export class RunBrowser {
   readonly #browser: Browser;
 
   constructor(options: BrowserOptions) {
-    const { services, snapshot } = options;
+    const { services, snapshot, outlinks } = options;
     const { blobs } = services;
     const base_id = snapshot.base_id;
     const em = () => services.orm.em.fork();
     this.#parts = {
       ...options,
       shared: new SharedAnswers(),
-      baseOf: async ({ url }) => (base_id === null ? undefined : baseEntry(em(), blobs, base_id, url)),
+      baseOf: async ({ url }) => (base_id === null ? undefined : baseEntry(em(), { blobs, outlinks }, base_id, url)),
       answerOf: async ({ url }, base) => (base_id === null ? null : earlierAnswer(em(), blobs, base_id, url, base)),
     };
     this.#browser = services.browser;

@@ -1,12 +1,14 @@
 import { inTurns } from '../../../in-turns.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlKind } from '../../frontier/crawl-url.entity.ts';
+import { keyBytes, keysIn, type LinkKeys, noKeys, packKeys } from '../../frontier/link-keys.ts';
 import type { Outlinks } from '../../frontier/outcome.ts';
-import { hostOfUrl, linkKey, priorities, type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
+import { hostOfUrl, priorities, type UrlDraft } from '../../frontier/url-draft.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
+import type { KeptOutlinks } from '../fetch/kept-outlinks.ts';
 import type { RunSite } from '../open/run-site.ts';
 import type { QueryTraps } from './query-traps.ts';
-import type { Seen, SeenUrls } from './seen-urls.ts';
+import { noteWay, type SeenUrls } from './seen-urls.ts';
 
 /** How deep sheets may import one another, and indexes of sitemaps. */
 export const mostLevels = { sheets: 10, indexes: 5 };
@@ -48,26 +50,53 @@ export function draftOf(discovery: Discovery, url: string, found: Found): UrlDra
   return { url, ...found, priority: priorities[found.kind], rule: ruleOf(discovery, url, host, found) };
 }
 
-/** What a captured URL leads to: drafts of what the run has not come across like this yet, and the keys of all it links to. */
+/** What a captured URL leads to: what the run has not come across like this yet, and the keys of all it links to. */
+export interface Led {
+  drafts: UrlDraft[];
+  link_keys: LinkKeys;
+}
+
+export const ledNowhere: Led = { drafts: [], link_keys: noKeys };
+
+/**
+ * What a captured URL leads to by its document.
+ * @param known keys of all its links and assets, in their order, where they are known
+ */
 export async function discover(
   discovery: Discovery,
   of: ClaimedUrl,
   { links, assets }: Outlinks,
-): Promise<{ drafts: UrlDraft[]; link_keys: bigint[] }> {
+  known?: LinkKeys,
+): Promise<Led> {
   const { seen } = discovery;
   const drafts: UrlDraft[] = [];
   const keys = new Set<bigint>();
+  const keyAt = known && keysIn(known);
+  let count = 0;
   const come = (url: string, kind: UrlKind, depth: number, level: number) => {
-    const known: Seen = seen.get(url) ?? { key: linkKey(urlHash(url)) };
-    keys.add(known.key);
-    if (!seen.note(url, known, kind, depth)) return;
-    const found = { kind, is_entry: false, follows: true, depth, hop: 0, level, parent_id: of.id };
-    drafts.push(draftOf(discovery, url, found));
+    const found = seen.of(url, keyAt?.(count));
+    count += 1;
+    keys.add(found.key);
+    if (!noteWay(found, kind, depth)) return;
+    const way = { kind, is_entry: false, follows: true, depth, hop: 0, level, parent_id: of.id };
+    drafts.push(draftOf(discovery, url, way));
   };
   // By index: taking pairs apart as iterables makes more garbage than all else here.
   if (of.follows) await inTurns(links, (link) => come(link[0], 'page', of.depth + 1, 0));
   // What a sheet needs is relative to the sheet; what a page needs, begins anew.
   const level = of.kind === 'asset' ? of.level + 1 : 1;
   await inTurns(assets, (asset) => come(asset[0], 'asset', of.depth, level));
-  return { drafts, link_keys: [...keys] };
+  return { drafts, link_keys: known ?? packKeys(keys) };
+}
+
+/** The same of a URL whose document has not changed. */
+export async function discoverAgain(discovery: Discovery, of: ClaimedUrl, kept: KeptOutlinks): Promise<Led> {
+  const { keys, links } = kept;
+  if (!of.follows || keys.length === 0) return discover(discovery, of, kept.outlinks());
+  const keyAt = keysIn(keys);
+  for (let at = 0; at < keys.length / keyBytes; at += 1) {
+    const [kind, depth] = at < links ? (['page', of.depth + 1] as const) : (['asset', of.depth] as const);
+    if (!discovery.seen.isKnown(keyAt(at), kind, depth)) return discover(discovery, of, kept.outlinks(), keys);
+  }
+  return { drafts: [], link_keys: keys };
 }

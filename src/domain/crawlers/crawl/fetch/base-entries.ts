@@ -4,41 +4,63 @@ import type { BlobStore } from '../../../ports/blobs.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
 import { type EarlierEntry, earlierEntrySql } from '../../snapshots/entries/earlier-entry.ts';
+import type { KeptOutlinks } from './kept-outlinks.ts';
+import type { OutlinkStore } from './outlink-store.ts';
 
 /** What the newest sealed snapshot holds of a URL. */
 export interface BaseEntry extends EarlierEntry {
-  /** Young enough to be asked after, and its content is still there. */
+  /** Young enough to be asked after, and its content is still there, with what it links to. */
   isFresh: boolean;
+  /** Null: it leads nowhere, or that is gone. */
+  outlinks: KeptOutlinks | null;
+}
+
+/** Where contents of earlier snapshots are. */
+export interface KeptContents {
+  blobs: BlobStore;
+  outlinks: OutlinkStore;
 }
 
 const entrySql = earlierEntrySql('$1::integer', '$2');
 
-async function freshen(
-  blobs: BlobStore,
+/** Looks contents of entries up. @returns entries with what is known of theirs; where nobody can tell, they are taken for missing */
+async function contentsOf(
+  { blobs, outlinks }: KeptContents,
   entries: readonly EarlierEntry[],
-): Promise<(entry: EarlierEntry) => BaseEntry> {
-  const missing = await blobs.missing(entries.flatMap(({ is_young, sha256 }) => (is_young && sha256) || []));
-  const isFresh = ({ is_young, sha256 }: EarlierEntry) => is_young && sha256 !== null && !missing.has(sha256);
-  return (entry) => ({ ...entry, isFresh: isFresh(entry) });
+): Promise<(url: string, entry: EarlierEntry) => BaseEntry> {
+  const young = entries.filter(({ is_young, sha256 }) => is_young && sha256 !== null);
+  const [missing, linksOf] = await Promise.all([
+    blobs.missing(young.flatMap(({ sha256 }) => sha256 ?? [])).catch(() => null),
+    outlinks.read(new Set(young.flatMap(({ outlinks_sha256 }) => outlinks_sha256 ?? []))),
+  ]);
+  return (url, entry) => {
+    const { is_young, sha256, outlinks_sha256 } = entry;
+    const links = outlinks_sha256 === null ? null : linksOf(outlinks_sha256, url);
+    const isThere = is_young && sha256 !== null && missing !== null && !missing.has(sha256);
+    return { ...entry, isFresh: isThere && (outlinks_sha256 === null || links !== null), outlinks: links };
+  };
 }
 
 /** What an earlier snapshot holds of a URL; undefined: nothing. */
 export async function baseEntry(
   em: EntityManager,
-  blobs: BlobStore,
+  kept: KeptContents,
   snapshot_id: number,
   url: string,
 ): Promise<BaseEntry | undefined> {
   const [entry] = await executeBound<EarlierEntry>(em, entrySql, [snapshot_id, urlHash(url)]);
-  return entry && (await freshen(blobs, [entry]))(entry);
+  return entry && (await contentsOf(kept, [entry]))(url, entry);
 }
 
-/** Leased URLs with what came along of the newest sealed snapshot; where its contents cannot be looked at they are asked for whole. */
-export async function withBase<T extends { of: Pick<ClaimedUrl, 'earlier'> }>(
-  blobs: BlobStore,
+/** Leased URLs with what came along of the newest sealed snapshot. */
+export async function withBase<T extends { of: Pick<ClaimedUrl, 'url' | 'earlier'> }>(
+  kept: KeptContents,
   slots: readonly T[],
 ): Promise<(T & { base: BaseEntry | undefined })[]> {
   const known = slots.flatMap(({ of }) => of.earlier ?? []);
-  const fresh = known.length === 0 ? null : await freshen(blobs, known).catch(() => null);
-  return slots.map((slot) => ({ ...slot, base: slot.of.earlier && fresh?.(slot.of.earlier) }));
+  const baseOf = known.length === 0 ? null : await contentsOf(kept, known);
+  return slots.map((slot) => {
+    const { url, earlier } = slot.of;
+    return { ...slot, base: earlier && baseOf?.(url, earlier) };
+  });
 }

@@ -2,7 +2,7 @@ import type { FetchedAnswer } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlChange } from '../../frontier/crawl-url.entity.ts';
 import { type Outcome, outcomeOf } from '../../frontier/outcome.ts';
-import { discover } from '../discover/discover.ts';
+import { discover, ledNowhere } from '../discover/discover.ts';
 import type { BaseEntry } from './base-entries.ts';
 import { entryOf } from './entry-of.ts';
 import type { FetchContext } from './fetch-context.ts';
@@ -37,7 +37,7 @@ export async function captured(
   const led =
     of.kind === 'sitemap'
       ? await readSitemapOf(context, of, sha256)
-      : { ...(found ? await discover(context.discovery, of, found.outlinks) : { drafts: [], link_keys: [] }), log: [] };
+      : { ...(found ? await discover(context.discovery, of, found.outlinks) : ledNowhere), log: [] };
   const log = [...led.log, ...(found?.log ?? [])];
   if (of.kind !== 'sitemap') traps.captured(of.url, sha256);
   return outcomeOf(of, {

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
 import type { Log } from '../../../ports/log.ts';
-import type { Outcome, Outlinks } from '../../frontier/outcome.ts';
-
-type Kept = Record<string, Outlinks>;
+import type { Outcome } from '../../frontier/outcome.ts';
+import { type KeptOutlinks, readOutlinks, writeOutlinks } from './kept-outlinks.ts';
 
 const withBeside = (outcome: Outcome) => [outcome, ...(outcome.beside?.outcomes ?? [])];
 
@@ -13,13 +12,24 @@ const leadsOn = ({ outlinks, entry, again }: Outcome) =>
 /** Whether an outcome, or one beside it, is of a page whose links are to be kept. */
 export const hasOutlinks = (outcome: Outcome): boolean => withBeside(outcome).some(leadsOn);
 
+/** What is remembered of such blobs; characters. */
+const mostRead = 8 * 2 ** 20;
+
+interface Read {
+  pages: Map<string, KeptOutlinks>;
+  /** Characters. */
+  size: number;
+}
+
 /** What captured pages link to, as blobs: those completed together share one. */
 export class OutlinkStore {
   readonly #blobs: BlobStore;
-  readonly #read = new LRUCache<Sha256, Promise<Kept>>({ max: 16 });
+  readonly #read: LRUCache<Sha256, Read>;
 
   constructor(blobs: BlobStore) {
     this.#blobs = blobs;
+    const sizeCalculation = ({ size }: Read) => size + 1;
+    this.#read = new LRUCache({ maxSize: mostRead, sizeCalculation, fetchMethod: (sha256) => this.#load(sha256) });
   }
 
   /** Keeps what completed pages link to, and names the blob in their entries. */
@@ -27,43 +37,36 @@ export class OutlinkStore {
     const pages = outcomes
       .flatMap(withBeside)
       .filter(leadsOn)
-      .flatMap(({ of, outlinks, entry, again }) => {
-        const names = entry ?? again;
-        return outlinks && names ? [{ url: of.url, outlinks, names }] : [];
-      });
+      .flatMap(({ of, outlinks, link_keys, entry, again }) =>
+        outlinks ? [{ url: of.url, outlinks, link_keys, entry, again }] : [],
+      );
     if (pages.length === 0) return;
     try {
-      const sha256 = await this.#put(pages);
-      for (const { names } of pages) names.outlinks_sha256 = sha256;
+      const { sha256 } = await this.#blobs.put(Buffer.from(writeOutlinks(pages)));
+      for (const { entry, again } of pages) (entry ?? again ?? {}).outlinks_sha256 = sha256;
     } catch (err) {
-      // Without it these pages are only fetched whole the next time.
       log.debug({ err }, 'links of pages were not kept');
+      // A 304 would tell nothing of where these pages lead: they are fetched whole the next time.
+      for (const { entry } of pages) if (entry) Object.assign(entry, { etag: null, last_modified: null });
     }
   }
 
-  /** @returns the blob that holds them all */
-  async #put(pages: readonly { url: string; outlinks: Outlinks }[]): Promise<Sha256> {
-    const kept: Kept = Object.fromEntries(pages.map(({ url, outlinks }) => [url, outlinks]));
-    const { sha256 } = await this.#blobs.put(Buffer.from(JSON.stringify(kept)));
-    return sha256;
+  /** Reads blobs. @returns what pages link to by them, null where that is gone */
+  async read(sha256s: ReadonlySet<Sha256>): Promise<(sha256: Sha256, url: string) => KeptOutlinks | null> {
+    const read = async (sha256: Sha256) =>
+      [sha256, this.#read.get(sha256) ?? (await this.#read.fetch(sha256))] as const;
+    const blobs = new Map(await Promise.all([...sha256s].map(read)));
+    return (sha256, url) => blobs.get(sha256)?.pages.get(url) ?? null;
   }
 
-  /** Null when they are gone. */
-  async get(sha256: Sha256, url: string): Promise<Outlinks | null> {
-    const known = this.#read.get(sha256);
-    if (known) return (await known)[url] ?? null;
-    const reading = this.#load(sha256);
-    this.#read.set(sha256, reading);
-    return (await reading)[url] ?? null;
-  }
-
-  async #load(sha256: Sha256): Promise<Kept> {
+  async #load(sha256: Sha256): Promise<Read> {
     try {
       const chunks: Uint8Array[] = [];
       for await (const chunk of this.#blobs.read(sha256)) chunks.push(chunk);
-      return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+      const text = Buffer.concat(chunks).toString('utf8');
+      return { pages: readOutlinks(text), size: text.length };
     } catch {
-      return {};
+      return { pages: new Map(), size: 0 };
     }
   }
 }

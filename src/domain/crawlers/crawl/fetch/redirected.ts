@@ -1,7 +1,8 @@
 import type { FetchedAnswer } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
+import { keyBytes } from '../../frontier/link-keys.ts';
 import { type Outcome, outcomeOf } from '../../frontier/outcome.ts';
-import { hostOfUrl, linkKey, urlHash } from '../../frontier/url-draft.ts';
+import { hostOfUrl, urlHash } from '../../frontier/url-draft.ts';
 import { normalise } from '../../urls/normalise.ts';
 import { draftOf } from '../discover/discover.ts';
 import { entryOf } from './entry-of.ts';
@@ -48,6 +49,6 @@ export async function redirected(context: FetchContext, of: ClaimedUrl, answer: 
     redirect_to: target,
     entry: entryOf(context, of, answer, { redirect_to: target }),
     drafts: target === of.url ? [] : [draft],
-    link_keys: [linkKey(urlHash(target))],
+    link_keys: urlHash(target).subarray(0, keyBytes),
   });
 }

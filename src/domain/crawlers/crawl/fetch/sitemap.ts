@@ -1,7 +1,8 @@
 import { inTurns } from '../../../in-turns.ts';
 import type { Sha256 } from '../../../ports/blobs.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
-import { linkKey, type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
+import { type LinkKeys, linkKey, packKeys } from '../../frontier/link-keys.ts';
+import { type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
 import { readSitemap } from '../../pages/sitemap/read-sitemap.ts';
 import type { SitemapItem } from '../../pages/sitemap/sitemap-item.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
@@ -54,7 +55,7 @@ export async function readSitemapOf(
   context: FetchContext,
   of: ClaimedUrl,
   sha256: Sha256,
-): Promise<{ drafts: UrlDraft[]; link_keys: bigint[]; log: LogLine[] }> {
+): Promise<{ drafts: UrlDraft[]; link_keys: LinkKeys; log: LogLine[] }> {
   const { discovery, services } = context;
   const { origin, stripParams } = discovery.site;
   const pages: Address[] = [];
@@ -81,6 +82,6 @@ export async function readSitemapOf(
     drafts.push(draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
   );
   log.push(...told, ...skippedSitemaps(drafts, of.url));
-  const link_keys = [...new Set([...taken, ...pages].map(({ url }) => linkKey(urlHash(url))))];
+  const link_keys = packKeys(new Set([...taken, ...pages].map(({ url }) => linkKey(urlHash(url)))));
   return { drafts, link_keys, log };
 }

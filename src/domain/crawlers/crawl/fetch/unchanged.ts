@@ -1,10 +1,10 @@
 import type { FetchedAnswer } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { type Outcome, outcomeOf } from '../../frontier/outcome.ts';
-import { discover } from '../discover/discover.ts';
+import { discover, discoverAgain, ledNowhere } from '../discover/discover.ts';
 import type { BaseEntry } from './base-entries.ts';
 import type { FetchContext } from './fetch-context.ts';
-import { isHtmlPage, readCaptured } from './read-captured.ts';
+import { isHtmlPage, type Reading, readCaptured } from './read-captured.ts';
 import { readSitemapOf } from './sitemap.ts';
 
 /** A validator that the answer brings and that is another one than before. */
@@ -20,6 +20,12 @@ async function showAgain(context: FetchContext, of: ClaimedUrl, base: BaseEntry)
   return earlier && readCaptured(context, of, base.content_type, earlier);
 }
 
+/** What it leads to by what its browser shows, or by what was read of it before. */
+function led(context: FetchContext, of: ClaimedUrl, { outlinks: kept }: BaseEntry, shown: Reading | null) {
+  if (shown) return discover(context.discovery, of, shown.outlinks);
+  return kept === null ? ledNowhere : discoverAgain(context.discovery, of, kept);
+}
+
 /** A 304: the stored content is the present one, and leads where it led. */
 export async function unchanged(
   context: FetchContext,
@@ -27,21 +33,19 @@ export async function unchanged(
   base: BaseEntry,
   answer: FetchedAnswer,
 ): Promise<Outcome> {
-  const { outlinks_sha256, sha256, bytes, content_type } = base;
+  const { sha256, bytes, content_type } = base;
   const shown = await showAgain(context, of, base);
-  const kept = async () => (outlinks_sha256 === null ? null : context.outlinks.get(outlinks_sha256, of.url));
-  const outlinks = shown?.outlinks ?? (await kept());
-  const led =
+  const found =
     of.kind === 'sitemap' && sha256 !== null
       ? await readSitemapOf(context, of, sha256)
-      : { ...(outlinks ? await discover(context.discovery, of, outlinks) : { drafts: [], link_keys: [] }), log: [] };
+      : { ...(await led(context, of, base, shown)), log: [] };
   return outcomeOf(of, {
     state: 'done',
     http_status: base.http_status,
     content_type,
     bytes,
     sha256,
-    canonical: outlinks?.canonical ?? null,
+    canonical: (shown?.outlinks ?? base.outlinks)?.canonical ?? null,
     change: 'unchanged_304',
     from_cache: true,
     duration_ms: Math.round(answer.durationMs),
@@ -53,8 +57,8 @@ export async function unchanged(
     },
     outlinks: shown?.outlinks ?? null,
     beside: shown?.beside ?? null,
-    drafts: led.drafts,
-    link_keys: led.link_keys,
-    log: [...led.log, ...(shown?.log ?? [])],
+    drafts: found.drafts,
+    link_keys: found.link_keys,
+    log: [...found.log, ...(shown?.log ?? [])],
   });
 }

@@ -68,8 +68,9 @@ export class Requests {
   async prepare(slots: readonly Slot[]): Promise<void> {
     if (slots.length === 0) return;
     const { blobs } = this.#options.services;
+    const { outlinks } = this.#parts.context;
     this.#preparing += slots.length;
-    this.#queue.add(await withBase(blobs, slots));
+    this.#queue.add(await withBase({ blobs, outlinks }, slots));
     this.#preparing -= slots.length;
     this.#parts.answered();
     this.#parts.bell.ring();

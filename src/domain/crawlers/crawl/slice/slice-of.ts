@@ -56,8 +56,9 @@ export async function sliceOf(
   await traps.recall(em, run.id);
   const serverLimits = new ServerLimits(services, open);
   const budget = new RequestBudget(services, run, limits.budget.max_hits);
+  const outlinks = new OutlinkStore(services.blobs);
   const browser =
-    userAgent === null ? null : new RunBrowser({ services, run, snapshot, budget, atOnce: limits.workers });
+    userAgent === null ? null : new RunBrowser({ services, run, snapshot, budget, outlinks, atOnce: limits.workers });
   const cookies = services.crawling.cookiesOf(run.id);
   return new Slice({
     services,
@@ -82,7 +83,7 @@ export async function sliceOf(
         depth: limits.budget.depth < 0 ? services.settings.crawl.max_depth : limits.budget.depth,
         say: (line) => log.push(line),
       },
-      outlinks: new OutlinkStore(services.blobs),
+      outlinks,
       policy: open.policy,
       headersFor: headersIn(open, site, browser?.isMode ? userAgent : null),
       browser,

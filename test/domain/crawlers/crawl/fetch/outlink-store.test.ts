@@ -1,0 +1,84 @@
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { OutlinkStore } from '../../../../../src/domain/crawlers/crawl/fetch/outlink-store.ts';
+import type { ClaimedUrl } from '../../../../../src/domain/crawlers/frontier/claim.ts';
+import { packKeys } from '../../../../../src/domain/crawlers/frontier/link-keys.ts';
+import { type Outcome, outcomeOf } from '../../../../../src/domain/crawlers/frontier/outcome.ts';
+import type { EntryDraft } from '../../../../../src/domain/crawlers/snapshots/entries/insert-entries.ts';
+import type { BlobStore } from '../../../../../src/domain/ports/blobs.ts';
+import { startTestApp, type TestApp } from '../../../../support/app.ts';
+import { expectCountsOfRows, makeCrawler, queue, workThrough } from '../../../../support/crawlers/crawls.ts';
+import { type SiteServer, serveSite } from '../../../../support/sites/site-server.ts';
+import { treeSite } from '../../../../support/sites/tree.ts';
+
+let app: TestApp;
+let site: SiteServer;
+const tree = treeSite();
+
+beforeAll(async () => {
+  site = await serveSite(tree.site);
+  app = await startTestApp({ PORTICO_TRUSTED_DOMAINS: site.host });
+});
+afterAll(async () => {
+  await app.stop();
+  await site.close();
+});
+
+const linking = (): Outcome =>
+  outcomeOf({ url: 'https://site.test/' } as ClaimedUrl, {
+    state: 'done',
+    entry: { etag: '"1"', last_modified: 'now', outlinks_sha256: null } as EntryDraft,
+    outlinks: { links: [['https://site.test/a', 'a']], assets: [], canonical: null },
+    link_keys: packKeys([7n]),
+  });
+const log = { debug: () => {} };
+
+it('has pages whose links were not kept asked for whole the next time', async () => {
+  const full = { put: () => Promise.reject(new Error('no room')) } as unknown as BlobStore;
+  const outcome = linking();
+  await new OutlinkStore(full).keep([outcome], log);
+  expect(outcome.entry).toEqual({ etag: null, last_modified: null, outlinks_sha256: null });
+});
+
+it('names what it keeps, and reads it once', async () => {
+  const outcome = linking();
+  const { blobs } = app.services;
+  const reads: string[] = [];
+  const read = (sha256: string) => {
+    reads.push(sha256);
+    return blobs.read(sha256);
+  };
+  const store = new OutlinkStore({ ...blobs, read });
+  await store.keep([outcome], log);
+  const sha256 = outcome.entry?.outlinks_sha256 ?? '';
+  const [linksOf, again] = await Promise.all([store.read(new Set([sha256])), store.read(new Set([sha256]))]);
+  expect(linksOf(sha256, 'https://site.test/')?.outlinks()).toEqual(outcome.outlinks);
+  expect(again(sha256, 'https://site.test/other')).toBeNull();
+  expect((await store.read(new Set([sha256, '0'.repeat(64)])))('0'.repeat(64), 'https://site.test/')).toBeNull();
+  expect(reads).toEqual([sha256, '0'.repeat(64)]);
+});
+
+it('asks for pages whole whose links are gone, and follows them', async () => {
+  const id = await makeCrawler(app, site.host);
+  await workThrough(app, await queue(app, id));
+  const rows = await app.services.orm.em
+    .fork()
+    .execute<{ name: string }[]>(
+      'select distinct outlinks_sha256 as name from snapshot_entry where outlinks_sha256 <> ?',
+      [''],
+    );
+  expect(rows.length).toBeGreaterThan(2);
+  const blobs = path.join(path.dirname(path.dirname(app.directory('x'))), 'blobs');
+  for (const { name } of rows.slice(1)) {
+    expect(await readdir(path.join(blobs, name.slice(0, 2)))).toContain(name.slice(2));
+    await rm(path.join(blobs, name.slice(0, 2), name.slice(2)));
+  }
+  site.become(tree.site);
+  const again = await workThrough(app, await queue(app, id));
+  await expectCountsOfRows(app, again.id);
+  expect(again).toMatchObject({ status: 'completed', counts: { html: 781, assets: 784, captured: 1565, removed: 0 } });
+  expect(again.counts.unchanged_hash).toBeGreaterThan(0);
+  expect(again.counts.unchanged_304).toBeGreaterThan(0);
+  expect(site.paths().sort()).toEqual([...tree.pages, ...tree.assets].sort());
+});

@@ -64,10 +64,10 @@ export async function porticoCrawls(bench: Bench, settings: object = {}): Promis
       if (!again)
         crawler = (await ask('POST', crawlers, { domain: origin, workers: 20, delay: 0, max_errors: 0, ...settings }))
           .uuid;
-      const watch = await watchTree([server.pid, postgres.pid]);
+      const watch = watchTree([server.pid, postgres.pid]);
       const { run_id } = await ask('POST', `${crawlers}/${crawler}/run`, {});
       const ended = await endOf(run_id, postgres.url);
-      const use = await watch.end();
+      const use = watch.end();
       const run = await ask('GET', `${crawlers}/${crawler}/runs/${run_id}`);
       if (run.last_status !== 'completed')
         throw new Error(`the run is ${run.last_status}: ${run.finish_reason} ${run.finish_message}`);

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 
 interface ProcessStat {
   parent: number;
@@ -17,18 +17,25 @@ export interface TreeUse {
 
 const ticks = 100;
 
+/** A file of Linux about a process; empty when that has ended. Read at once: what is measured shares the processors with whoever measures. */
+function told(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 /** Every process of the machine, as Linux tells (proc(5)). */
-async function processes(): Promise<Map<number, ProcessStat>> {
+function processes(): Map<number, ProcessStat> {
   const found = new Map<number, ProcessStat>();
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  await Promise.all(
-    pids.map(async (pid) => {
-      const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-      if (fields.length < 14) return;
-      found.set(Number(pid), { parent: Number(fields[1]), cpu: (Number(fields[11]) + Number(fields[12])) / ticks });
-    }),
-  );
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const text = told(Number(name), 'stat');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    if (fields.length < 14) continue;
+    found.set(Number(name), { parent: Number(fields[1]), cpu: (Number(fields[11]) + Number(fields[12])) / ticks });
+  }
   return found;
 }
 
@@ -41,40 +48,34 @@ function treeOf(all: ReadonlyMap<number, ProcessStat>, roots: readonly number[])
   return [...tree];
 }
 
-async function mebibytes(pid: number, file: string, field: string): Promise<number> {
-  const text = await readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
-  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0) / 1024;
-}
+const mebibytes = (pid: number, file: string, field: string): number =>
+  Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(told(pid, file))?.[1] ?? 0) / 1024;
 
 /** Watches processes and all they start, twice a second, until it is asked what they used. */
-export async function watchTree(roots: readonly number[]): Promise<{ end(): Promise<TreeUse> }> {
-  const before = await processes();
+export function watchTree(roots: readonly number[]): { end(): TreeUse } {
+  const before = processes();
   const last = new Map<number, number>();
   let [peak, peakOfFirst] = [0, 0];
-  const look = async (): Promise<void> => {
-    const all = await processes();
+  const look = (): void => {
+    const all = processes();
     const tree = treeOf(all, roots);
     for (const pid of tree) {
       const stat = all.get(pid);
       if (stat) last.set(pid, stat.cpu - (before.get(pid)?.cpu ?? 0));
     }
-    const shares = await Promise.all(tree.map((pid) => mebibytes(pid, 'smaps_rollup', 'Pss')));
+    const shares = tree.map((pid) => mebibytes(pid, 'smaps_rollup', 'Pss'));
     peak = Math.max(
       peak,
       shares.reduce((sum, share) => sum + share, 0),
     );
-    peakOfFirst = Math.max(peakOfFirst, await mebibytes(roots[0] ?? 0, 'status', 'VmRSS'));
+    peakOfFirst = Math.max(peakOfFirst, mebibytes(roots[0] ?? 0, 'status', 'VmRSS'));
   };
-  let looking = Promise.resolve();
-  const timer = setInterval(() => {
-    looking = looking.then(look);
-  }, 500);
-  await look();
+  const timer = setInterval(look, 500);
+  look();
   return {
-    async end() {
+    end() {
       clearInterval(timer);
-      await looking;
-      await look();
+      look();
       return { cpu: [...last.values()].reduce((sum, seconds) => sum + seconds, 0), peak, peakOfFirst };
     },
   };

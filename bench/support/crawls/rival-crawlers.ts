@@ -29,9 +29,9 @@ async function watched(command: string, args: readonly string[], cwd: string): P
     child.once('error', reject);
     child.once('exit', (code) => resolve({ code, at: Date.now() }));
   });
-  const watch = await watchTree([child.pid ?? 0]);
+  const watch = watchTree([child.pid ?? 0]);
   const { code, at } = await ended;
-  const use = await watch.end();
+  const use = watch.end();
   if (code !== 0) throw new Error(`${command} ended with ${code}: ${said}`);
   return { ...use, ended: at };
 }

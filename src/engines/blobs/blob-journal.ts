@@ -9,7 +9,8 @@ import { appendPieces, type OpenJournal } from './journal-file.ts';
 import { encodeRecord, type JournalRecord } from './journal-records.ts';
 import { bootId, journalName, takeJournals } from './journal-recovery.ts';
 import { KeptDirectories } from './kept-directories.ts';
-import { settleJournal } from './settle-journal.ts';
+import { JobThread } from './threads/job-thread.ts';
+import type { SettleJob } from './threads/settle-job.ts';
 import { SmallFiles } from './threads/small-files.ts';
 
 /** Contents of one write. */
@@ -20,6 +21,9 @@ const largest = 8 * 1024 * 1024;
 const longest = 10_000;
 /** Milliseconds a full journal rests: by then Linux has written its files by itself, and asking for it costs little. */
 const usualRest = 40_000;
+
+/** As compiled, or as it stands. */
+const settling = new URL(`./threads/settle-thread${path.extname(import.meta.url)}`, import.meta.url);
 
 interface Waiting extends JournalRecord {
   done: PromiseWithResolvers<void>;
@@ -47,7 +51,7 @@ export class BlobJournal {
   #waiting: Waiting[] = [];
   #isWriting = false;
   #open: OpenJournal | null = null;
-  #settled: Promise<void> = Promise.resolve();
+  readonly #settling = new JobThread<SettleJob, void>({ module: settling, heapMegabytes: 64, idle: 10_000 });
 
   constructor({ rest = usualRest, boot = bootId(), ...options }: BlobJournalOptions) {
     this.#options = { rest, boot, ...options };
@@ -136,11 +140,10 @@ export class BlobJournal {
   }
 
   /** Journals are settled one after another; one that cannot be stays for the next time. */
-  #settleLater(place: string): void {
+  #settleLater(journal: string): void {
+    const { rest, paths } = this.#options;
     setTimeout(() => {
-      this.#settled = this.#settled
-        .then(() => settleJournal(place, this.#options.paths, this.#names))
-        .catch(() => this.#settleLater(place));
-    }, this.#options.rest).unref();
+      this.#settling.run({ journal, root: paths.root }).catch(() => this.#settleLater(journal));
+    }, rest).unref();
   }
 }

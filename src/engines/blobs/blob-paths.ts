@@ -3,6 +3,7 @@ import type { Sha256 } from '../../domain/ports/blobs.ts';
 
 /** Where the files of a store lie: `<root>/<2 hex>/<62 hex>`, and what is on its way in or out in folders of its own. */
 export interface BlobPaths {
+  root: string;
   of(sha256: Sha256): string;
   /** The codings of a blob, beside it. */
   codingsOf(sha256: Sha256): string;
@@ -22,6 +23,7 @@ export function blobPaths(root: string): BlobPaths {
   const base = path.join(root, path.sep);
   const of = (sha256: Sha256) => base + checked(sha256).slice(0, 2) + path.sep + sha256.slice(2);
   return {
+    root,
     of,
     codingsOf: (sha256) => `${of(sha256)}.codings`,
     incoming: path.join(root, 'incoming'),

@@ -10,6 +10,15 @@ export const absentAs =
     return value;
   };
 
+/** What `read` returns; null when the file is not there. */
+export function whenThere<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    return absentAs(null)(error);
+  }
+}
+
 export const gone = (cause?: unknown) => new DomainError('not_found', 'The content is no longer stored', { cause });
 
 /** @throws DomainError `unavailable` when the disk, or the share of it we may have, is full */

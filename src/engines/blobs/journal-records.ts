@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { fstatSync, readSync } from 'node:fs';
 import type { Sha256 } from '../../domain/ports/blobs.ts';
 
 /** One content in a journal of blobs. */
@@ -16,6 +17,18 @@ export function encodeRecord({ sha256, content }: JournalRecord): Uint8Array[] {
   head.write(sha256, 'hex');
   head.writeUInt32BE(content.length, hashBytes);
   return [head, content];
+}
+
+/** The names alone, of a journal that is open. */
+export function* namesIn(file: number): Generator<Sha256> {
+  const { size } = fstatSync(file);
+  const head = Buffer.alloc(headBytes);
+  for (let at = 0; at + headBytes <= size; ) {
+    readSync(file, head, 0, headBytes, at);
+    at += headBytes + head.readUInt32BE(hashBytes);
+    if (at > size) return;
+    yield head.toString('hex', 0, hashBytes);
+  }
 }
 
 /** The records of a journal in their order, unchecked, up to one that was cut short. */

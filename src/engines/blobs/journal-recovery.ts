@@ -2,19 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import type { BlobPaths } from './blob-paths.ts';
+import { whenThere } from './failures.ts';
 import { isWhole, recordsOf } from './journal-records.ts';
 import { writeSmall } from './small-file.ts';
-
-const absent = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT';
-
-function attempt<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
-    if (absent(error)) return null;
-    throw error;
-  }
-}
 
 /** Names the time since the machine was started (random(4)); null where that is not known. */
 export const bootId = (): string | null => {
@@ -35,7 +25,7 @@ function restore(journal: string, paths: BlobPaths): void {
     // What follows a damaged record was never told to anybody.
     if (!isWhole(record)) return;
     const place = paths.of(record.sha256);
-    const content = attempt(() => readFileSync(place));
+    const content = whenThere(() => readFileSync(place));
     if (content !== null && isWhole({ ...record, content })) continue;
     mkdirSync(path.dirname(place), { recursive: true, mode: 0o700 });
     writeSmall(paths.incoming, place, record.content);
@@ -50,11 +40,11 @@ function restore(journal: string, paths: BlobPaths): void {
  */
 export function takeJournals(directory: string, paths: BlobPaths, boot: string | null): string[] {
   const taken: string[] = [];
-  for (const name of attempt(() => readdirSync(directory)) ?? []) {
+  for (const name of whenThere(() => readdirSync(directory)) ?? []) {
     const then = name.split('.', 1)[0] ?? '';
     const mine = path.join(directory, `${then}.${randomUUID()}`);
     // First the name, then the contents: nothing that is added later counts.
-    const isMine = attempt(() => {
+    const isMine = whenThere(() => {
       renameSync(path.join(directory, name), mine);
       return true;
     });

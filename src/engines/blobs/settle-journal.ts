@@ -1,22 +1,36 @@
-import { open, readFile, rm } from 'node:fs/promises';
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { BlobPaths } from './blob-paths.ts';
-import { absentAs } from './failures.ts';
-import { recordsOf } from './journal-records.ts';
-import type { KeptDirectories } from './kept-directories.ts';
+import { whenThere } from './failures.ts';
+import { namesIn } from './journal-records.ts';
 
-/** Syncs the files of a journal, which is not needed any more then. */
-export async function settleJournal(place: string, paths: BlobPaths, names: KeptDirectories): Promise<void> {
-  const journal = await readFile(place).catch(absentAs(null));
-  if (journal === null) return;
-  const folders = new Set<string>();
-  for (const { sha256 } of recordsOf(journal)) {
-    const file = await open(paths.of(sha256), 'r').catch(absentAs(null));
-    // A sweep has removed it, or it was never told to anybody.
-    if (file === null) continue;
-    await file.sync().finally(() => file.close());
-    folders.add(path.dirname(paths.of(sha256)));
+/** @returns false when there is none */
+function sync(place: string): boolean {
+  const file = whenThere(() => openSync(place, 'r'));
+  if (file === null) return false;
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
-  for (const folder of folders) await names.sync(folder);
-  await rm(place, { force: true });
+  return true;
+}
+
+function namesOf(journal: string): string[] {
+  const file = whenThere(() => openSync(journal, 'r'));
+  if (file === null) return [];
+  try {
+    return [...namesIn(file)];
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Syncs the files of a journal, which is not needed any more then; waits for the disk. */
+export function settleJournal(journal: string, paths: BlobPaths): void {
+  const places = namesOf(journal).map((sha256) => paths.of(sha256));
+  // One that is not there was removed by a sweep, or was never told to anybody.
+  const folders = places.filter(sync).map((place) => path.dirname(place));
+  for (const folder of new Set(folders)) sync(folder);
+  rmSync(journal, { force: true });
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -7,7 +7,7 @@ import { BlobJournal } from '../../../src/engines/blobs/blob-journal.ts';
 import { blobPaths } from '../../../src/engines/blobs/blob-paths.ts';
 import { createBlobStore } from '../../../src/engines/blobs/blob-store.ts';
 import { DurableDirectories } from '../../../src/engines/blobs/durable-file.ts';
-import { encodeRecord, isWhole, recordsOf } from '../../../src/engines/blobs/journal-records.ts';
+import { encodeRecord, isWhole, namesIn, recordsOf } from '../../../src/engines/blobs/journal-records.ts';
 import fc from '../../support/properties.ts';
 
 let root: string;
@@ -61,6 +61,19 @@ describe('records of a journal', () => {
         );
       }),
     );
+  });
+});
+
+describe('names of a journal', () => {
+  it.each([0, 1, 35, 36, 37])('are those of its records, also without its last %i bytes', async (cut) => {
+    const contents = [...some(3), Buffer.alloc(0), ...some(2)];
+    const whole = Buffer.concat(contents.flatMap((content) => encodeRecord({ sha256: hashOf(content), content })));
+    const place = path.join(root, 'names');
+    await writeFile(place, whole.subarray(0, whole.length - cut));
+    const file = await open(place, 'r');
+    const names = [...namesIn(file.fd)];
+    await file.close();
+    expect(names).toEqual([...recordsOf(await readFile(place))].map(({ sha256 }) => sha256));
   });
 });
 

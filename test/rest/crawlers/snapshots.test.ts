@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WARCParser } from 'warcio';
-import { linkKey } from '../../../src/domain/crawlers/frontier/link-keys.ts';
 import { urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { crawl, endRun, makeCrawler, makeSnapshot, origin } from '../../support/crawlers/snapshots.ts';
@@ -243,7 +242,7 @@ describe('broken links', () => {
       em.execute(`insert into crawl_link (run_id, from_id, to_keys) values (?, ?, string_to_array(?, ' ')::bigint[])`, [
         run.id,
         await id(from),
-        to.map((path) => linkKey(urlHash(origin + path))).join(' '),
+        to.map((path) => urlHash(origin + path).readBigInt64BE()).join(' '),
       ]);
     await em.execute(`update crawl_url set redirect_to = ? where id = ?`, [`${origin}/gone`, await id('/moved')]);
     await links('/', ['/a', '/moved', '/slow']);

@@ -4,18 +4,25 @@ export type LinkKeys = Uint8Array;
 export const keyBytes = 8;
 export const noKeys: LinkKeys = new Uint8Array();
 
-/** @param hash of a URL */
-export const linkKey = (hash: Uint8Array): bigint => keysIn(hash)(0);
-
-/** Keys by their place, as signed numbers. */
-export function keysIn(keys: Uint8Array): (place: number) => bigint {
-  const view = new DataView(keys.buffer, keys.byteOffset, keys.byteLength);
-  return (place) => view.getBigInt64(place * keyBytes);
+/** A key as two signed numbers of 32 bits, which are told apart without making anything. */
+export interface LinkKey {
+  high: number;
+  low: number;
 }
 
-export function packKeys(keys: Iterable<bigint>): LinkKeys {
+/** Reads keys: the halves of one are four bytes each, the high one first. */
+export const viewOf = (keys: Uint8Array): DataView => new DataView(keys.buffer, keys.byteOffset, keys.byteLength);
+
+/** @param hash of a URL */
+export function linkKey(hash: Uint8Array): LinkKey {
+  const view = viewOf(hash);
+  return { high: view.getInt32(0), low: view.getInt32(4) };
+}
+
+export function packKeys(keys: Iterable<LinkKey>): LinkKeys {
   const all = [...keys];
   const packed = Buffer.allocUnsafe(all.length * keyBytes);
-  for (const [index, key] of all.entries()) packed.writeBigInt64BE(key, index * keyBytes);
+  let at = 0;
+  for (const { high, low } of all) at = packed.writeInt32BE(low, packed.writeInt32BE(high, at));
   return packed;
 }

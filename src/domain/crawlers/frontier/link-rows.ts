@@ -1,4 +1,4 @@
-import { keyBytes, packKeys } from './link-keys.ts';
+import { keyBytes } from './link-keys.ts';
 import type { Outcome } from './outcome.ts';
 
 /** The type of `bigint` in PostgreSQL's catalogue. */
@@ -22,16 +22,26 @@ function bigintArray(pieces: readonly Uint8Array[]): Buffer {
   return bytes;
 }
 
+function packed(numbers: readonly number[]): Buffer {
+  const bytes = Buffer.allocUnsafe(numbers.length * 8);
+  for (const [index, number] of numbers.entries()) bytes.writeBigInt64BE(BigInt(number), index * 8);
+  return bytes;
+}
+
 /** Links of outcomes as three `bigint[]`: where they are from, the last place of each one's keys among all keys, and all keys. */
 export function linkRows(outcomes: readonly Outcome[]): [from: Buffer, last: Buffer, keys: Buffer] {
   const linking = outcomes.filter(({ link_keys }) => link_keys.length > 0);
   let count = 0;
   const last = linking.map(({ link_keys }) => {
     count += link_keys.length / keyBytes;
-    return BigInt(count);
+    return count;
   });
-  const from = packKeys(linking.map(({ of }) => BigInt(of.id)));
-  return [bigintArray([from]), bigintArray([packKeys(last)]), bigintArray(linking.map(({ link_keys }) => link_keys))];
+  const from = linking.map(({ of }) => of.id);
+  return [
+    bigintArray([packed(from)]),
+    bigintArray([packed(last)]),
+    bigintArray(linking.map(({ link_keys }) => link_keys)),
+  ];
 }
 
 /**

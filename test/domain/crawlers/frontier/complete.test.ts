@@ -62,7 +62,15 @@ it('writes entries and links of what was still leased, and of nothing else', asy
   const claimed = await claimUrls(em, id, limits, new Ledger(noCounts()));
   await em.execute(`update crawl_url set state = 'pending' where run_id = ? and url like '%/b'`, [id]);
   const outcomes = claimed.map((of) =>
-    outcomeOf(of, { state: 'done', http_status: 200, entry: entryOf(of.url), link_keys: packKeys([1n, -2n]) }),
+    outcomeOf(of, {
+      state: 'done',
+      http_status: 200,
+      entry: entryOf(of.url),
+      link_keys: packKeys([
+        { high: 0, low: 1 },
+        { high: -1, low: -2 },
+      ]),
+    }),
   );
   const of = { run_id: id, snapshot_id: snapshot.id, epoch: 0 };
   const completed = await completeUrls(em, of, outcomes, new Ledger(noCounts()));
@@ -125,7 +133,7 @@ describe('what an earlier snapshot has', () => {
       change: 'unchanged_304',
       sha256: '0'.repeat(64),
       again,
-      link_keys: packKeys([3n]),
+      link_keys: packKeys([{ high: 0, low: 3 }]),
     });
 
   it('comes along with what is claimed', async () => {

@@ -42,7 +42,9 @@ const complete = (em: EntityManager, run: Run, urls: Claimed, again: Record<stri
   completeUrls(
     em,
     { ...run, snapshot_id: 0, epoch: 0 },
-    urls.map((of) => outcomeOf(of, { state: 'done', http_status: 200, link_keys: packKeys([BigInt(of.id)]), again })),
+    urls.map((of) =>
+      outcomeOf(of, { state: 'done', http_status: 200, link_keys: packKeys([{ high: 0, low: of.id }]), again }),
+    ),
     ledger(),
   );
 

@@ -53,7 +53,7 @@ it('claims and completes a batch without reading the rest of the run', async () 
 });
 
 it('writes a batch without looking its run up for each row', async () => {
-  const links = packKeys(Array.from({ length: batch }, (_, at) => BigInt(at)));
+  const links = packKeys(Array.from({ length: batch }, (_, at) => ({ high: 0, low: at })));
   const write = async (within: EntityManager) => {
     await insertUrls(within, run_id, drafts(count, count + batch, 2), ledger());
     const limits = { most: batch, depth: 9, hosts: [{ host, most: batch }] };

@@ -1,14 +1,14 @@
 import { inTurns } from '../../../in-turns.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlKind } from '../../frontier/crawl-url.entity.ts';
-import { keyBytes, keysIn, type LinkKeys, noKeys, packKeys } from '../../frontier/link-keys.ts';
+import { keyBytes, type LinkKeys, noKeys, packKeys, viewOf } from '../../frontier/link-keys.ts';
 import type { Outlinks } from '../../frontier/outcome.ts';
 import { hostOfUrl, priorities, type UrlDraft } from '../../frontier/url-draft.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import type { KeptOutlinks } from '../fetch/kept-outlinks.ts';
 import type { RunSite } from '../open/run-site.ts';
 import type { QueryTraps } from './query-traps.ts';
-import { noteWay, type SeenUrls } from './seen-urls.ts';
+import { noteWay, type Seen, type SeenUrls } from './seen-urls.ts';
 
 /** How deep sheets may import one another, and indexes of sitemaps. */
 export const mostLevels = { sheets: 10, indexes: 5 };
@@ -70,13 +70,13 @@ export async function discover(
 ): Promise<Led> {
   const { seen } = discovery;
   const drafts: UrlDraft[] = [];
-  const keys = new Set<bigint>();
-  const keyAt = known && keysIn(known);
-  let count = 0;
+  const all = new Set<Seen>();
+  const view = known && viewOf(known);
+  let at = 0;
   const come = (url: string, kind: UrlKind, depth: number, level: number) => {
-    const found = seen.of(url, keyAt?.(count));
-    count += 1;
-    keys.add(found.key);
+    const found = view ? seen.keyed(view.getInt32(at), view.getInt32(at + 4)) : seen.of(url);
+    at += keyBytes;
+    all.add(found);
     if (!noteWay(found, kind, depth)) return;
     const way = { kind, is_entry: false, follows: true, depth, hop: 0, level, parent_id: of.id };
     drafts.push(draftOf(discovery, url, way));
@@ -86,17 +86,19 @@ export async function discover(
   // What a sheet needs is relative to the sheet; what a page needs, begins anew.
   const level = of.kind === 'asset' ? of.level + 1 : 1;
   await inTurns(assets, (asset) => come(asset[0], 'asset', of.depth, level));
-  return { drafts, link_keys: known ?? packKeys(keys) };
+  return { drafts, link_keys: known ?? packKeys(all) };
 }
 
 /** The same of a URL whose document has not changed. */
 export async function discoverAgain(discovery: Discovery, of: ClaimedUrl, kept: KeptOutlinks): Promise<Led> {
   const { keys, links } = kept;
   if (!of.follows || keys.length === 0) return discover(discovery, of, kept.outlinks());
-  const keyAt = keysIn(keys);
-  for (let at = 0; at < keys.length / keyBytes; at += 1) {
-    const [kind, depth] = at < links ? (['page', of.depth + 1] as const) : (['asset', of.depth] as const);
-    if (!discovery.seen.isKnown(keyAt(at), kind, depth)) return discover(discovery, of, kept.outlinks(), keys);
+  const view = viewOf(keys);
+  for (let at = 0; at < keys.length; at += keyBytes) {
+    const isLink = at < links * keyBytes;
+    const [kind, depth] = isLink ? (['page', of.depth + 1] as const) : (['asset', of.depth] as const);
+    if (!discovery.seen.isKnown(view.getInt32(at), view.getInt32(at + 4), kind, depth))
+      return discover(discovery, of, kept.outlinks(), keys);
   }
   return { drafts: [], link_keys: keys };
 }

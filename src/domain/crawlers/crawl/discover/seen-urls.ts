@@ -1,12 +1,10 @@
 import type { UrlKind } from '../../frontier/crawl-url.entity.ts';
-import { linkKey } from '../../frontier/link-keys.ts';
+import { type LinkKey, linkKey } from '../../frontier/link-keys.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
 import { Generations } from './generations.ts';
 
-/** What a run remembers of a URL it has come across. */
-export interface Seen {
-  key: bigint;
-  /** Least depth it was found at, by kind; absent: it was not found as such. */
+/** What a run remembers of a URL it has come across: its key, and by kind the least depth it was found at. */
+export interface Seen extends LinkKey {
   page?: number;
   asset?: number;
   sitemap?: number;
@@ -17,32 +15,35 @@ export interface Seen {
  * met for long: the frontier itself knows them all.
  */
 export class SeenUrls {
-  readonly #byKey = new Generations<bigint, Seen>();
+  /** By the lower half of their keys; of those that share it, the one met first is forgotten. */
+  readonly #byKey = new Generations<number, Seen>();
   /** Those whose keys took a hash to find. */
   readonly #byUrl = new Generations<string, Seen>();
 
-  /** What is remembered of a URL; one that is not begins anew. @param key of the URL, where it is known */
-  of(url: string, key?: bigint): Seen {
-    if (key !== undefined) return this.#keyed(key);
+  /** What is remembered of a URL; one that is not begins anew. */
+  of(url: string): Seen {
     const known = this.#byUrl.get(url);
     if (known) return known;
-    const seen = this.#keyed(linkKey(urlHash(url)));
+    const { high, low } = linkKey(urlHash(url));
+    const seen = this.keyed(high, low);
     this.#byUrl.set(url, seen);
     return seen;
   }
 
-  /** Whether this way to a URL is no better than one before. */
-  isKnown(key: bigint, kind: UrlKind, depth: number): boolean {
-    const before = this.#byKey.get(key)?.[kind];
-    return before !== undefined && before <= depth;
+  /** The same by the halves of its key. */
+  keyed(high: number, low: number): Seen {
+    const known = this.#byKey.get(low);
+    if (known?.high === high) return known;
+    const seen: Seen = { high, low };
+    this.#byKey.set(low, seen);
+    return seen;
   }
 
-  #keyed(key: bigint): Seen {
-    const known = this.#byKey.get(key);
-    if (known) return known;
-    const seen: Seen = { key };
-    this.#byKey.set(key, seen);
-    return seen;
+  /** Whether this way to a URL is no better than one before. */
+  isKnown(high: number, low: number, kind: UrlKind, depth: number): boolean {
+    const seen = this.#byKey.get(low);
+    const before = seen?.high === high ? seen[kind] : undefined;
+    return before !== undefined && before <= depth;
   }
 }
 

@@ -82,6 +82,8 @@ export async function readSitemapOf(
     drafts.push(draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
   );
   log.push(...told, ...skippedSitemaps(drafts, of.url));
-  const link_keys = packKeys(new Set([...taken, ...pages].map(({ url }) => linkKey(urlHash(url)))));
+  const link_keys = packKeys(
+    [...new Set([...taken, ...pages].map(({ url }) => url))].map((url) => linkKey(urlHash(url))),
+  );
   return { drafts, link_keys, log };
 }

@@ -30,7 +30,7 @@ const linking = (): Outcome =>
     state: 'done',
     entry: { etag: '"1"', last_modified: 'now', outlinks_sha256: null } as EntryDraft,
     outlinks: { links: [['https://site.test/a', 'a']], assets: [], canonical: null },
-    link_keys: packKeys([7n]),
+    link_keys: packKeys([{ high: 0, low: 7 }]),
   });
 const log = { debug: () => {} };
 

@@ -110,4 +110,6 @@ export interface CrawlFetcher {
    * @throws the signal's reason once it is aborted; DomainError `unavailable` when the body cannot be stored (disk full)
    */
   fetch(request: FetchRequest): Promise<FetchResult>;
+  /** Has a connection ready for a request that is to be sent at its time, and not the time later that a connection takes. */
+  connect(request: Pick<FetchRequest, 'url' | 'policy'>): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { BlobStore } from '../../domain/ports/blobs.ts';
-import type { Exchange } from '../../domain/ports/exchange.ts';
+import type { Exchange, Opening } from '../../domain/ports/exchange.ts';
 import type {
   CrawlFetcher,
   FetchedAnswer,
@@ -17,7 +17,7 @@ import { receive, type Tally } from './receive.ts';
 import { storeBody } from './store-body.ts';
 
 export interface CrawlFetcherOptions {
-  http: { exchange: Exchange };
+  http: { exchange: Exchange; open: Opening };
   blobs: BlobStore;
 }
 
@@ -79,6 +79,10 @@ export function createCrawlFetcher({ http, blobs }: CrawlFetcherOptions): CrawlF
         if (fault === null) throw error;
         return fault;
       }
+    },
+    async connect({ url, policy }) {
+      const parsed = URL.parse(url);
+      if (parsed !== null) await http.open(parsed, { policy, connect: defaultLimits.connect });
     },
   };
 }

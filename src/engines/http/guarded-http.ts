@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 import type { Dispatcher } from 'undici';
-import type { Exchange } from '../../domain/ports/exchange.ts';
+import type { Exchange, Opening } from '../../domain/ports/exchange.ts';
 import type { GuardedHttp, HttpHop, HttpRequest, HttpResponse, HttpTimeouts } from '../../domain/ports/http.ts';
 import { parseCidrs } from './address.ts';
 import { collect, readBody } from './body.ts';
 import { createExchange } from './exchange.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
 import { createGuard, type Resolve, targetOf } from './guard.ts';
+import { createOpening } from './opening.ts';
 import { createPools } from './pools.ts';
 import { isRedirect, type Outgoing, outgoing, redirected } from './redirects.ts';
 
@@ -26,6 +27,7 @@ const defaultMaxBytes = 100 * 1024 * 1024;
 /** The client as engines see it. */
 export interface GuardedClient extends GuardedHttp {
   exchange: Exchange;
+  open: Opening;
 }
 
 /**
@@ -92,6 +94,7 @@ export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttp
     },
     check: async (url, policy) => ({ addresses: await guard(targetOf(url, ['http:', 'https:', 'ssh:']), policy) }),
     exchange: createExchange(pools),
+    open: createOpening(pools),
     close: () => pools.close(),
   };
 }

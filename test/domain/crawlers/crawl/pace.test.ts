@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { createCrawlFetcher } from '../../../../src/engines/crawler/fetcher.ts';
+import { createGuardedHttp } from '../../../../src/engines/http/guarded-http.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { crawl } from '../../../support/crawlers/crawls.ts';
 import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
@@ -33,6 +36,12 @@ function holdHosts(begun: () => void): Promise<void> {
   });
 }
 
+/** Milliseconds from a request to the next slot of its host. */
+async function distanceFrom(path: string): Promise<number> {
+  const [host] = await execute('select extract(epoch from next_at)::float * 1000 as next from crawl_host');
+  return host?.next - (site.log.find((asked) => asked.path === path)?.at ?? 0);
+}
+
 it('leaves the next slot of a host its distance from a request, though the hostâ€™s row had to be waited for', async () => {
   let holding: Promise<void> | null = null;
   site.become(({ path }, response) => {
@@ -46,8 +55,25 @@ it('leaves the next slot of a host its distance from a request, though the hostâ
   const run = await crawl(app, site.host, { delay: 2 });
   expect(run).toMatchObject({ status: 'completed', counts: { requests: 2 } });
   await holding;
-  const [host] = await execute('select extract(epoch from next_at)::float * 1000 as next from crawl_host');
-  const asked = site.log.find(({ path }) => path === '/2')?.at ?? 0;
   // Two seconds less what a busy machine may be late by itself.
-  expect(host?.next - asked).toBeGreaterThan(1_000);
+  expect(await distanceFrom('/2')).toBeGreaterThan(1_000);
+});
+
+it('asks when its slot comes, however long a connection takes', async () => {
+  await execute('delete from crawl_host');
+  site.become(({ path }) => {
+    if (path === '/robots.txt') return undefined;
+    const answer = path === '/' ? page('Start', links(['/2'])) : page('Second');
+    return { ...answer, headers: { ...answer.headers, Connection: 'close' } };
+  });
+  const resolve = async () => {
+    await sleep(600);
+    return ['127.0.0.1'];
+  };
+  const http = createGuardedHttp({ allowedCidrs: ['127.0.0.0/8'], resolve });
+  const fetcher = createCrawlFetcher({ http, blobs: app.services.blobs });
+  const slow = { ...app, services: { ...app.services, fetcher } };
+  expect(await crawl(slow, site.host, { delay: 2 })).toMatchObject({ counts: { requests: 2 } });
+  await http.close();
+  expect(await distanceFrom('/2')).toBeGreaterThan(1_650);
 });

@@ -17,7 +17,7 @@ const tries = 3;
 
 /** Where to ask, and how. */
 export interface RobotsRequest {
-  fetcher: CrawlFetcher;
+  fetcher: Pick<CrawlFetcher, 'fetch'>;
   /** Scheme and host. */
   origin: string;
   request: Pick<FetchRequest, 'headers' | 'policy'>;

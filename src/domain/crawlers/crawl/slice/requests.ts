@@ -84,6 +84,7 @@ export class Requests {
   /** Starts what may start. @param room how many results may still come in unwritten */
   pump(room: () => boolean): void {
     const { crawling, open } = this.#options;
+    const { context } = this.#parts;
     this.#slotAt = Number.POSITIVE_INFINITY;
     while (this.#queue.size > 0 && this.#inFlight < open.limits.workers && room()) {
       const next = this.#queue.next(crawling.clock.now());
@@ -91,7 +92,8 @@ export class Requests {
         this.#slotAt = performance.now() + next.for;
         return;
       }
-      if (next.kind === 'late') void this.#again(next.waiting);
+      if (next.kind === 'connect') void context.fetcher.connect({ url: next.waiting.of.url, policy: context.policy });
+      else if (next.kind === 'late') void this.#again(next.waiting);
       else if (crawling.enter()) void this.#fetch(next.waiting);
       else {
         this.#queue.leave(next.waiting.of.host);

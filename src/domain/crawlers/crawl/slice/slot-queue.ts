@@ -9,18 +9,24 @@ export interface Waiting extends Slot {
 
 /** A request later than this has missed its slot: two of one host would come too close together. Milliseconds. */
 const lateness = 12;
+/** A connection is opened so long before the slot at most, or half the way from the slot before: a server may close one that is not used. */
+const earliest = 1_000;
 
 /** What is to be done next. */
 export type Next =
   | { kind: 'fetch'; waiting: Waiting }
   /** Its slot is past: it needs another one. */
   | { kind: 'late'; waiting: Waiting }
+  /** Its slot is near: its connection may be opened. */
+  | { kind: 'connect'; waiting: Waiting }
   /** Nothing before so many milliseconds. */
   | { kind: 'wait'; for: number };
 
 /** Leased URLs in the order they are to be asked for, each not before its slot and no more of a host at once than it may have. */
 export class SlotQueue {
   #waiting: Waiting[] = [];
+  /** Those whose connections were to be opened. */
+  readonly #near = new WeakSet<Waiting>();
   readonly #busy = new Map<string, number>();
   readonly #most: (host: string) => number;
 
@@ -41,12 +47,16 @@ export class SlotQueue {
   next(now: number): Next {
     let soonest = Number.POSITIVE_INFINITY;
     for (const [index, waiting] of this.#waiting.entries()) {
-      const { start, of } = waiting;
+      const { start, of, gap } = waiting;
+      const isFull = (this.#busy.get(of.host) ?? 0) >= this.#most(of.host);
       if (start > now) {
-        soonest = Math.min(soonest, start - now);
-        continue;
+        const early = isFull || this.#near.has(waiting) ? 0 : Math.min(earliest, gap / 2);
+        soonest = Math.min(soonest, start - early - now);
+        if (start - early > now) continue;
+        this.#near.add(waiting);
+        return { kind: 'connect', waiting };
       }
-      if ((this.#busy.get(of.host) ?? 0) >= this.#most(of.host)) continue;
+      if (isFull) continue;
       if (index === 0) this.#waiting.shift();
       else this.#waiting.splice(index, 1);
       if (start > 0 && now - start > lateness) return { kind: 'late', waiting };

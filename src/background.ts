@@ -54,6 +54,15 @@ async function takeUpExecutions(services: Services): Promise<void> {
   }
 }
 
+/** Browsers of a process that was killed leave their profiles. */
+async function clearBrowsers({ browser, log }: Services): Promise<void> {
+  try {
+    await browser.clear();
+  } catch (err) {
+    log.warn({ err }, 'what browsers have left stays until the next start');
+  }
+}
+
 /** Begins the background work of this process's roles: jobs, schedules, upkeep, and what an earlier process left. @returns how to end it, in order */
 export function beginBackground({ services, queue }: Core, config: Config): () => Promise<void> {
   const isWorker = config.PORTICO_ROLES.includes('worker');
@@ -76,6 +85,7 @@ export function beginBackground({ services, queue }: Core, config: Config): () =
   const endLook = isWorker ? lookForRuns(services) : () => {};
   if (isWorker && config.DATABASE_URL === undefined) void takeUpExecutions(services);
   if (isWorker) void takeUpCrawls(services, config.DATABASE_URL === undefined);
+  if (isWorker) void clearBrowsers(services);
   const endUpkeep = isWorker ? scheduleUpkeep(services, config.PORTICO_AUDIT_DAYS) : async () => {};
   const endWorkflowClock = isWorker ? beginWorkflowClock(services, queue) : async () => {};
   const endSchedules = isWorker ? beginSchedules(services) : async () => {};

@@ -73,5 +73,7 @@ export interface Browser {
   load(page: PageLoad): Promise<LoadedPage | PageFault>;
   /** Forgets what pages of a run have left: cookies, storage. */
   forget(run: number): Promise<void>;
+  /** Removes what browsers of processes that were killed have left on the disk. */
+  clear(): Promise<void>;
   close(): Promise<void>;
 }

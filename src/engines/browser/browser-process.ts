@@ -1,6 +1,7 @@
 import type { BrowserContext, Browser as Chromium, Page } from 'playwright-core';
 import type { LoadedPage, PageFault, PageLoad } from '../../domain/ports/browser.ts';
-import type { Wear } from './launch.ts';
+import type { BrowserDirectory } from './browser-directory.ts';
+import type { Launched, Wear } from './launch.ts';
 import { loadPage } from './load-page.ts';
 import { type Loading, routeAll } from './loading.ts';
 import { memoryOf } from './memory.ts';
@@ -13,6 +14,7 @@ const usualWear: Wear = { pages: 500, bytes: 1.5 * 2 ** 30, lookEvery: 25 };
 /** One Chromium with a context for each run. */
 export class BrowserProcess {
   readonly #browser: Chromium;
+  readonly #directory: BrowserDirectory;
   readonly #contexts = new Map<number, Promise<BrowserContext>>();
   readonly #loadings = new Map<Page, Loading>();
   readonly #tabs = new Tabs(mostWaiting);
@@ -22,12 +24,18 @@ export class BrowserProcess {
   #open = 0;
   #isWorn = false;
 
-  constructor(browser: Chromium, log: (message: string, error: unknown) => void, wear: Wear = usualWear) {
-    this.#browser = browser;
+  constructor(
+    { chromium, directory }: Launched,
+    log: (message: string, error: unknown) => void,
+    wear: Wear = usualWear,
+  ) {
+    this.#browser = chromium;
+    this.#directory = directory;
     this.#wear = wear;
     this.#log = log;
-    browser.on('disconnected', () => {
+    chromium.on('disconnected', () => {
       this.#isWorn = true;
+      void directory.remove();
     });
   }
 
@@ -110,5 +118,6 @@ export class BrowserProcess {
   async close(): Promise<void> {
     this.#isWorn = true;
     await this.#browser.close().catch((error: unknown) => this.#log('Chromium did not end', error));
+    await this.#directory.remove();
   }
 }

@@ -1,5 +1,6 @@
 import type { Browser, LoadedPage, PageFault, PageLoad } from '../../domain/ports/browser.ts';
 import type { Log } from '../../domain/ports/log.ts';
+import { clearBrowserDirectories } from './browser-directory.ts';
 import { BrowserProcess } from './browser-process.ts';
 import { type ClosedDoor, openClosedDoor } from './closed-door.ts';
 import { type BrowserSettings, launch, NoBrowser } from './launch.ts';
@@ -82,6 +83,10 @@ export class ChromiumBrowser implements Browser {
     await Promise.all([...this.#processes].map((process) => process.forget(run)));
   }
 
+  clear(): Promise<void> {
+    return clearBrowserDirectories();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#idle);
@@ -110,16 +115,16 @@ export class ChromiumBrowser implements Browser {
   async #start(): Promise<Running> {
     if (this.#isClosed) throw new Error('the browser is closed');
     this.#door ??= openClosedDoor();
-    const browser = await launch(this.#settings, (await this.#door).url);
+    const launched = await launch(this.#settings, (await this.#door).url);
     this.#starts += 1;
     const process = new BrowserProcess(
-      browser,
+      launched,
       (message, err) => this.#log.debug({ err }, message),
       this.#settings.wornAfter,
     );
     this.#processes.add(process);
     if (this.#isClosed) await process.close();
-    const session = await browser.newBrowserCDPSession();
+    const session = await launched.chromium.newBrowserCDPSession();
     const { userAgent } = await session.send('Browser.getVersion');
     await session.detach();
     return { process, userAgent };

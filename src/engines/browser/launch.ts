@@ -1,4 +1,5 @@
 import type { Browser as Chromium } from 'playwright-core';
+import { type BrowserDirectory, openBrowserDirectory } from './browser-directory.ts';
 import { chromiumPath } from './chromium-path.ts';
 
 /** So many pages, or so many bytes at a look that is taken every so many pages. */
@@ -38,6 +39,41 @@ const switches = [
 
 const isSandboxFault = (message: string): boolean => /no usable sandbox|without --no-sandbox|zygote/i.test(message);
 
+/** Chromium, and where its profile lies: to be removed when it has ended. */
+export interface Launched {
+  chromium: Chromium;
+  directory: BrowserDirectory;
+}
+
+interface Way {
+  executablePath: string;
+  noSandbox: boolean;
+  proxy: string;
+}
+
+/** Playwright would put the profile where nobody finds it again after a crash, but for a browser with a profile to keep. */
+async function launchIn(directory: BrowserDirectory, { executablePath, noSandbox, proxy }: Way): Promise<Chromium> {
+  // A server that crawls nothing in a browser neither waits for the library nor holds it.
+  const { chromium } = await import('playwright-core');
+  const context = await chromium.launchPersistentContext(directory.profile, {
+    executablePath,
+    headless: true,
+    chromiumSandbox: !noSandbox,
+    proxy: { server: proxy, bypass: '<-loopback>' },
+    args: switches,
+    artifactsDir: directory.artifacts,
+    timeout: launchTime,
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+  });
+  const browser = context.browser();
+  if (!browser) throw new Error('Chromium has no browser behind its window');
+  // Runs have contexts of their own; its first window would be one more process.
+  await Promise.all(context.pages().map((page) => page.close()));
+  return browser;
+}
+
 /**
  * Starts Chromium behind a proxy, which it uses for loopback as well.
  * @throws NoBrowser
@@ -45,7 +81,7 @@ const isSandboxFault = (message: string): boolean => /no usable sandbox|without 
 export async function launch(
   { path, noSandbox }: Pick<BrowserSettings, 'path' | 'noSandbox'>,
   proxy: string,
-): Promise<Chromium> {
+): Promise<Launched> {
   const executablePath = await chromiumPath(path);
   if (executablePath === null)
     throw new NoBrowser(
@@ -53,21 +89,11 @@ export async function launch(
         ? 'There is no Chromium for browser_mode and network_intercept: install it, or set PORTICO_CHROMIUM_PATH'
         : `There is no Chromium for browser_mode and network_intercept: PORTICO_CHROMIUM_PATH is ${path}`,
     );
+  const directory = await openBrowserDirectory();
   try {
-    // A server that crawls nothing in a browser neither waits for the library nor holds it.
-    const { chromium } = await import('playwright-core');
-    return await chromium.launch({
-      executablePath,
-      headless: true,
-      chromiumSandbox: !noSandbox,
-      proxy: { server: proxy, bypass: '<-loopback>' },
-      args: switches,
-      timeout: launchTime,
-      handleSIGINT: false,
-      handleSIGTERM: false,
-      handleSIGHUP: false,
-    });
+    return { chromium: await launchIn(directory, { executablePath, noSandbox, proxy }), directory };
   } catch (error) {
+    await directory.remove();
     const message = error instanceof Error ? error.message : String(error);
     if (isSandboxFault(message))
       throw new NoBrowser(

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdir, mkdtemp, readdir, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import {
+  type BrowserDirectory,
+  clearBrowserDirectories,
+  openBrowserDirectory,
+} from '../../../src/engines/browser/browser-directory.ts';
+
+const isThere = (place: string) =>
+  access(place).then(
+    () => true,
+    () => false,
+  );
+const fill = async (directory: string) => {
+  await mkdir(path.join(directory, 'profile'), { recursive: true });
+  await writeFile(path.join(directory, 'profile/Local State'), '{}');
+};
+
+/** A process that has a directory, until it is killed. */
+async function otherProcess() {
+  const module = new URL('../../../src/engines/browser/browser-directory.ts', import.meta.url).href;
+  const program = `import { openBrowserDirectory } from '${module}';
+    setInterval(() => {}, 1000); console.log(JSON.stringify(await openBrowserDirectory()));`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  const { profile } = JSON.parse(said.toString()) as BrowserDirectory;
+  return { child, directory: path.dirname(profile) };
+}
+
+it('what a process has left is removed once it was killed, and not before', async () => {
+  const mine = await openBrowserDirectory();
+  const { child, directory } = await otherProcess();
+  try {
+    await fill(directory);
+    await clearBrowserDirectories();
+    expect(await readdir(directory)).toEqual(['owner', 'profile']);
+  } finally {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  await clearBrowserDirectories();
+  expect(await isThere(directory)).toBe(false);
+  expect(await isThere(path.dirname(mine.profile))).toBe(true);
+  await mine.remove();
+  await mine.remove();
+  expect(await isThere(path.dirname(mine.profile))).toBe(false);
+});
+
+it('one that is just being made stays, and one that never was goes', async () => {
+  const made = await mkdtemp(path.join(tmpdir(), 'portico-browser-'));
+  await clearBrowserDirectories();
+  expect(await isThere(made)).toBe(true);
+  const longAgo = new Date(Date.now() - 3600_000);
+  await utimes(made, longAgo, longAgo);
+  await clearBrowserDirectories();
+  expect(await isThere(made)).toBe(false);
+});

@@ -36,7 +36,7 @@ it('a server that was killed leaves no profile of its browser behind once anothe
     // Chromium refuses to run as root with its sandbox.
     ...(process.getuid?.() === 0 && { PORTICO_CHROMIUM_NO_SANDBOX: '1' }),
   };
-  const left = async () => (await readdir(directory)).filter((name) => /browser|chrom|playwright/i.test(name));
+  const left = async () => (await readdir(directory)).filter((name) => /browser|playwright/.test(name));
   const first = await startServer(dataDir, settings);
   const run = await startRun(first, token, site, { browser_mode: true });
   await vi.waitFor(() => expect(site.paths()).toContain('/late.js'), { timeout: 60_000 });

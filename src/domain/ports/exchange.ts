@@ -6,6 +6,13 @@ export interface ExchangeRequest {
   signal?: AbortSignal;
   /** Milliseconds, as in the port. */
   timeouts: Required<HttpTimeouts>;
+  /** Asked when the connection is there, right before the request is sent; false: it is not, and fails with `NotSent`. */
+  mayStart?(): boolean;
+}
+
+/** A request that was not to be sent any more when its connection was there. */
+export class NotSent extends Error {
+  override name = 'NotSent';
 }
 
 /** Holds the peer back, or gives the exchange up. */
@@ -25,7 +32,7 @@ export interface ExchangeSink {
   head(status: number, headers: Record<string, string | string[]>, flow: Flow): void;
   data(chunk: Buffer): void;
   end(): void;
-  /** With a `DomainError` as the port `http` describes it, or the reason of the aborted signal. */
+  /** With a `DomainError` as the port `http` describes it, the reason of the aborted signal, or `NotSent`. */
   fail(error: unknown): void;
 }
 

@@ -49,6 +49,8 @@ export interface FetchRequest {
   signal?: AbortSignal;
   validators?: FetchValidators;
   limits?: Partial<FetchLimits>;
+  /** As in the port `exchange`. */
+  mayStart?(): boolean;
   /** Whether the body of such an answer is stored; without it nothing is. */
   keep?(status: number, headers: FetchedHeaders): boolean;
   /**
@@ -107,7 +109,7 @@ export type FetchResult = FetchedAnswer | FetchFault;
 export interface CrawlFetcher {
   /**
    * Resolves with a fault for whatever network and peer do.
-   * @throws the signal's reason once it is aborted; DomainError `unavailable` when the body cannot be stored (disk full)
+   * @throws the signal's reason once it is aborted; `NotSent`; DomainError `unavailable` when the body cannot be stored (disk full)
    */
   fetch(request: FetchRequest): Promise<FetchResult>;
   /** Has a connection ready for a request that is to be sent at its time, and not the time later that a connection takes. */

@@ -42,6 +42,7 @@ export function createCrawlFetcher({ http, blobs }: CrawlFetcherOptions): CrawlF
         policy: request.policy,
         timeouts: { connect, headers: waiting, idle, total },
         ...(request.signal !== undefined && { signal: request.signal }),
+        ...(request.mayStart !== undefined && { mayStart: request.mayStart }),
       },
       tally,
       wants,

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { Exchange, Flow } from '../../domain/ports/exchange.ts';
+import { type Exchange, type Flow, NotSent } from '../../domain/ports/exchange.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
 import { targetOf } from './guard.ts';
 import type { Pools } from './pools.ts';
@@ -47,6 +47,8 @@ export function createExchange(pools: Pools): Exchange {
         controller = started;
         // Given up while it waited for a connection.
         if (isOver) started.abort(ended);
+        // Thrown here it is taken back before a byte of it is written, and its connection stays.
+        else if (request.mayStart?.() === false) throw new NotSent();
       },
       onResponseStart(_controller, status, answered) {
         if (isOver) return;
@@ -68,7 +70,7 @@ export function createExchange(pools: Pools): Exchange {
         sink.end();
       },
       onResponseError(_controller, error) {
-        fail(asHttpFailure(error, url.host, begun));
+        fail(error instanceof NotSent ? error : asHttpFailure(error, url.host, begun));
       },
     };
     try {

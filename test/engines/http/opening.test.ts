@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
+import { NotSent } from '../../../src/domain/ports/exchange.ts';
 import { client } from './support.ts';
 
 const policy = { pool: 'test' };
@@ -31,6 +32,21 @@ it('opens a connection without asking for anything, and the next request takes i
   expect(seen.requests).toBe(0);
   const answer = await http.request(url, { policy });
   expect([await answer.text(), seen]).toEqual(['here', { connections: 1, requests: 1 }]);
+});
+
+it('sends no request that may not start any more, and keeps its connection', async () => {
+  const { seen, url } = await counted();
+  const http = client();
+  const timeouts = { connect, headers: connect, idle: connect, total: connect };
+  const ask = (mayStart: () => boolean) =>
+    new Promise((resolve, reject) => {
+      const sink = { head: resolve, data() {}, end() {}, fail: reject };
+      http.exchange(url, { headers: {}, policy, timeouts, mayStart }, sink);
+    });
+  await expect(ask(() => false)).rejects.toBeInstanceOf(NotSent);
+  expect(seen).toEqual({ connections: 1, requests: 0 });
+  expect(await ask(() => true)).toBe(200);
+  expect(seen).toEqual({ connections: 1, requests: 1 });
 });
 
 it('says nothing of a connection that cannot be had', async () => {

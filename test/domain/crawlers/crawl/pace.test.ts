@@ -59,7 +59,8 @@ it('leaves the next slot of a host its distance from a request, though the hostâ
   expect(await distanceFrom('/2')).toBeGreaterThan(1_000);
 });
 
-it('asks when its slot comes, however long a connection takes', async () => {
+/** Crawls two pages of a site that closes its connections and whose name takes so many milliseconds to resolve. */
+async function crawlSlowly(milliseconds: number): Promise<void> {
   await execute('delete from crawl_host');
   site.become(({ path }) => {
     if (path === '/robots.txt') return undefined;
@@ -67,7 +68,7 @@ it('asks when its slot comes, however long a connection takes', async () => {
     return { ...answer, headers: { ...answer.headers, Connection: 'close' } };
   });
   const resolve = async () => {
-    await sleep(600);
+    await sleep(milliseconds);
     return ['127.0.0.1'];
   };
   const http = createGuardedHttp({ allowedCidrs: ['127.0.0.0/8'], resolve });
@@ -75,5 +76,17 @@ it('asks when its slot comes, however long a connection takes', async () => {
   const slow = { ...app, services: { ...app.services, fetcher } };
   expect(await crawl(slow, site.host, { delay: 2 })).toMatchObject({ counts: { requests: 2 } });
   await http.close();
+}
+
+it('asks when its slot comes, though a connection takes its time', async () => {
+  await crawlSlowly(600);
   expect(await distanceFrom('/2')).toBeGreaterThan(1_650);
+  const [first = 0, second = 0] = site.log.filter(({ path }) => path !== '/robots.txt').map(({ at }) => at);
+  // No slot was given up.
+  expect(second - first).toBeLessThan(3_500);
+});
+
+it('takes another slot when its connection takes longer than may be waited for', async () => {
+  await crawlSlowly(2_500);
+  expect(await distanceFrom('/2')).toBeGreaterThan(1_000);
 });

@@ -92,13 +92,19 @@ export class PageRequests {
     };
     const base = changing.has(request.type) ? undefined : await this.#parts.baseOf(of);
     const keeps = (headers: FetchedHeaders) => isKept(run.settings, request.type, isInScope, headers);
-    const { outcome, result } = await fetchAnswer(this.#context, of, base, () => {}, {
-      headers: pageHeaders(request, this.#context.headersFor(host).headers, isInScope),
-      ...(request.headers.cookie !== undefined && { cookie: request.headers.cookie }),
-      read: 'all',
-      most: mostShown,
-      keeps,
-    });
+    const { outcome, result } = await fetchAnswer(
+      this.#context,
+      of,
+      base,
+      { received() {} },
+      {
+        headers: pageHeaders(request, this.#context.headersFor(host).headers, isInScope),
+        ...(request.headers.cookie !== undefined && { cookie: request.headers.cookie }),
+        read: 'all',
+        most: mostShown,
+        keeps,
+      },
+    );
     if (result === null) {
       await budget.refund();
       return { kind: 'none' };

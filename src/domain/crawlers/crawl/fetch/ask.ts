@@ -19,16 +19,21 @@ export interface Asking {
   keeps(headers: FetchedHeaders): boolean;
 }
 
+/** What is told and asked while a request is under way, as in `FetchRequest`. */
+export interface Progress {
+  received(): void;
+  mayStart?: (() => boolean) | undefined;
+}
+
 /**
  * Sends the request for a URL.
  * @param base what the newest sealed snapshot holds of it: the host is asked whether that has changed
- * @param received see `FetchRequest`
  */
 export async function ask(
   context: FetchContext,
   of: ClaimedUrl,
   base: BaseEntry | undefined,
-  received: (() => void) | undefined,
+  { received, mayStart }: Partial<Progress>,
   asking?: Asking,
 ): Promise<FetchResult> {
   const { headers, hash } = context.headersFor(of.host);
@@ -48,6 +53,7 @@ export async function ask(
     keep: (status, got) =>
       !isRedirect(status) && context.settings.status_ok.includes(status) && asking?.keeps(got) !== false,
     ...(received && { received }),
+    ...(mayStart && { mayStart }),
     read: asking?.read ?? (of.kind === 'sitemap' ? 'none' : of.kind),
     ...(asksAgain && {
       validators: { etag: base.etag ?? undefined, last_modified: base.last_modified ?? undefined },

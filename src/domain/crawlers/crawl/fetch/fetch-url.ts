@@ -3,7 +3,7 @@ import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { breakOff, leaveOut, type Outcome } from '../../frontier/outcome.ts';
 import { BrowserFault } from '../browser/browser-fault.ts';
 import { answered } from './answered.ts';
-import { type Asking, ask } from './ask.ts';
+import { type Asking, ask, type Progress } from './ask.ts';
 import type { BaseEntry } from './base-entries.ts';
 import type { FetchContext } from './fetch-context.ts';
 import { retryAfter } from './retries.ts';
@@ -13,14 +13,14 @@ import { failed, unshown } from './unusable.ts';
 /**
  * Asks for one URL, once, and says what its answer means for the run, beside the answer itself; null when it was not asked for.
  * @param base what the newest sealed snapshot holds of it
- * @param onAnswer is called when nothing is under way for it any more, perhaps twice
- * @throws DomainError `unavailable` when its content cannot be stored
+ * @param progress its `received` is called when nothing is under way for it any more, perhaps twice
+ * @throws DomainError `unavailable` when its content cannot be stored; `NotSent`
  */
 export async function fetchAnswer(
   context: FetchContext,
   of: ClaimedUrl,
   base: BaseEntry | undefined,
-  onAnswer: () => void,
+  progress: Progress,
   asking?: Asking,
 ): Promise<{ outcome: Outcome; result: FetchResult | null }> {
   const { site, traps } = context.discovery;
@@ -29,9 +29,9 @@ export async function fetchAnswer(
   if (rules && !rules.isAllowed(of.url)) return { outcome: leaveOut(of, 'robots'), result: null };
   const began = performance.now();
   // What a browser is to show is still asked for when its document is there.
-  const received = context.browser && of.kind === 'page' ? undefined : onAnswer;
-  const result = await ask(context, of, base, received, asking);
-  received?.();
+  const isShown = context.browser !== null && of.kind === 'page';
+  const result = await ask(context, of, base, isShown ? { mayStart: progress.mayStart } : progress, asking);
+  if (!isShown) progress.received();
   if (!result.ok) return { outcome: failed(context, of, result), result };
   const set = result.headers['set-cookie'];
   if (set !== undefined) context.cookies.store(new URL(of.url), [set].flat(), context.services.clock.now());
@@ -50,16 +50,16 @@ export async function fetchAnswer(
 
 /**
  * Asks for one URL, once, and says what its answer means for the run; a request that is broken off is put back.
- * @throws DomainError `unavailable` when its content cannot be stored
+ * @throws DomainError `unavailable` when its content cannot be stored; `NotSent`
  */
 export async function fetchUrl(
   context: FetchContext,
   of: ClaimedUrl,
   base: BaseEntry | undefined,
-  onAnswer: () => void,
+  progress: Progress,
 ): Promise<Outcome> {
   try {
-    return (await fetchAnswer(context, of, base, onAnswer)).outcome;
+    return (await fetchAnswer(context, of, base, progress)).outcome;
   } catch (error) {
     if (context.signal.aborted) return breakOff(of);
     throw error;

@@ -1,5 +1,6 @@
 import type { Bell } from '../../../bell.ts';
 import { DomainError } from '../../../errors.ts';
+import { NotSent } from '../../../ports/exchange.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { breakOff, type Outcome, outcomeOf, putBack } from '../../frontier/outcome.ts';
 import type { Slot } from '../../frontier/turn/turn-input.ts';
@@ -9,7 +10,7 @@ import type { FetchContext } from '../fetch/fetch-context.ts';
 import { fetchUrl } from '../fetch/fetch-url.ts';
 import type { Ending } from './ending.ts';
 import type { SliceOptions } from './slice-options.ts';
-import { SlotQueue, type Waiting } from './slot-queue.ts';
+import { isLate, SlotQueue, type Waiting } from './slot-queue.ts';
 import type { Unwritten } from './unwritten.ts';
 
 /** Milliseconds until a process that has all its requests under way is asked for another one. */
@@ -119,11 +120,14 @@ export class Requests {
     this.#parts.bell.ring();
   }
 
-  async #fetch({ of, base }: Waiting): Promise<void> {
+  async #fetch(waiting: Waiting): Promise<void> {
+    const { of, base, start, wasSlow } = waiting;
     const { context, unwritten, bell } = this.#parts;
+    const { clock } = this.#options.crawling;
+    const mayStart = start === 0 || wasSlow ? undefined : () => !isLate(waiting, clock.now());
     this.#inFlight += 1;
     let isUnderWay = true;
-    const answered = () => {
+    const received = () => {
       if (!isUnderWay) return;
       isUnderWay = false;
       this.#inFlight -= 1;
@@ -133,9 +137,12 @@ export class Requests {
       this.#parts.answered();
       bell.ring();
     };
-    const outcome = await fetchUrl(context, of, base, answered).catch((error: unknown) => this.#fault(of, error));
-    answered();
+    const outcome = await fetchUrl(context, of, base, { received, mayStart }).catch((error: unknown) =>
+      error instanceof NotSent ? null : this.#fault(of, error),
+    );
+    received();
     this.#reading -= 1;
+    if (outcome === null) return this.#again({ ...waiting, wasSlow: true });
     unwritten.add(outcome);
     bell.ring();
   }

@@ -5,12 +5,18 @@ import type { BaseEntry } from '../fetch/base-entries.ts';
 /** A leased URL that waits for its turn to be asked for. */
 export interface Waiting extends Slot {
   base: BaseEntry | undefined;
+  /** Its connection was there too late for a slot before: it is not given up for that again. */
+  wasSlow?: boolean;
 }
 
 /** A request later than this has missed its slot: two of one host would come too close together. Milliseconds. */
 const lateness = 12;
+
 /** A connection is opened so long before the slot at most, or half the way from the slot before: a server may close one that is not used. */
 const earliest = 1_000;
+
+/** Whether a request has missed its slot. @param now milliseconds on the database's clock */
+export const isLate = ({ start }: Slot, now: number): boolean => start > 0 && now - start > lateness;
 
 /** What is to be done next. */
 export type Next =
@@ -59,7 +65,7 @@ export class SlotQueue {
       if (isFull) continue;
       if (index === 0) this.#waiting.shift();
       else this.#waiting.splice(index, 1);
-      if (start > 0 && now - start > lateness) return { kind: 'late', waiting };
+      if (isLate(waiting, now)) return { kind: 'late', waiting };
       this.#busy.set(of.host, (this.#busy.get(of.host) ?? 0) + 1);
       return { kind: 'fetch', waiting };
     }

@@ -17,6 +17,7 @@ import { DeliveryBodies } from './20261204-delivery-bodies.ts';
 import { ExecutionQueues } from './20261206-execution-queues.ts';
 import { CrawlRows } from './20261207-crawl-rows.ts';
 import { ImportAttempts } from './20261208-import-attempts.ts';
+import { CrawlIndexes } from './20261209-crawl-indexes.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -39,4 +40,5 @@ export const migrations = [
   { name: '20261206-execution-queues', class: ExecutionQueues },
   { name: '20261207-crawl-rows', class: CrawlRows },
   { name: '20261208-import-attempts', class: ImportAttempts },
+  { name: '20261209-crawl-indexes', class: CrawlIndexes },
 ];

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bell } from '../../../bell.ts';
 import { DomainError } from '../../../errors.ts';
 import { NotSent } from '../../../ports/exchange.ts';
@@ -71,6 +72,8 @@ export class Requests {
     const { blobs } = this.#options.services;
     const { outlinks } = this.#parts.context;
     this.#preparing += slots.length;
+    // The database has its next turn first, and works meanwhile.
+    await nextTurn();
     this.#queue.add(await withBase({ blobs, outlinks }, slots));
     this.#preparing -= slots.length;
     this.#parts.answered();

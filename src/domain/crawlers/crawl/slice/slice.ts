@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Bell } from '../../../bell.ts';
+import { together } from '../../../together.ts';
 import { LostRun } from '../../frontier/turn/run-row.ts';
 import type { SliceStop } from '../crawling.ts';
 import { hasOutlinks } from '../fetch/outlink-store.ts';
@@ -46,9 +48,10 @@ export class Slice {
     try {
       for (;;) {
         if (this.#ending.isLost) return { kind: 'lost' };
-        this.#pump();
+        if (!this.#turns.isDue) this.#pump();
         const { isDue } = this.#turns;
-        if (isDue) await this.#turns.take();
+        // What a turn asks of the database is on its way before requests begin, so that both have work meanwhile.
+        if (isDue) await together([this.#turns.take(), nextTurn().then(() => this.#pump())]);
         const end = this.#isQuiet ? this.#ending.end(this.#turns.isDone) : null;
         if (end) return end;
         if (!isDue) await this.#bell.heard(this.#turns.patience);

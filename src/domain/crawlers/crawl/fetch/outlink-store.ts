@@ -29,7 +29,9 @@ export class OutlinkStore {
   constructor(blobs: BlobStore) {
     this.#blobs = blobs;
     const sizeCalculation = ({ size }: Read) => size + 1;
-    this.#read = new LRUCache({ maxSize: mostRead, sizeCalculation, fetchMethod: (sha256) => this.#load(sha256) });
+    const fetchMethod = (sha256: Sha256) => this.#load(sha256);
+    // One that makes way for others while it is read is still there for whoever asked for it.
+    this.#read = new LRUCache({ maxSize: mostRead, sizeCalculation, fetchMethod, ignoreFetchAbort: true });
   }
 
   /** Keeps what completed pages link to, and names the blob in their entries. */

@@ -25,11 +25,11 @@ afterAll(async () => {
   await site.close();
 });
 
-const linking = (): Outcome =>
+const linking = (to = 'https://site.test/a'): Outcome =>
   outcomeOf({ url: 'https://site.test/' } as ClaimedUrl, {
     state: 'done',
     entry: { etag: '"1"', last_modified: 'now', outlinks_sha256: null } as EntryDraft,
-    outlinks: { links: [['https://site.test/a', 'a']], assets: [], canonical: null },
+    outlinks: { links: [[to, 'a']], assets: [], canonical: null },
     link_keys: packKeys([{ high: 0, low: 7 }]),
   });
 const log = { debug: () => {} };
@@ -57,6 +57,16 @@ it('names what it keeps, and reads it once', async () => {
   expect(again(sha256, 'https://site.test/other')).toBeNull();
   expect((await store.read(new Set([sha256, '0'.repeat(64)])))('0'.repeat(64), 'https://site.test/')).toBeNull();
   expect(reads).toEqual([sha256, '0'.repeat(64)]);
+});
+
+it('reads more at once than it remembers', async () => {
+  const store = new OutlinkStore(app.services.blobs);
+  const outcomes = Array.from({ length: 12 }, (_, at) => linking(`https://site.test/${at}?${'a'.repeat(2 ** 20)}`));
+  for (const outcome of outcomes) await store.keep([outcome], log);
+  const names = outcomes.map(({ entry }) => entry?.outlinks_sha256 ?? '');
+  const linksOf = await store.read(new Set(names));
+  for (const [at, { outlinks }] of outcomes.entries())
+    expect(linksOf(names[at] as string, 'https://site.test/')?.outlinks()).toEqual(outlinks);
 });
 
 it('asks for pages whole whose links are gone, and follows them', async () => {

@@ -89,11 +89,12 @@ export async function launch(
         ? 'There is no Chromium for browser_mode and network_intercept: install it, or set PORTICO_CHROMIUM_PATH'
         : `There is no Chromium for browser_mode and network_intercept: PORTICO_CHROMIUM_PATH is ${path}`,
     );
-  const directory = await openBrowserDirectory();
+  let directory: BrowserDirectory | undefined;
   try {
+    directory = await openBrowserDirectory();
     return { chromium: await launchIn(directory, { executablePath, noSandbox, proxy }), directory };
   } catch (error) {
-    await directory.remove();
+    await directory?.remove();
     const message = error instanceof Error ? error.message : String(error);
     if (isSandboxFault(message))
       throw new NoBrowser(

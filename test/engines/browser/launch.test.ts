@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { ChromiumBrowser } from '../../../src/engines/browser/chromium-browser.ts';
 import { chromiumPath } from '../../../src/engines/browser/chromium-path.ts';
 import { createLog } from '../../../src/log.ts';
@@ -13,6 +13,20 @@ it('names the setting when there is no Chromium', async () => {
     message: 'There is no Chromium for browser_mode and network_intercept: PORTICO_CHROMIUM_PATH is /nowhere/chromium',
   });
   expect(browser.starts).toBe(0);
+  await browser.close();
+});
+
+it('says so when a profile cannot be made', async () => {
+  vi.stubEnv('TMPDIR', '/nowhere');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const browser = new ChromiumBrowser(
+    { path: process.execPath, noSandbox: false },
+    createLog({ level: 'silent', redactHeaders: [] }),
+  );
+  expect(await browser.begin()).toEqual({
+    ok: false,
+    message: expect.stringMatching(/^Chromium does not start.*ENOENT.*\/nowhere\/portico-browser-/),
+  });
   await browser.close();
 });
 

@@ -49,13 +49,21 @@ export async function saveHosts(em: EntityManager, project_id: number, paces: re
   if (paces.length > 0) await em.execute(saveSql, [JSON.stringify(paces), project_id]);
 }
 
-/** Takes one slot of a host anew, for a request that has missed its own. @returns its start, on the database's clock */
-export async function takeSlotAgain(em: EntityManager, project_id: number, host: string, gap: number): Promise<number> {
+/**
+ * Takes one slot of a host anew, for a request that has missed its own.
+ * @returns its start, on the database's clock; null: nothing is asked of the host just now
+ */
+export async function takeSlotAgain(
+  em: EntityManager,
+  project_id: number,
+  host: string,
+  gap: number,
+): Promise<number | null> {
   const [row] = await em.execute<{ start: number }[]>(
     `update crawl_host set next_at = greatest(next_at, clock_timestamp() + interval '20 ms') + ? * interval '1 ms'
-     where project_id = ? and host = ?
+     where project_id = ? and host = ? and (paused_until is null or paused_until <= clock_timestamp())
      returning extract(epoch from next_at - ? * interval '1 ms')::double precision * 1000 as start`,
     [gap, project_id, host, gap],
   );
-  return row?.start ?? Date.now();
+  return row?.start ?? null;
 }

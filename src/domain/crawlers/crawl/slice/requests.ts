@@ -114,7 +114,8 @@ export class Requests {
     try {
       const em = services.orm.em.fork();
       const start = await takeSlotAgain(em, open.run.project_id, waiting.of.host, waiting.gap);
-      this.#queue.add([{ ...waiting, start }]);
+      if (start === null) this.#parts.unwritten.add(putBack(waiting.of));
+      else this.#queue.add([{ ...waiting, start }]);
     } catch (err) {
       services.log.debug({ err, run: open.run.id }, 'a slot could not be taken');
       this.#parts.unwritten.add(putBack(waiting.of));

@@ -20,8 +20,8 @@ export class JobThread<Job, Result> {
     this.#options = options;
   }
 
-  /** @throws NodeJS.ErrnoException as the job does; Error when the thread ends meanwhile */
-  run(job: Job): Promise<Result> {
+  /** @throws NodeJS.ErrnoException as the job does; Error when the thread cannot be started, or ends meanwhile */
+  async run(job: Job): Promise<Result> {
     const outcome = Promise.withResolvers<Result>();
     this.#worker ??= this.#start();
     this.#jobs.push(outcome);

@@ -19,8 +19,8 @@ export const systemResolve: Resolve = async (name) => (await lookup(name, { all:
 const defaultPorts: Record<string, number> = { 'http:': 80, 'https:': 443, 'ssh:': 22 };
 
 /**
- * The target of a URL. Hosts of `ssh:` are not canonicalised by the URL parser, so every host goes through the parser of `http:`,
- * which turns `0x7f.1`, `0177.0.0.1` and `2130706433` into `127.0.0.1` (WHATWG URL, IPv4 parser).
+ * The target of a URL. Hosts of `ssh:` are not canonicalised by the URL parser, so they go through the parser of `http:`, which turns
+ * `0x7f.1`, `0177.0.0.1` and `2130706433` into `127.0.0.1` (WHATWG URL, IPv4 parser); hosts of `http:` and `https:` have been.
  * @throws DomainError invalid_request: another scheme, credentials in the URL, no usable host.
  */
 export function targetOf(url: URL, schemes: readonly string[]): Target {
@@ -33,7 +33,7 @@ export function targetOf(url: URL, schemes: readonly string[]): Target {
     throw httpFailure('invalid_url', `${url.host}: credentials in the address are not allowed`);
   }
   const host = url.protocol === 'ssh:' ? (URL.parse(`http://${url.hostname}/`)?.hostname ?? '') : url.hostname;
-  if (host === '' || url.hostname === '') throw httpFailure('invalid_url', 'the address has no valid host');
+  if (host === '') throw httpFailure('invalid_url', 'the address has no valid host');
   return { host: host.replace(/^\[|\]$/g, ''), port: url.port === '' ? fallback : Number(url.port) };
 }
 

@@ -4,31 +4,30 @@ import type { BlobPaths } from './blob-paths.ts';
 import { whenThere } from './failures.ts';
 import { namesIn } from './journal-records.ts';
 
-/** @returns false when there is none */
-function sync(place: string): boolean {
+/** What `use` makes of a file while it is open; null when there is none. */
+function withFile<T>(place: string, use: (file: number) => T): T | null {
   const file = whenThere(() => openSync(place, 'r'));
-  if (file === null) return false;
+  if (file === null) return null;
   try {
-    fsyncSync(file);
+    return use(file);
   } finally {
     closeSync(file);
   }
-  return true;
 }
 
-function namesOf(journal: string): string[] {
-  const file = whenThere(() => openSync(journal, 'r'));
-  if (file === null) return [];
-  try {
-    return [...namesIn(file)];
-  } finally {
-    closeSync(file);
-  }
+/** @returns false when there is none */
+function sync(place: string): boolean {
+  const synced = withFile(place, (file) => {
+    fsyncSync(file);
+    return true;
+  });
+  return synced ?? false;
 }
 
 /** Syncs the files of a journal, which is not needed any more then; waits for the disk. */
 export function settleJournal(journal: string, paths: BlobPaths): void {
-  const places = namesOf(journal).map((sha256) => paths.of(sha256));
+  const names = withFile(journal, (file) => [...namesIn(file)]) ?? [];
+  const places = names.map((sha256) => paths.of(sha256));
   // One that is not there was removed by a sweep, or was never told to anybody.
   const folders = places.filter(sync).map((place) => path.dirname(place));
   for (const folder of new Set(folders)) sync(folder);

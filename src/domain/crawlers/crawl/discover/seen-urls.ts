@@ -3,6 +3,9 @@ import { type LinkKey, linkKey } from '../../frontier/link-keys.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
 import { Generations } from './generations.ts';
 
+/** Whether a way to a URL is no better than the best before; depths of both. */
+const isReached = (before: number | undefined, depth: number): boolean => before !== undefined && before <= depth;
+
 /** What a run remembers of a URL it has come across: its key, and by kind the least depth it was found at. */
 export interface Seen extends LinkKey {
   page?: number;
@@ -42,15 +45,13 @@ export class SeenUrls {
   /** Whether this way to a URL is no better than one before. */
   isKnown(high: number, low: number, kind: UrlKind, depth: number): boolean {
     const seen = this.#byKey.get(low);
-    const before = seen?.high === high ? seen[kind] : undefined;
-    return before !== undefined && before <= depth;
+    return seen?.high === high && isReached(seen[kind], depth);
   }
 }
 
 /** @returns whether this way to a URL is new, or shorter than all before */
 export function noteWay(seen: Seen, kind: UrlKind, depth: number): boolean {
-  const before = seen[kind];
-  if (before !== undefined && before <= depth) return false;
+  if (isReached(seen[kind], depth)) return false;
   seen[kind] = depth;
   return true;
 }

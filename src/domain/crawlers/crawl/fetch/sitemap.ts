@@ -1,12 +1,12 @@
 import { inTurns } from '../../../in-turns.ts';
 import type { Sha256 } from '../../../ports/blobs.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
-import { type LinkKeys, linkKey, packKeys } from '../../frontier/link-keys.ts';
+import { linkKey, packKeys } from '../../frontier/link-keys.ts';
 import { type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
 import { readSitemap } from '../../pages/sitemap/read-sitemap.ts';
 import type { SitemapItem } from '../../pages/sitemap/sitemap-item.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
-import { draftOf, mostLevels } from '../discover/discover.ts';
+import { draftOf, type Led, mostLevels } from '../discover/discover.ts';
 import { skippedSitemaps } from '../discover/skipped-sitemaps.ts';
 import type { FetchContext } from './fetch-context.ts';
 
@@ -55,7 +55,7 @@ export async function readSitemapOf(
   context: FetchContext,
   of: ClaimedUrl,
   sha256: Sha256,
-): Promise<{ drafts: UrlDraft[]; link_keys: LinkKeys; log: LogLine[] }> {
+): Promise<Led & { log: LogLine[] }> {
   const { discovery, services } = context;
   const { origin, stripParams } = discovery.site;
   const pages: Address[] = [];

@@ -9,7 +9,7 @@ import { appendPieces, type OpenJournal } from './journal-file.ts';
 import { encodeRecord, type JournalRecord } from './journal-records.ts';
 import { bootId, journalName, takeJournals } from './journal-recovery.ts';
 import { KeptDirectories } from './kept-directories.ts';
-import { JobThread } from './threads/job-thread.ts';
+import { storeThread } from './threads/job-thread.ts';
 import type { SettleJob } from './threads/settle-job.ts';
 import { SmallFiles } from './threads/small-files.ts';
 
@@ -21,9 +21,6 @@ const largest = 8 * 1024 * 1024;
 const longest = 10_000;
 /** Milliseconds a full journal rests: by then Linux has written its files by itself, and asking for it costs little. */
 const usualRest = 40_000;
-
-/** As compiled, or as it stands. */
-const settling = new URL(`./threads/settle-thread${path.extname(import.meta.url)}`, import.meta.url);
 
 interface Waiting extends JournalRecord {
   done: PromiseWithResolvers<void>;
@@ -51,7 +48,7 @@ export class BlobJournal {
   #waiting: Waiting[] = [];
   #isWriting = false;
   #open: OpenJournal | null = null;
-  readonly #settling = new JobThread<SettleJob, void>({ module: settling, heapMegabytes: 64, idle: 10_000 });
+  readonly #settling = storeThread<SettleJob, void>(import.meta.url, './threads/settle-thread');
 
   constructor({ rest = usualRest, boot = bootId(), ...options }: BlobJournalOptions) {
     this.#options = { rest, boot, ...options };

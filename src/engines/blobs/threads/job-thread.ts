@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { JobOutcome } from './answer-jobs.ts';
 
@@ -59,3 +60,10 @@ export class JobThread<Job, Result> {
     for (const job of this.#jobs.splice(0)) job.reject(error);
   }
 }
+
+/**
+ * A thread of the store.
+ * @param name of the module it runs, as compiled or as it stands, relative to the one at `from` (`import.meta.url`)
+ */
+export const storeThread = <Job, Result>(from: string, name: string): JobThread<Job, Result> =>
+  new JobThread({ module: new URL(`${name}${path.extname(from)}`, from), heapMegabytes: 64, idle: 10_000 });

@@ -4,13 +4,10 @@ import type { DurableDirectories } from '../durable-file.ts';
 import type { JournalRecord } from '../journal-records.ts';
 import { writeSmall } from '../small-file.ts';
 import type { FilesJob } from './files-job.ts';
-import { JobThread } from './job-thread.ts';
+import { storeThread } from './job-thread.ts';
 
 /** So many become files in a thread: one alone is there sooner than a thread has heard of it. */
 const many = 8;
-
-/** As compiled, or as it stands. */
-const module = new URL(`./files-thread${path.extname(import.meta.url)}`, import.meta.url);
 
 /**
  * Gives contents of a journal files of their own, which nobody syncs. The system needs longer for a new file than for what is in it, so that many
@@ -19,7 +16,7 @@ const module = new URL(`./files-thread${path.extname(import.meta.url)}`, import.
 export class SmallFiles {
   readonly #paths: BlobPaths;
   readonly #directories: DurableDirectories;
-  readonly #thread = new JobThread<FilesJob, number>({ module, heapMegabytes: 64, idle: 10_000 });
+  readonly #thread = storeThread<FilesJob, number>(import.meta.url, './files-thread');
 
   constructor(paths: BlobPaths, directories: DurableDirectories) {
     this.#paths = paths;

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Slice } from '../../../../src/domain/crawlers/crawl/slice/slice.ts';
 import { takeUpAllRuns, takeUpRuns } from '../../../../src/domain/crawlers/crawl/take-up-runs.ts';
 import { workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
 import { acquireRun, handBack } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
@@ -96,6 +97,25 @@ it('asks no more often than it may, though a worker was lost', async () => {
   expect(await workThrough(app, id)).toMatchObject({ status: 'completed', finish_reason: 'max_hits' });
   expect(site.paths().length).toBeLessThanOrEqual(12);
   await expectCountsOfRows(app, id);
+});
+
+it('looks once more what others want when it is told to while it looks', async () => {
+  let answer = () => {};
+  site.become(({ path }, response) => {
+    if (path !== '/') return undefined;
+    answer = () => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>late</p>');
+    return null;
+  });
+  const id = await queue(app, await makeCrawler(app, site.host));
+  const work = vi.spyOn(Slice.prototype, 'work');
+  const turns = vi.spyOn(app.services.metrics, 'crawlTurn');
+  turns.mockImplementationOnce(() => work.mock.contexts[0]?.look());
+  const working = workOnRun(app.services, id, { ...quick, idle: 60_000 });
+  await vi.waitFor(() => expect(turns).toHaveBeenCalledTimes(2), { timeout: 30_000 });
+  answer();
+  await working;
+  expect(await runOf(app, id)).toMatchObject({ status: 'completed', counts: { html: 1 } });
+  vi.restoreAllMocks();
 });
 
 it('gives up a run that is taken over again and again without getting further', async () => {

@@ -93,6 +93,7 @@ export class Turns {
     const { unwritten, requests } = this.#parts;
     const { outcomes, kept } = unwritten.take();
     this.#writing = outcomes.length;
+    this.#isAsked = false;
     await this.#checkServer();
     const want = this.#wanted;
     await kept;
@@ -102,7 +103,6 @@ export class Turns {
     reportTurn(this.#options.services.metrics, outcomes, result, performance.now() - began);
     this.#rate.count(outcomes.filter(({ sent }) => sent).length);
     this.#last = result;
-    this.#isAsked = false;
     this.#clock.took(result, want);
     for (const host of result.down) await this.#options.hosts.note(host, { is_down: true });
     // What the last turn leased waits in the queue by now, so that nothing is asked of a host that is held.

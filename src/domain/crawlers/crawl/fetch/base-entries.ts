@@ -11,7 +11,7 @@ import type { OutlinkStore } from './outlink-store.ts';
 export interface BaseEntry extends EarlierEntry {
   /** Young enough to be asked after, and its content is still there, with what it links to. */
   isFresh: boolean;
-  /** Null: it leads nowhere, or that is gone. */
+  /** Null: it leads nowhere, or that is gone or damaged. */
   outlinks: KeptOutlinks | null;
 }
 

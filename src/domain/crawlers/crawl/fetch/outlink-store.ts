@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
 import type { Log } from '../../../ports/log.ts';
@@ -20,6 +21,8 @@ interface Read {
   /** Characters. */
   size: number;
 }
+
+const unreadable = (): Read => ({ pages: new Map(), size: 0 });
 
 /** What captured pages link to, as blobs: those completed together share one. */
 export class OutlinkStore {
@@ -53,7 +56,7 @@ export class OutlinkStore {
     }
   }
 
-  /** Reads blobs. @returns what pages link to by them, null where that is gone */
+  /** Reads blobs. @returns what pages link to by them, null where that is gone or damaged */
   async read(sha256s: ReadonlySet<Sha256>): Promise<(sha256: Sha256, url: string) => KeptOutlinks | null> {
     const read = async (sha256: Sha256) =>
       [sha256, this.#read.get(sha256) ?? (await this.#read.fetch(sha256))] as const;
@@ -65,10 +68,13 @@ export class OutlinkStore {
     try {
       const chunks: Uint8Array[] = [];
       for await (const chunk of this.#blobs.read(sha256)) chunks.push(chunk);
-      const text = Buffer.concat(chunks).toString('utf8');
+      const content = Buffer.concat(chunks);
+      // Addresses are taken apart when they are needed, and keys never: what was damaged on the disk has to be known before that.
+      if (hash('sha256', content, 'hex') !== sha256) return unreadable();
+      const text = content.toString('utf8');
       return { pages: readOutlinks(text), size: text.length };
     } catch {
-      return { pages: new Map(), size: 0 };
+      return unreadable();
     }
   }
 }

@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OutlinkStore } from '../../../../../src/domain/crawlers/crawl/fetch/outlink-store.ts';
@@ -33,6 +33,30 @@ const linking = (to = 'https://site.test/a'): Outcome =>
     link_keys: packKeys([{ high: 0, low: 7 }]),
   });
 const log = { debug: () => {} };
+
+/** Where a blob lies. */
+const fileOf = (name: string) => {
+  const blobs = path.join(path.dirname(path.dirname(app.directory('x'))), 'blobs');
+  return path.join(blobs, name.slice(0, 2), name.slice(2));
+};
+
+const replaced = (from: string, to: string) => (text: string) => {
+  expect(text).toContain(from);
+  return text.replace(from, to);
+};
+
+/** What may have become of a kept list on the disk; `case` is in an address of it. */
+const damages: [name: string, damage: (text: string) => string][] = [
+  ['an address that is another one', replaced('/case', '/caze')],
+  ['addresses that are not JSON any more', replaced('"links"', '"links')],
+  ['keys of other links', replaced('AAAAAAAAAAc=', 'AAAAAAAAAAg=')],
+  ['keys cut short', replaced('AAAAAAAAAAc=', 'AAAAAAA=')],
+  ['a head that is not JSON any more', replaced('["', '[')],
+  ['a file cut short in its last line', (text) => text.slice(0, -20)],
+  ['a file cut short after its head', (text) => text.slice(0, text.indexOf('\n'))],
+  ['an empty file', () => ''],
+  ['another content', () => '["https://site.test/",null,0,""]\n{"links":[],"assets":[],"canonical":null}'],
+];
 
 it('has pages whose links were not kept asked for whole the next time', async () => {
   const full = { put: () => Promise.reject(new Error('no room')) } as unknown as BlobStore;
@@ -69,7 +93,16 @@ it('reads more at once than it remembers', async () => {
     expect(linksOf(names[at] as string, 'https://site.test/')?.outlinks()).toEqual(outlinks);
 });
 
-it('asks for pages whole whose links are gone, and follows them', async () => {
+it.each(damages)('counts links as gone when their file is damaged: %s', async (name, damage) => {
+  const store = new OutlinkStore(app.services.blobs);
+  const outcome = linking(`https://site.test/case?${encodeURIComponent(name)}`);
+  await store.keep([outcome], log);
+  const sha256 = outcome.entry?.outlinks_sha256 ?? '';
+  await writeFile(fileOf(sha256), damage(await readFile(fileOf(sha256), 'utf8')));
+  expect((await store.read(new Set([sha256])))(sha256, 'https://site.test/')).toBeNull();
+});
+
+it('asks for pages whole whose links are gone or damaged, and follows them', async () => {
   const id = await makeCrawler(app, site.host);
   await workThrough(app, await queue(app, id));
   const rows = await app.services.orm.em
@@ -79,10 +112,11 @@ it('asks for pages whole whose links are gone, and follows them', async () => {
       [''],
     );
   expect(rows.length).toBeGreaterThan(2);
-  const blobs = path.join(path.dirname(path.dirname(app.directory('x'))), 'blobs');
-  for (const { name } of rows.slice(1)) {
-    expect(await readdir(path.join(blobs, name.slice(0, 2)))).toContain(name.slice(2));
-    await rm(path.join(blobs, name.slice(0, 2), name.slice(2)));
+  const damage = (text: string) => text.replaceAll('"links"', '"links');
+  for (const [at, { name }] of rows.slice(1).entries()) {
+    expect(await readdir(path.dirname(fileOf(name)))).toContain(name.slice(2));
+    if (at % 2 === 0) await writeFile(fileOf(name), damage(await readFile(fileOf(name), 'utf8')));
+    else await rm(fileOf(name));
   }
   site.become(tree.site);
   const again = await workThrough(app, await queue(app, id));

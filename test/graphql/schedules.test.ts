@@ -57,6 +57,30 @@ it('gives crawlers schedules, and loads those of all in one batch', async () => 
   expect(app.operations.filter((name) => name === 'crawlers.listSchedulesOf')).toHaveLength(1);
 });
 
+it('names runs that are there, and looks for those of all in one statement', async () => {
+  const em = app.services.orm.em.fork();
+  const lists = `{ project(${place}) { crawlers { nodes { schedules { nodes { id crawler_last_run_id } } } } } }`;
+  const look = async (): Promise<{ id: number; crawler_last_run_id: number }[]> =>
+    (await data(lists)).project.crawlers.nodes.flatMap(
+      ({ schedules }: { schedules: { nodes: [] } }) => schedules.nodes,
+    );
+  const [first, ...others] = await look();
+  const run = async (at: number) => {
+    const { runCrawler } = await data(`mutation { runCrawler(${place}, input: {crawler: "${ids[at]}"}) }`);
+    return Number(runCrawler);
+  };
+  const setRun = (id: number | undefined, run_id: number | null) =>
+    em.execute('update crawler_schedule set last_run_id = ? where id = ?', [run_id, id]);
+  await setRun(first?.id, await run(0));
+  const { statements } = await app.leastOf(look);
+  const made = [await run(1), await run(2)];
+  for (const [at, { id }] of others.entries()) await setRun(id, made[at] ?? null);
+  expect((await look()).slice(1).map(({ crawler_last_run_id }) => crawler_last_run_id)).toEqual(made);
+  expect((await app.leastOf(look)).statements).toHaveLength(statements.length);
+  await em.execute('delete from crawler_run where id = ?', [made[0]]);
+  expect((await look()).slice(1).map(({ crawler_last_run_id }) => crawler_last_run_id)).toEqual([0, made[1]]);
+});
+
 it('changes and removes one, and shows when one would run', async () => {
   const read = async () =>
     (await data(crawler('schedules { nodes { id name timezone } }'))).project.crawler.schedules.nodes;

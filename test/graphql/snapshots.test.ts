@@ -94,7 +94,14 @@ it('names no snapshot that was deleted, and asks for those of a list in one batc
   const look = () => crawlerField(crawler.uuid, lists);
   expect((await look()).snapshots.nodes[0]).toEqual({ id: third, base_id: second });
   const { statements } = await app.leastOf(look);
-  await ask(`mutation { deleteSnapshot(${at}, input: { crawler: "${crawler.uuid}", snapshot: ${second} }) }`);
+  const input = `crawler: "${crawler.uuid}", snapshot: ${second}`;
+  const { importSnapshot } = await ask(
+    `mutation { importSnapshot(${at}, input: { ${input}, branch: "main" }) { id snapshot_id } }`,
+  );
+  expect(importSnapshot.snapshot_id).toBe(second);
+  await ask(`mutation { deleteSnapshot(${at}, input: { ${input} }) }`);
+  const imported = await crawlerField(crawler.uuid, `import(id: ${importSnapshot.id}) { snapshot_id }`);
+  expect(imported).toEqual({ import: { snapshot_id: null } });
   expect(await look()).toMatchObject({
     runs: { nodes: [{ snapshot_id: third }, { snapshot_id: null }, { snapshot_id: first }] },
     snapshots: {

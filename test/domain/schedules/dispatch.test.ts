@@ -93,6 +93,26 @@ describe('a schedule that is due', () => {
     ]);
   });
 
+  it('names its newest run no longer than that is kept', async () => {
+    at('2026-03-01T08:00:30Z');
+    const { crawler, path } = await crawlerWith('0 * * * *');
+    at('2026-03-01T09:00:00Z');
+    await dispatch();
+    const shown = async () => [
+      (await app.ask('GET', path)).body,
+      ...(await app.ask('GET', path.replace(/\/\d+$/, ''))).body,
+    ];
+    const [one, listed] = await shown();
+    expect(one.crawler_last_run_id).toBeGreaterThan(0);
+    expect(listed).toEqual(one);
+    await sql('delete from crawler_run where crawler_id = ?', [crawler]);
+    // The interface has a number there, and none stands for no run.
+    const gone = { ...one, crawler_last_run_id: 0 };
+    expect(await shown()).toEqual([gone, gone]);
+    const { body } = await app.ask('PATCH', path, { body: { schedule_cron_string: '0 * * * *' } });
+    expect(body).toMatchObject({ crawler_last_run_id: 0 });
+  });
+
   it('is passed over while it is off, and when its crawler or project is deleted', async () => {
     at('2026-03-01T08:00:30Z');
     const off = await crawlerWith('0 * * * *');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { removeExpiredSnapshots } from '../../../src/domain/crawlers/snapshots/retention.ts';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { seed, startTestApp, type TestApp } from '../../support/app.ts';
 import { crawl, endRun, makeCrawler } from '../../support/crawlers/snapshots.ts';
 
 const crawlers = '/api/v2/organizations/acme/projects/site/crawlers';
@@ -28,7 +28,7 @@ async function threeRuns() {
     bases: (await get('/snapshots')).map(({ base_id }: { base_id: number | null }) => base_id),
   });
   const remove = async (snapshot: number) => (await app.ask('DELETE', `${at}/snapshots/${snapshot}`)).status;
-  return { crawler, first, second, third, get, shown, remove };
+  return { crawler, at, first, second, third, get, shown, remove };
 }
 
 it('a snapshot that was deleted is named neither by its run nor by what was compared with it', async () => {
@@ -66,6 +66,18 @@ it('the last run of a crawler does not name one that was deleted', async () => {
   await execute('update crawler set published_snapshot_id = ? where id = ?', [second.snapshot, crawler.id]);
   expect(await remove(third.snapshot)).toBe(204);
   expect(await get()).toMatchObject({ last_run: { id: third.id, snapshot_id: null } });
+});
+
+it('a snapshot that was deleted is not named by its imports', async () => {
+  const { at, first, second, get, remove } = await threeRuns();
+  await seed(app, { 'README.md': 'ours' });
+  const start = async (snapshot: number) =>
+    (await app.ask('POST', `${at}/snapshots/${snapshot}/import`, { body: { branch: 'main' } })).body;
+  const [gone, there] = [await start(first.snapshot), await start(second.snapshot)];
+  expect(gone).toMatchObject({ state: 'queued', snapshot_id: first.snapshot });
+  expect(await remove(first.snapshot)).toBe(204);
+  expect(await get(`/imports/${gone.id}`)).toEqual({ ...gone, snapshot_id: null });
+  expect(await get(`/imports/${there.id}`)).toEqual(there);
 });
 
 it('a run that is under way names what it captures', async () => {

@@ -39,7 +39,7 @@ export const createSchedule = projectOperation({
       updated_at: services.clock.now(),
     });
     await em.persist(row).flush();
-    return scheduleRecord(row, crawler, now);
+    return scheduleRecord(em, row, crawler, now);
   },
 });
 
@@ -71,7 +71,7 @@ export const updateSchedule = projectOperation({
     const timingKeys = ['schedule_cron_string', 'timezone', 'enabled'] as const;
     if (timingKeys.some((key) => row[key] !== before[key])) row.next_fire_at = nextFireOf(row, now);
     await em.flush();
-    return scheduleRecord(row, crawler, now);
+    return scheduleRecord(em, row, crawler, now);
   },
 });
 

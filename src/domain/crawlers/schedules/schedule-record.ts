@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
@@ -5,17 +6,18 @@ import { parseCron } from '../../schedules/cron/cron-expression.ts';
 import { describeCron } from '../../schedules/cron/describe-cron.ts';
 import { firesOf } from '../../schedules/cron/next-fires.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
+import { keptRuns } from '../runs/run-record.ts';
 import { CrawlerSchedule } from './crawler-schedule.entity.ts';
 import type { crawlerSchedule } from './schedules.schema.ts';
 
+type Record = z.output<typeof crawlerSchedule>;
 type Context = Pick<ProjectContext, 'em'>;
 
 const nextShown = 5;
 const idForm = /^[1-9]\d{0,9}$/;
 const maxId = 2 ** 31 - 1;
 
-/** A schedule as callers see it. */
-export function scheduleRecord(row: CrawlerSchedule, crawler: Crawler, now: Date): z.output<typeof crawlerSchedule> {
+function recordOf(row: CrawlerSchedule, crawler: Crawler, now: Date, runs: ReadonlySet<number>): Record {
   const { id, name, schedule_cron_string, timezone, enabled, created_at, updated_at } = row;
   const expression = parseCron(schedule_cron_string);
   return {
@@ -24,7 +26,7 @@ export function scheduleRecord(row: CrawlerSchedule, crawler: Crawler, now: Date
     crawler_config_id: crawler.id,
     crawler_uuid: crawler.uuid,
     project_id: crawler.project_id,
-    crawler_last_run_id: row.last_run_id ?? 0,
+    crawler_last_run_id: row.last_run_id != null && runs.has(row.last_run_id) ? row.last_run_id : 0,
     schedule_cron_string,
     timezone,
     enabled,
@@ -33,6 +35,34 @@ export function scheduleRecord(row: CrawlerSchedule, crawler: Crawler, now: Date
     created_at,
     updated_at,
   };
+}
+
+/** Schedules as callers see them, in the order given. @param crawlers those they are of */
+export async function scheduleRecords(
+  em: EntityManager,
+  rows: readonly CrawlerSchedule[],
+  crawlers: readonly Crawler[],
+  now: Date,
+): Promise<Record[]> {
+  const runs = await keptRuns(
+    em,
+    rows.map(({ last_run_id }) => last_run_id),
+  );
+  return rows.flatMap((row) => {
+    const crawler = crawlers.find(({ id }) => id === row.crawler_id);
+    return crawler ? recordOf(row, crawler, now, runs) : [];
+  });
+}
+
+/** A schedule as callers see it. */
+export async function scheduleRecord(
+  em: EntityManager,
+  row: CrawlerSchedule,
+  crawler: Crawler,
+  now: Date,
+): Promise<Record> {
+  const [record] = await scheduleRecords(em, [row], [crawler], now);
+  return record as Record;
 }
 
 /** @throws DomainError `not_found` for one that is unknown or of another crawler, and for a text that names none */

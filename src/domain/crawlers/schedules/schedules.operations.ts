@@ -9,7 +9,7 @@ import { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { CrawlerSchedule } from './crawler-schedule.entity.ts';
-import { findSchedule, scheduleRecord } from './schedule-record.ts';
+import { findSchedule, scheduleRecord, scheduleRecords } from './schedule-record.ts';
 import {
   crawlerFire,
   crawlerSchedule,
@@ -30,8 +30,7 @@ export const listSchedules = projectOperation({
     const { em, services } = context;
     const crawler = await findCrawler(context, name);
     const rows = await em.find(CrawlerSchedule, { crawler_id: crawler.id }, { orderBy: { id: 'asc' } });
-    const now = await services.sharedClock.now(em);
-    return rows.map((row) => scheduleRecord(row, crawler, now));
+    return scheduleRecords(em, rows, [crawler], await services.sharedClock.now(em));
   },
 });
 
@@ -46,12 +45,8 @@ export const listSchedulesOf = projectOperation({
     const crawlers = await em.find(Crawler, { id: { $in: ids }, project_id: project.id, deleted_at: null });
     const where = { crawler_id: { $in: crawlers.map(({ id }) => id) } };
     const rows = await em.find(CrawlerSchedule, where, { orderBy: { id: 'asc' } });
-    const now = await services.sharedClock.now(em);
-    return ids.map((id) => {
-      const crawler = crawlers.find((one) => one.id === id);
-      const own = rows.filter(({ crawler_id }) => crawler_id === id);
-      return crawler ? own.map((row) => scheduleRecord(row, crawler, now)) : [];
-    });
+    const records = await scheduleRecords(em, rows, crawlers, await services.sharedClock.now(em));
+    return ids.map((id) => records.filter(({ crawler_config_id }) => crawler_config_id === id));
   },
 });
 
@@ -66,7 +61,7 @@ export const getSchedule = projectOperation({
     const { em, services } = context;
     const crawler = await findCrawler(context, name);
     const row = await findSchedule(context, crawler, crawler_schedule);
-    return scheduleRecord(row, crawler, await services.sharedClock.now(em));
+    return scheduleRecord(em, row, crawler, await services.sharedClock.now(em));
   },
 });
 

@@ -49,7 +49,9 @@ export const crawlerSchedule = z
     crawler_config_id: z.int32().describe('Crawler config ID'),
     crawler_uuid: z.string(),
     project_id: z.int32(),
-    crawler_last_run_id: z.int32().describe('The newest run this schedule has started; 0: none'),
+    crawler_last_run_id: z
+      .int32()
+      .describe('The newest run this schedule has started; 0: none, or it is not kept any more'),
     schedule_cron_string: z.string(),
     timezone: z.string(),
     enabled: z.boolean(),

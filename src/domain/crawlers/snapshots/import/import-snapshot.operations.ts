@@ -10,7 +10,8 @@ import { findSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts
 import { SnapshotImport } from '../snapshot.entity.ts';
 import { snapshotNumber } from '../snapshots.schema.ts';
 import { wakeImport } from './import-job.ts';
-import { importRecord, snapshotImport } from './imports.schema.ts';
+import { importRecord } from './import-record.ts';
+import { snapshotImport } from './imports.schema.ts';
 
 const longestMessage = 10_000;
 
@@ -77,7 +78,7 @@ export const importSnapshot = projectOperation({
     });
     await em.persist(row).flush();
     await wakeImport(em, services, row.id);
-    return importRecord(row);
+    return importRecord(em, row);
   },
 });
 
@@ -96,6 +97,6 @@ export const getImport = projectOperation({
       { refresh: true },
     );
     if (!row) throw new DomainError('not_found', 'Import not found');
-    return importRecord(row);
+    return importRecord(context.em, row);
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../../../shapes.ts';
-import { importStates, type SnapshotImport } from '../snapshot.entity.ts';
+import { importStates } from '../snapshot.entity.ts';
 
 const skippedFile = z
   .object({
@@ -15,7 +15,7 @@ const skippedFile = z
 export const snapshotImport = z
   .object({
     id: z.int32(),
-    snapshot_id: z.int32(),
+    snapshot_id: z.int32().nullable().describe('Null once it was deleted'),
     state: z.enum(importStates),
     branch: z.string(),
     directory: z.string(),
@@ -31,22 +31,3 @@ export const snapshotImport = z
     completed_at: timestamp.nullable(),
   })
   .meta({ id: 'SnapshotImport' });
-
-/** An import as callers see it. */
-export const importRecord = (row: SnapshotImport): z.output<typeof snapshotImport> => ({
-  id: row.id,
-  snapshot_id: row.snapshot_id,
-  state: row.state,
-  branch: row.request.branch,
-  directory: row.request.directory,
-  mode: row.request.mode,
-  rewrite_links: row.request.rewrite_links,
-  commit: row.commit_sha ?? null,
-  added: row.added,
-  changed: row.changed,
-  removed: row.removed,
-  skipped: row.skipped,
-  error: row.error ?? null,
-  created_at: row.created_at,
-  completed_at: row.completed_at ?? null,
-});

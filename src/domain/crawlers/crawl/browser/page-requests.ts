@@ -8,12 +8,12 @@ import type { BaseEntry } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import { fetchAnswer } from '../fetch/fetch-url.ts';
 import { mostHops } from '../fetch/redirected.ts';
+import type { BrowserParts } from './browser-parts.ts';
 import { capturedBefore, type Known, mostShown } from './captured-before.ts';
 import { isKept } from './is-kept.ts';
 import { mayAsk } from './may-ask.ts';
 import { pageHeaders } from './page-headers.ts';
 import { passOn } from './pass-on.ts';
-import type { BrowserParts } from './run-browser.ts';
 
 /** Asked for by scripts, and different each time. */
 const changing = new Set(['xhr', 'fetch', 'eventsource', 'document', 'ping']);

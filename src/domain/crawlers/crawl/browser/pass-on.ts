@@ -1,9 +1,10 @@
 import type { BrowserAnswer, BrowserRequest } from '../../../ports/browser.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
+import { mergedCookies } from '../fetch/merged-cookies.ts';
+import type { BrowserParts } from './browser-parts.ts';
 import { mostShown } from './captured-before.ts';
 import { mayAsk } from './may-ask.ts';
-import { mergedCookies, pageHeaders } from './page-headers.ts';
-import type { BrowserParts } from './run-browser.ts';
+import { pageHeaders } from './page-headers.ts';
 
 /** Most milliseconds something that is sent may take. */
 const longest = 30_000;

@@ -1,51 +1,17 @@
 import type { Browser, BrowserAnswer } from '../../../ports/browser.ts';
-import type { Services } from '../../../services.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
-import type { Beside } from '../../frontier/outcome.ts';
-import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
 import { type BaseEntry, baseEntry } from '../fetch/base-entries.ts';
-import type { FetchContext } from '../fetch/fetch-context.ts';
-import type { OutlinkStore } from '../fetch/outlink-store.ts';
-import { BrowserFault } from './browser-fault.ts';
+import type { FetchContext, PageBrowser } from '../fetch/fetch-context.ts';
+import { BrowserFault, type ShownPage } from '../fetch/shown-page.ts';
+import type { BrowserOptions, BrowserParts } from './browser-parts.ts';
 import { earlierAnswer } from './captured-before.ts';
 import { PageRequests } from './page-requests.ts';
-import type { RequestBudget } from './request-budget.ts';
 import { SharedAnswers } from './shared-answers.ts';
-
-/** What the browser of a run is put together from. */
-export interface BrowserOptions {
-  services: Services;
-  run: CrawlerRun;
-  snapshot: { id: number; base_id: number | null };
-  budget: RequestBudget;
-  outlinks: OutlinkStore;
-  /** Pages at the same time. */
-  atOnce: number;
-}
-
-export interface BrowserParts extends BrowserOptions {
-  shared: SharedAnswers;
-  /** What the newest sealed snapshot holds of a URL. */
-  baseOf(of: ClaimedUrl): Promise<BaseEntry | undefined>;
-  /** The same as an answer; null: its content is larger than a page is given. */
-  answerOf(of: ClaimedUrl, base: BaseEntry): Promise<BrowserAnswer | null>;
-}
-
-/** A page as a browser shows it. */
-export interface ShownPage {
-  /** Null when only its requests were wanted. */
-  html: string | null;
-  url: string;
-  navigations: string[];
-  /** Time was up before it was loaded. */
-  isCut: boolean;
-  beside: Beside;
-}
 
 const mostPages = 4;
 
 /** Chromium as a run uses it: for its pages (`browser_mode`), or only for what they ask for (`network_intercept`). */
-export class RunBrowser {
+export class RunBrowser implements PageBrowser {
   readonly #parts: BrowserParts;
   readonly #browser: Browser;
 
@@ -68,20 +34,14 @@ export class RunBrowser {
     return this.#parts.run.settings.browser_mode;
   }
 
-  /** What the newest sealed snapshot holds of a page, to be shown once more; null: it is too large. */
   answerOf(of: ClaimedUrl, base: BaseEntry): Promise<BrowserAnswer | null> {
     return this.#parts.answerOf(of, base);
   }
 
-  /** Whether that document is what is stored. */
   get storesDom(): boolean {
     return this.isMode && this.#parts.run.settings.browser_config.use_rendered_html;
   }
 
-  /**
-   * Shows a page whose document has been fetched.
-   * @throws BrowserFault; the signal's reason once it is aborted
-   */
   async show(context: FetchContext, of: ClaimedUrl, document: BrowserAnswer): Promise<ShownPage> {
     const { services, run, atOnce } = this.#parts;
     const { assets, browser_config } = run.settings;

@@ -1,8 +1,8 @@
 import type { FetchedHeaders, FetchResult } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
-import { mergedCookies } from '../browser/page-headers.ts';
 import type { BaseEntry } from './base-entries.ts';
 import type { FetchContext } from './fetch-context.ts';
+import { mergedCookies } from './merged-cookies.ts';
 import { isRedirect } from './redirected.ts';
 
 const joined = (own: string | undefined, stored: string) => (own ? `${own}; ${stored}` : stored);

@@ -1,12 +1,28 @@
+import type { BrowserAnswer } from '../../../ports/browser.ts';
 import type { CrawlFetcher } from '../../../ports/fetcher.ts';
 import type { HttpPolicy } from '../../../ports/http.ts';
 import type { PageReader } from '../../../ports/page-reader.ts';
 import type { Services } from '../../../services.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
-import type { RunBrowser } from '../browser/run-browser.ts';
+import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { Discovery } from '../discover/discover.ts';
+import type { BaseEntry } from './base-entries.ts';
 import type { CookieJar } from './cookies.ts';
 import type { OutlinkStore } from './outlink-store.ts';
+import type { ShownPage } from './shown-page.ts';
+
+/** What the fetching of pages asks of a browser. */
+export interface PageBrowser {
+  /** Whether the document as scripts have left it is what is stored. */
+  readonly storesDom: boolean;
+  /** What the newest sealed snapshot holds of a page, to be shown once more; null: it is too large. */
+  answerOf(of: ClaimedUrl, base: BaseEntry): Promise<BrowserAnswer | null>;
+  /**
+   * Shows a page whose document has been fetched.
+   * @throws BrowserFault; the signal's reason once it is aborted
+   */
+  show(context: FetchContext, of: ClaimedUrl, document: BrowserAnswer): Promise<ShownPage>;
+}
 
 /** Everything the fetching of one URL of a run needs. */
 export interface FetchContext {
@@ -24,7 +40,7 @@ export interface FetchContext {
   /** Sitemaps the run knows of. */
   sitemaps: { known: number };
   /** Null: pages are not loaded in a browser. */
-  browser: RunBrowser | null;
+  browser: PageBrowser | null;
   /** Largest body, bytes. */
   maxBody: number;
   /** Milliseconds before the second try. */

@@ -1,12 +1,12 @@
 import type { FetchResult } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { breakOff, leaveOut, type Outcome } from '../../frontier/outcome.ts';
-import { BrowserFault } from '../browser/browser-fault.ts';
 import { answered } from './answered.ts';
 import { type Asking, ask, type Progress } from './ask.ts';
 import type { BaseEntry } from './base-entries.ts';
 import type { FetchContext } from './fetch-context.ts';
 import { retryAfter } from './retries.ts';
+import { BrowserFault } from './shown-page.ts';
 import { signalOf } from './signal-of.ts';
 import { failed, unshown } from './unusable.ts';
 

@@ -5,8 +5,8 @@ import type { Beside, Outlinks } from '../../frontier/outcome.ts';
 import type { FoundLink, PageFacts } from '../../pages/page-facts.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import { normalise } from '../../urls/normalise.ts';
-import type { ShownPage } from '../browser/run-browser.ts';
 import type { FetchContext } from './fetch-context.ts';
+import type { ShownPage } from './shown-page.ts';
 
 /** What a captured document says. */
 export interface Reading {

@@ -2,9 +2,9 @@ import type { FetchedAnswer, FetchFault } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlError } from '../../frontier/crawl-url.entity.ts';
 import { type Outcome, outcomeOf } from '../../frontier/outcome.ts';
-import type { BrowserFault } from '../browser/browser-fault.ts';
 import type { FetchContext } from './fetch-context.ts';
 import { backOff, isRetried, longestRetryAfter, mostAttempts } from './retries.ts';
+import type { BrowserFault } from './shown-page.ts';
 
 /** Faults in which the host has not answered at all. */
 const silent = new Set(['dns', 'connect', 'tls', 'timeout', 'reset']);

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { mergedCookies, pageHeaders } from '../../../../../src/domain/crawlers/crawl/browser/page-headers.ts';
+import { pageHeaders } from '../../../../../src/domain/crawlers/crawl/browser/page-headers.ts';
+import { mergedCookies } from '../../../../../src/domain/crawlers/crawl/fetch/merged-cookies.ts';
 
 const request = {
   url: 'http://a.test/',

@@ -1,5 +1,16 @@
 import type { Beside } from '../../frontier/outcome.ts';
 
+/** A page as a browser shows it. */
+export interface ShownPage {
+  /** Null when only its requests were wanted. */
+  html: string | null;
+  url: string;
+  navigations: string[];
+  /** Time was up before it was loaded. */
+  isCut: boolean;
+  beside: Beside;
+}
+
 /** A page that could not be shown: its URL ends in `browser`, or is tried again. */
 export class BrowserFault extends Error {
   override name = 'BrowserFault';

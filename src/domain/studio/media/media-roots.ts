@@ -1,5 +1,5 @@
 import type { SiteIndex } from '../content/site-index.ts';
-import type { MediaRoot } from '../schema/collection-schema.ts';
+import type { MediaRoot } from '../schema/media-root.ts';
 
 const within = (root: string, path: string) => root === '' || path === root || path.startsWith(`${root}/`);
 

@@ -1,4 +1,5 @@
 import type { LocaleRules, SlugCollection } from '../slug.ts';
+import type { MediaRoot } from './media-root.ts';
 import type { PathSet } from './path-set.ts';
 import type { StudioSchema, Warning } from './schema.schema.ts';
 
@@ -30,12 +31,6 @@ export interface CollectionDescription extends Omit<StudioSchema, 'json_schema'>
 export interface CollectionSchema extends CollectionDescription, SlugCollection {
   /** Whether the file (path from the repository root) is an entry of this collection; at most one collection says yes. */
   matches(path: string): boolean;
-}
-
-export interface MediaRoot {
-  path: string;
-  /** URL path under which the files are published; null when the framework decides per use. */
-  public_path: string | null;
 }
 
 export interface DiscoveryOptions {

@@ -1,18 +1,10 @@
 import type { Frontmatter } from '../../frontmatter/types.ts';
 import { deepEqual, isRecord, pointerTo, setOwn } from '../../frontmatter/values.ts';
-import type { ConflictField, FieldChoice } from '../merge.schema.ts';
+import type { ConflictField } from '../merge.schema.ts';
 import { instantOf, saysWhenChanged } from './dates.ts';
-import { identityKey, isSet, isSetName, type ListKind } from './list-kind.ts';
+import { identityKey, isSet, isSetName } from './list-kind.ts';
 import { mergeItems, mergeSets } from './merge-lists.ts';
-
-export interface FieldRules {
-  /** Overrides the names that are sets by themselves (`tags`, `categories`, `keywords`, `aliases`, `authors`). */
-  listKind?: ListKind;
-  /** Whether of two dates in `updated`, `lastmod` or `modified` the later one wins. Default true. */
-  laterDates?: boolean;
-  /** Settles clashes, by JSON Pointer. */
-  choices?: ReadonlyMap<string, FieldChoice>;
-}
+import type { FieldRules, Stages, Walk } from './walk.ts';
 
 export interface MergedFields {
   /** Where a clash is not settled it holds current's value. */
@@ -23,21 +15,6 @@ export interface MergedFields {
   open: ConflictField[];
   /** JSON Pointers of what either side changed and no clash stopped. */
   resolved: string[];
-}
-
-/** The three values of one place; undefined is a place that is not there. */
-export interface Stages {
-  base: unknown;
-  current: unknown;
-  incoming: unknown;
-}
-
-export interface Walk extends Required<FieldRules> {
-  twoWay: boolean;
-  clashes: ConflictField[];
-  open: ConflictField[];
-  resolved: string[];
-  mergeValue: (walk: Walk, pointer: string, stages: Stages) => unknown;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { pointerTo } from '../../frontmatter/values.ts';
 import { identityOf } from './list-kind.ts';
-import type { Walk } from './merge-frontmatter.ts';
+import type { Walk } from './walk.ts';
 
 interface Lists {
   base: readonly unknown[];

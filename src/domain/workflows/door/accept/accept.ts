@@ -3,27 +3,9 @@ import { executeBound } from '../../../bound-query.ts';
 import type { Services } from '../../../services.ts';
 import { beginExecutions } from '../../executions/begin-execution.ts';
 import type { AuthMode } from '../../triggers/trigger.entity.ts';
-import type { DoorTrigger } from '../../triggers/trigger-cache.ts';
 import { type DedupOutcome, takeKeys } from './dedup.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
-
-/** A proved call, ready to be stored. Its ids are made once, so that to store it twice is not possible. */
-export interface ProvedCall {
-  delivery_id: string;
-  execution_id: string;
-  trigger: DoorTrigger;
-  /** Of the secret that proved it. */
-  secret_version: number;
-  method: string;
-  headers: Record<string, string>;
-  query: Record<string, string | string[]>;
-  /** Null: it is in the blob store under its hash. */
-  body: Uint8Array | null;
-  raw_size: number;
-  raw_sha256: string;
-  dedup_key: string | null;
-  received_at: Date;
-}
+import type { ProvedCall } from './proved-call.ts';
 
 /** `stale`: the webhook has changed since the call was proved; nothing was stored. */
 export type Acceptance = { execution_id: string; replayed: boolean } | 'stale';

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../../bound-query.ts';
-import type { ProvedCall } from './accept.ts';
+import type { ProvedCall } from './proved-call.ts';
 
 /** What a call's key says of it. `replaces`: the failed execution whose key it has taken over. */
 export type DedupOutcome =

@@ -2,8 +2,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../../bound-query.ts';
 import { packBody } from '../../deliveries/kept-body.ts';
 import { SpareBuffers } from '../body/spare-buffers.ts';
-import type { ProvedCall } from './accept.ts';
 import type { DedupOutcome } from './dedup.ts';
+import type { ProvedCall } from './proved-call.ts';
 
 // Headers and queries travel as texts: `json` keeps them to the letter. The bodies are one value, of which each row takes its part.
 const insertSql = `

@@ -13,7 +13,8 @@ import { doorAnswers } from '../door-answers.ts';
 import { noteOldSecrets } from '../old-secrets.ts';
 import type { OpenedCall } from '../opened-call.ts';
 import { Refused } from '../refused.ts';
-import { type Acceptance, acceptCalls, type ProvedCall } from './accept.ts';
+import { type Acceptance, acceptCalls } from './accept.ts';
+import type { ProvedCall } from './proved-call.ts';
 
 /** Times a call is proved again because its webhook changed meanwhile. */
 const proofs = 4;

@@ -40,8 +40,8 @@ export interface ExchangeSink {
 export type Exchange = (url: URL, request: ExchangeRequest, sink: ExchangeSink) => void;
 
 /**
- * Opens a connection for an exchange that is soon to begin, unless one of its pool is free; nothing is sent. Resolves when it is there, or
- * cannot be had: why, the exchange will tell.
+ * Opens a connection for an exchange that is soon to begin, unless one of its pool is free; nothing is sent. An exchange that
+ * begins meanwhile waits for it. Resolves when it is there, or cannot be had: why, the exchange will tell.
  * @param request milliseconds to connect, as the exchange will have them
  */
 export type Opening = (url: URL, request: Pick<ExchangeRequest, 'policy'> & { connect: number }) => Promise<void>;

@@ -2,13 +2,14 @@ import type { Dispatcher } from 'undici';
 import { type Exchange, type Flow, NotSent } from '../../domain/ports/exchange.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
 import { targetOf } from './guard.ts';
+import type { Openings } from './opening.ts';
 import type { Pools } from './pools.ts';
 
 /** Informational answers (RFC 9110 15.2) before the one that counts; each would give it another time to come. */
 const mostInformational = 20;
 
 /** The port on undici's dispatchers. */
-export function createExchange(pools: Pools): Exchange {
+export function createExchange(pools: Pools, openings: Openings): Exchange {
   return (url, request, sink) => {
     const { policy, headers, signal, timeouts } = request;
     let controller: Dispatcher.DispatchController | undefined;
@@ -26,6 +27,7 @@ export function createExchange(pools: Pools): Exchange {
       controller?.abort(ended);
       sink.fail(error);
     };
+    const refuse = (error: unknown): void => fail(asHttpFailure(error, url.host, begun));
     const onAbort = (): void => fail(signal?.reason);
     const late = (): void =>
       fail(httpFailure('timeout', `${url.host}: the whole exchange took longer than ${timeouts.total} ms`));
@@ -70,16 +72,22 @@ export function createExchange(pools: Pools): Exchange {
         sink.end();
       },
       onResponseError(_controller, error) {
-        fail(error instanceof NotSent ? error : asHttpFailure(error, url.host, begun));
+        if (error instanceof NotSent) fail(error);
+        else refuse(error);
       },
     };
     try {
       targetOf(url, ['http:', 'https:']);
       const { connect, headers: headersTimeout, idle: bodyTimeout } = timeouts;
       const call = { origin: url.origin, path: url.pathname + url.search, method: 'GET', headers } as const;
-      pools.use(policy, connect, (agent) => agent.dispatch({ ...call, headersTimeout, bodyTimeout }, handler));
+      pools.use(policy, connect, (agent) => {
+        const send = () => void (isOver || agent.dispatch({ ...call, headersTimeout, bodyTimeout }, handler));
+        const opening = openings.take(agent, url.origin);
+        if (opening === null) send();
+        else opening.then(send).catch(refuse);
+      });
     } catch (error) {
-      fail(asHttpFailure(error, url.host, false));
+      refuse(error);
     }
   };
 }

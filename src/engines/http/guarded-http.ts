@@ -8,7 +8,7 @@ import { collect, readBody } from './body.ts';
 import { createExchange } from './exchange.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
 import { createGuard, type Resolve, targetOf } from './guard.ts';
-import { createOpening } from './opening.ts';
+import { Openings } from './opening.ts';
 import { createPools } from './pools.ts';
 import { isRedirect, type Outgoing, outgoing, redirected } from './redirects.ts';
 
@@ -38,6 +38,7 @@ export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttp
   const guard = createGuard(parseCidrs(allowedCidrs), resolve);
   const ca = [...getCACertificates('default'), ...(caFile === undefined ? [] : [readFileSync(caFile, 'utf8')])];
   const pools = createPools(guard, ca);
+  const openings = new Openings(pools);
 
   async function send(out: Outgoing, request: HttpRequest, call: Call): Promise<Dispatcher.ResponseData> {
     const { host } = targetOf(out.url, ['http:', 'https:']);
@@ -93,8 +94,8 @@ export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttp
       }
     },
     check: async (url, policy) => ({ addresses: await guard(targetOf(url, ['http:', 'https:', 'ssh:']), policy) }),
-    exchange: createExchange(pools),
-    open: createOpening(pools),
+    exchange: createExchange(pools, openings),
+    open: openings.open,
     close: () => pools.close(),
   };
 }

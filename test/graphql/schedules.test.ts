@@ -85,7 +85,7 @@ it('changes and removes one, and shows when one would run', async () => {
   const read = async () =>
     (await data(crawler('schedules { nodes { id name timezone } }'))).project.crawler.schedules.nodes;
   const [{ id }] = await read();
-  const change = `{crawler: "${ids[0]}", crawler_schedule: "${id}", schedule_cron_string: "0 1 * * *", timezone: "Asia/Kathmandu", name: "N"}`;
+  const change = `{crawler: "${ids[0]}", crawler_schedule: ${id}, schedule_cron_string: "0 1 * * *", timezone: "Asia/Kathmandu", name: "N"}`;
   await data(`mutation { updateSchedule(${place}, input: ${change}) { id } }`);
   expect(await read()).toEqual([{ id, name: 'N', timezone: 'Asia/Kathmandu' }]);
   const one = (
@@ -97,7 +97,7 @@ it('changes and removes one, and shows when one would run', async () => {
   ).project.crawler;
   expect(one.schedule).toEqual({ schedule_cron_string: '0 1 * * *' });
   expect(one.schedule_preview.next_runs).toHaveLength(2);
-  await data(`mutation { deleteSchedule(${place}, input: {crawler: "${ids[0]}", crawler_schedule: "${id}"}) }`);
+  await data(`mutation { deleteSchedule(${place}, input: {crawler: "${ids[0]}", crawler_schedule: ${id}}) }`);
   expect(await read()).toEqual([]);
 });
 

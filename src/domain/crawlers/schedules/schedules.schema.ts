@@ -19,6 +19,9 @@ const settable = {
   enabled: z.boolean(enabledFault).nullish().describe('Default true'),
 };
 
+export const scheduleId = z.int32().describe('Schedule ID');
+
+/** By text, as the documented interface has it. */
 export const scheduleName = { ...crawlerName, crawler_schedule: z.string().describe('Schedule ID') };
 
 export const scheduleDraft = z.object({ ...crawlerName, ...settable });
@@ -44,7 +47,7 @@ export const firesWanted = z.object({ ...pageInput, ...scheduleName });
 
 export const crawlerSchedule = z
   .object({
-    id: z.int32().describe('Schedule ID'),
+    id: scheduleId,
     name: z.string(),
     crawler_config_id: z.int32().describe('Crawler config ID'),
     crawler_uuid: z.string(),

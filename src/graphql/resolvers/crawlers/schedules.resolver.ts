@@ -11,6 +11,7 @@ import {
   listSchedulesOf,
   previewSchedule,
 } from '../../../domain/crawlers/schedules/schedules.operations.ts';
+import { scheduleId } from '../../../domain/crawlers/schedules/schedules.schema.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
@@ -25,8 +26,14 @@ const CrawlerFireConnection = connectionOf(listFires);
 const PreviewArgs = argsOf(previewSchedule, ['crawler']);
 const FiresArgs = argsOf(listFires, ['crawler', 'crawler_schedule']);
 const CreateScheduleInput = inputOf(createSchedule);
-const UpdateScheduleInput = inputOf(updateSchedule);
-const DeleteScheduleInput = inputOf(deleteSchedule);
+/** The number as records give it, which REST has as a part of the path. */
+const byNumber = { choice: { crawler_schedule: scheduleId } };
+const UpdateScheduleInput = inputOf(updateSchedule, byNumber);
+const DeleteScheduleInput = inputOf(deleteSchedule, byNumber);
+
+interface ScheduleInput {
+  crawler_schedule: number;
+}
 
 type ScheduleParent = Placed<ProjectArgs & { crawler: string; crawler_schedule: string }>;
 
@@ -36,6 +43,12 @@ const placed = <Record extends { id: number; crawler_uuid: string }>(
 ) => ({
   ...record,
   at: { organization, project, crawler: record.crawler_uuid, crawler_schedule: String(record.id) },
+});
+
+const named = (at: ProjectArgs, { crawler_schedule, ...input }: ScheduleInput) => ({
+  ...at,
+  ...input,
+  crawler_schedule: String(crawler_schedule),
 });
 
 /** When a crawler runs by itself. */
@@ -80,19 +93,19 @@ export class SchedulesResolver {
   @Mutation(() => CrawlerSchedule, { nullable: true, description: updateSchedule.summary })
   async updateSchedule(
     @Args(() => ProjectArgs) at: ProjectArgs,
-    @Arg('input', () => UpdateScheduleInput) input: object,
+    @Arg('input', () => UpdateScheduleInput) input: ScheduleInput,
     @Ctx() context: GraphqlContext,
   ) {
-    return placed(at, await context.run(updateSchedule, { ...at, ...input }));
+    return placed(at, await context.run(updateSchedule, named(at, input)));
   }
 
   @Mutation(() => Boolean, { nullable: true, description: deleteSchedule.summary })
   async deleteSchedule(
     @Args(() => ProjectArgs) at: ProjectArgs,
-    @Arg('input', () => DeleteScheduleInput) input: object,
+    @Arg('input', () => DeleteScheduleInput) input: ScheduleInput,
     @Ctx() context: GraphqlContext,
   ) {
-    await context.run(deleteSchedule, { ...at, ...input });
+    await context.run(deleteSchedule, named(at, input));
     return true;
   }
 }

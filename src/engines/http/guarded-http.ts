@@ -2,15 +2,16 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import type { Exchange, Opening } from '../../domain/ports/exchange.ts';
-import type { GuardedHttp, HttpHop, HttpRequest, HttpResponse, HttpTimeouts } from '../../domain/ports/http.ts';
+import type { GuardedHttp, HttpHop, HttpRequest, HttpResponse } from '../../domain/ports/http.ts';
 import { parseCidrs } from './address.ts';
-import { collect, readBody } from './body.ts';
+import { type Call, startCall } from './call.ts';
 import { createExchange } from './exchange.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
 import { createGuard, type Resolve, targetOf } from './guard.ts';
 import { Openings } from './opening.ts';
 import { createPools } from './pools.ts';
 import { isRedirect, type Outgoing, outgoing, redirected } from './redirects.ts';
+import { respond } from './response.ts';
 
 export interface GuardedHttpOptions {
   /** `PORTICO_ALLOWED_CIDRS`: ranges every policy may reach, on any port. */
@@ -20,9 +21,6 @@ export interface GuardedHttpOptions {
   /** Stands in for the system's resolver in tests. */
   resolve?: Resolve;
 }
-
-const defaults: Required<HttpTimeouts> = { connect: 10_000, headers: 30_000, idle: 15_000, total: 120_000 };
-const defaultMaxBytes = 100 * 1024 * 1024;
 
 /** The client as engines see it. */
 export interface GuardedClient extends GuardedHttp {
@@ -97,53 +95,5 @@ export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttp
     exchange: createExchange(pools, openings),
     open: openings.open,
     close: () => pools.close(),
-  };
-}
-
-interface Call {
-  timeouts: Required<HttpTimeouts>;
-  /** Aborted by the caller or by the whole call's time-out. */
-  signal: AbortSignal;
-  end: () => void;
-}
-
-function startCall(host: string, { signal, timeouts }: HttpRequest): Call {
-  const limits = { ...defaults, ...timeouts };
-  const clock = new AbortController();
-  const late = () =>
-    clock.abort(httpFailure('timeout', `${host}: the whole exchange took longer than ${limits.total} ms`));
-  const timer = setTimeout(late, limits.total);
-  const both = signal === undefined ? clock.signal : AbortSignal.any([signal, clock.signal]);
-  return { timeouts: limits, signal: both, end: () => clearTimeout(timer) };
-}
-
-function respond(
-  answer: Dispatcher.ResponseData,
-  out: Outgoing,
-  request: HttpRequest,
-  call: Call,
-  hops: HttpHop[],
-): HttpResponse {
-  const maxBytes = request.maxBytes ?? defaultMaxBytes;
-  const { body: stream, headers } = answer;
-  // Without a listener the error of a body nobody reads would end the process.
-  stream.on('error', call.end);
-  if (out.method !== 'HEAD' && Number(headers['content-length'] ?? 0) > maxBytes) {
-    stream.destroy();
-    throw httpFailure('body_too_large', `${out.url.host}: the answer is larger than ${maxBytes} bytes`);
-  }
-  const body = readBody(stream, { host: out.url.host, maxBytes, signal: call.signal, done: call.end });
-  return {
-    status: answer.statusCode,
-    headers: headers as Record<string, string | string[]>,
-    url: out.url.href,
-    hops,
-    body,
-    bytes: () => collect(body),
-    text: async () => new TextDecoder().decode(await collect(body)),
-    discard() {
-      stream.destroy();
-      call.end();
-    },
   };
 }

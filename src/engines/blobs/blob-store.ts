@@ -1,9 +1,10 @@
-import { createReadStream, type Stats, statSync } from 'node:fs';
-import { type FileHandle, open, readFile, stat, utimes } from 'node:fs/promises';
+import { createReadStream, statSync } from 'node:fs';
+import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
 import { BlobJournal } from './blob-journal.ts';
 import { blobPaths } from './blob-paths.ts';
+import { BlobPresence } from './blob-presence.ts';
 import { codingThread } from './codings/coding-thread.ts';
 import { type Codings, findCodings } from './codings/codings.ts';
 import { DurableDirectories } from './durable-file.ts';
@@ -11,15 +12,6 @@ import { absentAs, gone, withRoom } from './failures.ts';
 import { measure, measureStream } from './hash.ts';
 import { plainFile, readSmall } from './read-small.ts';
 import { sweepBlobs } from './sweep.ts';
-
-/** Files looked at together. */
-const batch = 32;
-
-/** Milliseconds for which files are looked at without letting all else have its turn. */
-const lookingTime = 2;
-
-/** A blob that was made young less than so many milliseconds ago is young enough: a fraction of what any sweep leaves to those who refer to one. */
-const stillYoung = 30 * 60_000;
 
 /** Contents up to this size may become durable in a journal; bytes. */
 const journaled = 64 * 1024;
@@ -33,38 +25,9 @@ export interface BlobStoreOptions {
 export function createBlobStore(root: string, { journal: directory }: BlobStoreOptions = {}): BlobStore {
   const paths = blobPaths(root);
   const files = new DurableDirectories();
+  const presence = new BlobPresence(paths, files);
   const codings = codingThread();
   const journal = directory === undefined ? null : new BlobJournal({ directory, paths, directories: files });
-
-  /** Whether a file need not be made young, nor its name durable: another put may have given it that this moment. */
-  function isSettled(place: string, { mtimeMs }: Stats): boolean {
-    const age = Date.now() - mtimeMs;
-    return age >= 0 && age < stillYoung && !files.isLanding(place);
-  }
-
-  /** Makes a blob young when it is there; one cut short by a loss of power does not count. */
-  async function touch(sha256: Sha256, size: number | null): Promise<boolean> {
-    const place = paths.of(sha256);
-    const found = await stat(place).catch(absentAs(null));
-    if (found === null || (size !== null && found.size !== size)) return false;
-    if (isSettled(place, found)) return true;
-    const now = new Date();
-    if (!(await utimes(place, now, now).then(() => true, absentAs(false)))) return false;
-    await files.landed(place);
-    return true;
-  }
-
-  /** What can be said of blobs at once: names that are in memory are looked at in microseconds, the disk is not waited for. */
-  function lookQuickly(sha256s: readonly Sha256[], absent: Set<Sha256>): Sha256[] {
-    const until = performance.now() + lookingTime;
-    return sha256s.filter((sha256) => {
-      if (performance.now() > until) return true;
-      const place = paths.of(sha256);
-      const found = statSync(place, { throwIfNoEntry: false });
-      if (found === undefined) absent.add(sha256);
-      return found !== undefined && !isSettled(place, found);
-    });
-  }
 
   async function writeBytes(place: string, content: Uint8Array): Promise<void> {
     const write = async (append: (chunk: Uint8Array) => Promise<unknown>) => {
@@ -86,7 +49,7 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
       await journal.keep(sha256, content);
       return { sha256, size, isNew: true };
     }
-    const isNew = !(await touch(sha256, size));
+    const isNew = !(await presence.touch(sha256, size));
     if (isNew) await writeBytes(paths.of(sha256), content);
     return { sha256, size, isNew };
   }
@@ -95,7 +58,7 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
     let kept: KeptBlob = { sha256: '', size: 0, isNew: true };
     await files.writeWhole(paths.incoming, async (append) => {
       const { sha256, size } = await measureStream(content, append);
-      kept = { sha256, size, isNew: !(await touch(sha256, size)) };
+      kept = { sha256, size, isNew: !(await presence.touch(sha256, size)) };
       return kept.isNew ? paths.of(sha256) : null;
     });
     return kept;
@@ -104,7 +67,7 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
   async function putOpened(file: FileHandle): Promise<KeptBlob> {
     const whole = () => file.createReadStream({ start: 0, autoClose: false });
     const { sha256, size } = await measureStream(whole());
-    return (await touch(sha256, size)) ? { sha256, size, isNew: false } : putStream(whole());
+    return (await presence.touch(sha256, size)) ? { sha256, size, isNew: false } : putStream(whole());
   }
 
   return {
@@ -140,16 +103,7 @@ export function createBlobStore(root: string, { journal: directory }: BlobStoreO
         await file.close();
       }
     },
-    async missing(sha256s) {
-      const absent = new Set<Sha256>();
-      const left = lookQuickly([...new Set(sha256s)], absent);
-      for (let from = 0; from < left.length; from += batch) {
-        const together = left.slice(from, from + batch);
-        const found = await Promise.all(together.map((sha256) => touch(sha256, null)));
-        for (const [index, sha256] of together.entries()) if (!found[index]) absent.add(sha256);
-      }
-      return absent;
-    },
+    missing: (sha256s) => presence.missing(sha256s),
     async verify(sha256) {
       const found = await measureStream(createReadStream(paths.of(sha256))).catch(absentAs(null));
       if (found === null) return 'missing';

@@ -9,8 +9,7 @@ import { appendPieces, type OpenJournal } from './journal-file.ts';
 import { encodeRecord, type JournalRecord } from './journal-records.ts';
 import { bootId, journalName, takeJournals } from './journal-recovery.ts';
 import { KeptDirectories } from './kept-directories.ts';
-import { storeThread } from './threads/job-thread.ts';
-import type { SettleJob } from './threads/settle-job.ts';
+import { RestingJournals } from './resting-journals.ts';
 import { SmallFiles } from './threads/small-files.ts';
 
 /** Contents of one write. */
@@ -19,8 +18,6 @@ const together = 100;
 const largest = 8 * 1024 * 1024;
 /** Milliseconds after which another begins. */
 const longest = 10_000;
-/** Milliseconds a full journal rests: by then Linux has written its files by itself, and asking for it costs little. */
-const usualRest = 40_000;
 
 interface Waiting extends JournalRecord {
   done: PromiseWithResolvers<void>;
@@ -30,7 +27,7 @@ export interface BlobJournalOptions {
   directory: string;
   paths: BlobPaths;
   directories: DurableDirectories;
-  /** Milliseconds a full journal rests. */
+  /** Milliseconds a full journal rests; see `RestingJournals`. */
   rest?: number;
   /** See `bootId`. */
   boot?: string | null;
@@ -42,18 +39,19 @@ export interface BlobJournalOptions {
  * a loss of power is read again.
  */
 export class BlobJournal {
-  readonly #options: Required<BlobJournalOptions>;
+  readonly #options: Omit<Required<BlobJournalOptions>, 'rest'>;
   readonly #names = new KeptDirectories();
   readonly #files: SmallFiles;
+  readonly #resting: RestingJournals;
   #waiting: Waiting[] = [];
   #isWriting = false;
   #open: OpenJournal | null = null;
-  readonly #settling = storeThread<SettleJob, void>(import.meta.url, './threads/settle-thread');
 
-  constructor({ rest = usualRest, boot = bootId(), ...options }: BlobJournalOptions) {
-    this.#options = { rest, boot, ...options };
+  constructor({ rest, boot = bootId(), ...options }: BlobJournalOptions) {
+    this.#options = { boot, ...options };
     this.#files = new SmallFiles(options.paths, options.directories);
-    for (const place of takeJournals(options.directory, options.paths, boot)) this.#settleLater(place);
+    this.#resting = new RestingJournals(options.paths, rest);
+    for (const place of takeJournals(options.directory, options.paths, boot)) this.#resting.add(place);
   }
 
   /** Resolves when the content is durable, and found by its name. */
@@ -132,15 +130,7 @@ export class BlobJournal {
     if (journal === null) return;
     this.#open = null;
     await journal.named;
-    this.#settleLater(journal.place);
+    this.#resting.add(journal.place);
     await journal.file.close().catch(() => {});
-  }
-
-  /** Journals are settled one after another; one that cannot be stays for the next time. */
-  #settleLater(journal: string): void {
-    const { rest, paths } = this.#options;
-    setTimeout(() => {
-      this.#settling.run({ journal, root: paths.root }).catch(() => this.#settleLater(journal));
-    }, rest).unref();
   }
 }

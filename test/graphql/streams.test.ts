@@ -215,6 +215,18 @@ describe('a request for a stream', () => {
     expect(await stream.next()).toEqual({ event: 'complete', data: '' });
   });
 
+  it.each([
+    ['of another type', 1, 'String cannot represent a non string value: 1'],
+    ['missing', undefined, 'Variable "$project" of required type "String!" was not provided.'],
+  ])('with a variable %s says so', async (_what, project, message) => {
+    const query = 'subscription ($project: String!) { branchMoved(organization: "acme", project: $project) { sha } }';
+    const stream = await subscribe(query, { body: JSON.stringify({ query, variables: { project } }) });
+    expect((await stream.next())?.data.errors).toMatchObject([
+      { message: expect.stringContaining(message), extensions: { code: 'BAD_USER_INPUT', reason: 'invalid_request' } },
+    ]);
+    expect(await stream.next()).toEqual({ event: 'complete', data: '' });
+  });
+
   it('that is not JSON, or not one request, is refused', async () => {
     const form = await subscribe(moves(), { headers: { 'Content-Type': 'text/plain' } });
     expect(form.status).toBe(415);

@@ -3,6 +3,7 @@ import {
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
+  getVariableValues,
   parse,
   specifiedRules,
   validate,
@@ -43,6 +44,8 @@ export function prepare(schema: GraphQLSchema, body: unknown): Prepared {
       'Only subscriptions are streamed; send queries and mutations with the header Accept: application/json',
     );
   }
+  const { errors: faults = [] } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues);
+  if (faults.length > 0) throw new AggregateError(faults.map(({ message }) => badRequest(message)));
   check('cost', costOf(schema, operation, fragmentsOf(document), variableValues));
   return { document, variableValues, operationName };
 }

@@ -18,6 +18,9 @@ const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16
  */
 const isAmbiguous = (value: string, isFlow: boolean) => value === '=' || (isFlow && /[:?]/.test(value));
 
+/** A number that is written with an exponent and no point, which YAML 1.1 takes for text. */
+const pointless = /^( {4}delay: \d)e/m;
+
 /** Block style for the top two levels and flow style below. */
 function write(content: object): string {
   const document = new Document(content, { compat: 'yaml-1.1' });
@@ -30,7 +33,7 @@ function write(content: object): string {
       else if (isAmbiguous(node.value, depth > 2)) node.type = Scalar.QUOTE_SINGLE;
     },
   });
-  return document.toString(style).replace(unescaped, escaped);
+  return document.toString(style).replace(unescaped, escaped).replace(pointless, '$1.0e');
 }
 
 type Shown = Pick<Crawler, 'domain' | 'settings'>;

@@ -87,6 +87,17 @@ headers: {}
     for (const read of both(text)) expect(read.config.include).toEqual(include);
   });
 
+  it.each([
+    [1e-7, '1.0e-7'],
+    [1.5e-9, '1.5e-9'],
+    [0.000001, '0.000001'],
+    [0.1, '0.1'],
+  ])('writes a delay of %s as a number of YAML 1.1, which has a point in each with an exponent', (delay, written) => {
+    const text = configYaml(crawler({ delay, exclude: ['\n    delay: 1e-7'] }), {}, defaults);
+    expect(text).toContain(`\n    delay: ${written}\n`);
+    expect(both(text)).toMatchObject([{ config: { delay } }, { config: { delay } }]);
+  });
+
   it('says the same to readers of YAML 1.1 and 1.2, whatever the patterns and headers hold', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }).map((value) => value.replaceAll('\u0000', '')),

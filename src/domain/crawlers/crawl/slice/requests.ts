@@ -1,15 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bell } from '../../../bell.ts';
-import { DomainError } from '../../../errors.ts';
 import { NotSent } from '../../../ports/exchange.ts';
-import type { ClaimedUrl } from '../../frontier/claim.ts';
-import { breakOff, type Outcome, outcomeOf, putBack } from '../../frontier/outcome.ts';
+import { putBack } from '../../frontier/outcome.ts';
 import type { Slot } from '../../frontier/turn/turn-input.ts';
 import { takeSlotAgain } from '../../hosts/host-rows.ts';
 import { withBase } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import { fetchUrl } from '../fetch/fetch-url.ts';
 import type { Ending } from './ending.ts';
+import { ownFault } from './own-fault.ts';
 import type { SliceOptions } from './slice-options.ts';
 import { isLate, SlotQueue, type Waiting } from './slot-queue.ts';
 import type { Unwritten } from './unwritten.ts';
@@ -126,7 +125,7 @@ export class Requests {
 
   async #fetch(waiting: Waiting): Promise<void> {
     const { of, base, start, wasSlow } = waiting;
-    const { context, unwritten, bell } = this.#parts;
+    const { context, unwritten, bell, ending } = this.#parts;
     const { clock } = this.#options.crawling;
     const mayStart = start === 0 || wasSlow ? undefined : () => !isLate(waiting, clock.now());
     this.#inFlight += 1;
@@ -142,26 +141,12 @@ export class Requests {
       bell.ring();
     };
     const outcome = await fetchUrl(context, of, base, { received, mayStart }).catch((error: unknown) =>
-      error instanceof NotSent ? null : this.#fault(of, error),
+      error instanceof NotSent ? null : ownFault(this.#options, ending, of, error),
     );
     received();
     this.#reading -= 1;
     if (outcome === null) return this.#again({ ...waiting, wasSlow: true });
     unwritten.add(outcome);
     bell.ring();
-  }
-
-  /** A fault of ours while a URL was worked on: a full disk ends the run, anything else only the URL. */
-  #fault(of: ClaimedUrl, error: unknown): Outcome {
-    const { services, open } = this.#options;
-    const { ending } = this.#parts;
-    if (ending.signal.aborted) return breakOff(of);
-    services.log.warn({ err: error, run: open.run.id, url: of.url }, 'a URL of a crawl could not be worked on');
-    if (error instanceof DomainError && error.code === 'unavailable') {
-      ending.endWith({ status: 'stopped', reason: 'server_limit', message: error.message }, 0);
-      return breakOff(of);
-    }
-    const error_message = 'A fault of the server, see its log';
-    return outcomeOf(of, { state: 'error', error: 'internal', error_message });
   }
 }

@@ -71,7 +71,10 @@ async function ask({ fetcher, origin, request, signal }: RobotsRequest): Promise
   return allowed(movedTo);
 }
 
-/** Asks a host for its robots.txt, three times when there is no usable answer. */
+/**
+ * Asks a host for its robots.txt, three times when there is no usable answer. What is asked here is no request of the run: it takes no slot of
+ * the host, and counts towards no limit.
+ */
 export async function fetchRobots(request: RobotsRequest): Promise<RobotsAnswer> {
   let message = '';
   for (let attempt = 0; attempt < tries; attempt += 1) {

@@ -2,7 +2,6 @@ import { createReadStream, statSync } from 'node:fs';
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
-import { BlobJournal } from './blob-journal.ts';
 import { blobPaths } from './blob-paths.ts';
 import { BlobPresence } from './blob-presence.ts';
 import { codingThread } from './codings/coding-thread.ts';
@@ -10,6 +9,7 @@ import { type Codings, findCodings } from './codings/codings.ts';
 import { DurableDirectories } from './durable-file.ts';
 import { absentAs, gone, withRoom } from './failures.ts';
 import { measure, measureStream } from './hash.ts';
+import { BlobJournal } from './journal/blob-journal.ts';
 import { plainFile, readSmall } from './read-small.ts';
 import { sweepBlobs } from './sweep.ts';
 

@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { BlobJournal } from '../../../src/engines/blobs/blob-journal.ts';
 import { blobPaths } from '../../../src/engines/blobs/blob-paths.ts';
 import { createBlobStore } from '../../../src/engines/blobs/blob-store.ts';
 import { DurableDirectories } from '../../../src/engines/blobs/durable-file.ts';
-import { encodeRecord, isWhole, namesIn, recordsOf } from '../../../src/engines/blobs/journal-records.ts';
+import { BlobJournal } from '../../../src/engines/blobs/journal/blob-journal.ts';
+import { encodeRecord, isWhole, namesIn, recordsOf } from '../../../src/engines/blobs/journal/journal-records.ts';
 import fc from '../../support/properties.ts';
 
 let root: string;

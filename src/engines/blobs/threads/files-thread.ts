@@ -1,5 +1,5 @@
 import { readSync } from 'node:fs';
-import { recordsOf } from '../journal-records.ts';
+import { recordsOf } from '../journal/journal-records.ts';
 import { writeSmall } from '../small-file.ts';
 import { answerJobs } from './answer-jobs.ts';
 import type { FilesJob } from './files-job.ts';

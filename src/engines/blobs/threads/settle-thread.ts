@@ -1,5 +1,5 @@
 import { blobPaths } from '../blob-paths.ts';
-import { settleJournal } from '../settle-journal.ts';
+import { settleJournal } from '../journal/settle-journal.ts';
 import { answerJobs } from './answer-jobs.ts';
 import type { SettleJob } from './settle-job.ts';
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { BlobPaths } from '../blob-paths.ts';
 import type { DurableDirectories } from '../durable-file.ts';
-import type { JournalRecord } from '../journal-records.ts';
+import type { JournalRecord } from '../journal/journal-records.ts';
 import { writeSmall } from '../small-file.ts';
 import type { FilesJob } from './files-job.ts';
 import { storeThread } from './job-thread.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
-import type { BlobPaths } from './blob-paths.ts';
-import { whenThere } from './failures.ts';
+import type { BlobPaths } from '../blob-paths.ts';
+import { whenThere } from '../failures.ts';
+import { writeSmall } from '../small-file.ts';
 import { isWhole, recordsOf } from './journal-records.ts';
-import { writeSmall } from './small-file.ts';
 
 /** Names the time since the machine was started (random(4)); null where that is not known. */
 export const bootId = (): string | null => {

@@ -2,15 +2,15 @@ import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Sha256 } from '../../domain/ports/blobs.ts';
-import type { BlobPaths } from './blob-paths.ts';
-import type { DurableDirectories } from './durable-file.ts';
+import type { Sha256 } from '../../../domain/ports/blobs.ts';
+import type { BlobPaths } from '../blob-paths.ts';
+import type { DurableDirectories } from '../durable-file.ts';
+import { KeptDirectories } from '../kept-directories.ts';
+import { SmallFiles } from '../threads/small-files.ts';
 import { appendPieces, type OpenJournal } from './journal-file.ts';
 import { encodeRecord, type JournalRecord } from './journal-records.ts';
 import { bootId, journalName, takeJournals } from './journal-recovery.ts';
-import { KeptDirectories } from './kept-directories.ts';
 import { RestingJournals } from './resting-journals.ts';
-import { SmallFiles } from './threads/small-files.ts';
 
 /** Contents of one write. */
 const together = 100;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fstatSync, readSync } from 'node:fs';
-import type { Sha256 } from '../../domain/ports/blobs.ts';
+import type { Sha256 } from '../../../domain/ports/blobs.ts';
 
 /** One content in a journal of blobs. */
 export interface JournalRecord {

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { BlobPaths } from './blob-paths.ts';
-import { whenThere } from './failures.ts';
+import type { BlobPaths } from '../blob-paths.ts';
+import { whenThere } from '../failures.ts';
 import { namesIn } from './journal-records.ts';
 
 /** What `use` makes of a file while it is open; null when there is none. */

@@ -1,6 +1,6 @@
-import type { BlobPaths } from './blob-paths.ts';
-import { storeThread } from './threads/job-thread.ts';
-import type { SettleJob } from './threads/settle-job.ts';
+import type { BlobPaths } from '../blob-paths.ts';
+import { storeThread } from '../threads/job-thread.ts';
+import type { SettleJob } from '../threads/settle-job.ts';
 
 /** Milliseconds a journal rests: by then Linux has written its files by itself, and asking for it costs little. */
 const usualRest = 40_000;
@@ -9,7 +9,7 @@ const usualRest = 40_000;
 export class RestingJournals {
   readonly #root: string;
   readonly #rest: number;
-  readonly #thread = storeThread<SettleJob, void>(import.meta.url, './threads/settle-thread');
+  readonly #thread = storeThread<SettleJob, void>(import.meta.url, '../threads/settle-thread');
 
   /** @param rest milliseconds */
   constructor({ root }: BlobPaths, rest = usualRest) {

@@ -116,7 +116,7 @@ it('sends tests, lists deliveries, and shows and replaces the secret', async () 
   ).project.crawler;
   expect(found.deliveries.nodes).toMatchObject([{ id, payload: { type: 'crawler.test' } }]);
   expect(found.delivery).toMatchObject({ event_id: expect.stringMatching(/^msg_/), attempts: [] });
-  const again = await data(`mutation { resendDelivery(${place}, input: {${at}, delivery: "${id}"}) { status } }`);
+  const again = await data(`mutation { resendDelivery(${place}, input: {${at}, delivery: ${id}}) { status } }`);
   expect(again.resendDelivery).toEqual({ status: 'pending' });
   const secret = async (verb: string) =>
     (await data(`mutation { ${verb}(${place}, input: {${at}}) { secret } }`))[verb].secret;

@@ -50,7 +50,7 @@ export const resendDelivery = projectOperation({
   summary: 'Deliver a notification once more, at once and then by the usual schedule',
   input: z.object(deliveryName),
   output: notificationDelivery,
-  audit: ({ delivery }) => ({ type: 'notification', id: delivery }),
+  audit: ({ delivery }) => ({ type: 'notification', id: String(delivery) }),
   async execute(context, { crawler: name, delivery }) {
     const { em, services } = context;
     const row = await findDelivery(em, await findCrawler(context, name), delivery, { lock: true });
@@ -75,6 +75,6 @@ export const testWebhook = projectOperation({
     const crawler = await findCrawler(context, name);
     const id = await notify(em, services, crawler, 'crawler.test');
     if (id === null) throw fieldError('validation_failed', 'webhook_url', 'is not set');
-    return deliveryRecord(em, await findDelivery(em, crawler, String(id)));
+    return deliveryRecord(em, await findDelivery(em, crawler, id));
   },
 });

@@ -5,7 +5,7 @@ import { timestamp } from '../shapes.ts';
 import { eventTypes } from './event-payload.ts';
 import { deliveryStatuses } from './notification.entity.ts';
 
-export const deliveryName = { ...crawlerName, delivery: z.string().describe('Delivery ID') };
+export const deliveryName = { ...crawlerName, delivery: z.int32().describe('Delivery ID') };
 
 const status = z.enum(deliveryStatuses).meta({ id: 'NotificationDeliveryStatus' });
 

@@ -9,23 +9,19 @@ import { NotificationAttempt, NotificationRow } from './notification.entity.ts';
 
 type Record = z.output<typeof notificationDelivery>;
 
-const idForm = /^[1-9]\d{0,9}$/;
-const maxId = 2 ** 31 - 1;
-
 /**
  * A notification of a crawler; `lock` holds its row until the transaction ends.
- * @throws DomainError `not_found` for one that is unknown or of another crawler, and for a text that names none
+ * @throws DomainError `not_found` for one that is unknown or of another crawler
  */
 export async function findDelivery(
   em: EntityManager,
   crawler: Pick<Crawler, 'id'>,
-  id: string,
+  id: number,
   { lock = false }: { lock?: boolean } = {},
 ): Promise<NotificationRow> {
-  const isId = idForm.test(id) && Number(id) <= maxId;
-  const where = { id: Number(id), crawler_id: crawler.id };
+  const where = { id, crawler_id: crawler.id };
   const lockMode = LockMode.PESSIMISTIC_WRITE;
-  const row = isId && (await em.findOne(NotificationRow, where, { refresh: true, ...(lock && { lockMode }) }));
+  const row = await em.findOne(NotificationRow, where, { refresh: true, ...(lock && { lockMode }) });
   if (!row) throw new DomainError('not_found', 'Delivery not found');
   return row;
 }

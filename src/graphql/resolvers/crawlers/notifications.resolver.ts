@@ -34,7 +34,7 @@ export class NotificationsResolver {
 
   @FieldResolver(() => NotificationDelivery, { nullable: true, description: getDelivery.summary })
   delivery(@Root() { at }: CrawlerParent, @Arg('id', () => Int) id: number, @Ctx() context: GraphqlContext) {
-    return context.run(getDelivery, { ...at, delivery: String(id) });
+    return context.run(getDelivery, { ...at, delivery: id });
   }
 
   @Mutation(() => NotificationDelivery, { nullable: true, description: resendDelivery.summary })

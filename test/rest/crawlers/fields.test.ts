@@ -147,6 +147,8 @@ describe('each field refuses', () => {
     ['sitemap', [{ recursive: true }], '[0].url is required'],
     ['sitemap', [{ url: '/a' }, { url: '/b', recursive: 1 }], '[1].recursive must be a boolean'],
     ['sitemap', [{ url: 'mailto:a' }], '[0].url must be a path or an http(s) URL'],
+    ['sitemap', [{ url: 5 }], '[0].url must be a path or an http(s) URL'],
+    ['sitemap', [{ url: `/${'a'.repeat(2_048)}` }], '[0].url must be a path or an http(s) URL'],
     ['allowed_domains', times(51, () => 'a.example'), 'must be at most 50 domains'],
     ['allowed_domains', ['a.example/b'], '[0] must be a host name'],
     ['allowed_domains', ['a.example', '*.com'], '[1] must be a host name'],

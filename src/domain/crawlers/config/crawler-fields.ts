@@ -5,10 +5,8 @@ import { headerValue, integerFrom, plainText } from './text-fields.ts';
 const yesNo = z.boolean('must be a boolean');
 const percent = integerFrom(0, 'must be an integer from 0 to 100', 100);
 
-const address = plainText('must be a path or an http(s) URL of an allowed domain').max(
-  2_048,
-  'must be a path or an http(s) URL of an allowed domain',
-);
+const pathOrUrl = (fault: string) => plainText(fault).max(2_048, fault);
+const address = pathOrUrl('must be a path or an http(s) URL of an allowed domain');
 
 const patterns = z
   .array(plainText('is not a valid pattern: it is not a string').max(2_000, 'must be at most 2000 characters'))
@@ -85,7 +83,7 @@ export const crawlerFields = {
     .array(
       z
         .object({
-          url: address.describe('Sitemap URL'),
+          url: pathOrUrl('must be a path or an http(s) URL').describe('Sitemap URL'),
           recursive: yesNo.default(false).describe('Follow sitemap links recursively'),
         })
         .meta({ id: 'CrawlerSitemap' }),

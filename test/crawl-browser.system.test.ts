@@ -111,6 +111,33 @@ it('stores the document as it stands when it is told to, and the answers of APIs
   expect(await bodyOf(urls.get('/api/pages')?.sha256)).toBe('["/a","/b","/moving"]');
 });
 
+const intercepting = { network_intercept: { enabled: true, timeout: 10 }, parser: { enabled: true } };
+
+it.each([
+  ['APIs', { browser_mode: true, browser_config: { capture_api_responses: true } }],
+  ['everything', { assets: intercepting }],
+])('captures pieces of HTML that scripts ask for with the answers of %s, and pages as pages', async (_, settings) => {
+  site.become(({ path }) => {
+    if (path === '/') {
+      const asked = ['/nav.html', '/next', '/secret', '/gone'].map((at) => `fetch('${at}')`).join(';');
+      return page('Start', links(['/next']), `<script>${asked}</script>`);
+    }
+    if (path === '/next') return page('Next', links(['/last']));
+    if (path === '/last') return page('Last');
+    return path === '/nav.html' || path === '/secret' ? page('Piece', links(['/unused'])) : undefined;
+  });
+  const run = await workThrough(
+    app,
+    await queue(app, await makeCrawler(app, site.host, { ...settings, exclude: ['secret'] })),
+  );
+  expect(run).toMatchObject({ status: 'completed', counts: { html: 3, assets: 1, errors: 0 } });
+  const urls = await outcomes(run.id);
+  expect(urls.get('/nav.html')).toMatchObject({ kind: 'asset', state: 'done', sha256: expect.any(String) });
+  expect(urls.get('/next')).toMatchObject({ kind: 'page', state: 'done', depth: 1 });
+  expect(urls.get('/last')).toMatchObject({ kind: 'page', state: 'done', depth: 2 });
+  expect(urls.has('/unused') || site.paths().includes('/secret')).toBe(false);
+});
+
 it('takes what pages ask for, of any host, without browser mode', async () => {
   other.become(({ path }) => {
     if (path === '/moved.js') return { status: 302, headers: { Location: '/lib.js' } };

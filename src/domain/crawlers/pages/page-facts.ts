@@ -4,7 +4,8 @@ export interface FoundLink {
   url: string;
   /**
    * What named it first: the element (`a`, `img`, `iframe`), the keyword of a `link` (`stylesheet`, `icon`, `canonical`, `next`),
-   * `refresh`, the property of a `meta` (`og:image`), `style` and `import` in CSS, `icon`, `screenshot` and `start_url` in a manifest.
+   * `refresh`, the property of a `meta` (`og:image`), `style` and `import` in CSS, `icon`, `screenshot` and `start_url` in a manifest,
+   * `script` where a script in a browser went or asked for HTML.
    */
   relation: string;
 }

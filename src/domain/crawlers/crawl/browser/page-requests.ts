@@ -3,6 +3,7 @@ import type { FetchedAnswer, FetchedHeaders } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { Beside, Outcome } from '../../frontier/outcome.ts';
 import { hostOfUrl, priorities } from '../../frontier/url-draft.ts';
+import type { FoundLink } from '../../pages/page-facts.ts';
 import { normalise } from '../../urls/normalise.ts';
 import type { BaseEntry } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
@@ -10,7 +11,7 @@ import { fetchAnswer } from '../fetch/fetch-url.ts';
 import { mostHops } from '../fetch/redirected.ts';
 import type { BrowserParts } from './browser-parts.ts';
 import { capturedBefore, type Known, mostShown } from './captured-before.ts';
-import { isKept } from './is-kept.ts';
+import { type Asked, isKept, isLeftToRun } from './is-kept.ts';
 import { mayAsk } from './may-ask.ts';
 import { pageHeaders } from './page-headers.ts';
 import { passOn } from './pass-on.ts';
@@ -24,6 +25,7 @@ export class PageRequests {
   readonly #parts: BrowserParts;
   readonly #of: ClaimedUrl;
   readonly #outcomes: Outcome[] = [];
+  readonly #leftToRun = new Map<string, FoundLink>();
   #requests = 0;
   #bytes = 0;
   readonly #count = (requests: number, bytes: number): void => {
@@ -39,6 +41,11 @@ export class PageRequests {
 
   get beside(): Beside {
     return { outcomes: this.#outcomes, requests: this.#requests, bytes_wire: this.#bytes };
+  }
+
+  /** HTML of the site that the page needs, each once: the run has to ask for it by itself. */
+  get leftToRun(): FoundLink[] {
+    return [...this.#leftToRun.values()];
   }
 
   /** @returns null when it is refused, or there is no answer */
@@ -91,7 +98,8 @@ export class PageRequests {
       attempts: 0,
     };
     const base = changing.has(request.type) ? undefined : await this.#parts.baseOf(of);
-    const keeps = (headers: FetchedHeaders) => isKept(run.settings, request.type, isInScope, headers);
+    const asked: Asked = { type: request.type, isInScope };
+    const keeps = (headers: FetchedHeaders) => isKept(run.settings, asked, headers);
     const { outcome, result } = await fetchAnswer(
       this.#context,
       of,
@@ -112,6 +120,8 @@ export class PageRequests {
     this.#note(outcome, !result.ok ? keeps({}) : keeps(result.headers));
     if (!result.ok) return { kind: 'none' };
     if (outcome.redirect_to !== null) return { kind: 'redirect', to: outcome.redirect_to };
+    if (run.settings.status_ok.includes(result.status) && isLeftToRun(run.settings, asked, result.headers))
+      this.#leftToRun.set(url, { url, relation: 'script' });
     return this.#shown(of, result, base);
   }
 

@@ -61,9 +61,9 @@ export class RunBrowser implements PageBrowser {
       answer: (request) => requests.answer(request),
       signal: context.signal,
     });
-    const { beside } = requests;
+    const { beside, leftToRun } = requests;
     if (!page.ok) throw new BrowserFault(page.message, page.reason === 'crashed', beside);
     const { ok: _, ...shown } = page;
-    return { ...shown, beside };
+    return { ...shown, beside, leftToRun };
   }
 }

@@ -72,10 +72,10 @@ async function readShown(
   context: FetchContext,
   of: ClaimedUrl,
   page: Omit<PageToRead, 'bytes'>,
-  { html, url, navigations }: ShownPage,
+  { html, url, navigations, leftToRun }: ShownPage,
   served: PageFacts,
 ): Promise<PageFacts> {
-  if (html === null) return served;
+  if (html === null) return { ...served, assets: withoutTwice([...served.assets, ...leftToRun]) };
   const address = URL.parse(url)?.origin === new URL(of.url).origin ? url : of.url;
   const contentType = 'text/html; charset=utf-8';
   const bytes = Buffer.from(html);
@@ -87,7 +87,7 @@ async function readShown(
     ...dom,
     charset: served.charset,
     links: withoutTwice([...dom.links, ...gone.map((to) => ({ url: to, relation: 'script' }))]),
-    assets: withoutTwice([...served.assets, ...dom.assets]),
+    assets: withoutTwice([...served.assets, ...dom.assets, ...leftToRun]),
     robots: {
       noindex: noindex || dom.robots.noindex,
       nofollow: nofollow || dom.robots.nofollow,

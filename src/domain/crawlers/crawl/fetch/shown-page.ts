@@ -1,4 +1,5 @@
 import type { Beside } from '../../frontier/outcome.ts';
+import type { FoundLink } from '../../pages/page-facts.ts';
 
 /** A page as a browser shows it. */
 export interface ShownPage {
@@ -8,6 +9,8 @@ export interface ShownPage {
   navigations: string[];
   /** Time was up before it was loaded. */
   isCut: boolean;
+  /** HTML of the site it asked for, which the run has to ask for by itself. */
+  leftToRun: FoundLink[];
   beside: Beside;
 }
 

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Config } from './config.ts';
-import { migrate, openOrm } from './db/orm.ts';
+import { migrate, openKeyOrm, openOrm } from './db/orm.ts';
 import { DomainError } from './domain/errors.ts';
 import type { Clock } from './domain/ports/clock.ts';
 import type { Kms } from './domain/ports/kms.ts';
@@ -74,6 +74,7 @@ export async function openCore({
     throw error;
   });
   const { kms } = keys;
+  const keyOrm = openKeyOrm(databaseUrl);
   const { services, metrics, queue, events, git, http, secrets } = makeServices({
     config,
     databaseUrl,
@@ -82,6 +83,7 @@ export async function openCore({
     clock,
     version,
     orm,
+    keyOrm,
     kms,
   });
   const door = new WebhookDoor(services);
@@ -115,6 +117,7 @@ export async function openCore({
         ['http client', () => http.close()],
         ['secrets', () => secrets.close()],
         ['keys', () => keys.close()],
+        ['data keys', () => keyOrm.close()],
         ['database', () => orm.close()],
       ]);
       metrics.stop();

@@ -55,11 +55,13 @@ interface Ingredients {
   /** Of the program: what it writes into backups and calls itself. */
   version: string;
   orm: MikroORM;
+  /** For data keys alone. */
+  keyOrm: MikroORM;
   kms: Kms;
 }
 
 /** Makes every part that operations use: the only place that names which implementation stands behind which port. */
-export function makeServices({ config, databaseUrl, log, settings, clock, version, orm, kms }: Ingredients) {
+export function makeServices({ config, databaseUrl, log, settings, clock, version, orm, keyOrm, kms }: Ingredients) {
   const metrics = createMetrics();
   const http = createGuardedHttp({
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
@@ -84,7 +86,7 @@ export function makeServices({ config, databaseUrl, log, settings, clock, versio
   const blobs = createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs'), {
     journal: path.join(config.PORTICO_DATA_DIR, 'blob-journal'),
   });
-  const secrets = createSecrets({ kms, em: orm.em, clock });
+  const secrets = createSecrets({ kms, em: keyOrm.em, clock });
   const services: Services = {
     orm,
     git,

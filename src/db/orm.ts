@@ -1,5 +1,5 @@
 import { Migrator } from '@mikro-orm/migrations';
-import { MikroORM } from '@mikro-orm/postgresql';
+import { type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import { AuditRow } from '../domain/audit/audit.entity.ts';
 import { Crawler } from '../domain/crawlers/config/crawler.entity.ts';
 import { CrawlUrl } from '../domain/crawlers/frontier/crawl-url.entity.ts';
@@ -28,44 +28,58 @@ import { forgetLostConnections } from './lost-connections.ts';
 import { migrations } from './migrations/index.ts';
 import { quoteLiteral } from './quote-literal.ts';
 
+/** Everything that has rows. */
+const everything = [
+  Organization,
+  Project,
+  Token,
+  AuditRow,
+  DataKey,
+  IdempotencyKey,
+  Setting,
+  Pull,
+  Upstream,
+  UpstreamBranch,
+  Environment,
+  Deployment,
+  DeploymentJob,
+  DeploymentLog,
+  CrawlerRun,
+  CrawlUrl,
+  Crawler,
+  DomainVerification,
+  CrawlSnapshot,
+  SnapshotImport,
+  CrawlerSchedule,
+  ScheduleFire,
+  NotificationRow,
+  NotificationAttempt,
+  Workflow,
+  WorkflowVersion,
+  WorkflowSecret,
+  WorkflowTrigger,
+  WorkflowRefusal,
+  Delivery,
+  Execution,
+  StepRun,
+];
+
+interface Mapped {
+  entities: readonly EntitySchema[];
+  /** Under one name, a mapper takes part in the transactions of another. */
+  contextName: string;
+}
+
 /** Opens the object mapper on a database; `pool` is the most connections it takes. */
-export function openOrm(url: string, pool: number): MikroORM {
+export function openOrm(
+  url: string,
+  pool: number,
+  { entities, contextName }: Mapped = { entities: everything, contextName: 'default' },
+): MikroORM {
   const orm = new MikroORM({
     clientUrl: url,
-    entities: [
-      Organization,
-      Project,
-      Token,
-      AuditRow,
-      DataKey,
-      IdempotencyKey,
-      Setting,
-      Pull,
-      Upstream,
-      UpstreamBranch,
-      Environment,
-      Deployment,
-      DeploymentJob,
-      DeploymentLog,
-      CrawlerRun,
-      CrawlUrl,
-      Crawler,
-      DomainVerification,
-      CrawlSnapshot,
-      SnapshotImport,
-      CrawlerSchedule,
-      ScheduleFire,
-      NotificationRow,
-      NotificationAttempt,
-      Workflow,
-      WorkflowVersion,
-      WorkflowSecret,
-      WorkflowTrigger,
-      WorkflowRefusal,
-      Delivery,
-      Execution,
-      StepRun,
-    ],
+    entities: [...entities],
+    contextName,
     extensions: [Migrator],
     migrations: {
       migrationsList: migrations,
@@ -85,6 +99,12 @@ export function openOrm(url: string, pool: number): MikroORM {
 }
 
 const migrationLock = 0x706f7274;
+
+/**
+ * Opens what looks after data keys. Secrets are sealed and opened within transactions, and keys outlive those that are rolled back: with a
+ * connection of its own, a key never waits for one that belongs to a transaction which waits for the key.
+ */
+export const openKeyOrm = (url: string): MikroORM => openOrm(url, 1, { entities: [DataKey], contextName: 'keys' });
 
 /** Brings the database to the newest schema; of several processes that start at once, one does it and the others wait. */
 export async function migrate(orm: MikroORM): Promise<void> {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readLog } from '../../../../src/domain/crawlers/runs/read-log.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
+import { crawl } from '../../../support/crawlers/crawls.ts';
 import { expectOutcome, type Tortured, torture } from '../../../support/crawlers/torture.ts';
-import { page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
+import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';
 import { bodyCases } from '../../../support/sites/torture/bodies.ts';
 import { charsetCases } from '../../../support/sites/torture/charsets.ts';
 import { redirectCases } from '../../../support/sites/torture/redirects.ts';
@@ -38,6 +40,16 @@ it('captures statuses that are listed, with what they link to', async () => {
   const { rows, asked } = await torture(app, site, [missing], { status_ok: [200, 404] });
   expect(rows.get('/s404')).toMatchObject({ state: 'done', http_status: 404, sha256: expect.anything() });
   expect(asked.has('/linked-from-404')).toBe(true);
+});
+
+it('says of which pages only the beginning was read', async () => {
+  const filler = '<p>filler</p>\n'.repeat(800_000);
+  site.become(({ path }) => (path === '/' ? page('Long', links(['/first']), filler, links(['/beyond'])) : page(path)));
+  const run = await crawl(app, site.host);
+  expect(run).toMatchObject({ status: 'completed', counts: { html: 2 } });
+  expect(site.paths()).toEqual(['/', '/first']);
+  const lines = await readLog(app.services.orm.em.fork(), run, { after: 0, level: 'warn', limit: 10 });
+  expect(lines).toMatchObject([{ event: 'document_fault', data: { url: `${site.origin}/`, fault: 'too_large' } }]);
 });
 
 describe('patience', () => {

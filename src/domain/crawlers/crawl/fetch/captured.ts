@@ -27,8 +27,8 @@ export async function captured(
   answer: KeptAnswer,
 ): Promise<Outcome> {
   const { traps } = context.discovery;
-  const { status, headers, bytes: body } = answer;
-  const found = body && (await readCaptured(context, of, answer.contentType, { status, headers, body }));
+  const { status, headers, bytes: body, isCut } = answer;
+  const found = body && (await readCaptured(context, of, answer.contentType, { status, headers, body, isCut }));
   const dom = found?.html != null && context.browser?.storesDom ? found.html : null;
   // The document as it stands is not what the validators are of.
   const { sha256, size } = dom === null ? answer.body : await context.services.blobs.put(Buffer.from(dom));

@@ -2,7 +2,7 @@ import type { BrowserAnswer } from '../../../ports/browser.ts';
 import type { PageToRead } from '../../../ports/page-reader.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { Beside, Outlinks } from '../../frontier/outcome.ts';
-import type { FoundLink, PageFacts } from '../../pages/page-facts.ts';
+import type { FoundLink, PageFacts, ReadFault } from '../../pages/page-facts.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import { normalise } from '../../urls/normalise.ts';
 import type { FetchContext } from './fetch-context.ts';
@@ -39,8 +39,16 @@ const outlinksOf = ({ links, assets, canonical, robots }: PageFacts): Outlinks =
   canonical,
 });
 
-function faultsOf(of: ClaimedUrl, { faults, linksCut }: PageFacts): LogLine[] {
-  const lines: LogLine[] = faults.map((fault) => ({
+/** What a crawl knows of a document it has fetched. */
+export interface CapturedDocument extends BrowserAnswer {
+  /** The body is only the beginning. */
+  isCut: boolean;
+}
+
+function faultsOf(of: ClaimedUrl, { isCut }: CapturedDocument, { faults, linksCut }: PageFacts): LogLine[] {
+  // Whoever reads it sees no more than was fetched to be read.
+  const all = new Set<ReadFault>([...(isCut ? (['too_large'] as const) : []), ...faults]);
+  const lines: LogLine[] = [...all].map((fault) => ({
     level: 'warn',
     event: 'document_fault',
     message: `${of.url} was read in part only: ${fault}`,
@@ -104,7 +112,7 @@ export async function readCaptured(
   context: FetchContext,
   of: ClaimedUrl,
   contentType: string | null,
-  document: BrowserAnswer,
+  document: CapturedDocument,
 ): Promise<Reading | null> {
   const kind = documentKind(of, contentType);
   if (kind === null) return null;
@@ -127,6 +135,6 @@ export async function readCaptured(
     outlinks: outlinksOf(facts),
     html: shown?.html ?? null,
     beside: shown?.beside ?? null,
-    log: [...(shown ? cutShort(of, shown) : []), ...faultsOf(of, facts)],
+    log: [...(shown ? cutShort(of, shown) : []), ...faultsOf(of, document, facts)],
   };
 }

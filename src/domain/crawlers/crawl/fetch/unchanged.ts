@@ -17,7 +17,7 @@ function newer<Name extends string>(name: Name, value: string | string[] | undef
 async function showAgain(context: FetchContext, of: ClaimedUrl, base: BaseEntry) {
   if (!context.browser || base.sha256 === null || !isHtmlPage(of, base.content_type)) return null;
   const earlier = await context.browser.answerOf(of, base);
-  return earlier && readCaptured(context, of, base.content_type, earlier);
+  return earlier && readCaptured(context, of, base.content_type, { ...earlier, isCut: false });
 }
 
 /** What it leads to by what its browser shows, or by what was read of it before. */

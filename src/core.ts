@@ -117,7 +117,7 @@ export async function openCore({
         ['http client', () => http.close()],
         ['secrets', () => secrets.close()],
         ['keys', () => keys.close()],
-        ['data keys', () => keyOrm.close()],
+        ['key rows', () => keyOrm.close()],
         ['database', () => orm.close()],
       ]);
       metrics.stop();

@@ -55,7 +55,7 @@ interface Ingredients {
   /** Of the program: what it writes into backups and calls itself. */
   version: string;
   orm: MikroORM;
-  /** For data keys alone. */
+  /** For keys alone. */
   keyOrm: MikroORM;
   kms: Kms;
 }
@@ -94,7 +94,7 @@ export function makeServices({ config, databaseUrl, log, settings, clock, versio
     blobs,
     stepOperations: stepOperationsOf(routes.map(candidateOf)),
     expressions: createExpressions(),
-    previews: createPreviews({ orm, kms, blobs }),
+    previews: createPreviews({ orm, keyOrm, kms, blobs }),
     http,
     fetcher: createCrawlFetcher({ http, blobs }),
     pages: new ThreadedPageReader(),

@@ -101,10 +101,11 @@ export function openOrm(
 const migrationLock = 0x706f7274;
 
 /**
- * Opens what looks after data keys. Secrets are sealed and opened within transactions, and keys outlive those that are rolled back: with a
+ * Opens what looks after wrapped keys. Secrets are sealed and opened within transactions, and keys outlive those that are rolled back: with a
  * connection of its own, a key never waits for one that belongs to a transaction which waits for the key.
  */
-export const openKeyOrm = (url: string): MikroORM => openOrm(url, 1, { entities: [DataKey], contextName: 'keys' });
+export const openKeyOrm = (url: string): MikroORM =>
+  openOrm(url, 1, { entities: [DataKey, Setting], contextName: 'keys' });
 
 /** Brings the database to the newest schema; of several processes that start at once, one does it and the others wait. */
 export async function migrate(orm: MikroORM): Promise<void> {

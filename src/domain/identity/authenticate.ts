@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../errors.ts';
 import type { Services } from '../services.ts';
 import { authenticateRun } from '../studio/deployments/external/run-token.ts';
@@ -10,8 +11,12 @@ import { hashToken, isTokenText, tokenKind } from './token-text.ts';
 /** How a token's row is found again. */
 type TokenKey = { hash: string } | { id: number };
 
-async function loadGrant(services: Services, key: TokenKey): Promise<TokenGrant | null> {
-  const row = await services.orm.em.fork().findOne(Token, { ...key, revoked_at: null }, { disableIdentityMap: true });
+async function loadGrant(
+  services: Services,
+  key: TokenKey,
+  em: EntityManager = services.orm.em.fork(),
+): Promise<TokenGrant | null> {
+  const row = await em.findOne(Token, { ...key, revoked_at: null }, { disableIdentityMap: true });
   if (!row) return null;
   return {
     id: row.id,
@@ -76,12 +81,17 @@ export async function authenticateToken(services: Services, token: string): Prom
 /**
  * The actor of an id such as `token:12`, for what was handed to it earlier; null when its credential has ended, or the id is not one of a
  * credential.
+ * @param em that of whoever is in a transaction, which must not wait for another connection
  */
-export async function authenticateHolder(services: Services, actorId: string): Promise<Actor | null> {
+export async function authenticateHolder(
+  services: Services,
+  actorId: string,
+  em?: EntityManager,
+): Promise<Actor | null> {
   const [, digits] = /^token:(\d{1,9})$/.exec(actorId) ?? [];
   if (digits === undefined) return null;
   const key = { id: Number(digits) };
-  const grant = await services.grants.token(`id:${digits}`, () => loadGrant(services, key));
+  const grant = await services.grants.token(`id:${digits}`, () => loadGrant(services, key, em));
   return grant && isAlive(services, grant) ? actorFor(services, key, grant) : null;
 }
 

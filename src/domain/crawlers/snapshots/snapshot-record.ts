@@ -35,15 +35,15 @@ export async function snapshotRecords(
 
 /** A snapshot with the addresses that open it, where there is something to see and the caller can be given them. */
 export async function openSnapshot(
-  { em, services, actor }: Pick<ProjectContext, 'em' | 'services' | 'actor'>,
+  context: Pick<ProjectContext, 'em' | 'services' | 'actor'>,
   row: CrawlSnapshot,
   crawler: Crawler,
 ): Promise<Record> {
-  const [shown] = await snapshotRecords(em, [row], [crawler]);
+  const [shown] = await snapshotRecords(context.em, [row], [crawler]);
   const record = { ...(shown as Record), preview: null, live_preview: null };
-  if (!row.origins || row.state === 'expired' || !(await canHoldPass(services, actor))) return record;
+  if (!row.origins || row.state === 'expired' || !(await canHoldPass(context))) return record;
   const path = siteAddresses(row.origin, row.origins).pathOf(new URL(row.origins.home)) ?? '/';
-  const link = (label: string) => memberLink(services, actor, label, path);
+  const link = (label: string) => memberLink(context, label, path);
   return {
     ...record,
     preview: await link(snapshotLabel(row.id)),

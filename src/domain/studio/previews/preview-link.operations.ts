@@ -32,9 +32,7 @@ export const getEnvironmentPreview = projectOperation({
     const row = await findEnvironment(context, environment);
     if (!row.published_deployment_id || row.provider === 'webhook') return null;
     const label = environmentLabel(row);
-    return row.visibility === 'members'
-      ? memberLink(context.services, context.actor, label, path)
-      : publicLink(context.services, label, path);
+    return row.visibility === 'members' ? memberLink(context, label, path) : publicLink(context.services, label, path);
   },
 });
 
@@ -48,6 +46,6 @@ export const getDeploymentPreview = projectOperation({
   async execute(context, { deployment, path }) {
     checkPath(path);
     const { id, manifest_sha256 } = await findDeployment(context, deployment);
-    return manifest_sha256 ? memberLink(context.services, context.actor, deploymentLabel(id), path) : null;
+    return manifest_sha256 ? memberLink(context, deploymentLabel(id), path) : null;
   },
 });

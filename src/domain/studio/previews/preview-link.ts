@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
-import type { Actor } from '../../identity/actor.ts';
 import { authenticateHolder } from '../../identity/authenticate.ts';
+import type { ProjectContext } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import { timestamp } from '../../shapes.ts';
 import { makePass } from './preview-access.ts';
@@ -23,17 +23,20 @@ export function publicLink({ settings }: Services, label: string, path: string):
   return { url: labelUrl(settings, label) + path, expires_at: null, embeddable: isTrustworthy(settings.preview_url) };
 }
 
-/** Whether a pass can be made for an actor: it is looked at again with every request, so their rights must be found again. */
-export const canHoldPass = async (services: Services, { id }: Actor): Promise<boolean> =>
-  (await authenticateHolder(services, id)) !== null;
+type Asking = Pick<ProjectContext, 'services' | 'actor' | 'em'>;
+
+/** Whether a pass can be made for who asks: it is looked at again with every request, so their rights must be found again. */
+export const canHoldPass = async ({ services, actor, em }: Asking): Promise<boolean> =>
+  (await authenticateHolder(services, actor.id, em)) !== null;
 
 /**
- * An address that opens what only members see, for an actor, for a minute.
+ * An address that opens what only members see, for who asks, for a minute.
  * @param path path and query on the site
  * @throws DomainError `forbidden` for an actor whose rights cannot be found again
  */
-export async function memberLink(services: Services, actor: Actor, label: string, path: string): Promise<PreviewLink> {
-  if (!(await canHoldPass(services, actor)))
+export async function memberLink(asking: Asking, label: string, path: string): Promise<PreviewLink> {
+  const { services, actor } = asking;
+  if (!(await canHoldPass(asking)))
     throw new DomainError('forbidden', 'Only a token or a person can be given a link to a members’ preview');
   const { url, embeddable } = publicLink(services, label, path);
   const pass = await makePass(services, 'link', label, actor.id);

@@ -16,13 +16,15 @@ export interface Previews {
 
 interface Options {
   orm: MikroORM;
+  /** For keys alone. */
+  keyOrm: MikroORM;
   kms: Kms;
   blobs: BlobStore;
 }
 
-export const createPreviews = ({ orm, kms, blobs }: Options): Previews => ({
+export const createPreviews = ({ orm, keyOrm, kms, blobs }: Options): Previews => ({
   targets: new PreviewTargets(orm),
   outputs: new Outputs(blobs),
   entries: new SiteEntries(orm),
-  key: new PreviewKey(orm, kms),
+  key: new PreviewKey(keyOrm, kms),
 });

@@ -2,7 +2,7 @@ import type { Services } from '../../services.ts';
 import { handBack } from '../runs/acquire-run.ts';
 import type { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { endRun } from '../runs/end-run.ts';
-import { letGo } from '../runs/hold-crawler.ts';
+import { holdCrawlerOf, letGo } from '../runs/hold-crawler.ts';
 import { wakeRun } from '../runs/queue-run.ts';
 import { finish } from './finish.ts';
 import type { SliceEnd } from './slice/ending.ts';
@@ -17,7 +17,10 @@ export async function conclude(services: Services, run: CrawlerRun, end: SliceEn
   if (end.kind === 'lost') return;
   await orm.em.fork().transactional(async (em) => {
     await letGo(em);
-    if (end.kind === 'ended') return void (await endRun(em, services, run, await finish(em, run, end.ending)));
+    if (end.kind === 'ended') {
+      await holdCrawlerOf(em, run.id);
+      return void (await endRun(em, services, run, await finish(em, run, end.ending)));
+    }
     await handBack(em, run);
     if (!crawling.closing) await wakeRun(em, services, run.id);
   });

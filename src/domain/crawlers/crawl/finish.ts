@@ -30,13 +30,17 @@ async function startFailure(em: EntityManager, run_id: number): Promise<string> 
     : 'There is no URL to begin with';
 }
 
-/** How a run whose frontier is done really ends, by its rows. */
+/**
+ * How a run really ends, by its rows. Whoever was told that it is to be canceled finds it canceled, whatever became of it meanwhile: the caller
+ * holds its crawler, so that nobody else is told so until its end is written.
+ */
 export async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending: RunEnding): Promise<RunEnding> {
   const [row] = await em.execute<Standing[]>(standingSql, [id, id]);
   if (!row) return ending;
-  if (ending.status === 'stopped' && row.stop_requested === 'cancel') return { ...ending, status: 'canceled' };
-  if (ending.status === 'canceled' && row.finish_reason === 'crawler_deleted')
-    return { ...ending, reason: 'crawler_deleted' };
+  if (row.stop_requested === 'cancel') {
+    const reason = row.finish_reason === 'crawler_deleted' ? 'crawler_deleted' : 'user';
+    return { status: 'canceled', reason, message: null };
+  }
   if (ending.status !== 'completed') return ending;
   if (row.fetched === 0) return { status: 'failed', reason: 'start_failed', message: await startFailure(em, id) };
   if (row.max_hits > 0) return { ...ending, reason: 'max_hits' };

@@ -18,3 +18,21 @@ export function forgetLostConnections(pool: Pool): void {
     }),
   );
 }
+
+type Callback = Parameters<Pool['connect']>[0];
+
+/**
+ * Makes a pool take back a connection that was opened only when the pool was being closed. The query builder has let go of its pool by then, fails
+ * with the connection in its hand, and the end of the pool would wait for it for ever.
+ */
+export function takeBackLateConnections(pool: Pool): void {
+  const connect = pool.connect.bind(pool);
+  const inTime = async (): Promise<PoolClient> => {
+    const client = await connect();
+    if (!pool.ending) return client;
+    client.release();
+    throw new Error('the connections to the database are being closed');
+  };
+  // With a callback the pool itself asks, for its own `query`.
+  pool.connect = ((callback?: Callback) => (callback ? connect(callback) : inTime())) as Pool['connect'];
+}

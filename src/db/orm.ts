@@ -1,5 +1,6 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
 import { AuditRow } from '../domain/audit/audit.entity.ts';
 import { Crawler } from '../domain/crawlers/config/crawler.entity.ts';
 import { CrawlUrl } from '../domain/crawlers/frontier/crawl-url.entity.ts';
@@ -24,7 +25,7 @@ import { Execution } from '../domain/workflows/executions/execution.entity.ts';
 import { StepRun } from '../domain/workflows/executions/step-run.entity.ts';
 import { WorkflowRefusal, WorkflowTrigger } from '../domain/workflows/triggers/trigger.entity.ts';
 import { Workflow, WorkflowSecret, WorkflowVersion } from '../domain/workflows/workflow.entity.ts';
-import { forgetLostConnections } from './lost-connections.ts';
+import { forgetLostConnections, takeBackLateConnections } from './lost-connections.ts';
 import { migrations } from './migrations/index.ts';
 import { quoteLiteral } from './quote-literal.ts';
 
@@ -70,6 +71,11 @@ interface Mapped {
   contextName: string;
 }
 
+function onPoolCreated(pool: Pool): void {
+  forgetLostConnections(pool);
+  takeBackLateConnections(pool);
+}
+
 /** Opens the object mapper on a database; `pool` is the most connections it takes. */
 export function openOrm(
   url: string,
@@ -91,7 +97,7 @@ export function openOrm(
     },
     pool: { min: 0, max: pool },
     // For transactions that ask for many things at once (`transactPipelined`); the mapper itself waits for each answer all the same.
-    driverOptions: { onPoolCreated: forgetLostConnections, pipeline: true },
+    driverOptions: { onPoolCreated, pipeline: true },
     debug: false,
   });
   Object.assign(orm.em.getPlatform(), { escapeLiteral: quoteLiteral });

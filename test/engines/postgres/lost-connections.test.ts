@@ -43,3 +43,24 @@ it('a query under way fails, and its connection is handed back once', async () =
   expect(await orm.em.fork().execute('select 1 as one')).toEqual([{ one: 1 }]);
   await orm.close();
 });
+
+it('ends though a connection was still being opened', async () => {
+  database = await createDatabase();
+  const orm = openOrm(database.url, 2);
+  // With this one taken, another has to be opened.
+  const holder = orm.em.fork();
+  await holder.begin();
+  const pool = await orm.em.getConnection().getNativeClient();
+  const { promise: isOpening, resolve } = Promise.withResolvers<void>();
+  const connect = pool.connect.bind(pool);
+  pool.connect = () => {
+    resolve();
+    return connect();
+  };
+  const asked = orm.em.fork().execute('select 1').catch(String);
+  await isOpening;
+  const closed = orm.close();
+  await holder.rollback();
+  await closed;
+  expect(await asked).toMatch('the connections to the database are being closed');
+});

@@ -3,7 +3,6 @@ import type { FetchedAnswer, FetchedHeaders } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { Beside, Outcome } from '../../frontier/outcome.ts';
 import { hostOfUrl, priorities } from '../../frontier/url-draft.ts';
-import type { FoundLink } from '../../pages/page-facts.ts';
 import { normalise } from '../../urls/normalise.ts';
 import type { BaseEntry } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
@@ -25,7 +24,7 @@ export class PageRequests {
   readonly #parts: BrowserParts;
   readonly #of: ClaimedUrl;
   readonly #outcomes: Outcome[] = [];
-  readonly #leftToRun = new Map<string, FoundLink>();
+  readonly #leftToRun = new Set<string>();
   #requests = 0;
   #bytes = 0;
   readonly #count = (requests: number, bytes: number): void => {
@@ -44,8 +43,8 @@ export class PageRequests {
   }
 
   /** HTML of the site that the page needs, each once: the run has to ask for it by itself. */
-  get leftToRun(): FoundLink[] {
-    return [...this.#leftToRun.values()];
+  get leftToRun(): string[] {
+    return [...this.#leftToRun];
   }
 
   /** @returns null when it is refused, or there is no answer */
@@ -121,7 +120,7 @@ export class PageRequests {
     if (!result.ok) return { kind: 'none' };
     if (outcome.redirect_to !== null) return { kind: 'redirect', to: outcome.redirect_to };
     if (run.settings.status_ok.includes(result.status) && isLeftToRun(run.settings, asked, result.headers))
-      this.#leftToRun.set(url, { url, relation: 'script' });
+      this.#leftToRun.add(url);
     return this.#shown(of, result, base);
   }
 

@@ -75,6 +75,9 @@ function cutShort({ url }: ClaimedUrl, { isCut }: ShownPage): LogLine[] {
   return [{ level: 'warn', event: 'page_timeout', message, data: { url } }];
 }
 
+/** Where a script has gone, or what it has asked for. */
+const byScript = (url: string): FoundLink => ({ url, relation: 'script' });
+
 /** What a page says once its scripts have run: links as they are then, and what either form of it needs. */
 async function readShown(
   context: FetchContext,
@@ -83,7 +86,7 @@ async function readShown(
   { html, url, navigations, leftToRun }: ShownPage,
   served: PageFacts,
 ): Promise<PageFacts> {
-  if (html === null) return { ...served, assets: withoutTwice([...served.assets, ...leftToRun]) };
+  if (html === null) return { ...served, assets: withoutTwice([...served.assets, ...leftToRun.map(byScript)]) };
   const address = URL.parse(url)?.origin === new URL(of.url).origin ? url : of.url;
   const contentType = 'text/html; charset=utf-8';
   const bytes = Buffer.from(html);
@@ -94,8 +97,8 @@ async function readShown(
   return {
     ...dom,
     charset: served.charset,
-    links: withoutTwice([...dom.links, ...gone.map((to) => ({ url: to, relation: 'script' }))]),
-    assets: withoutTwice([...served.assets, ...dom.assets, ...leftToRun]),
+    links: withoutTwice([...dom.links, ...gone.map(byScript)]),
+    assets: withoutTwice([...served.assets, ...dom.assets, ...leftToRun.map(byScript)]),
     robots: {
       noindex: noindex || dom.robots.noindex,
       nofollow: nofollow || dom.robots.nofollow,

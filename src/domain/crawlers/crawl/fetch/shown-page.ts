@@ -1,5 +1,4 @@
 import type { Beside } from '../../frontier/outcome.ts';
-import type { FoundLink } from '../../pages/page-facts.ts';
 
 /** A page as a browser shows it. */
 export interface ShownPage {
@@ -10,7 +9,7 @@ export interface ShownPage {
   /** Time was up before it was loaded. */
   isCut: boolean;
   /** HTML of the site it asked for, which the run has to ask for by itself. */
-  leftToRun: FoundLink[];
+  leftToRun: string[];
   beside: Beside;
 }
 

@@ -66,7 +66,7 @@ const everything = [
 ];
 
 interface Mapped {
-  entities: readonly EntitySchema[];
+  entities: EntitySchema[];
   /** Under one name, a mapper takes part in the transactions of another. */
   contextName: string;
 }
@@ -84,7 +84,7 @@ export function openOrm(
 ): MikroORM {
   const orm = new MikroORM({
     clientUrl: url,
-    entities: [...entities],
+    entities,
     contextName,
     extensions: [Migrator],
     migrations: {
@@ -104,14 +104,14 @@ export function openOrm(
   return orm;
 }
 
-const migrationLock = 0x706f7274;
-
 /**
  * Opens what looks after wrapped keys. Secrets are sealed and opened within transactions, and keys outlive those that are rolled back: with a
  * connection of its own, a key never waits for one that belongs to a transaction which waits for the key.
  */
 export const openKeyOrm = (url: string): MikroORM =>
   openOrm(url, 1, { entities: [DataKey, Setting], contextName: 'keys' });
+
+const migrationLock = 0x706f7274;
 
 /** Brings the database to the newest schema; of several processes that start at once, one does it and the others wait. */
 export async function migrate(orm: MikroORM): Promise<void> {

@@ -61,20 +61,6 @@ export async function runRecord(em: EntityManager, run: CrawlerRun): Promise<Rec
   return record as Record;
 }
 
-/**
- * Which of these runs are still kept, in one look.
- * @param ids null and undefined stand for none
- */
-export async function keptRuns(
-  em: EntityManager,
-  ids: readonly (number | null | undefined)[],
-): Promise<ReadonlySet<number>> {
-  const named = [...new Set(ids)].filter((id) => id != null);
-  if (named.length === 0) return new Set();
-  const rows = await em.find(CrawlerRun, { id: { $in: named } }, { fields: ['id'], disableIdentityMap: true });
-  return new Set(rows.map(({ id }) => id));
-}
-
 /** @throws DomainError `not_found` */
 export async function findRun(em: EntityManager, crawler_id: number, id: number): Promise<CrawlerRun> {
   const run = await em.findOne(CrawlerRun, { id, crawler_id }, { refresh: true });

@@ -1,12 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
+import { idsThere } from '../../ids-there.ts';
 import type { ProjectContext } from '../../operation.ts';
 import { parseCron } from '../../schedules/cron/cron-expression.ts';
 import { describeCron } from '../../schedules/cron/describe-cron.ts';
 import { firesOf } from '../../schedules/cron/next-fires.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
-import { keptRuns } from '../runs/run-record.ts';
+import { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { CrawlerSchedule } from './crawler-schedule.entity.ts';
 import type { crawlerSchedule } from './schedules.schema.ts';
 
@@ -44,8 +45,9 @@ export async function scheduleRecords(
   crawlers: readonly Crawler[],
   now: Date,
 ): Promise<Record[]> {
-  const runs = await keptRuns(
+  const runs = await idsThere(
     em,
+    CrawlerRun,
     rows.map(({ last_run_id }) => last_run_id),
   );
   return rows.flatMap((row) => {

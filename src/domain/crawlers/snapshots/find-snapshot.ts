@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../errors.ts';
+import { idsThere } from '../../ids-there.ts';
 import { CrawlSnapshot } from './snapshot.entity.ts';
 
 /** Not one that has been discarded, and only waits for its rows to be removed. */
@@ -10,16 +11,10 @@ export const notDiscarded = { $or: [{ state: { $ne: 'expired' as const } }, { se
  * Which of these snapshots are still there to be found, in one look: of the others, deleted or gone with their run, callers are told nothing.
  * @param ids null and undefined stand for none
  */
-export async function findableSnapshots(
+export const findableSnapshots = (
   em: EntityManager,
   ids: readonly (number | null | undefined)[],
-): Promise<ReadonlySet<number>> {
-  const named = [...new Set(ids)].filter((id) => id != null);
-  if (named.length === 0) return new Set();
-  const where = { id: { $in: named }, ...notDiscarded };
-  const rows = await em.find(CrawlSnapshot, where, { fields: ['id'], disableIdentityMap: true });
-  return new Set(rows.map(({ id }) => id));
-}
+): Promise<ReadonlySet<number>> => idsThere(em, CrawlSnapshot, ids, notDiscarded);
 
 /** @throws DomainError `busy` for a snapshot whose run is still at it */
 export function requireCaptured({ id, state }: Pick<CrawlSnapshot, 'id' | 'state'>): void {

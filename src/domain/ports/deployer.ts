@@ -72,6 +72,8 @@ export type OutputProblem = 'missing' | 'outside' | 'empty' | 'too_many_files' |
 /** A directory of its own for one attempt at a deployment. */
 export interface Workspace {
   readonly isolation: IsolationLevel;
+  /** Why it is that level. */
+  readonly reason: string;
   /** Whether commands without network really have none. */
   readonly enforcesNetwork: boolean;
   /** Writes the files of a commit. @returns links whose target is not inside, which were left out */
@@ -87,8 +89,8 @@ export interface Workspace {
 
 /** Where repository code runs; the only part that starts it. */
 export interface Deployer {
-  /** The level builds get here; or why they may not run, with what to do about it. */
-  isolation(): Promise<{ level: IsolationLevel } | { refused: string }>;
+  /** The level builds get here and why; or why they may not run, with what to do about it. */
+  isolation(): Promise<{ level: IsolationLevel; reason: string } | { refused: string }>;
   /** This process. */
   self(): Promise<ProcessName>;
   /** `elsewhere`: of another machine or before its last start, so that nobody here can tell. */

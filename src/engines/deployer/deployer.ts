@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Deployer, ProcessName } from '../../domain/ports/deployer.ts';
-import { endProcesses } from './end-processes.ts';
-import { findIsolation, type Isolation, makeBuildDirectory } from './isolation.ts';
+import { endLeft, findIsolation, type Isolation, makeBuildDirectory, type NoIsolation } from './isolation.ts';
 import { type BuildLimits, buildLimits } from './limits.ts';
 import { nameOf, standingOf } from './processes.ts';
-import { homeIn, openWorkspace } from './workspace.ts';
+import type { SandboxKind } from './sandbox.ts';
+import { openWorkspace } from './workspace.ts';
 
 interface Options {
   /** Of workspaces and package caches. */
@@ -17,10 +17,21 @@ interface Options {
   /** Further root certificates for what builds fetch (PEM); default: those the server itself was given by `NODE_EXTRA_CA_CERTS`. */
   caFile?: string;
   limits?: Partial<BuildLimits>;
+  /** Ways to close builds in, the best first; default: all that there are. */
+  kinds?: readonly SandboxKind[];
 }
 
-const refusal =
-  'PORTICO_BUILD_ISOLATION=strict, and this machine can only run builds as the user of the server: install bubblewrap, or start the server as root with PORTICO_BUILD_DIR where other users can reach it';
+/** Why nothing is built, and what to do about it; null: builds may run. */
+function refusalOf(isolation: Isolation | NoIsolation, strict: boolean): string | null {
+  if (isolation.level === null) {
+    const why = isolation.missing.join('; ');
+    if (process.getuid?.() !== 0) return `Builds are refused: ${why}`;
+    return `Builds are refused: the server runs as root, which never builds as itself, and ${why}. Or start the server as another user`;
+  }
+  if (!strict || isolation.level !== 'process') return null;
+  const remedy = 'or start the server as root, with PORTICO_BUILD_DIR where other users can enter';
+  return `PORTICO_BUILD_ISOLATION=strict, and this machine can only run builds as the user of the server: ${isolation.reason}; ${remedy}`;
+}
 
 /** Behind a proxy with a certificate of its own a server trusts more than Node does, and its builds have to as well. Node ignores a file it cannot read. */
 async function ownRoots(): Promise<string | null> {
@@ -33,15 +44,17 @@ async function ownRoots(): Promise<string | null> {
 }
 
 /** Runs repository code in child processes of this machine. */
-export function createDeployer({ directory, dataDirectory, strict, caFile, limits }: Options): Deployer {
-  let hasMade = false;
-  let ready: Promise<{ root: string; isolation: Isolation }> | undefined;
+export function createDeployer({ directory: given, dataDirectory, strict, caFile, limits, kinds }: Options): Deployer {
+  const directory = path.resolve(given);
+  /** The first directory this process has made on the way to its builds. */
+  let made: string | undefined;
+  let ready: Promise<{ root: string; isolation: Isolation | NoIsolation }> | undefined;
   const prepare = () => {
     ready ??= (async () => {
-      hasMade = (await makeBuildDirectory(directory)) || hasMade;
+      made = (await makeBuildDirectory(directory)) ?? made;
       const root = await realpath(directory);
       await mkdir(path.join(root, 'cache'), { recursive: true, mode: 0o711 });
-      return { root, isolation: await findIsolation(root) };
+      return { root, isolation: await findIsolation({ root, dataDirectory, ...(kinds && { kinds }) }) };
     })().catch((error: unknown) => {
       ready = undefined;
       throw error;
@@ -60,7 +73,9 @@ export function createDeployer({ directory, dataDirectory, strict, caFile, limit
   return {
     async isolation() {
       const { isolation } = await prepare();
-      return strict && isolation.level === 'process' ? { refused: refusal } : { level: isolation.level };
+      const refused = refusalOf(isolation, strict);
+      if (refused !== null || isolation.level === null) return { refused: refused ?? '' };
+      return { level: isolation.level, reason: isolation.reason };
     },
     async self() {
       self ??= nameOf(process.pid);
@@ -70,14 +85,15 @@ export function createDeployer({ directory, dataDirectory, strict, caFile, limit
     async open({ deployment, project }) {
       // Another process may have found it empty when it ended.
       const known = await ready?.catch(() => null);
-      if (known && (await realpath(known.root).catch(() => null)) === null) ready = undefined;
+      const needed = known?.isolation.level ? [known.root, known.isolation.runtime.directory] : [];
+      for (const place of needed) if ((await stat(place).catch(() => null)) === null) ready = undefined;
       const { root, isolation } = await prepare();
+      if (isolation.level === null) throw new Error(refusalOf(isolation, strict) ?? '');
       return openWorkspace({
         directory: path.join(root, `${deployment}-${randomBytes(4).toString('hex')}`),
         caches: path.join(root, 'cache', project),
         project,
         isolation,
-        hidden: [dataDirectory, root],
         caFile: caFile ?? (await ownRoots()),
         limits: { ...buildLimits, ...limits },
       });
@@ -89,17 +105,23 @@ export function createDeployer({ directory, dataDirectory, strict, caFile, limit
       for (const { id, name } of await workspaces()) {
         if (id !== deployment) continue;
         const left = path.join(root, name);
-        const owner = (await stat(left).catch(() => null))?.uid ?? null;
-        const user = owner === process.getuid?.() ? null : owner;
-        await endProcesses({ leader: isOurs ? leader.pid : null, home: homeIn(left), user }, false);
+        const owner = (await stat(left).catch(() => null))?.uid;
+        if (owner === undefined) continue;
+        await endLeft(left, owner, isOurs ? leader.pid : null);
         await rm(left, { recursive: true, force: true, maxRetries: 3 });
       }
     },
     workspaces: async () => [...new Set((await workspaces()).map(({ id }) => id))],
     async close() {
-      // What somebody else has made stays, and so does what holds caches or the workspaces of another process.
-      if (!hasMade) return;
-      for (const place of [path.join(directory, 'cache'), directory]) await rmdir(place).catch(() => {});
+      // What this process has not made stays, and so does what holds caches or the workspaces of another process.
+      if (made === undefined) return;
+      await rmdir(path.join(directory, 'cache')).catch(() => {});
+      const left = await readdir(directory).catch(() => []);
+      // It takes a moment to make again, where another process needs it.
+      if (left.every((name) => name === 'runtime'))
+        await rm(path.join(directory, 'runtime'), { recursive: true, force: true });
+      for (let empty = directory; empty.startsWith(made); empty = path.dirname(empty))
+        await rmdir(empty).catch(() => {});
     },
   };
 }

@@ -1,66 +1,58 @@
+/**
+ * How builds are kept apart from the server here. Each way that this machine may have is tried by running a command in it, which shows that
+ * its user and its limits are in force; the first that works is taken, and why the better ones do not is kept as the reason. A server started
+ * as root never builds as root: where no other user can build, nothing is built.
+ */
 import { spawn } from 'node:child_process';
-import { chown, lstat, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { chown, lstat, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import type { IsolationLevel } from '../../domain/ports/deployer.ts';
-import { programPath } from './program-path.ts';
+import { BuildProcesses } from './build-processes.ts';
+import { type BuildUser, firstUser, takeUser, takeUserOf } from './build-users.ts';
+import { giveBack } from './leases.ts';
+import { type BuildLimits, buildLimits } from './limits.ts';
+import { runCommand } from './run-command.ts';
+import { makeRuntime, type Runtime } from './runtime.ts';
+import {
+  programPath,
+  type SandboxKind,
+  type SandboxOptions,
+  sandboxed,
+  sandboxKinds,
+  workspaceDirectories,
+} from './sandbox.ts';
 
-/** How builds are kept apart from the server here. */
 export interface Isolation {
   level: IsolationLevel;
-  /** User and group a project's commands run as; null: the server's own. */
-  userOf(project: string): number | null;
+  /** Why it is this level, in one sentence or two. */
+  reason: string;
+  /** Takes the user and group that commands of a workspace run as; null: the server's own. */
+  takeUser(project: string, workspace: string): Promise<BuildUser | null>;
+  /** What commands cannot see where they have mounts of their own. */
+  hidden: readonly string[];
+  runtime: Runtime;
+  enclose(options: Omit<SandboxOptions, 'hidden' | 'readable'>): { words: string[]; user: number | null };
 }
 
-/** The range systemd gives to services without a user of their own: no person and no package has one of it. */
-const firstUser = 61_184;
-const users = 4_336;
-
-/** A user id for a project, always the same. */
-function userOf(project: string): number {
-  return firstUser + (Number.parseInt(project.replaceAll('-', '').slice(-8), 16) % users);
+/** No way to build; `missing` names what stands in the way, piece by piece. */
+export interface NoIsolation {
+  level: null;
+  missing: readonly string[];
 }
 
-function succeeds(
-  program: string,
-  args: string[],
-  options: { cwd?: string; uid?: number; gid?: number } = {},
-): Promise<boolean> {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, { ...options, stdio: 'ignore' });
-    child.once('error', () => resolve(false));
-    child.once('exit', (code) => resolve(code === 0));
-  });
-}
+/** Which user a project tries first, always the same. */
+const seedOf = (project: string): number => Number.parseInt(project.replaceAll('-', '').slice(-8), 16);
 
-/** Whether bubblewrap can make the namespaces, for the user that is to be in them. */
-const hasBubblewrap = (uid: number | null) =>
-  succeeds(
-    programPath('bwrap') ?? 'bwrap',
-    ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--ro-bind', '/', '/', '--proc', '/proc', 'true'],
-    uid === null ? {} : { uid, gid: uid },
-  );
-
-/** Whether another user can work below the directory, by its whole path, and reach the programs that builds need. */
-async function isReachable(directory: string): Promise<boolean> {
-  const uid = firstUser;
-  const probe = await mkdtemp(path.join(directory, 'probe-'));
-  try {
-    await chown(probe, uid, uid);
-    const script = `require('fs').writeFileSync(${JSON.stringify(path.join(probe, 'a'))}, '')`;
-    return await succeeds(process.execPath, ['-e', script], { cwd: probe, uid, gid: uid });
-  } finally {
-    await rm(probe, { recursive: true, force: true });
-  }
-}
-
-/** Makes the directory of workspaces, which no other user may have made before. @returns false when it was there */
-export async function makeBuildDirectory(directory: string): Promise<boolean> {
+/** Makes the directory of workspaces, which no other user may have made before. @returns the first directory that was made for it, if any */
+export async function makeBuildDirectory(directory: string): Promise<string | undefined> {
   const made = await mkdir(directory, { recursive: true, mode: 0o711 });
   const found = await lstat(directory);
   if (!found.isDirectory() || (process.getuid && found.uid !== process.getuid()))
-    throw new Error(`${directory} belongs to somebody else: set PORTICO_BUILD_DIR to a directory of the server's own`);
+    throw new Error(`${directory} belongs to another user: set PORTICO_BUILD_DIR to a directory of the server's own`);
   await spread(directory);
-  return made !== undefined;
+  return made;
 }
 
 /**
@@ -69,16 +61,219 @@ export async function makeBuildDirectory(directory: string): Promise<boolean> {
  */
 async function spread(directory: string): Promise<void> {
   const chattr = programPath('chattr');
-  if (chattr !== null) await succeeds(chattr, ['+T', directory]);
+  if (chattr === null) return;
+  await new Promise<void>((resolve) => {
+    const child = spawn(chattr, ['+T', directory], { stdio: 'ignore' });
+    child.once('error', () => resolve());
+    child.once('exit', () => resolve());
+  });
+}
+
+/** What builds are not to see: homes, temporary files of others, the server's data and other builds. */
+async function hiddenDirectories(root: string, dataDirectory: string): Promise<string[]> {
+  const wanted = [homedir(), '/root', '/home', dataDirectory, root];
+  const found = await Promise.all(wanted.map((directory) => realpath(directory).catch(() => null)));
+  // The shorter first: a longer one may lie in it.
+  return [...new Set(found.filter((directory) => directory !== null && directory !== '/'))].sort() as string[];
+}
+
+/** The first directory on the way to a file that other users cannot enter; null when there is none. */
+async function closedParent(file: string): Promise<string | null> {
+  const parts = file.split(path.sep);
+  for (let length = 1; length <= parts.length; length++) {
+    const directory = parts.slice(0, length).join(path.sep) || '/';
+    const mode = (await stat(directory).catch(() => null))?.mode ?? 0o777;
+    if ((mode & 0o001) === 0) return `${directory} (mode ${(mode & 0o7777).toString(8).padStart(4, '0')})`;
+  }
+  return null;
+}
+
+/** Null when another user can work below the directory; else what keeps it from that. */
+async function unreachable(root: string): Promise<string | null> {
+  const closed = await closedParent(root);
+  if (closed !== null) {
+    const remedy = 'set PORTICO_BUILD_DIR to a directory that every user can enter, such as /var/tmp/portico-builds';
+    return `other users cannot enter ${closed} on the way to the build directory ${root}: ${remedy}`;
+  }
+  const probe = path.join(root, `probe-${randomBytes(4).toString('hex')}`);
+  try {
+    await mkdir(probe, { mode: 0o700 });
+    await chown(probe, firstUser, firstUser);
+    return null;
+  } catch (error) {
+    return `files in ${root} cannot be given to user ${firstUser}: ${(error as Error).message}`;
+  } finally {
+    await rm(probe, { recursive: true, force: true });
+  }
+}
+
+const wanting: Record<SandboxKind, readonly [program: string, advice: string]> = {
+  bubblewrap: ['bwrap', 'install bubblewrap'],
+  namespace: ['unshare', 'install util-linux'],
+  plain: ['sh', 'install a POSIX shell'],
+};
+
+/** Milliseconds a trial may take: a busy machine is no reason for a weaker level. */
+const trialTime = 60_000;
+
+interface Trial {
+  kind: SandboxKind;
+  root: string;
+  user: number | null;
+  isolation: Pick<Isolation, 'enclose' | 'runtime'>;
+  limits: BuildLimits;
+}
+
+/** Runs a command as builds will run. @returns null when its user and its limits are as they have to be; else what is wrong */
+async function fault({ kind, root, user, isolation, limits }: Trial): Promise<string | null> {
+  const [program, advice] = wanting[kind];
+  if (programPath(program) === null)
+    return `${program === 'bwrap' ? 'bubblewrap' : program} is not installed: ${advice}`;
+  const directory = path.join(root, `probe-${randomBytes(4).toString('hex')}`);
+  const { tree, home, temporary, sharedMemory } = workspaceDirectories(directory);
+  try {
+    for (const made of [directory, tree, home, temporary, sharedMemory]) {
+      await mkdir(made, { mode: 0o700 });
+      if (user !== null) await chown(made, user, user);
+    }
+    let output = '';
+    const writable = [directory];
+    const { exit_code, signal, limit } = await runCommand(
+      {
+        text: 'cat /proc/self/status /proc/self/limits',
+        directory: '',
+        variables: {},
+        network: true,
+        time: trialTime,
+        signal: new AbortController().signal,
+        onOutput: (chunk) => {
+          output += chunk.toString();
+          return undefined;
+        },
+        onStart: async () => {},
+      },
+      {
+        sandbox: isolation.enclose({ user, writable, temporary, sharedMemory, network: true }),
+        launcher: isolation.runtime.launcher,
+        cwd: tree,
+        directory,
+        environment: { PATH: isolation.runtime.path, HOME: home },
+        user,
+        limits,
+      },
+    );
+    if (limit !== null) throw new Error(`a trial of ${kind} for builds was ended after ${trialTime / 1000} s`);
+    const who = user ?? process.getuid?.();
+    const runsAs = /^Uid:\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)/m.exec(output)?.slice(1).map(Number) ?? [];
+    const bounded = ['processes', 'file size', 'cpu time'].every((name) =>
+      new RegExp(`^Max ${name}\\s+\\d+\\s+\\d+\\s`, 'm').test(output),
+    );
+    const name = kind === 'plain' ? `user ${who}` : `${kind === 'namespace' ? 'unshare' : 'bubblewrap'} as user ${who}`;
+    if (exit_code !== 0) {
+      const said = output.trim().split('\n').at(-1)?.slice(0, 300) || `exit code ${exit_code}, signal ${signal}`;
+      return `${name} cannot run a command here (${said})`;
+    }
+    if (runsAs.length !== 4 || runsAs.some((id) => id !== who || id === 0)) return `${name} does not run as that user`;
+    return bounded ? null : `${name} has no limits on processes, file size and CPU time`;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 }
 
 /**
- * Finds out the best way to keep builds apart that this machine has. A server started as root gives its privileges away in either: root in a
- * namespace still owns root's files.
+ * Ends what still runs of a workspace that was left.
+ * @param owner user its directory belongs to
+ * @param leader process it was begun by, where that is still the same
  */
-export async function findIsolation(directory: string): Promise<Isolation> {
-  const canChange = process.getuid?.() === 0 && (await isReachable(directory));
-  const own = { userOf: canChange ? userOf : () => null };
-  if (await hasBubblewrap(canChange ? firstUser : null)) return { level: 'bubblewrap', ...own };
-  return { level: canChange ? 'user' : 'process', ...own };
+export async function endLeft(workspace: string, owner: number, leader: number | null): Promise<void> {
+  const isOwn = owner === process.getuid?.();
+  // Another build that has the user by now has ended what there was.
+  const user = isOwn ? null : await takeUserOf(owner, workspace);
+  await new BuildProcesses({ leader, workspace, user: user?.id ?? null }).end(false);
+  await user?.release();
+  if (!isOwn) await giveBack(workspace.slice(-8));
 }
+
+/** A server that was killed during a trial leaves its directory. */
+async function clearTrials(root: string): Promise<void> {
+  for (const name of (await readdir(root)).filter((one) => one.startsWith('probe-'))) {
+    const left = path.join(root, name);
+    const found = await stat(left).catch(() => null);
+    if (found === null || Date.now() - found.mtimeMs < 2 * trialTime) continue;
+    await endLeft(left, found.uid, null);
+    await rm(left, { recursive: true, force: true });
+  }
+}
+
+interface Wanted {
+  /** Of workspaces, without links. */
+  root: string;
+  dataDirectory: string;
+  /** The ways to try; default: all, the best first. */
+  kinds?: readonly SandboxKind[];
+}
+
+/** Finds the best way to keep builds apart that this machine has. */
+export async function findIsolation({
+  root,
+  dataDirectory,
+  kinds = sandboxKinds,
+}: Wanted): Promise<Isolation | NoIsolation> {
+  // Processes are found, and their limits shown to hold, by proc(5).
+  if (process.platform !== 'linux') return { level: null, missing: ['builds need Linux, which holds their limits'] };
+  const isRoot = process.getuid?.() === 0;
+  const closed = isRoot ? await unreachable(root) : null;
+  if (closed !== null) return { level: null, missing: [closed] };
+  await clearTrials(root);
+  try {
+    const probe = randomBytes(4);
+    const user = isRoot ? await takeUser(probe.readUInt32BE(), probe.toString('hex')) : null;
+    try {
+      return await tryKinds(root, dataDirectory, kinds, user?.id ?? null);
+    } finally {
+      await user?.release();
+    }
+  } catch (error) {
+    return { level: null, missing: [(error as Error).message] };
+  }
+}
+
+async function tryKinds(
+  root: string,
+  dataDirectory: string,
+  kinds: readonly SandboxKind[],
+  user: number | null,
+): Promise<Isolation | NoIsolation> {
+  const isRoot = user !== null;
+  const hidden = await hiddenDirectories(root, dataDirectory);
+  const runtime = await makeRuntime(root, { user, hidden: [...hidden, '/tmp', '/dev/shm'] });
+  const without = runtime.missing.length > 0 ? `; builds cannot reach ${runtime.missing.join(', ')}` : '';
+  const missing: string[] = [];
+  for (const kind of kinds) {
+    const enclose: Isolation['enclose'] = (options) =>
+      sandboxed(kind, { ...options, hidden, readable: [runtime.directory] });
+    const problem = await fault({ kind, root, user, isolation: { enclose, runtime }, limits: buildLimits });
+    if (problem !== null) {
+      missing.push(problem);
+      continue;
+    }
+    const level = kind === 'bubblewrap' ? 'bubblewrap' : isRoot ? 'user' : 'process';
+    const reason = `${[reasons[level], ...(kind === 'namespace' ? [ownProcesses] : []), ...missing].join('; ')}${without}`;
+    return {
+      level,
+      reason,
+      takeUser: async (project, workspace) => (isRoot ? takeUser(seedOf(project), workspace) : null),
+      hidden,
+      runtime,
+      enclose,
+    };
+  }
+  return { level: null, missing };
+}
+
+const ownProcesses = 'its processes are in a namespace of their own';
+const reasons: Record<IsolationLevel, string> = {
+  bubblewrap: 'bubblewrap works here',
+  user: 'the server is root, so each build runs as a user of its own',
+  process: 'the server is not root, so builds run as its own user and can reach what that user can',
+};

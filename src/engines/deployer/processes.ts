@@ -41,21 +41,19 @@ export async function allProcesses(): Promise<ProcessState[]> {
   return states.filter((state) => state !== null);
 }
 
-/** Of these processes, those of the groups or sessions that some of them lead, and all that descend from them. */
-export function familyOf(all: readonly ProcessState[], leaders: ReadonlySet<number>): ProcessState[] {
-  const found = new Set(
-    all.filter(({ pid, group, session }) => [pid, group, session].some((id) => leaders.has(id))).map(({ pid }) => pid),
-  );
+/** Of these processes, those of the groups or sessions that some of them lead, those that are named, and all that descend from either. */
+export function familyOf(
+  all: readonly ProcessState[],
+  leaders: ReadonlySet<number>,
+  named: readonly ProcessState[] = [],
+): ProcessState[] {
+  const found = new Set(named.map(({ pid }) => pid));
+  for (const { pid, group, session } of all) if ([pid, group, session].some((id) => leaders.has(id))) found.add(pid);
   for (let before = -1; before !== found.size; ) {
     before = found.size;
     for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
   }
   return all.filter(({ pid }) => found.has(pid));
-}
-
-/** The processes of a group or session, and all that descend from them. */
-export async function processesOf(leader: number): Promise<ProcessState[]> {
-  return familyOf(await allProcesses(), new Set([leader]));
 }
 
 let machine: Promise<string> | undefined;

@@ -1,27 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command, CommandEnd, CommandLimit } from '../../domain/ports/deployer.ts';
-import { endProcesses } from './end-processes.ts';
+import { BuildProcesses, markOf } from './build-processes.ts';
 import { withoutInherited } from './inherited-descriptors.ts';
 import type { BuildLimits } from './limits.ts';
 import { nameOf } from './processes.ts';
-import { programPath } from './program-path.ts';
+import { fixedEnvironment, workspaceDirectories } from './sandbox.ts';
 import { watchProcesses } from './watch.ts';
 
 /** What a command runs in. */
 export interface CommandPlace {
-  /** Before the command: how it is kept apart. */
-  wrapper: readonly string[];
+  /** How it is closed in: the words before what begins it, and who starts them (null: the server's user). */
+  sandbox: { words: readonly string[]; user: number | null };
+  /** Begins it inside, by the command and its environment on descriptor 3. */
+  launcher: readonly string[];
   /** Working directory. */
   cwd: string;
-  /** Of the whole workspace, for the watch on its size. */
+  /** The whole workspace, for its mark and the watch on its size. */
   directory: string;
-  home: string;
   environment: Record<string, string>;
+  /** Whom its processes belong to in the end; null: the server's user. */
   user: number | null;
   limits: BuildLimits;
 }
@@ -32,21 +34,41 @@ const lowPriority = 10;
 /** The kernel ends builds first when memory is short (proc_pid_oom_score_adj(5)). */
 const endedFirst = '500';
 
-/** Waits for a line on descriptor 3: nothing of the repository runs before its process is known, and nothing at all when nobody is left. */
-const gate = 'read -r go <&3 || exit 125; exec 3<&-; exec "$@"';
+/**
+ * Sets the limits that everything after it inherits, then waits for a line on descriptor 3: nothing of the repository runs before its process
+ * is known, and nothing at all when the server has ended or a limit cannot be set. Shells name the limit on processes `-u` (bash) or `-p` (dash, ash).
+ */
+const gate = [
+  'ulimit -c 0 && ulimit -t "$1" && ulimit -f "$2" &&',
+  'if (ulimit -u "$3") 2>/dev/null; then ulimit -u "$3"; else ulimit -p "$3"; fi &&',
+  'shift 3 && read -r go <&3 || exit 125; exec "$@"',
+].join(' ');
+/** Of `ulimit -f` (POSIX), bytes. */
+const block = 512;
 
-function start({ text }: Command, { wrapper, cwd, environment, user, limits }: CommandPlace): ChildProcess {
-  const prlimit = programPath('prlimit');
-  const bounds =
-    prlimit === null ? [] : [prlimit, `--nproc=${limits.processes}`, `--fsize=${limits.workspace}`, '--core=0', '--'];
-  // As root the number of processes has no bound but the watch's.
-  const bounded = user === null ? bounds.filter((bound) => !bound.startsWith('--nproc')) : bounds;
-  return spawn('/bin/sh', ['-c', gate, 'sh', ...wrapper, ...bounded, '/bin/sh', '-c', text], {
+/** Processes and threads that the server's user has: the kernel counts them all for the limit of each (getrlimit(2), RLIMIT_NPROC). */
+async function othersOf(user: number): Promise<number> {
+  const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const counts = await Promise.all(
+    names.map(async (name) => {
+      const status = await readFile(`/proc/${name}/status`, 'latin1').catch(() => '');
+      const isTheirs = Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]) === user;
+      return isTheirs ? Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 1) : 0;
+    }),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function start({ sandbox, launcher, cwd, directory, user, limits }: CommandPlace): Promise<ChildProcess> {
+  const processes = limits.processes + (user === null ? await othersOf(process.getuid?.() ?? 0) : 0);
+  const bounds = [markOf(directory), Math.ceil(limits.workspace / block), processes].map(String);
+  return spawn('/bin/sh', ['-c', gate, 'sh', ...bounds, ...sandbox.words, ...launcher], {
     cwd,
-    env: environment,
+    // The command has its own from the launcher.
+    env: { ...fixedEnvironment, HOME: workspaceDirectories(directory).home },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...withoutInherited(4)],
-    ...(user !== null && { uid: user, gid: user }),
+    ...(sandbox.user !== null && { uid: sandbox.user, gid: sandbox.user }),
   });
 }
 
@@ -61,7 +83,7 @@ function pass(stream: Readable, onOutput: Command['onOutput']): void {
 
 /** Runs a command to its end or its limit; nothing it has started is left afterwards. */
 export async function runCommand(command: Command, place: CommandPlace): Promise<CommandEnd> {
-  const child = start(command, place);
+  const child = await start(place);
   const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
   const closed = once(child, 'close');
   exited.catch(() => {});
@@ -72,36 +94,41 @@ export async function runCommand(command: Command, place: CommandPlace): Promise
   for (const stream of [child.stdout, child.stderr]) if (stream) pass(stream, command.onOutput);
   let limit: CommandLimit | null = null;
   let ending: Promise<void> = Promise.resolve();
-  const remains = { leader, home: place.home, user: place.user };
+  const build = new BuildProcesses({ leader, workspace: place.directory, user: place.user });
   const end = (why: CommandLimit) => {
     if (limit !== null || child.exitCode !== null || child.signalCode !== null) return;
     limit = why;
-    ending = endProcesses(remains, why === 'timeout' || why === 'aborted');
+    ending = build.end(why === 'timeout' || why === 'aborted');
   };
   const abort = () => end('aborted');
   const timer = setTimeout(() => end('timeout'), command.time);
-  const unwatch = watchProcesses({ leader, directory: place.directory }, place.limits, end);
+  const unwatch = watchProcesses(build, place.directory, place.limits, end);
   command.signal.addEventListener('abort', abort);
   try {
-    await open(child, leader, command);
+    await open(child, leader, command, place.environment);
     const [exit_code, signal] = await exited;
-    return { exit_code, signal, limit };
+    return { exit_code: limit === null ? exit_code : null, signal, limit };
   } finally {
     clearTimeout(timer);
     unwatch();
     command.signal.removeEventListener('abort', abort);
     // What it left in the background goes with it; only then does its output end.
-    await endProcesses(remains, false);
+    await build.end(false);
     await Promise.race([closed, delay(lastWords, null, { ref: false })]);
-    // Whoever still holds it is nobody that could be found.
+    // What holds it now could not be found.
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
-    // It must not come upon the next command of this home.
+    // It must not meet the next command of this workspace.
     await ending;
   }
 }
 
 /** Makes the process known, gives way to the server in everything, and lets the command begin. */
-async function open(child: ChildProcess, leader: number, { onStart, signal }: Command): Promise<void> {
+async function open(
+  child: ChildProcess,
+  leader: number,
+  { text, onStart, signal }: Command,
+  environment: Record<string, string>,
+): Promise<void> {
   const gateway = child.stdio[3] as Writable;
   gateway.on('error', () => {});
   const name = await nameOf(leader);
@@ -113,5 +140,5 @@ async function open(child: ChildProcess, leader: number, { onStart, signal }: Co
     // Gone already, or a system that has no such thing.
   }
   if (signal.aborted) child.kill('SIGKILL');
-  gateway.end('go\n');
+  gateway.end(`go\n${JSON.stringify({ text, environment })}`);
 }

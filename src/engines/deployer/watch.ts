@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { CommandLimit } from '../../domain/ports/deployer.ts';
+import type { BuildProcesses } from './build-processes.ts';
 import type { BuildLimits } from './limits.ts';
-import { processesOf } from './processes.ts';
 
 const run = promisify(execFile);
 
@@ -18,18 +18,20 @@ async function diskUse(directory: string): Promise<number> {
   return Number.parseInt(stdout, 10) * 1024 || 0;
 }
 
-async function isOver(leader: number, limits: BuildLimits): Promise<CommandLimit | null> {
-  const processes = await processesOf(leader);
+async function isOver(build: BuildProcesses, limits: BuildLimits): Promise<CommandLimit | null> {
+  const processes = await build.find();
   if (processes.length > limits.processes) return 'processes';
   return processes.reduce((sum, { memory }) => sum + memory, 0) > limits.memory ? 'memory' : null;
 }
 
 /**
- * Looks after a process group until told to stop.
- * @param onOver told once, at the first limit that is passed
+ * Watches the processes of a command, and its workspace.
+ * @param onOver called once, at the first limit that is passed
+ * @returns ends the watch
  */
 export function watchProcesses(
-  { leader, directory }: { leader: number; directory: string },
+  build: BuildProcesses,
+  directory: string,
   limits: BuildLimits,
   onOver: (limit: CommandLimit) => void,
 ): () => void {
@@ -44,7 +46,7 @@ export function watchProcesses(
       await new Promise((resolve) => setTimeout(resolve, every).unref());
     }
   };
-  void repeat(() => isOver(leader, limits), lookEvery);
+  void repeat(() => isOver(build, limits), lookEvery);
   void repeat(async () => ((await diskUse(directory)) > limits.workspace ? 'workspace' : null), measureEvery);
   return () => {
     ended = true;

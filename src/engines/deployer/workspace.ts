@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { copyFile, lstat, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Workspace } from '../../domain/ports/deployer.ts';
-import { bubblewrapArguments } from './bubblewrap.ts';
-import { endProcesses } from './end-processes.ts';
+import { BuildProcesses } from './build-processes.ts';
+import type { BuildUser } from './build-users.ts';
 import type { Isolation } from './isolation.ts';
+import { type Lease, take } from './leases.ts';
 import type { BuildLimits } from './limits.ts';
-import { programPath } from './program-path.ts';
 import { runCommand } from './run-command.ts';
+import { workspaceDirectories } from './sandbox.ts';
 import { walkOutput } from './walk-output.ts';
 import { writeTree } from './write-tree.ts';
 
@@ -22,14 +24,10 @@ interface Options {
   caches: string;
   project: string;
   isolation: Isolation;
-  /** Hidden from commands where they have mounts of their own. */
-  hidden: readonly string[];
   /** Further root certificates (PEM); null: none. */
   caFile: string | null;
   limits: BuildLimits;
 }
-
-const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Where package managers keep what they have fetched. */
 const cacheVariables = (cache: string) => ({
@@ -41,9 +39,6 @@ const cacheVariables = (cache: string) => ({
   UV_CACHE_DIR: path.join(cache, 'uv'),
   BUNDLE_USER_CACHE: path.join(cache, 'bundle'),
 });
-
-/** The directory where a deployment's commands run, `tree`, with a home and a place for temporary files beside it. */
-export const homeIn = (directory: string): string => path.join(directory, 'home');
 
 /** Removes the caches of other keys that were used longest ago. */
 async function pruneCaches(caches: string): Promise<void> {
@@ -59,56 +54,69 @@ export async function openWorkspace({
   caches,
   project,
   isolation,
-  hidden,
   caFile,
   limits,
 }: Options): Promise<Workspace> {
-  const { level } = isolation;
-  const user = isolation.userOf(project);
-  const [tree, home, temporary] = [path.join(directory, 'tree'), homeIn(directory), path.join(directory, 'tmp')];
-  for (const made of [directory, tree, home, temporary]) await mkdir(made, { mode: 0o700 });
+  const { level, runtime } = isolation;
+  const { tree, home, temporary, sharedMemory } = workspaceDirectories(directory);
+  for (const made of [directory, tree, home, temporary, sharedMemory]) await mkdir(made, { mode: 0o700 });
   // Where the server keeps them a build may not be able to look.
   const roots = caFile === null ? null : path.join(directory, 'roots.pem');
   if (caFile !== null && roots !== null) await copyFile(caFile, roots);
   // Until a command is to run, all of it is the server's: what is published as it is never changes hands.
-  let handedOver: Promise<unknown> | null = null;
+  let handedOver: Promise<BuildUser | null> | null = null;
   const handOver = () => {
-    handedOver ??= user === null ? Promise.resolve() : run('chown', ['-Rh', `${user}:${user}`, directory]);
+    handedOver ??= (async () => {
+      const taken = await isolation.takeUser(project, directory);
+      if (taken !== null) await run('chown', ['-Rh', `${taken.id}:${taken.id}`, directory]);
+      return taken;
+    })();
     return handedOver;
   };
+  const held: Lease[] = [];
 
   return {
     isolation: level,
+    reason: isolation.reason,
     enforcesNetwork: level === 'bubblewrap',
     write: (files) => writeTree(tree, files),
     async cache(key) {
-      const cache = path.join(caches, key);
+      const shared = path.join(caches, key);
+      const user = await handOver();
+      const digest = createHash('sha256').update(shared).digest('hex').slice(0, 16);
+      const lease = user && (await take(`cache-${digest}`, directory.slice(-8)));
+      if (lease) held.push(lease);
+      // Another build has it, and its user alone can write there.
+      const isOwn = user !== null && lease === null;
+      const cache = isOwn ? path.join(directory, 'cache') : shared;
       await mkdir(cache, { recursive: true, mode: 0o711 });
+      const { uid } = await lstat(cache);
       await utimes(cache, new Date(), new Date());
-      if (user !== null) await run('chown', [`${user}:${user}`, caches, cache]);
-      await pruneCaches(caches);
+      // No more than what the user before had: a link may lead to a file of the machine.
+      if (user !== null) await run('chown', ['-Rh', `--from=${uid}`, `${user.id}:${user.id}`, cache]);
+      if (!isOwn) await pruneCaches(caches);
       return cache;
     },
     async run(command) {
-      await handOver();
+      const user = (await handOver())?.id ?? null;
       const writable = [directory, ...(command.cache === undefined ? [] : [command.cache])];
-      const wrapper = { hidden, writable, network: command.network };
+      const { network } = command;
       return runCommand(command, {
-        wrapper: level === 'bubblewrap' ? [programPath('bwrap') ?? 'bwrap', ...bubblewrapArguments(wrapper)] : [],
+        sandbox: isolation.enclose({ user, writable, temporary, sharedMemory, network }),
+        launcher: runtime.launcher,
         cwd: path.join(tree, command.directory),
         directory,
-        home,
         user,
         limits,
         environment: {
           LANG: 'C.UTF-8',
           npm_config_update_notifier: 'false',
-          // Its errors would lead to a file that nobody who reads them can open.
+          // Its errors would lead to a file that is gone by then.
           npm_config_logs_max: '0',
           ...(roots !== null && { NODE_EXTRA_CA_CERTS: roots }),
           ...(command.cache !== undefined && cacheVariables(command.cache)),
           ...command.variables,
-          PATH: `${path.dirname(process.execPath)}:${systemPath}`,
+          PATH: runtime.path,
           HOME: home,
           TMPDIR: temporary,
         },
@@ -116,7 +124,11 @@ export async function openWorkspace({
     },
     output: (below) => walkOutput(tree, below, limits),
     async remove() {
-      if (handedOver) await endProcesses({ leader: null, home, user }, false);
+      const user = await (handedOver ?? Promise.resolve(null)).catch(() => null);
+      if (handedOver && user === null)
+        await new BuildProcesses({ leader: null, workspace: directory, user }).end(false);
+      await user?.release();
+      for (const lease of held) await lease.release();
       await rm(directory, { recursive: true, force: true, maxRetries: 3 });
     },
   };

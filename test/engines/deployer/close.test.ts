@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ let root: string;
 let directory: string;
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'portico-close-'));
+  await chmod(root, 0o711);
   directory = path.join(root, 'builds');
 });
 afterEach(() => rm(root, { recursive: true, force: true }));

@@ -66,6 +66,7 @@ export async function deploymentRecords(context: Context, rows: readonly Deploym
       failure_reason: row.failure_reason ?? null,
       published: of?.published_deployment_id === row.id,
       isolation: row.isolation ?? null,
+      isolation_reason: row.isolation_reason ?? null,
       url: row.url ?? (row.manifest_sha256 ? labelUrl(services.settings, deploymentLabel(row.id)) : null),
       log_url: row.log_url ?? null,
       trigger: row.trigger,
@@ -94,5 +95,5 @@ export async function findDeployment(
 ): Promise<Deployment> {
   const row = await em.findOne(Deployment, { id, project_id: project.id }, { refresh: true });
   if (row) return row;
-  throw new DomainError('not_found', `deployment: there is none with the number ${id}`);
+  throw new DomainError('not_found', `Deployment ${id} not found`);
 }

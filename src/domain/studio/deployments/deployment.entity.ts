@@ -64,6 +64,8 @@ export const Deployment = defineEntity({
     attempt: p.integer(),
     settings: p.json<DeploymentSettings>(),
     isolation: p.string().$type<IsolationLevel>().nullable(),
+    /** Why it was that level, or why nothing was built. */
+    isolation_reason: p.text().nullable(),
     /** The blob that holds the manifest; null until it is stored, and once it has been collected. */
     manifest_sha256: p.text().nullable(),
     /** SHA-256 of the manifest, hex. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isolationLevels } from '../../ports/deployer.ts';
-import { timestamp } from '../../shapes.ts';
+import { timestamp, webUrl } from '../../shapes.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
 import { conclusions, failureReasons, statuses, triggers } from './deployment.entity.ts';
 
@@ -37,6 +37,10 @@ export const deployment = z
     failure_reason: z.enum(failureReasons).nullable(),
     published: z.boolean().describe('Whether it is what the environment shows now'),
     isolation: z.enum(isolationLevels).nullable().describe('How its commands were kept apart from the server'),
+    isolation_reason: z
+      .string()
+      .nullable()
+      .describe('Why it was that level and no stronger one; or why nothing was built'),
     url: z.string().nullable().describe('Where exactly this deployment can be seen'),
     log_url: z.string().nullable(),
     trigger: z.enum(triggers),
@@ -61,21 +65,20 @@ const reportedState = {
   status: z.enum(statuses).optional(),
   conclusion: z.enum(conclusions).optional(),
 };
-const link = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000);
 
 /** What an external provider says of a deployment. */
 export const deploymentReport = z.object({
   ...deploymentNumber,
   ...reportedState,
-  url: link.optional(),
-  log_url: link.optional(),
+  url: webUrl.optional(),
+  log_url: webUrl.optional(),
   jobs: z
     .array(
       z
         .object({
           name: z.string().min(1, 'must not be empty').max(200, 'must be at most 200 characters'),
           ...reportedState,
-          log_url: link.optional(),
+          log_url: webUrl.optional(),
           steps: z
             .array(
               z

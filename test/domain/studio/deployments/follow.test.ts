@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { workOnDeployments } from '../../../../src/domain/studio/deployments/run/work.ts';
@@ -15,9 +15,13 @@ import {
 let running: DeployingApp;
 /** The build waits for this file when it has written most of its lines. */
 let goOn: string;
+let seen: string;
 beforeAll(async () => {
   running = await startDeployingApp();
-  goOn = path.join(running.buildDir, 'own/cache/go-on');
+  // Seen by builds whatever they are closed in.
+  seen = await mkdtemp('/var/tmp/portico-seen-');
+  await chmod(seen, 0o755);
+  goOn = path.join(seen, 'go-on');
   await seed(
     running.app,
     builtSite(
@@ -30,7 +34,10 @@ ${plainBuild}`,
     ),
   );
 });
-afterAll(() => running?.stop());
+afterAll(async () => {
+  await running?.stop();
+  await rm(seen, { recursive: true });
+});
 
 it('gives a follower every line as it is written, at the offset where a reader of the log finds it', async () => {
   const { app } = running;
@@ -45,7 +52,6 @@ it('gives a follower every line as it is written, at the offset where a reader o
     if (text.includes('line 3'))
       partial.push(
         app.ask('GET', `${at}/jobs/${job}/log`).then(async ({ body, headers }) => {
-          await mkdir(path.dirname(goOn), { recursive: true });
           await writeFile(goOn, '');
           return { body, next: Number(headers.get('x-next-offset')) };
         }),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,6 +14,10 @@ import {
 } from '../../../support/deployments.ts';
 
 const draft = { branch: 'main', install_command: '', ...buildDraft };
+const isRoot = process.getuid?.() === 0;
+/** What a server started as root says where no other user can build. */
+const closedSentence =
+  /^Builds are refused: the server runs as root, which never builds as itself, and other users cannot enter \/.* \(mode 0700\).*set PORTICO_BUILD_DIR to a directory that every user can enter/;
 /** What this machine can do where the server alone reaches its builds, and where others do. */
 let levels: { closed: string; open: string };
 let closed: string;
@@ -43,6 +48,16 @@ describe('strict isolation', () => {
   it('builds nothing as the user of the server, and says what would help', async () => {
     const { id } = await running.environment({ name: 'Strict', ...draft });
     const deployment = await running.latest(id);
+    if (isRoot) {
+      expect(deployment).toMatchObject({
+        conclusion: 'failure',
+        failure_reason: 'isolation_unavailable',
+        isolation: null,
+      });
+      expect(deployment.isolation_reason).toMatch(closedSentence);
+      expect(await running.log(deployment, 'prepare')).toBe(`${deployment.isolation_reason}\n`);
+      return;
+    }
     if (levels.closed === 'bubblewrap') {
       expect(deployment).toMatchObject({ conclusion: 'success', isolation: 'bubblewrap' });
       return;
@@ -53,7 +68,17 @@ describe('strict isolation', () => {
       failure_reason: 'isolation_unavailable',
       isolation: null,
     });
-    expect(await running.log(deployment, 'prepare')).toMatch(/PORTICO_BUILD_ISOLATION=strict.*install bubblewrap/);
+    expect(await running.log(deployment, 'prepare')).toMatch(/PORTICO_BUILD_ISOLATION=strict.*bubblewrap/);
+  });
+
+  it('is not what refuses to build as root: a server with the default setting does, too', async () => {
+    const directory = path.join(closed, 'auto');
+    const auto = createDeployer({ directory, dataDirectory: '/nowhere', strict: false });
+    const found = await auto.isolation();
+    await auto.close();
+    if (isRoot) expect(found).toEqual({ refused: expect.stringMatching(closedSentence) });
+    else expect(found).toMatchObject({ level: levels.closed });
+    if (isRoot) await expect(auto.open({ deployment: 1, project: randomUUID() })).rejects.toThrow(closedSentence);
   });
 
   it('publishes what needs no build', async () => {
@@ -66,9 +91,10 @@ describe('strict isolation', () => {
     const open = await startDeployingApp({ PORTICO_BUILD_ISOLATION: 'strict' });
     await seed(open.app, builtSite(plainBuild));
     const { id } = await open.environment({ name: 'Open', ...draft });
-    const { conclusion, isolation } = await open.latest(id);
+    const { conclusion, isolation, isolation_reason } = await open.latest(id);
     await open.stop();
     const expected = levels.open === 'process' ? ['failure', null] : ['success', levels.open];
     expect([conclusion, isolation]).toEqual(expected);
+    expect(isolation_reason).toMatch(/bubblewrap|user/);
   });
 });

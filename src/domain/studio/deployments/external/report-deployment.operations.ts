@@ -64,7 +64,7 @@ export const reportDeployment = projectOperation({
   name: 'studio.reportDeployment',
   kind: 'command',
   permission: 'run_token',
-  summary: 'Report how a deployment by an external provider stands',
+  summary: 'Report the status of a deployment by an external provider',
   input: deploymentReport,
   output: deployment,
   audit: (input) => ({ type: 'deployment', id: String(input.deployment) }),

@@ -11,7 +11,7 @@ export const logPart = z
     offset: z.int().min(0),
     next_offset: z.int().min(0).describe('Where to go on'),
     text: z.string(),
-    complete: z.boolean().describe('The job has ended and nothing comes any more'),
+    complete: z.boolean().describe('The job has ended and the log is complete'),
   })
   .meta({ id: 'DeploymentLogPart' });
 
@@ -19,11 +19,11 @@ export const getDeploymentLog = projectOperation({
   name: 'studio.getDeploymentLog',
   kind: 'query',
   permission: 'browse_studio',
-  summary: 'Log of a job of a deployment, from an offset on',
+  summary: 'Read the log of a deployment job from an offset',
   input: z.object({
     ...deploymentNumber,
     job: z.int32().min(1, 'must be at least 1').describe('Id of the job'),
-    offset: z.int().min(0, 'must be at least 0').default(0).describe('Bytes to pass over'),
+    offset: z.int().min(0, 'must be at least 0').default(0).describe('Bytes to skip'),
   }),
   output: logPart,
   async execute(context, { deployment, job, offset }) {

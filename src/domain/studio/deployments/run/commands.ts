@@ -38,7 +38,7 @@ async function runCommand(run: WorkspaceRun, job: JobRun, { text, ...asked }: As
       ...asked,
       text,
       directory: row.settings.root_directory,
-      time: Math.max(deadline - Date.now(), 1),
+      time: Math.max(deadline - performance.now(), 1),
       signal,
       onOutput: output.read,
       onStart: onCommand,

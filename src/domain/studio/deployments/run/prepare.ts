@@ -45,5 +45,5 @@ export const prepare: Stage = async (run, job) => {
     notice(run, job, 'lfs_pointer', 'Still Git LFS pointers', pointers);
   });
   const network = workspace.enforcesNetwork || row.settings.network === 'full' ? '' : ', not enforced at this level';
-  job.log.line(`Isolation: ${workspace.isolation}; network: ${row.settings.network}${network}`);
+  job.log.line(`Isolation: ${workspace.isolation} (${workspace.reason}); network: ${row.settings.network}${network}`);
 };

@@ -9,10 +9,15 @@ import { type Attempt, conclude, requeue } from '../transitions.ts';
 const patience = 30_000;
 const mostAttempts = 2;
 
-async function isLost({ deployer }: Services, { worker, heartbeat_at }: Deployment): Promise<boolean> {
+async function isLost(
+  { deployer, orm, sharedClock }: Services,
+  { worker, heartbeat_at }: Deployment,
+): Promise<boolean> {
   const standing = worker ? await deployer.standing(worker.process) : 'gone';
   if (standing !== 'elsewhere') return standing === 'gone';
-  return !heartbeat_at || Date.now() - heartbeat_at.getTime() > patience;
+  // By the clock that wrote it: one of this machine that is ahead would give up what another works on.
+  const now = await sharedClock.now(orm.em.fork());
+  return !heartbeat_at || now.getTime() - heartbeat_at.getTime() > patience;
 }
 
 /** The row of a deployment as it is now, held against everybody else; null: it is gone. */

@@ -2,6 +2,7 @@ import { DomainError } from '../../../errors.ts';
 import type { ProcessName } from '../../../ports/deployer.ts';
 import { loadProject } from '../../../projects/project-ref.ts';
 import type { Services } from '../../../services.ts';
+import { asUnavailable } from '../../../unavailable.ts';
 import { Environment } from '../../environments/environment.entity.ts';
 import { openVariables } from '../../environments/variables.ts';
 import { environmentLabel, labelUrl } from '../../previews/preview-label.ts';
@@ -31,7 +32,8 @@ const workspaceWork = (run: WorkspaceRun): Work => ({
 /** Why something that is not a stage's own failure ended it, in words for the log. */
 function explain(error: unknown): { reason: FailureReason; message: string } {
   if (error instanceof StageFailure) return error;
-  if ((error as NodeJS.ErrnoException).code === 'ENOSPC' || (error as Error).message.includes('ENOSPC'))
+  const known = asUnavailable(error);
+  if (known instanceof DomainError && known.code === 'storage_full')
     return { reason: 'provider_error', message: 'The disk of the server is full' };
   if (error instanceof DomainError) return { reason: 'provider_error', message: error.message };
   return { reason: 'provider_error', message: 'The deployment could not go on: a fault of the server, see its log' };
@@ -132,13 +134,15 @@ async function attempt(services: Services, row: Deployment, { worker, signal, be
   const isolation = isBuilt ? await services.deployer.isolation() : null;
   if (isolation && 'refused' in isolation) {
     await refuse(services, row, isolation.refused);
+    const keep = 'update deployment set isolation_reason = ? where id = ? and attempt = ?';
+    await services.orm.em.fork().execute(keep, [isolation.refused, row.id, row.attempt]);
     throw new StageFailure('isolation_unavailable', isolation.refused);
   }
   const { project, environment, variables } = await open(services, row);
   const warnings: Warning[] = [];
   const mask = masker(variables.filter(({ secret }) => secret).map(({ value }) => value));
   const git = services.git.open(project.uuid);
-  const deadline = Date.now() + row.settings.timeout_seconds * 1000;
+  const deadline = performance.now() + row.settings.timeout_seconds * 1000;
   const onCommand = async (leader: ProcessName) => {
     worker.command = leader;
     await beat();
@@ -154,8 +158,9 @@ async function attempt(services: Services, row: Deployment, { worker, signal, be
   if (!isBuilt) return finish(treeWork(run));
   const workspace = await services.deployer.open({ deployment: row.id, project: project.uuid });
   try {
-    const values = [workspace.isolation, row.id, row.attempt];
-    await services.orm.em.fork().execute('update deployment set isolation = ? where id = ? and attempt = ?', values);
+    const values = [workspace.isolation, workspace.reason, row.id, row.attempt];
+    const keep = 'update deployment set isolation = ?, isolation_reason = ? where id = ? and attempt = ?';
+    await services.orm.em.fork().execute(keep, values);
     await finish(workspaceWork({ ...run, workspace }));
   } finally {
     await workspace.remove();

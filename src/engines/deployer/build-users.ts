@@ -1,0 +1,81 @@
+/**
+ * The users that builds of a server started as root run as. Each build has one that no other build on the machine has meanwhile, so whatever
+ * belongs to that user is the build's: processes, whatever they do to their limits and environment, and files that they leave behind.
+ */
+import { lstat, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { BuildProcesses } from './build-processes.ts';
+import { type Lease, take } from './leases.ts';
+
+/** The range systemd gives to services without a user of their own: no person and no package has one of it. */
+export const firstUser = 61_184;
+const users = 4_336;
+
+export interface BuildUser {
+  id: number;
+  /** Ends what still runs, removes what it has left outside of its workspace, and gives the user back. */
+  release(): Promise<void>;
+}
+
+/** Where every user of the machine may write. */
+const shared = ['/dev/shm', '/tmp', '/var/tmp', '/run/lock'];
+
+/** What a user has in directories that are everyone's. */
+export async function leftBy(user: number, directories: readonly string[] = shared): Promise<string[]> {
+  const found: string[] = [];
+  for (const directory of directories) {
+    for (const name of await readdir(directory).catch(() => [])) {
+      const file = path.join(directory, name);
+      if ((await lstat(file).catch(() => null))?.uid === user) found.push(file);
+    }
+  }
+  return found;
+}
+
+/** @returns whether none of its processes is left */
+async function endAll(user: number, workspace: string): Promise<boolean> {
+  const processes = new BuildProcesses({ leader: null, workspace, user });
+  await processes.end(false);
+  for (const file of await leftBy(user)) await rm(file, { recursive: true, force: true, maxRetries: 3 });
+  return (await processes.find()).length === 0;
+}
+
+function userOf(id: number, workspace: string, lease: Lease): BuildUser {
+  return {
+    id,
+    async release() {
+      // What cannot be ended keeps its user from others for as long as this server runs.
+      if (await endAll(id, workspace)) await lease.release();
+    },
+  };
+}
+
+/**
+ * Takes a user for a workspace.
+ * @param seed names the user that is tried first, so that a project mostly has the same one
+ * @param workspace its directory
+ * @throws Error when each of them is in use
+ */
+export async function takeUser(seed: number, workspace: string): Promise<BuildUser> {
+  const start = seed % users;
+  for (let step = 0; step < users; step++) {
+    const id = firstUser + ((start + step) % users);
+    const lease = await take(`user-${id}`, workspace.slice(-8));
+    if (lease === null) continue;
+    const processes = new BuildProcesses({ leader: null, workspace, user: id });
+    // Without a build before it they are a service's of this machine.
+    if (!lease.wasLeft && (await processes.find()).length > 0) {
+      await lease.release();
+      continue;
+    }
+    if (!lease.wasLeft || (await endAll(id, workspace))) return userOf(id, workspace, lease);
+  }
+  throw new Error(`each of the users ${firstUser} to ${firstUser + users - 1} has processes: end some of them`);
+}
+
+/** The user of a workspace that was left, unless another build has it by now: null. */
+export async function takeUserOf(id: number, workspace: string): Promise<BuildUser | null> {
+  const mark = workspace.slice(-8);
+  const lease = await take(`user-${id}`, 'cleared0', mark);
+  return lease && userOf(id, workspace, lease);
+}

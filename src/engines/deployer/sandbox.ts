@@ -1,0 +1,95 @@
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+
+/**
+ * How a command is closed in: `bubblewrap`: mounts, processes and communication of its own; `namespace`: processes and communication of its
+ * own by unshare(1); `plain`: a user id at most.
+ */
+export const sandboxKinds = ['bubblewrap', 'namespace', 'plain'] as const;
+export type SandboxKind = (typeof sandboxKinds)[number];
+
+export interface SandboxOptions {
+  /** User and group the command runs as; null: the server's own. */
+  user: number | null;
+  /** Directories the command may not see, without links. */
+  hidden: readonly string[];
+  /** Directories inside hidden ones that it may read. */
+  readable: readonly string[];
+  /** The only directories it may write to. */
+  writable: readonly string[];
+  /** Take the place of `/tmp` and `/dev/shm`, whose memory no limit of a build would count. */
+  temporary: string;
+  sharedMemory: string;
+  network: boolean;
+}
+
+/** What all that is not the command itself runs with, whatever the server and the build have. */
+export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+export const fixedEnvironment = { PATH: systemPath, LANG: 'C.UTF-8' };
+
+/** Where a program lies that the server finds by its own PATH, which commands do not have; null when it is not there. */
+export function programPath(name: string, first: readonly string[] = []): string | null {
+  for (const directory of [...first, ...(process.env.PATH ?? '').split(path.delimiter)].filter(path.isAbsolute)) {
+    const file = path.join(directory, name);
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      // Not here.
+    }
+  }
+  return null;
+}
+
+/** Where a workspace has the files of the commit, the home of its commands, their temporary files and their shared memory. */
+export const workspaceDirectories = (directory: string) => ({
+  tree: path.join(directory, 'tree'),
+  home: path.join(directory, 'home'),
+  temporary: path.join(directory, 'tmp'),
+  sharedMemory: path.join(directory, 'shm'),
+});
+
+function bubblewrap(options: SandboxOptions): string[] {
+  const { hidden, readable, writable, temporary, sharedMemory, network } = options;
+  return [
+    programPath('bwrap') ?? 'bwrap',
+    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--die-with-parent'],
+    // Without a network of its own it would reach the metadata service of a cloud, too.
+    ...(network ? [] : ['--unshare-net']),
+    ...['--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev'],
+    ...['--bind', temporary, '/tmp', '--bind', sharedMemory, '/dev/shm'],
+    ...hidden.flatMap((directory) => ['--tmpfs', directory]),
+    ...readable.flatMap((directory) => ['--ro-bind', directory, directory]),
+    ...writable.flatMap((directory) => ['--bind', directory, directory]),
+    // What covers a directory is memory, too: nothing can be written there.
+    ...[...hidden, '/dev'].flatMap((directory) => ['--remount-ro', directory]),
+    '--',
+  ];
+}
+
+/** Process 1 of a namespace: collects what is orphaned, and the kernel ends the namespace with it (pid_namespaces(7)). */
+const firstProcess = ['/bin/sh', '-c', '"$@"; exit "$?"', 'sh'];
+
+function namespace({ user }: SandboxOptions): string[] {
+  const unshare = [programPath('unshare') ?? 'unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'];
+  if (user === null) return [...unshare, '--user', '--map-current-user', '--', ...firstProcess];
+  const privileges = ['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--no-new-privs'];
+  const identity = [`--reuid=${user}`, `--regid=${user}`, '--clear-groups', ...privileges];
+  // A change of user clears the signal that --kill-child has set (prctl(2), PR_SET_PDEATHSIG).
+  const setpriv = [programPath('setpriv') ?? 'setpriv', ...identity, '--pdeathsig=KILL', '--'];
+  return [...unshare, '--', ...setpriv, ...firstProcess];
+}
+
+function plain(): string[] {
+  const setpriv = programPath('setpriv');
+  return setpriv === null ? [] : [setpriv, '--no-new-privs', '--'];
+}
+
+/** @returns the words before a command, and the user they are started as (null: the server's own) */
+export function sandboxed(kind: SandboxKind, options: SandboxOptions): { words: string[]; user: number | null } {
+  const { user } = options;
+  if (kind === 'bubblewrap') return { words: bubblewrap(options), user };
+  // Only root can make these namespaces without one for users: it gives its privileges away inside.
+  if (kind === 'namespace') return { words: namespace(options), user: null };
+  return { words: plain(), user };
+}

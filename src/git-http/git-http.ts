@@ -16,6 +16,7 @@ import type { GitServeRequest } from '../domain/ports/git-transfer.ts';
 import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
 import { fetchRepository, preparePush, pushRepository } from '../domain/studio/repository/git-access.operations.ts';
+import { asUnavailable } from '../domain/unavailable.ts';
 
 type Service = GitServeRequest['service'];
 
@@ -116,6 +117,7 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,
+  method_not_allowed: 405,
   request_timeout: 408,
   invalid_request: 400,
   invalid_path: 400,
@@ -124,16 +126,33 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
   rate_limited: 429,
 };
 
-const asDomainError = (error: unknown): DomainError | null => {
+const asDomainError = (thrown: unknown): DomainError | null => {
+  const error = asUnavailable(thrown);
   if (error instanceof DomainError) return error;
   // The router could not decode the address.
   if (error instanceof URIError) return new DomainError('invalid_path', 'The path is not valid percent-encoded UTF-8');
   return null;
 };
 
-/** Refusals as git shows them: a line of text after `remote:`. */
+/** The addresses of the Git LFS API (its docs/api), which clients derive from a repository's own. */
+const lfs = '/info/lfs/{*api}';
+const lfsType = 'application/vnd.git-lfs+json';
+
+/** Says to a Git LFS client, once it has signed in, that there is no such store: its files come with the push as they are. */
+function lfsHandler(services: Services): RequestHandler {
+  return async (request, response) => {
+    const call = await callOf(services, request, response, stopperOf(response).signal);
+    const { organization, project } = request.params;
+    await run(fetchRepository, call, { organization, project });
+    const message =
+      'Git LFS is not stored here: push the files themselves (git lfs migrate export), or keep them where lfs.url of .lfsconfig says';
+    response.set(noCache).status(501).type(lfsType).send(JSON.stringify({ message }));
+  };
+}
+
+/** Refusals as git shows them: a line of text after `remote:`; as Git LFS shows them for its own addresses. */
 function errorHandler(services: Services): ErrorRequestHandler {
-  return (error, _request, response, _next) => {
+  return (error, request, response, _next) => {
     const known = asDomainError(error);
     const request_id = String(response.getHeader('X-Request-Id'));
     if (!known) services.log.error({ err: error, request_id }, 'git request failed');
@@ -143,12 +162,21 @@ function errorHandler(services: Services): ErrorRequestHandler {
     // The rest of its body would be waited for.
     if (status === 408) response.set('Connection', 'close');
     if (status === 429 || status === 503) response.set('Retry-After', '1');
-    response
-      .status(status)
-      .type('text/plain')
-      .send(`${known?.message ?? 'Something went wrong'}\n`);
+    const message = known?.message ?? 'Something went wrong';
+    response.status(status);
+    if (/\.git\/info\/lfs\//.test(request.path)) response.type(lfsType).send(JSON.stringify({ message }));
+    else response.type('text/plain').send(`${message}\n`);
   };
 }
+
+/** Answers a known address whose method is another: OPTIONS is 204, all others are 405, both with `Allow`. */
+const otherMethods =
+  (allow: string): RequestHandler =>
+  (request, response) => {
+    response.set('Allow', allow);
+    if (request.method !== 'OPTIONS') throw new DomainError('method_not_allowed', `This address knows ${allow}`);
+    response.status(204).end();
+  };
 
 /** git's smart HTTP protocol (gitprotocol-http) at `/git/{organization}/{project}.git`. */
 export function createGitHttp(services: Services): Router {
@@ -158,12 +186,15 @@ export function createGitHttp(services: Services): Router {
     `${base}/info/refs`,
     handler(services, (request) => request.query.service, true),
   );
+  router.all(`${base}/info/refs`, otherMethods('GET, HEAD'));
   for (const service of ['git-upload-pack', 'git-receive-pack'] as const) {
     router.post(
       `${base}/${service}`,
       handler(services, () => service, false),
     );
+    router.all(`${base}/${service}`, otherMethods('POST'));
   }
+  router.all(`${base}${lfs}`, lfsHandler(services));
   router.use('/git', (request) => {
     // The dumb protocol reads files; it is refused as a whole, to those who have a token as to those who have none.
     if (/\.git\/(?:HEAD|objects\/|info\/)/.test(request.path)) serviceOf(null);

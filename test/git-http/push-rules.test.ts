@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -149,6 +150,80 @@ describe('with the further permission', () => {
     const rows = (await app.ask('GET', `${acme}/audit?action=studio.pushRepository`)).body;
     expect(rows[0]).toMatchObject({ outcome: 'ok', subject_type: 'repository' });
     expect(rows[0].subject_id).toMatch(/^site refs\/heads\/mine=[0-9a-f]{40}$/);
+  });
+});
+
+describe('the audit row of a push', () => {
+  type Row = { outcome: string; subject_id: string };
+  /** The rows that were written since, oldest first. */
+  async function rowsSince(act: () => Promise<unknown>): Promise<Row[]> {
+    const list = async (): Promise<Row[]> =>
+      (await app.ask('GET', `${acme}/audit?action=studio.pushRepository&per_page=100`)).body;
+    const before = (await list()).length;
+    await act();
+    return (await list()).reverse().slice(before);
+  }
+  const oid = '[0-9a-f]{40}';
+
+  it('says denied, with what was asked, of a push our rules refuse', async () => {
+    const directory = await cloneFor();
+    await commit(directory, { 'src/denied.js': 'x' });
+    const [row, ...more] = await rowsSince(() => push(directory, 'origin', 'HEAD:main', 'HEAD:denied'));
+    expect(more).toEqual([]);
+    expect(row?.outcome).toBe('denied');
+    expect(row?.subject_id).toMatch(
+      new RegExp(`^site refs/heads/(main|denied)=${oid} refs/heads/(main|denied)=${oid}$`),
+    );
+  });
+
+  it.each(['refs/meta/a', 'refs/replace/a', 'refs/notes/a', 'refs/pull/1/head', 'refs/remotes/o/a', 'refs/portico/a'])(
+    'says denied of %s, which our own rule refuses with all that came beside it',
+    async (ref) => {
+      const directory = await cloneFor('manage_studio', 'delete_studio');
+      let said = '';
+      const rows = await rowsSince(async () => {
+        ({ stderr: said } = await push(directory, 'origin', `HEAD:${ref}`, 'HEAD:beside'));
+      });
+      expect(said).toContain(`remote: "${ref}" cannot be pushed; push branches (refs/heads/`);
+      expect(rows.map(({ outcome }) => outcome)).toEqual(['denied']);
+      expect(rows[0]?.subject_id).toMatch(new RegExp(`${ref}=${oid}`));
+      const listed = await git(directory, 'ls-remote', 'origin');
+      expect(listed.stdout).not.toMatch(/beside/);
+    },
+  );
+
+  it('says denied of an annotated tag that is pushed to a branch', async () => {
+    const directory = await cloneFor('manage_studio', 'delete_studio');
+    await git(directory, 'tag', '-a', '-m', 'One', 'v1');
+    let said = '';
+    const rows = await rowsSince(async () => {
+      ({ stderr: said } = await push(directory, 'origin', 'v1:refs/heads/tagged'));
+    });
+    expect(said).toContain('remote: tagged is a branch and must hold a commit, not an annotated tag');
+    expect(rows).toMatchObject([{ outcome: 'denied' }]);
+    expect((await push(directory, 'origin', 'v1^{commit}:refs/heads/tagged', 'v1')).code).toBe(0);
+  });
+
+  it('says failed of the refs git does not move, and ok of those it moves', async () => {
+    const directory = await cloneFor('manage_studio', 'delete_studio');
+    const head = (await git(directory, 'rev-parse', 'HEAD')).stdout.trim();
+    // A lock of another process on one of two branches.
+    const lock = path.join(app.directory((await app.repository('site')).id), 'refs/heads/locked.lock');
+    mkdirSync(path.dirname(lock), { recursive: true });
+    writeFileSync(lock, '');
+    const rows = await rowsSince(() => push(directory, 'origin', 'HEAD:locked', 'HEAD:free'));
+    rmSync(lock);
+    expect(rows.map(({ outcome, subject_id }) => [outcome, subject_id]).sort()).toEqual([
+      ['failed', `site refs/heads/locked=${head}`],
+      ['ok', `site refs/heads/free=${head}`],
+    ]);
+  });
+
+  it('is not written for a request that asks for nothing, as clients send before a large push', async () => {
+    const directory = await cloneFor();
+    await commit(directory, { 'public/large.svg': `<svg>${randomBytes(200_000).toString('hex')}</svg>` });
+    const rows = await rowsSince(() => git(directory, '-c', 'http.postBuffer=65536', 'push', 'origin', 'HEAD:large'));
+    expect(rows).toMatchObject([{ outcome: 'ok' }]);
   });
 });
 

@@ -1,10 +1,14 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DomainError } from '../../src/domain/errors.ts';
 import { permissionNames } from '../../src/domain/permissions.ts';
 import { type Answer, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { client } from '../support/git-client.ts';
 import { askRaw } from '../support/raw-http.ts';
 
 let app: TestApp;
@@ -184,5 +188,44 @@ describe('a push that is cut off', () => {
     expect(await git.head('main')).toBe(before);
     expect(await git.diskSize()).toBeLessThanOrEqual(size + 4096);
     expect((await askRaw(app, 'GET', advertise.replace('upload', 'receive'))).status).toBe(200);
+  });
+});
+
+describe('the Git LFS API', () => {
+  const address = '/git/acme/site.git/info/lfs';
+
+  it.each([
+    ['POST', `${address}/objects/batch`],
+    ['POST', `${address}/locks`],
+    ['GET', `${address}/locks`],
+    ['POST', `${address}/locks/verify`],
+    ['POST', `${address}/locks/1/unlock`],
+  ])('answers %s %s with a sentence, after the sign-in', async (method, path) => {
+    const headers = { 'content-type': 'application/vnd.git-lfs+json', accept: 'application/vnd.git-lfs+json' };
+    const ask = (authorization?: string) =>
+      fetch(`${app.url}${path}`, {
+        method,
+        headers: { ...headers, ...(authorization !== undefined && { authorization }) },
+        ...(method === 'POST' && { body: '{}' }),
+      });
+    const signedIn = await ask(`Bearer ${app.token}`);
+    expect(signedIn.status).toBe(501);
+    expect(signedIn.headers.get('content-type')).toMatch('application/vnd.git-lfs+json');
+    expect(await signedIn.json()).toEqual({ message: expect.stringMatching(/^Git LFS is not stored here/) });
+    const stranger = await ask();
+    expect(stranger.status).toBe(401);
+    expect(stranger.headers.get('www-authenticate')).toBe('Basic realm="Portico"');
+    expect(await stranger.json()).toEqual({ message: 'Unauthenticated' });
+  });
+});
+
+describe('push options', () => {
+  it('are accepted and ignored', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'portico-options-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const url = `${app.url.replace('//', `//x:${app.token}@`)}/git/acme/site.git`;
+    await client(home, 'clone', '-q', url, 'clone');
+    await client(join(home, 'clone'), 'push', '-q', '-o', 'ci.skip', '-o', 'a=b', 'origin', 'HEAD:refs/heads/options');
+    expect(await (await app.repository()).head('options')).not.toBeNull();
   });
 });

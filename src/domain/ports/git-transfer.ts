@@ -55,12 +55,16 @@ export type UpstreamPush =
   | { outcome: 'declined'; message: string }
   | { outcome: UpstreamFailure };
 
-/** One line of a push: the ref moves from `old` to `new`; null: it did not exist, or is deleted. */
-export interface PushCommand {
-  /** Full name, below `refs/heads/` or `refs/tags/`. */
+/** The ref moves from `old` to `new`; null: it did not exist, or is deleted. */
+export interface RefMove {
+  /** Full name, as the client sent it. */
   ref: string;
   old: Oid | null;
   new: Oid | null;
+}
+
+/** One line of a push. */
+export interface PushCommand extends RefMove {
   /** The branch would lose commits, or a tag that exists would change. */
   forced: boolean;
 }
@@ -70,6 +74,10 @@ export interface PushedChange {
   status: 'added' | 'modified' | 'removed';
   /** What the path becomes; of a removed file what it was. */
   mode: Mode;
+  /** What it was before; null of an added one. */
+  was: Mode | null;
+  /** The content it gets; null of a removed one. */
+  oid: Oid | null;
 }
 
 /** What a push brings, readable before any of it becomes part of the repository. Renames are shown as removed and added. */
@@ -79,6 +87,23 @@ export interface PushedObjects {
    * hand: where it is not what merging its parents gives. A path may come more than once.
    */
   introduced(new_: Oid): AsyncIterable<PushedChange>;
+  /** The commit an object is, or leads to by one tag or several; null when it leads to something else. */
+  commitOf(oid: Oid): Promise<Oid | null>;
+  /**
+   * Size of a blob, bytes, and its first 4 KiB or all of a shorter one.
+   * @param limit bytes up to which it is read at all; `head` is empty above that
+   */
+  blob(oid: Oid, limit: number): Promise<{ size: number; head: Buffer }>;
+  /** The path in the tree of a commit beside which another cannot be checked out where names that differ in case only are one; null: none. */
+  rival(commit: Oid, path: string): Promise<string | null>;
+}
+
+/** How a push ended. */
+export interface PushResult {
+  /** All the client asked for; empty when it only tried whether it may push. */
+  asked: readonly RefMove[];
+  /** Those of them that git carried out. */
+  moved: readonly RefMove[];
 }
 
 export type PushVerdict = { allow: true } | { allow: false; message: string };
@@ -98,4 +123,6 @@ export interface GitServeRequest {
    * client. The branches concerned hold still from the answer until the push is done. Without it, rewrites and deletions are refused.
    */
   authorizePush?(commands: readonly PushCommand[], pushed: PushedObjects): Promise<PushVerdict>;
+  /** Called once git is done with a push, however it ended, while its branches still hold still. */
+  settledPush?(result: PushResult): void;
 }

@@ -14,6 +14,7 @@ import type {
 } from './git-records.ts';
 import type { GitServeRequest, ImportSource, PushMove, Upstream, UpstreamPush, UpstreamRefs } from './git-transfer.ts';
 import type { CommitRequest, Committed, InternalRefUpdate } from './git-writes.ts';
+import type { Spooled } from './spool.ts';
 
 /** One project's repository. Cheap to hold; processes behind it are pooled and closed when idle. */
 export interface Repository {
@@ -39,7 +40,7 @@ export interface Repository {
    * Stores the content of a file durably, ahead of the commit that will name it; holds no more than a chunk in memory.
    * Fails with `too_large` above `limit` bytes.
    */
-  storeBlob(content: AsyncIterable<Uint8Array>, limit: number): Promise<StoredBlob>;
+  storeBlob(content: AsyncIterable<Uint8Array> | Spooled, limit: number): Promise<StoredBlob>;
   write<T>(request: CommitRequest<T>): Promise<Committed<T>>;
   /** Fails with `already_exists` when the branch exists. */
   createBranch(name: string, oid: Oid): Promise<void>;

@@ -52,6 +52,22 @@ export function pathProblem(path: string): string | null {
   return null;
 }
 
+/**
+ * What makes a path one that no git tree of ours holds; null when nothing does. Backslashes and control characters are names that new files
+ * may not have, and stored ones may.
+ */
+function addressProblem(path: string): string | null {
+  if (path === '') return 'must not be empty';
+  if (!path.isWellFormed()) return 'must be valid Unicode';
+  if (path.includes('\u0000')) return 'must not contain control characters';
+  for (const segment of path.split('/')) {
+    if (segment === '') return 'must not start or end with a slash or contain two in a row';
+    if (segment === '.' || segment === '..') return `must not contain the segment "${segment}"`;
+    if (isGitDisguise(segment)) return 'must not contain a segment that names .git';
+  }
+  return null;
+}
+
 /** Whether two names are one on a file system that folds case or normalises, as those of Windows and macOS do. */
 export function sameName(one: string, other: string): boolean {
   return one.normalize('NFC').toLowerCase() === other.normalize('NFC').toLowerCase();
@@ -79,6 +95,16 @@ export function checkPath(field: string, path: string): string {
   const unwise = nameProblem(normal);
   if (unwise !== null) throw fieldError('invalid_name', field, unwise);
   return normal;
+}
+
+/**
+ * Checks a path or slug before something stored is looked for by it. Where nothing is found, `checkStoredPath` says what else is wrong.
+ * @throws DomainError `invalid_path`
+ */
+export function checkAddress(field: string, path: string): string {
+  const problem = addressProblem(path);
+  if (problem !== null) throw fieldError('invalid_path', field, problem);
+  return path;
 }
 
 /**

@@ -42,18 +42,66 @@ export function checkRefName(field: string, name: string): string {
   return name;
 }
 
+/** What a terminal does not show, or shows at another place: format characters such as direction marks, line and paragraph separators. */
+const unseen = /[\p{Bidi_Control}\p{Cf}\p{Zl}\p{Zp}\u0080-\u009f]/u;
+
 /**
- * Checks the name of a branch that is to be made: beside the rules of git, nothing that reads as an option, as HEAD, as a full ref or as the id
- * of a commit. Branches of such names, which other tools can make, can be used like all others.
+ * Why a branch or tag of this name (short) may not be made, by whatever way, as a sentence part; null when it may. Beside the rules of git:
+ * nothing that reads as an option, as HEAD, as a full ref or as the id of a commit, and nothing that cannot be seen. Refs of such names that
+ * are there already can be used like all others.
+ */
+export function newRefNameProblem(name: string): string | null {
+  const problem = refNameProblem(name);
+  if (problem !== null) return problem;
+  if (name.startsWith('-')) return 'must not start with a dash';
+  if (name === 'HEAD' || name === '@') return `must not be ${name}`;
+  if (name.startsWith('refs/')) return 'must not start with refs/; give the short name';
+  if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(name)) return 'must not look like the id of a commit';
+  if (unseen.test(name)) return 'must not contain invisible characters or marks of direction';
+  return null;
+}
+
+/**
+ * Checks the name of a branch that is to be made.
  * @throws DomainError `invalid_name`
  */
 export function checkNewRefName(field: string, name: string): string {
-  if (name.startsWith('-')) throw fieldError('invalid_name', field, 'must not start with a dash');
-  if (name === 'HEAD') throw fieldError('invalid_name', field, 'must not be HEAD');
-  if (name.startsWith('refs/'))
-    throw fieldError('invalid_name', field, 'must not start with refs/; give the short name');
-  if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(name)) {
-    throw fieldError('invalid_name', field, 'must not look like the id of a commit');
+  const problem = newRefNameProblem(name);
+  if (problem !== null) throw fieldError('invalid_name', field, problem);
+  return name;
+}
+
+/** Names of refs of one kind, by which a new one may be mistaken for another or cannot stand beside it. */
+export class RefNames {
+  /** By their folded forms. */
+  readonly #names = new Map<string, string>();
+  readonly #directories = new Map<string, string>();
+
+  constructor(names: Iterable<string>) {
+    for (const name of names) this.add(name);
   }
-  return checkRefName(field, name);
+
+  add(name: string): void {
+    const folded = fold(name);
+    this.#names.set(folded, name);
+    for (const directory of directoriesOf(folded)) this.#directories.set(directory, name);
+  }
+
+  /** Why a name cannot be added, as a sentence part; null when it can. One that is there already has no rival but others. */
+  rivalry(name: string): string | null {
+    const folded = fold(name);
+    const twin = this.#names.get(folded);
+    if (twin !== undefined && twin !== name) return `differs from ${twin} only in case or normalisation`;
+    const directory = directoriesOf(folded).find((above) => this.#names.has(above));
+    const other = directory === undefined ? this.#directories.get(folded) : this.#names.get(directory);
+    return other === undefined ? null : `cannot stand beside ${other}: one would be a directory of the other`;
+  }
+}
+
+const fold = (name: string) => name.normalize('NFC').toLowerCase();
+
+/** `a/b/c` → `a`, `a/b`. */
+function directoriesOf(name: string): string[] {
+  const parts = name.split('/').slice(0, -1);
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
 }

@@ -1,5 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { DomainError } from '../../domain/errors.ts';
+import { type Bounds, exceeded } from './bounds.ts';
 
 export type Config = readonly (readonly [key: string, value: string])[];
 
@@ -10,6 +11,8 @@ export interface SpawnOptions {
   env?: Record<string, string>;
   /** Wall time in milliseconds, after which the process group is ended; absent for processes that live on. */
   timeout?: number;
+  /** Processor time of the process, seconds; default: its wall time, or an hour. */
+  cpu?: number;
   signal?: AbortSignal;
   /** Runs only when nobody else wants the processor. */
   lowPriority?: boolean;
@@ -19,13 +22,17 @@ export interface SpawnOptions {
 
 export interface GitExit {
   code: number | null;
+  signal: NodeJS.Signals | null;
   /** The end of what git wrote to stderr: for the log, never for a caller. */
   stderr: string;
   /** Why this process was ended by us, or could not start. */
   ended: unknown;
+  /** The bound at which it failed, as an error for the caller. */
+  over: DomainError | null;
 }
 
 export interface GitChild {
+  readonly bounds: Bounds;
   readonly streams: ChildProcessWithoutNullStreams;
   /** Resolves when the process is gone and its streams are closed; never rejects. */
   readonly exited: Promise<GitExit>;
@@ -47,8 +54,8 @@ function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Watches over a process just started in a group of its own: wall time, abort, stderr, and its end. */
-export function watchChild(streams: ChildProcessWithoutNullStreams, options: SpawnOptions): GitChild {
+/** Watches over a process just started within bounds in a group of its own: wall time, abort, stderr, and its end. */
+export function watchChild(streams: ChildProcessWithoutNullStreams, options: SpawnOptions, bounds: Bounds): GitChild {
   let ended: unknown = null;
   let ending = false;
   let stderr = '';
@@ -78,11 +85,14 @@ export function watchChild(streams: ChildProcessWithoutNullStreams, options: Spa
   streams.stdout.on('error', () => {});
 
   const exited = new Promise<GitExit>((resolve) => {
-    const finish = (code: number | null) => {
+    const finish = (code: number | null, signal: NodeJS.Signals | null = null) => {
       clearTimeout(timer);
       clearTimeout(grace);
       options.signal?.removeEventListener('abort', onAbort);
-      resolve({ code, stderr: stderr.trim(), ended });
+      // The shell that sets the bounds found no git to become.
+      if (code === 127 || code === 126) ended ??= new DomainError('unavailable', 'git could not be started');
+      const over = code === 0 || ended !== null ? null : exceeded(bounds, { signal, stderr });
+      resolve({ code, signal, stderr: stderr.trim(), ended, over });
     };
     streams.once('close', finish);
     streams.once('error', (cause) => {
@@ -90,5 +100,5 @@ export function watchChild(streams: ChildProcessWithoutNullStreams, options: Spa
       if (streams.pid === undefined) finish(null);
     });
   });
-  return { streams, exited, kill };
+  return { streams, bounds, exited, kill };
 }

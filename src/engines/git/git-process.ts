@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import { DomainError } from '../../domain/errors.ts';
+import { allocationLimit, type Bounds, boundedCommand, defaultMemory } from './bounds.ts';
 import { type Config, type GitChild, type GitExit, type SpawnOptions, watchChild } from './git-child.ts';
 import { Slots } from './slots.ts';
 import { StandingHolders } from './standing.ts';
@@ -34,7 +35,21 @@ const baseConfig: Config = [
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
   ['protocol.allow', 'never'],
+  // Packing and unpacking keep to few large objects at once; larger blobs are streamed and never searched for deltas.
+  ['core.bigFileThreshold', '16m'],
+  ['pack.threads', '1'],
+  ['pack.windowMemory', '64m'],
+  ['pack.deltaCacheSize', '64m'],
 ];
+
+/** Processor time of a process that has no wall time, because it serves many requests; its holder replaces it long before. Seconds. */
+const standingCpu = 3600;
+/** Commands and streams that wait for others of their kind; more are turned away. */
+const waiting = 1_000;
+/** How long one waits for others, milliseconds. */
+const patience = 30_000;
+/** Processes of all kinds at once. */
+const mostChildren = 256;
 
 /** What the process starts inherits it. A process that ended meanwhile needs none. */
 function lower(pid: number): void {
@@ -47,34 +62,50 @@ function lower(pid: number): void {
 export class GitProcesses {
   /** Who keeps processes between uses. */
   readonly standing = new StandingHolders();
+  /** Reads of many objects, each with a `cat-file` of its own. */
+  readonly bulkReads = new Slots(Math.max(16, 4 * availableParallelism()), { waiting, patience });
   readonly #home: string;
   readonly #onEnd: (command: string, seconds: number) => void;
   readonly #children = new Set<GitChild>();
-  readonly #commands = new Slots(Math.max(4, 2 * availableParallelism()));
+  readonly #memory: number;
+  readonly #commands = new Slots(Math.max(4, 2 * availableParallelism()), { waiting, patience });
+  readonly #streams = new Slots(Math.max(16, 4 * availableParallelism()), { waiting, patience });
   #closed = false;
 
   /**
    * @param home an empty directory that stands in for HOME
-   * @param onEnd told of every process that has ended: git's name for what it did, and how long it lived, seconds
+   * @param onEnd called for every process that has ended: git's name for what it did, and how long it lived, seconds
+   * @param memory of one process, bytes
    */
-  constructor(home: string, onEnd: (command: string, seconds: number) => void = () => {}) {
+  constructor(home: string, onEnd: (command: string, seconds: number) => void = () => {}, memory = defaultMemory) {
     this.#home = home;
     this.#onEnd = onEnd;
+    this.#memory = memory;
   }
 
+  /**
+   * Starts a process at once; the caller bounds how many.
+   *
+   * @throws DomainError `unavailable` when the server stops, or has too many processes of all kinds
+   */
   spawn(args: readonly string[], options: SpawnOptions = {}): GitChild {
     if (this.#closed) throw new DomainError('unavailable', 'The server is stopping');
+    if (this.#children.size >= mostChildren)
+      throw new DomainError('unavailable', 'Too many git processes are running; try again shortly');
     const config = [...baseConfig, ...(options.config ?? [])].flatMap(([key, value]) => ['-c', `${key}=${value}`]);
     if (options.gitDir !== undefined)
       config.push('-c', `safe.directory=${options.gitDir}`, `--git-dir=${options.gitDir}`);
-    const streams = spawn('git', [...config, ...args], {
+    const wall = options.timeout === undefined ? standingCpu : Math.ceil(options.timeout / 1000);
+    const bounds: Bounds = { memory: this.#memory, cpu: options.cpu ?? wall };
+    const [program, command] = boundedCommand([...config, ...args], bounds);
+    const streams = spawn(program, command, {
       cwd: this.#home,
-      env: this.#environment(options.env),
+      env: this.#environment({ ...allocationLimit(bounds), ...options.env }),
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     if (options.lowPriority === true && streams.pid !== undefined) lower(streams.pid);
-    const child = watchChild(streams, options);
+    const child = watchChild(streams, options, bounds);
     const began = performance.now();
     this.#children.add(child);
     void child.exited.then(() => {
@@ -84,11 +115,25 @@ export class GitProcesses {
     return child;
   }
 
+  /** Starts a process that is read as it goes, when there is room for one more; the room is free again when it has ended. */
+  async start(args: readonly string[], options: SpawnOptions = {}): Promise<GitChild> {
+    const release = await this.#streams.take(options.signal);
+    try {
+      const child = this.spawn(args, options);
+      void child.exited.then(release);
+      return child;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
   /**
    * Runs a command to its end; a bounded number of them at once.
    *
    * @returns the exit code, all of stdout, and stderr for the log
-   * @throws DomainError `git_timeout` after the wall time; the signal's reason after an abort
+   * @throws DomainError `git_timeout` after the wall time or the processor time; `too_large` when it needs more memory than it may take;
+   * the signal's reason after an abort
    */
   run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
     return this.#commands.run(() => this.runNow(args, options), options.signal);
@@ -102,6 +147,7 @@ export class GitProcesses {
     for await (const chunk of child.streams.stdout) chunks.push(chunk);
     const exit = await child.exited;
     if (exit.ended !== null) throw exit.ended;
+    if (exit.over !== null) throw exit.over;
     return { ...exit, stdout: Buffer.concat(chunks) };
   }
 

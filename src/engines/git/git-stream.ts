@@ -7,19 +7,20 @@ import type { GitProcesses } from './git-process.ts';
  * taken of it.
  *
  * @param options `input` for stdin; `what` could not be read when git fails
- * @throws DomainError `repository_unavailable` after the last piece when git ended with an error, `git_timeout`
+ * @throws DomainError `repository_unavailable` after the last piece when git ended with an error, `git_timeout`, `too_large`
  */
 export async function* gitStream(
   processes: GitProcesses,
   args: readonly string[],
   { input = '', what, ...options }: SpawnOptions & { input?: string; what: string },
 ): AsyncGenerator<Buffer> {
-  const child = processes.spawn(args, options);
+  const child = await processes.start(args, options);
   child.streams.stdin.end(input);
   try {
     yield* child.streams.stdout;
-    const { code, ended, stderr } = await child.exited;
+    const { code, ended, over, stderr } = await child.exited;
     if (ended !== null) throw ended;
+    if (over !== null) throw over;
     if (code !== 0)
       throw new DomainError('repository_unavailable', `${what} could not be read`, { cause: new Error(stderr) });
   } finally {

@@ -17,6 +17,10 @@ export interface GitStoreOptions extends UpstreamOptions {
   planTime?: number;
   /** How long both sides of a fetch or push may say nothing before it is given up, milliseconds; default 120,000. */
   silence?: number;
+  /** Memory of each git process, bytes; default a quarter of the machine's, 512 MiB to 1 GiB. */
+  memory?: number;
+  /** Processor time of one push, seconds, for git and for each process it starts; default 300. */
+  pushCpu?: number;
   /** What imports, fetches and pushes may bring; what is not given is as `defaultLimits` has it. */
   limits?: Partial<IncomingLimits>;
   metrics?: Pick<Metrics, 'gitProcess' | 'gitWriters'>;
@@ -41,7 +45,7 @@ export class RepositoryPool {
     this.#options = options;
     this.directory = resolve(options.dataDir, 'git');
     this.home = join(this.directory, '.home');
-    this.processes = new GitProcesses(this.home, options.metrics?.gitProcess);
+    this.processes = new GitProcesses(this.home, options.metrics?.gitProcess, options.memory);
   }
 
   /** Ids are made by the service; this only keeps a mistake from becoming a path. */

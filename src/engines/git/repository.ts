@@ -3,6 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Repository } from '../../domain/ports/git.ts';
 import type { Oid, Ref, StoredBlob } from '../../domain/ports/git-records.ts';
 import type { CommitRequest, Committed, InternalRefUpdate } from '../../domain/ports/git-writes.ts';
+import type { Spooled } from '../../domain/ports/spool.ts';
 import { checkRefName } from '../../domain/studio/ref-name.ts';
 import { BranchQueues } from './commits/branch-queue.ts';
 import { BranchTurns } from './commits/branch-turns.ts';
@@ -57,7 +58,7 @@ export class GitRepository extends RepositoryReads implements Repository {
     return this.refs.read(`refs/heads/${branch}`);
   }
 
-  async storeBlob(content: AsyncIterable<Uint8Array>, limit: number): Promise<StoredBlob> {
+  async storeBlob(content: AsyncIterable<Uint8Array> | Spooled, limit: number): Promise<StoredBlob> {
     const { format } = await this.source();
     return storeBlob(join(this.gitDir, 'objects'), format, content, limit);
   }

@@ -43,7 +43,10 @@ class FileGitStore implements GitStore {
   readonly #options: GitStoreOptions;
   readonly #pool: RepositoryPool;
   readonly #hooks: PushHooks;
-  readonly #packWork = new Slots(Math.max(1, Math.floor(availableParallelism() / 2)), waitingPackWork);
+  readonly #packWork = new Slots(Math.max(1, Math.floor(availableParallelism() / 2)), {
+    waiting: waitingPackWork,
+  });
+  readonly #advertisements = new Slots(16, { waiting: 64 });
   readonly #imports = new Slots(2);
   readonly #upkeep = new Slots(1);
   readonly #closing = new AbortController();
@@ -111,7 +114,7 @@ class FileGitStore implements GitStore {
   async serve(id: string, request: GitServeRequest): Promise<void> {
     await readFormat(this.#pool.path(id));
     // An advertisement is a list of refs; what follows it packs and unpacks.
-    if (request.advertise) return serveGit(this.#served(id), request);
+    if (request.advertise) return this.#advertisements.run(() => serveGit(this.#served(id), request), request.signal);
     await this.#packWork.run(() => this.#exchange(id, request), request.signal);
   }
 
@@ -176,8 +179,8 @@ class FileGitStore implements GitStore {
   }
 
   #served(id: string): ServedRepository {
-    const { log, silence = 120_000 } = this.#options;
-    return { processes: this.#pool.processes, gitDir: this.#pool.path(id), log, silence };
+    const { log, silence = 120_000, pushCpu = 300 } = this.#options;
+    return { processes: this.#pool.processes, gitDir: this.#pool.path(id), log, silence, pushCpu };
   }
 
   #exchange(id: string, request: GitServeRequest): Promise<void> {

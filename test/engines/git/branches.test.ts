@@ -27,13 +27,16 @@ describe('branches', () => {
     expect(await repository.defaultBranch()).toBe('x');
   });
 
-  it('outlive a lock that a dead process left long ago', async () => {
+  it.each([
+    ['long ago', -7200],
+    ['before the clock was set back by an hour', 3000],
+  ])('outlive a lock that a dead process left %s', async (_when, seconds) => {
     const { repository, gitDir } = await fresh();
     await save(repository, { a: '1' });
     const lock = join(gitDir, 'refs/heads/main.lock');
     writeFileSync(lock, '');
-    const longAgo = Date.now() / 1000 - 7200;
-    utimesSync(lock, longAgo, longAgo);
+    const left = Date.now() / 1000 + seconds;
+    utimesSync(lock, left, left);
     expect((await save(repository, { a: '2' })).commit).not.toBeNull();
   });
 

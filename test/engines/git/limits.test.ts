@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Slots } from '../../../src/engines/git/slots.ts';
 import { type Holder, StandingHolders } from '../../../src/engines/git/standing.ts';
 
 describe('slots', () => {
   it('run so many at once, keep the others in order and refuse beyond', async () => {
-    const slots = new Slots(2, 2);
+    const slots = new Slots(2, { waiting: 2 });
     const order: number[] = [];
     const ends: (() => void)[] = [];
     const jobs = [0, 1, 2, 3].map((at) =>
@@ -38,6 +38,27 @@ describe('slots', () => {
     end();
     await first;
     expect(await third).toBe('third');
+  });
+});
+
+describe('slots with an end of patience', () => {
+  it('refuse who has waited that long, and give the slot to the next', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const slots = new Slots(1, { patience: 1_000 });
+    const release = await slots.take();
+    const late = slots.take();
+    const refused = expect(late).rejects.toMatchObject({ code: 'unavailable' });
+    await vi.advanceTimersByTimeAsync(999);
+    const next = slots.take();
+    await vi.advanceTimersByTimeAsync(1);
+    await refused;
+    release();
+    release();
+    const releaseNext = await next;
+    const third = slots.take();
+    releaseNext();
+    expect(await third).toBeTypeOf('function');
   });
 });
 

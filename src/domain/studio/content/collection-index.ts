@@ -1,6 +1,7 @@
 import { DomainError } from '../../errors.ts';
 import type { TreeFile } from '../../ports/git-records.ts';
 import { assignSlugs } from '../assign-slugs.ts';
+import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { lowerBound, slugRivals, withSlug } from './slug-rivals.ts';
@@ -37,6 +38,16 @@ export function entryIn(index: CollectionIndex, slug: string): IndexedEntry {
   const entry = findEntry(index, slug);
   if (!entry) throw new DomainError('not_found', `${index.schema.collection} has no entry ${slug.slice(0, 200)}`);
   return entry;
+}
+
+/**
+ * Finds an entry by a slug from outside, also one that no new entry may have.
+ * @throws DomainError `not_found`, `invalid_path` when there cannot be one
+ */
+export function storedEntry(index: CollectionIndex, slug: string): IndexedEntry {
+  checkAddress('slug', slug);
+  if (!findEntry(index, slug)) checkStoredPath('slug', slug);
+  return entryIn(index, slug);
 }
 
 /** Indexes the files of a collection. */

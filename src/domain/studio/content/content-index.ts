@@ -81,6 +81,11 @@ export class ContentIndex {
     return this.#sites.first(collection, slug);
   }
 
+  /** The same by the path of the entry; null when no collection would begin there. */
+  firstSiteAt(path: string): Promise<SiteIndex | null> {
+    return this.#sites.firstAt(path);
+  }
+
   /** Facts of files, in their order. @throws DomainError `repository_unavailable` when one cannot be read */
   facts(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
     return this.#parts.facts.of(git, snapshot, files);

@@ -39,7 +39,7 @@ export interface Place {
  * Counts up when a file would be read otherwise than before: other values, another title, other words. What an older reader stored is then
  * not found any more.
  */
-export const readerVersion = 2;
+export const readerVersion = 3;
 
 const formats = new Map<string, string>();
 

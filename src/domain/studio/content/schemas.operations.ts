@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { pageFrom, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
 import { collection as collectionShape } from '../entries/entries.schema.ts';
-import { invalidCount } from '../entries/validate.ts';
+import { invalidEntries } from '../entries/validate.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import { toRecord } from '../schema/json-schema.ts';
 import { studioSchema, studioWarning, type Warning } from '../schema/schema.schema.ts';
@@ -20,13 +20,13 @@ export const listSchemas = projectOperation({
   kind: 'query',
   permission: 'browse_studio',
   summary: 'List all schemas',
-  input: z.object({ ...refInput, ...pageInput }),
+  input: z.object({ ...refInput, ...wholePageInput }),
   output: pageOf(studioSchema),
   async execute({ git, services, tag }, input) {
-    const window = windowOf(input);
+    const window = wholeWindowOf(input);
     const snapshot = await snapshotOf(git, input);
     const site = await services.content.site(git, snapshot);
-    tag(schemasTag(site, snapshot.tree, [input.page, input.per_page, input.after]));
+    tag(schemasTag(site, snapshot.tree, window));
     const { schemas } = site.discovery;
     return pageFrom(schemas.slice(window.offset, window.offset + window.limit).map(toRecord), schemas.length, window);
   },
@@ -115,18 +115,18 @@ export const listCollections = projectOperation({
   kind: 'query',
   permission: 'browse_studio',
   summary: 'List collections with their schemas',
-  input: z.object({ ...refInput, ...pageInput }),
+  input: z.object({ ...refInput, ...wholePageInput }),
   output: pageOf(collectionShape),
   async execute({ git, services, tag }, input) {
-    const window = windowOf(input);
+    const window = wholeWindowOf(input);
     const snapshot = await snapshotOf(git, input);
     const site = await services.content.site(git, snapshot);
-    tag(schemasTag(site, snapshot.tree, [input.page, input.per_page, input.after]));
+    tag(schemasTag(site, snapshot.tree, window));
     const all = [...site.collections.values()];
     const damage = services.content.damage(git);
     const items = [];
     for (const index of all.slice(window.offset, window.offset + window.limit)) {
-      items.push(collectionRecord(index, await invalidCount({ services, git }, snapshot, site, index)));
+      items.push(collectionRecord(index, (await invalidEntries({ services, git }, { snapshot, site }, index)).length));
     }
     if (services.content.damage(git) !== damage) tag(passingTag());
     return pageFrom(items, all.length, window);
@@ -156,7 +156,7 @@ export const getCollection = projectOperation({
     const index = site.collection(collection);
     tag(schemasTag(site, snapshot.tree, ['collection', collection]));
     const damage = services.content.damage(git);
-    const record = collectionRecord(index, await invalidCount({ services, git }, snapshot, site, index));
+    const record = collectionRecord(index, (await invalidEntries({ services, git }, { snapshot, site }, index)).length);
     if (services.content.damage(git) !== damage) tag(passingTag());
     return record;
   },

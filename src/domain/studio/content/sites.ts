@@ -3,6 +3,7 @@ import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { Discovery, SiteFiles } from '../schema/collection-schema.ts';
 import { discoverSchemas } from '../schema/discover.ts';
+import { collectionNamePattern } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
 import { changesSchemas } from './changes-schemas.ts';
 import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
@@ -75,6 +76,16 @@ export class Sites {
       { sampleEntries: nothing.sampleEntries, ...this.#options },
     );
     return buildSite(discovery, keyOf(discovery), []);
+  }
+
+  /** The site an empty repository would be with its first entry at a path; null when no collection would begin there. */
+  async firstAt(path: string): Promise<SiteIndex | null> {
+    const root = this.#contentRoot ? `${this.#contentRoot}/content/` : 'content/';
+    const [, collection, slug] =
+      /^([^/]+)\/(.+)\.[^./]+$/.exec(path.startsWith(root) ? path.slice(root.length) : '') ?? [];
+    if (collection === undefined || slug === undefined || !collectionNamePattern.test(collection)) return null;
+    const site = await this.first(collection, slug);
+    return site.collections.has(collection) ? site : null;
   }
 
   async #make(git: Repository, snapshot: Snapshot): Promise<ListedSite> {

@@ -20,7 +20,7 @@ export const readBranchMoves = projectOperation({
   name: 'studio.readBranchMoves',
   kind: 'query',
   permission: 'browse_studio',
-  summary: 'Tell where a branch moves, as it moves',
+  summary: 'Follow the commits a branch moves to',
   input: z.object({
     branch: z.string().max(1000).optional().describe('Default: the default branch'),
     after: z.int().min(0).optional().describe('Position to go on behind; absent: from now on'),

@@ -5,7 +5,7 @@ import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.
 import type { Repository } from '../../ports/git.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import { foldText } from '../frontmatter/words.ts';
-import { checkNewRefName, checkRefName } from '../ref-name.ts';
+import { checkNewRefName, checkRefName, RefNames } from '../ref-name.ts';
 import { isRescued } from '../upstream/rescued.ts';
 import { syncOf } from '../upstream/sync-record.ts';
 import { isProtected } from './branch-rules.ts';
@@ -120,18 +120,10 @@ export const createBranch = projectOperation({
     const { git, project } = context;
     const name = checkNewRefName('name', draft.name);
     const start = await startOf(git, draft.from, () => context.require('manage_studio'));
-    const folded = name.toLowerCase();
-    for (const other of (await git.branches()).map((ref) => short(ref.name))) {
-      if (other === name) throw fieldError('already_exists', 'name', `branch ${name} exists`);
-      const rival = other.toLowerCase();
-      if (rival === folded) throw fieldError('name_collision', 'name', `differs from branch ${other} only in case`);
-      if (rival.startsWith(`${folded}/`) || folded.startsWith(`${rival}/`))
-        throw fieldError(
-          'name_collision',
-          'name',
-          `cannot stand beside branch ${other}: one would be a directory of the other`,
-        );
-    }
+    const others = (await git.branches()).map((ref) => short(ref.name));
+    if (others.includes(name)) throw fieldError('already_exists', 'name', `branch ${name} exists`);
+    const rivalry = new RefNames(others).rivalry(name);
+    if (rivalry !== null) throw fieldError('name_collision', 'name', rivalry);
     await git.createBranch(name, start);
     return { name, default: false, protected: isProtected(project, name), commit: start };
   },

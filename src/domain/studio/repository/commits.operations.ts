@@ -4,7 +4,7 @@ import { projectOperation } from '../../operation.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { timestamp } from '../../shapes.ts';
 import { entryIn } from '../content/collection-index.ts';
-import { checkStoredPath } from '../path-rules.ts';
+import { checkAddress } from '../path-rules.ts';
 import { viewOf } from '../view.ts';
 import { commitOf, isOid, refInput } from './refs.ts';
 import { commit } from './repository.schema.ts';
@@ -38,7 +38,7 @@ export const listCommits = projectOperation({
     if (window.version && !(await git.isReachable(from)))
       throw new DomainError('not_found', 'after: the commit it names is gone');
     tag(`"${from}.${viewOf({ path, collection, slug, author, since, until, ...paging })}"`);
-    const paths = path === undefined ? [] : [checkStoredPath('path', path)];
+    const paths = path === undefined ? [] : [checkAddress('path', path)];
     if (slug !== undefined && collection === undefined)
       throw new DomainError('invalid_request', 'slug: needs collection');
     if (collection !== undefined) {

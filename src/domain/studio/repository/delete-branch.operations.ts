@@ -12,6 +12,7 @@ export const deleteBranch = projectOperation({
   effect: 'external',
   permission: 'delete_studio',
   destructive: true,
+  conditional: true,
   summary: 'Delete a branch',
   input: z.object({
     name: z.string(),

@@ -5,7 +5,7 @@ import { projectOperation } from '../../operation.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot, TreeFile } from '../../ports/git-records.ts';
 import { mimeOf } from '../mime.ts';
-import { checkStoredPath } from '../path-rules.ts';
+import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import { viewOf } from '../view.ts';
 import { readLfsPointer } from './lfs-pointer.ts';
 import { refInput, snapshotOf } from './refs.ts';
@@ -70,8 +70,9 @@ export const getFiletree = projectOperation({
   output: filetree,
   async execute({ git, tag }, { path, depth, flat, ...at }) {
     const snapshot = await snapshotOf(git, at);
-    const root = path === undefined || path === '' ? '' : checkStoredPath('path', path);
+    const root = path === undefined || path === '' ? '' : checkAddress('path', path);
     const tree_sha = await snapshot.treeOid(root);
+    if (tree_sha === null && root !== '') checkStoredPath('path', root);
     if (tree_sha === null && root !== '') throw new DomainError('not_found', `path: ${root} is not a directory`);
     if (tree_sha) tag(`"${tree_sha}.${viewOf({ root, depth, flat, commit: snapshot.commit })}"`);
     const below = await snapshot.files(root);
@@ -92,6 +93,7 @@ export const getFile = projectOperation({
   name: 'studio.getFile',
   kind: 'query',
   permission: 'browse_studio',
+  oversized: true,
   summary: 'Single file',
   input: z.object({
     ...refInput,
@@ -100,9 +102,10 @@ export const getFile = projectOperation({
   }),
   output: file,
   async execute({ git, tag, attach }, { path: asked, raw, ...at }) {
-    const path = checkStoredPath('path', asked);
+    const path = checkAddress('path', asked);
     const snapshot = await snapshotOf(git, at);
     const { entry } = await snapshot.lookup(path);
+    if (!entry) checkStoredPath('path', path);
     if (!entry || typeOf(entry.mode) !== 'blob') throw new DomainError('not_found', `path: ${path} is not a file`);
     tag(`"${entry.oid}.${viewOf({ path, raw })}"`);
     const [size] = await git.sizes([entry.oid]);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
+import type { PushResult } from '../../ports/git-transfer.ts';
 import { keepPushedHeads } from '../pulls/open-pulls.ts';
 import { decidePush } from './push-rules.ts';
 
@@ -28,7 +29,8 @@ export const preparePush = projectOperation({
   execute: async ({ project }) => ({ repository: project.uuid }),
 });
 
-const movedRef = z.object({ ref: z.string(), old: z.string().nullable(), new: z.string().nullable() });
+const outcomes = ['ok', 'denied', 'failed'] as const;
+const pushedRef = z.object({ ref: z.string(), new: z.string().nullable(), outcome: z.enum(outcomes) });
 
 /** A git client's push, decided on when its objects have come in and before any ref moves. */
 export const pushRepository = projectOperation({
@@ -42,29 +44,46 @@ export const pushRepository = projectOperation({
   },
   summary: 'Push with a git client',
   input: z.object({}),
-  output: z.object({ refs: z.array(movedRef) }),
-  audit: (_input, output, { project }) => ({
-    type: 'repository',
-    id: [project, ...(output?.refs.map(({ ref, new: to }) => `${ref}=${to ?? 'deleted'}`) ?? [])].join(' '),
-  }),
+  output: z.object({ refs: z.array(pushedRef) }),
+  audit: (_input, output, { project }) => {
+    if (output === null) return { type: 'repository', id: project };
+    return outcomes.flatMap((outcome) => {
+      const refs = output.refs.filter((ref) => ref.outcome === outcome);
+      const id = [project, ...refs.map(({ ref, new: to }) => `${ref}=${to ?? 'deleted'}`)].join(' ');
+      return refs.length > 0 ? [{ type: 'repository', id, outcome }] : [];
+    });
+  },
   async execute(context) {
-    const { services, project, pack, signal } = context;
+    const { services, project, pack, signal, log } = context;
     if (!pack) throw new DomainError('invalid_request', 'A push is made with a git client');
-    let refs: z.output<typeof movedRef>[] = [];
-    await services.git.serve(project.uuid, {
+    let denied = false;
+    let result: PushResult = { asked: [], moved: [] };
+    const served = services.git.serve(project.uuid, {
       ...pack(),
       service: 'git-receive-pack',
       advertise: false,
       signal,
       async authorizePush(commands, pushed) {
         const verdict = await decidePush(context, commands, pushed);
-        if (!verdict.allow) return verdict;
-        await keepPushedHeads(context, commands);
-        refs = commands.map(({ ref, old, new: to }) => ({ ref, old, new: to }));
+        denied = !verdict.allow;
+        if (verdict.allow) await keepPushedHeads(context, commands);
         return verdict;
       },
+      settledPush(ended) {
+        result = ended;
+      },
     });
-    const branches = refs.flatMap(({ ref }) =>
+    // What has moved has moved, also when the client is gone before it reads so.
+    await served.catch((error: unknown) => {
+      if (result.moved.length === 0) throw error;
+      log.warn({ err: error }, 'the answer to a push ended early');
+    });
+    const moved = new Set(result.moved.map(({ ref }) => ref));
+    const refs = result.asked.map(({ ref, new: to }) => {
+      const outcome = moved.has(ref) ? 'ok' : denied ? 'denied' : 'failed';
+      return { ref, new: to, outcome } as const;
+    });
+    const branches = [...moved].flatMap((ref) =>
       ref.startsWith('refs/heads/') ? [ref.slice('refs/heads/'.length)] : [],
     );
     // The client has its answer; whether the upstream takes it too is told by the branch.

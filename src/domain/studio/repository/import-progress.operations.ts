@@ -10,7 +10,7 @@ export const readImport = projectOperation({
   name: 'studio.readImport',
   kind: 'query',
   permission: 'browse_studio',
-  summary: 'Tell how far the import into the repository is, until it has ended',
+  summary: 'Follow the progress of an import into the repository until it ends',
   input: z.object({}),
   output: z.object({ subject: eventSubject, import: importState }),
   async execute({ em, project }) {

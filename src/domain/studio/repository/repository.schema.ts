@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { changeOf, timeText } from '../../shapes.ts';
 import { routePattern, routePatterns } from '../routes/routes.schema.ts';
 import { compileGlob } from '../schema/glob.ts';
 import { rescued } from '../upstream/rescued.ts';
 import { divergence, sync, upstreamAuth, upstreamRecord, upstreamUrl } from '../upstream/upstream.schema.ts';
 
-const person = z.object({ name: z.string(), email: z.string(), date: z.string() }).meta({ id: 'CommitPerson' });
+const person = z.object({ name: z.string(), email: z.string(), date: timeText }).meta({ id: 'CommitPerson' });
 
 export const commit = z
   .object({
@@ -80,8 +81,8 @@ export const importState = z
     received_objects: z.int(),
     total_objects: z.int(),
     message: z.string().nullable(),
-    started_at: z.string().nullable(),
-    finished_at: z.string().nullable(),
+    started_at: timeText.nullable(),
+    finished_at: timeText.nullable(),
   })
   .meta({ id: 'RepositoryImport' });
 
@@ -126,19 +127,22 @@ export const importRequest = z.object({
     ),
 });
 
-export const repositoryChange = z.object({
-  default_branch: z.string().optional(),
-  protected_branches: z.array(branchPattern).max(50, 'must be at most 50 patterns').optional(),
-  require_pull: z.boolean().optional(),
-  require_preconditions: z.boolean().optional(),
-  fresh_for: freshFor.optional(),
-  content_root: z
-    .string()
-    .nullable()
-    .optional()
-    .describe("Directory of the site, '' for the root; null: found by its configuration"),
-  route_patterns: routePatterns.nullable().optional().describe('Where entries are published; null forgets it'),
-});
+export const repositoryChange = changeOf(
+  {
+    default_branch: z.string().optional(),
+    protected_branches: z.array(branchPattern).max(50, 'must be at most 50 patterns').optional(),
+    require_pull: z.boolean().optional(),
+    require_preconditions: z.boolean().optional(),
+    fresh_for: freshFor.optional(),
+    content_root: z
+      .string()
+      .nullable()
+      .optional()
+      .describe("Directory of the site, '' for the root; null: found by its configuration"),
+    route_patterns: routePatterns.nullable().optional().describe('Where entries are published; null removes it'),
+  },
+  ['content_root'],
+);
 
 export const repository = z
   .object({
@@ -155,7 +159,7 @@ export const repository = z
     settings: repositorySettings,
     upstream: upstreamRecord.nullable().describe('The repository this one mirrors'),
     sync: sync.nullable().describe('Of a mirror: the default branch, with the worst state of any branch'),
-    diverged: z.array(divergence).describe('Branches of a mirror that people must bring together with the upstream'),
+    diverged: z.array(divergence).describe('Branches of a mirror that have to be merged with the upstream by a person'),
     rescued: z
       .array(rescued)
       .describe('Commits that branches had when the upstream went another way, newest first; at most 50'),

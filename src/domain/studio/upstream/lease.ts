@@ -29,12 +29,13 @@ export async function withLease<T>(
        where project_id = ? and (lease_id = ? or ${condition})`,
       [id, projectId, id],
     );
-  for (const until = Date.now() + patience; ; ) {
+  for (const until = performance.now() + patience; ; ) {
     const { affectedRows } = await extend('lease_until is null or lease_until < now()');
     if (affectedRows) break;
     const [row] = await orm.em.fork().execute('select 1 from upstream where project_id = ?', [projectId]);
     if (!row) throw new DomainError('not_found', 'This project has no upstream');
-    if (Date.now() > until) throw new DomainError('busy', 'Another process is working with the upstream; try again');
+    if (performance.now() > until)
+      throw new DomainError('busy', 'Another process is working with the upstream; try again');
     await setTimeout(askEvery);
   }
   const renewal = setInterval(() => extend('false').catch(() => {}), renewEvery);

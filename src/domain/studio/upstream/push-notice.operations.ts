@@ -47,7 +47,7 @@ export const noticePush = publicOperation({
   kind: 'command',
   effect: 'external',
   permission: 'public',
-  summary: 'Hear from the upstream that it has moved; signed by X-Hub-Signature-256, whatever the content',
+  summary: 'Receive a push notice of the upstream, signed by X-Hub-Signature-256; its content is ignored',
   input: z.object({ organization: z.string(), project: z.string() }),
   output: z.object({ accepted: z.literal(true) }),
   audit: ({ project }) => ({ type: 'repository', id: project }),

@@ -41,7 +41,7 @@ export const removeRemote = projectOperation({
   permission: 'manage_studio',
   destructive: true,
   local: true,
-  summary: 'Stop mirroring: the repository here is the only one then',
+  summary: 'Stop mirroring; the repository is then hosted here only',
   input: z.object({}),
   output: z.null(),
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),

@@ -38,7 +38,7 @@ export const syncRepository = projectOperation({
     delete_studio: 'when resolutions delete what both sides have',
   },
   local: true,
-  summary: 'Fetch from the upstream, merge, push; settle what has diverged',
+  summary: 'Fetch from the upstream, merge and push; resolve diverged branches',
   input: syncRequest,
   output: sync,
   audit: ({ branch }, _output, { project }) => ({ type: 'repository', id: branch ?? project }),

@@ -1,15 +1,16 @@
 import { z } from 'zod';
+import { addressOf, anyCase, timeText } from '../../shapes.ts';
 import { conflict, resolution } from '../merge/merge.schema.ts';
 import { pushModes } from './upstream.entity.ts';
 
-const at = z.string().nullable().describe('RFC 3339');
+const at = timeText.nullable();
 
 /** How a branch stands to the same branch of the upstream. */
 export const sync = z
   .object({
     state: z
       .enum(['in_sync', 'pending', 'diverged', 'error'])
-      .describe('pending: something is still to be pushed or fetched; diverged: people must bring the two together'),
+      .describe('pending: something is still to be pushed or fetched; diverged: the two have to be merged by a person'),
     upstream_sha: z.string().nullable().describe('Its commit there when it was last fetched or pushed'),
     ahead_by: z.int32().describe('Commits the upstream lacks'),
     behind_by: z.int32().describe('Commits of the upstream that are not here'),
@@ -27,24 +28,21 @@ export const divergence = z
     head_sha: z.string().nullable().describe("The upstream's commit; null when the branch was deleted there"),
     base_sha: z.string().describe('The commit here'),
     message: z.string(),
-    conflicts: z.array(conflict).describe('To be settled by `resolutions` of POST /repository/sync'),
+    conflicts: z.array(conflict).describe('To be resolved by `resolutions` of POST /repository/sync'),
   })
   .meta({ id: 'Divergence' });
 export type Divergence = z.output<typeof divergence>;
+
+const addressFault = 'must be https://host/path or ssh://account@host/path';
 
 /** An address on another git host. What it resolves to is checked when it is connected to. */
 export const upstreamUrl = z
   .string()
   .max(2000, 'must be at most 2000 characters')
-  .refine(
-    (text) => URL.canParse(text) && ['https:', 'ssh:'].includes(new URL(text).protocol),
-    'must be https://host/path or ssh://account@host/path',
-  )
-  .refine((text) => !URL.canParse(text) || !new URL(text).password, 'must not contain a password')
-  .refine(
-    (text) => !URL.canParse(text) || new URL(text).protocol !== 'https:' || !new URL(text).username,
-    'must not contain a user name; give it in auth',
-  );
+  .regex(addressOf('https|ssh'), { error: addressFault, abort: true })
+  .refine((text) => URL.canParse(text), addressFault)
+  .regex(/^(?![^/]*\/\/[^/?#:@]*:[^/?#]*@)/, 'must not contain a password')
+  .regex(new RegExp(`^(?!${anyCase('https')}:\\/\\/[^/?#]*@)`), 'must not contain a user name; give it in auth');
 
 const secret = (max: number) => z.string().min(1, 'must not be empty').max(max, `must be at most ${max} characters`);
 
@@ -69,7 +67,7 @@ export const remoteDraft = z.object({
   url: upstreamUrl,
   auth: upstreamAuth.default({ kind: 'none' }).describe('Kept encrypted and never shown'),
   push: z.enum(pushModes).default('on_commit').describe('manual: only POST /repository/sync pushes'),
-  new_hook_secret: z.boolean().default(false).describe('Makes another secret for push notices'),
+  new_hook_secret: z.boolean().default(false).describe('Generates another secret for push notices'),
 });
 
 export const upstreamRecord = z
@@ -83,5 +81,5 @@ export const upstreamRecord = z
 
 export const syncRequest = z.object({
   branch: z.string().optional().describe('Only this branch; default: all'),
-  resolutions: z.array(resolution).max(1000).optional().describe('How to settle the conflicts of a diverged branch'),
+  resolutions: z.array(resolution).max(1000).optional().describe('How to resolve the conflicts of a diverged branch'),
 });

@@ -42,21 +42,21 @@ export class BranchTurns {
    */
   async take(branch: string, lost: boolean): Promise<(() => Promise<void>) | null> {
     const path = this.#path(branch);
-    if (lost || (await beatOf(path)) !== null) this.#wantedUntil.set(branch, Date.now() + times.wanted);
+    if (lost || (await beatOf(path)) !== null) this.#wantedUntil.set(branch, performance.now() + times.wanted);
     const wantedUntil = this.#wantedUntil.get(branch);
     if (wantedUntil === undefined) return null;
-    if (wantedUntil < Date.now()) {
+    if (wantedUntil < performance.now()) {
       this.#wantedUntil.delete(branch);
       this.#givenAt.delete(branch);
       return null;
     }
-    await sleep(Math.max(0, (this.#givenAt.get(branch) ?? 0) + times.pause - Date.now()));
+    await sleep(Math.max(0, (this.#givenAt.get(branch) ?? 0) + times.pause - performance.now()));
     if (!(await this.#acquire(path))) return null;
     const beat = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => {}), times.beat);
     return async () => {
       clearInterval(beat);
       await unlink(path).catch(() => {});
-      this.#givenAt.set(branch, Date.now());
+      this.#givenAt.set(branch, performance.now());
     };
   }
 
@@ -66,15 +66,15 @@ export class BranchTurns {
   }
 
   async #acquire(path: string): Promise<boolean> {
-    const patientUntil = Date.now() + times.patience;
+    const patientUntil = performance.now() + times.patience;
     let seen = { beat: null as number | null, at: 0 };
     for (;;) {
       if (await this.#create(path)) return true;
       // Clocks differ between machines: what counts is how long we have seen it without a beat.
       const beat = await beatOf(path);
-      if (beat !== seen.beat) seen = { beat, at: Date.now() };
-      else if (beat !== null && Date.now() - seen.at > times.dead) await unlink(path).catch(() => {});
-      if (Date.now() > patientUntil) return false;
+      if (beat !== seen.beat) seen = { beat, at: performance.now() };
+      else if (beat !== null && performance.now() - seen.at > times.dead) await unlink(path).catch(() => {});
+      if (performance.now() > patientUntil) return false;
       await sleep(times.look * (1 + Math.random()));
     }
   }

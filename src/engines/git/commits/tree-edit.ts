@@ -36,7 +36,8 @@ export async function applyChanges(
 }
 
 function place(top: Branch, change: Change): void {
-  const problem = pathProblem(change.path);
+  // A file that came with an unwise name can be taken away.
+  const problem = change.content === null ? null : pathProblem(change.path);
   if (problem !== null) throw new DomainError('invalid_path', `path: ${problem}`);
   const segments = change.path.split('/');
   if (change.mode !== undefined && !writableModes.has(change.mode))

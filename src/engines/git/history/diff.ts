@@ -9,6 +9,8 @@ import { isOid } from '../objects/object-id.ts';
 const diffConfig: Config = [
   ['diff.renameLimit', '1000'],
   ['core.quotePath', 'false'],
+  // Text above it is shown as binary.
+  ['core.bigFileThreshold', '512m'],
 ];
 
 /** Never a program of the repository's choosing (attributes can name some), never colours. */
@@ -42,7 +44,7 @@ export async function diffTrees(
   page: { skip: number; limit: number },
 ): Promise<TreeDiff> {
   const args = ['diff-tree', '-r', '-z', '-M', '--raw', '--numstat', '--no-abbrev', ...plain, ...sides(base, head)];
-  const child = processes.spawn(args, { gitDir, config: diffConfig, timeout: wallTime.read });
+  const child = await processes.start(args, { gitDir, config: diffConfig, timeout: wallTime.read });
   child.streams.stdin.end();
   const reader = new DiffReader(page.skip, page.limit);
   for await (const some of records(child.streams.stdout)) {
@@ -50,8 +52,9 @@ export async function diffTrees(
     if (reader.done) break;
   }
   if (reader.done) child.kill(null);
-  const { code, ended, stderr } = await child.exited;
+  const { code, ended, stderr, over } = await child.exited;
   if (ended !== null) throw ended;
+  if (over !== null) throw over;
   if (!reader.done && code !== 0) throw unreadable(stderr);
   return { files: reader.files, total: reader.total };
 }
@@ -147,7 +150,7 @@ export async function filePatch(
   for (const path of paths)
     if (path === '' || path.includes('\0')) throw new DomainError('invalid_path', 'path: must name a file');
   const args = ['diff-tree', '-r', '-M', '-p', ...plain, ...sides(base, head), '--', ...paths];
-  const child = processes.spawn(args, { gitDir, config: diffConfig, timeout: wallTime.read });
+  const child = await processes.start(args, { gitDir, config: diffConfig, timeout: wallTime.read });
   child.streams.stdin.end();
   const chunks: Buffer[] = [];
   let size = 0;
@@ -157,8 +160,9 @@ export async function filePatch(
     if (size > limit) break;
   }
   if (size > limit) child.kill(null);
-  const { code, ended, stderr } = await child.exited;
+  const { code, ended, stderr, over } = await child.exited;
   if (ended !== null) throw ended;
+  if (over !== null) throw over;
   const text = Buffer.concat(chunks);
   if (size > limit) return { text: text.toString('utf8', 0, text.lastIndexOf(0x0a, limit - 1) + 1), truncated: true };
   if (code !== 0) throw unreadable(stderr);

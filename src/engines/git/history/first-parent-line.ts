@@ -23,7 +23,7 @@ export async function* firstParentLine(
   without: Oid | null,
 ): AsyncGenerator<LineCommit> {
   if (!isOid(head) || (without !== null && !isOid(without))) throw new DomainError('not_found', 'No such commit');
-  const child = processes.spawn(args, { gitDir, timeout: wallTime.read });
+  const child = await processes.start(args, { gitDir, timeout: wallTime.read });
   child.streams.stdin.end(without === null ? `${head}\n` : `${head}\n^${without}\n`);
   let isRead = false;
   try {
@@ -32,8 +32,9 @@ export async function* firstParentLine(
   } finally {
     if (!isRead) child.kill(null);
   }
-  const { ended, code, stderr } = await child.exited;
+  const { ended, code, stderr, over } = await child.exited;
   if (ended !== null) throw ended;
+  if (over !== null) throw over;
   if (code !== 0) throw new DomainError('repository_unavailable', 'The history could not be read', { cause: stderr });
 }
 

@@ -103,7 +103,7 @@ export async function lastCommits(
     '--format=tformat:%x00commit %H',
     '--stdin',
   ];
-  const child = processes.spawn(args, { gitDir, timeout: wallTime.read });
+  const child = await processes.start(args, { gitDir, timeout: wallTime.read });
   child.streams.stdin.end(input({ from, paths: [...paths], limit: 0 }));
   const wanted = new Set(paths);
   let commit = '';
@@ -117,8 +117,9 @@ export async function lastCommits(
     if (wanted.size === 0) break;
   }
   child.kill(null);
-  const { ended, code, stderr } = await child.exited;
+  const { ended, code, stderr, over } = await child.exited;
   if (ended !== null) throw ended;
+  if (over !== null) throw over;
   if (wanted.size > 0 && code !== 0)
     throw new DomainError('repository_unavailable', 'The history could not be read', { cause: stderr });
   return found;

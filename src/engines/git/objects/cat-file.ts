@@ -57,14 +57,14 @@ export class CatFile {
   #waiting = 0;
   #watchdog: NodeJS.Timeout;
   #gone = false;
-  readonly started = Date.now();
+  readonly started = performance.now();
 
   constructor(processes: GitProcesses, gitDir: string, options: Pick<SpawnOptions, 'env' | 'signal'> = {}) {
     this.#child = processes.spawn(['cat-file', '--batch-command', '--buffer'], { gitDir, ...options });
     this.#child.streams.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#watchdog = setTimeout(() => this.#onSilence(), silence);
     this.#watchdog.unref();
-    this.#child.exited.then(({ code, ended }) => this.#onExit(code === dieCode && ended === null));
+    this.#child.exited.then(({ code, ended, over }) => this.#onExit(code === dieCode && ended === null, over));
   }
 
   get open(): number {
@@ -125,12 +125,15 @@ export class CatFile {
     else this.#watchdog.refresh();
   }
 
-  /** @param died by itself: git answers in order and gives out all it has, so it died of the first open question. */
-  #onExit(died: boolean): void {
+  /**
+   * @param died by itself: git answers in order and gives out all it has, so it died of the first open question
+   * @param over the bound at which it died
+   */
+  #onExit(died: boolean, over: Error | null): void {
     this.#gone = true;
     clearTimeout(this.#watchdog);
     for (const [at, question] of this.#questions.slice(this.#answered).entries())
-      question.reject(new ProcessGone(died && at > 0));
+      question.reject(at === 0 && over !== null ? over : new ProcessGone(died && at > 0));
     this.#questions = [];
     this.#answered = 0;
   }

@@ -58,8 +58,10 @@ export class ObjectReader implements Holder {
   async *stream(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; object: StoredObject | null }> {
     let next = 0;
     for (let failures = 0; next < oids.length; failures += 1) {
-      const process = this.#lend();
+      const release = await this.#processes.bulkReads.take();
+      let process: CatFile | null = null;
       try {
+        process = this.#lend();
         for await (const object of this.#pump(process, oids, next)) {
           yield { oid: oids[next] ?? '', object };
           next += 1;
@@ -68,7 +70,8 @@ export class ObjectReader implements Holder {
       } catch (error) {
         if (!(error instanceof ProcessGone) || failures >= attempts) throw unavailable(error);
       } finally {
-        this.#takeBack(process);
+        if (process !== null) this.#takeBack(process);
+        release();
       }
     }
   }
@@ -114,7 +117,7 @@ export class ObjectReader implements Holder {
   #sharedProcess(): CatFile {
     this.#idle.refresh();
     const current = this.#shared;
-    if (current !== null && !current.gone && Date.now() - current.started < oldAge) return current;
+    if (current !== null && !current.gone && performance.now() - current.started < oldAge) return current;
     // An old one still answers what it was asked and then ends with its input.
     if (current !== null && !current.gone) current.retire();
     this.#shared = this.#start();
@@ -134,17 +137,18 @@ export class ObjectReader implements Holder {
 
   #lend(): CatFile {
     this.#idle.refresh();
-    this.#lent += 1;
     let process = this.#spare.pop();
     while (process?.gone) process = this.#spare.pop();
-    return process ?? this.#start();
+    process ??= this.#start();
+    this.#lent += 1;
+    return process;
   }
 
   /** One spare process is kept; one with answers still under way is not worth waiting for. */
   #takeBack(process: CatFile): void {
     this.#idle.refresh();
     this.#lent -= 1;
-    const worn = process.open > 0 || this.#spare.length > 0 || Date.now() - process.started > oldAge;
+    const worn = process.open > 0 || this.#spare.length > 0 || performance.now() - process.started > oldAge;
     if (worn) void process.close();
     else if (!process.gone) this.#spare.push(process);
   }

@@ -41,7 +41,7 @@ export async function writePack(
   format: ObjectFormat,
   objects: readonly NewObject[],
 ): Promise<void> {
-  const child = processes.spawn(['index-pack', '--stdin'], { gitDir, timeout: wallTime.merge });
+  const child = await processes.start(['index-pack', '--stdin'], { gitDir, timeout: wallTime.merge });
   const hash = createHash(format);
   const send = async (bytes: Buffer) => {
     hash.update(bytes);
@@ -60,8 +60,9 @@ export async function writePack(
   }
   child.streams.stdin.end(hash.digest());
   child.streams.stdout.resume();
-  const { code, ended, stderr } = await child.exited;
+  const { code, ended, stderr, over } = await child.exited;
   if (ended !== null) throw ended;
+  if (over !== null) throw over;
   if (code !== 0)
     throw new DomainError('repository_unavailable', 'The files could not be stored', { cause: new Error(stderr) });
   await syncDirectory(join(gitDir, 'objects/pack'));

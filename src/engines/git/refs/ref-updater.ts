@@ -26,7 +26,9 @@ export interface RefCheck {
 export class RefsRejected extends Error {}
 
 const idleTime = 30_000;
-/** A lock this old was left by a process that died; nothing here holds one for longer than a transaction. Milliseconds. */
+/** A busy process is replaced at this age, long before its processor time is used up; milliseconds. */
+const oldAge = 600_000;
+/** A lock this old, or as far ahead of a clock that was set back, was left by a process that died; nothing here holds one for longer than a transaction. Milliseconds. */
 const staleLock = 600_000;
 
 /** One `git update-ref --stdin` that takes transaction after transaction; the first refused one ends it, and the next starts anew. */
@@ -36,6 +38,7 @@ export class RefUpdater implements Holder {
   readonly #log: Log;
   readonly #onMoved: (refs: readonly string[]) => void;
   #child: GitChild | null = null;
+  #began = 0;
   #open = 0;
   #last: Promise<unknown> = Promise.resolve();
   #idle: NodeJS.Timeout | undefined;
@@ -88,8 +91,7 @@ export class RefUpdater implements Holder {
     await this.#last;
     clearTimeout(this.#idle);
     const child = this.#child;
-    this.#child = null;
-    child?.streams.stdin.end();
+    this.#retire();
     await child?.exited;
   }
 
@@ -120,6 +122,7 @@ export class RefUpdater implements Holder {
     });
     child.streams.stdin.write(`start\n${updates.map(command).join('')}prepare\ncommit\n`);
     if (await done) {
+      if (performance.now() - this.#began > oldAge) this.#retire();
       this.#idle = setTimeout(() => void this.close(), idleTime).unref();
       return;
     }
@@ -128,10 +131,16 @@ export class RefUpdater implements Holder {
     throw new RefsRejected(stderr || `update-ref ended with ${code}`);
   }
 
+  #retire(): void {
+    this.#child?.streams.stdin.end();
+    this.#child = null;
+  }
+
   #running(): GitChild {
     if (this.#child !== null) return this.#child;
     this.#processes.standing.wake(this);
     const child = this.#processes.spawn(['update-ref', '--stdin'], { gitDir: this.#gitDir });
+    this.#began = performance.now();
     void child.exited.then(() => {
       if (this.#child === child) this.#child = null;
       if (this.asleep) this.#processes.standing.slept(this);
@@ -151,7 +160,7 @@ export class RefUpdater implements Holder {
     const lock = /Unable to create '(.+\.lock)': File exists/.exec(words)?.[1];
     if (lock === undefined || !lock.startsWith(`${this.#gitDir}/`)) return false;
     const seen = await stat(lock).catch(() => null);
-    if (seen === null || Date.now() - seen.mtimeMs < staleLock) return false;
+    if (seen === null || Math.abs(Date.now() - seen.mtimeMs) < staleLock) return false;
     this.#log.warn({ lock }, 'removed a ref lock that a dead process left behind');
     await unlink(lock).catch(() => {});
     return true;

@@ -26,8 +26,11 @@ export interface OpenHook {
   close(): void;
 }
 
-/** git runs this; it is a shell script, because what it runs in turn may lie at a path with spaces. */
-const hook = '#!/bin/sh\nexec "$PORTICO_NODE" "$PORTICO_HOOK"\n';
+/**
+ * git runs this; it is a shell script, because what it runs in turn may lie at a path with spaces. V8 does not start within the memory of a
+ * git process.
+ */
+const hook = '#!/bin/sh\nulimit -S -d "$(ulimit -H -d)"\nexec "$PORTICO_NODE" "$PORTICO_HOOK"\n';
 
 /** Sends what git tells the hook over the socket and prints the answer. Whatever fails refuses the push. */
 const program = `'use strict';

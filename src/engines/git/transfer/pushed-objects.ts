@@ -1,13 +1,16 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../domain/errors.ts';
 import type { Oid } from '../../../domain/ports/git-records.ts';
-import type { PushCommand, PushedChange, PushedObjects } from '../../../domain/ports/git-transfer.ts';
+import type { PushedChange, PushedObjects, RefMove } from '../../../domain/ports/git-transfer.ts';
 import { wallTime } from '../git-process.ts';
 import { gitStream } from '../git-stream.ts';
 import type { ObjectPlace } from '../incoming/large-blobs.ts';
 import { records } from '../nul-records.ts';
-import { isOid } from '../objects/object-id.ts';
+import { CatFile } from '../objects/cat-file.ts';
+import { formatOf, isOid, rawLength } from '../objects/object-id.ts';
+import { modes, Tree } from '../objects/tree-codec.ts';
 
 /**
  * The environment in which a push's objects can be read: git keeps them in a directory below `objects` until the hook agrees
@@ -20,8 +23,8 @@ export async function quarantineEnvironment(gitDir: string, path: string | null)
   return { GIT_OBJECT_DIRECTORY: path, GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(objects) };
 }
 
-/** The lines a hook got, without `forced`. */
-export function parseCommands(lines: string): Omit<PushCommand, 'forced'>[] {
+/** The lines a hook got. */
+export function parseCommands(lines: string): RefMove[] {
   return lines
     .split('\n')
     .filter((line) => line !== '')
@@ -34,16 +37,21 @@ export function parseCommands(lines: string): Omit<PushCommand, 'forced'>[] {
     });
 }
 
+const headBytes = 4096;
+
 /** Reads the objects of one push. */
 export class Quarantine implements PushedObjects {
   readonly #place: ObjectPlace;
+  #reader: CatFile | null = null;
+  /** Files of one directory come one after the other. */
+  readonly #trees = new LRUCache<Oid, Tree>({ max: 64 });
 
   constructor(place: ObjectPlace) {
     this.#place = place;
   }
 
   /** Whether a command takes something away that was published: git itself wants `--force` for that. */
-  async isForced({ ref, old, new: new_ }: Omit<PushCommand, 'forced'>): Promise<boolean> {
+  async isForced({ ref, old, new: new_ }: RefMove): Promise<boolean> {
     if (old === null || new_ === null || old === new_) return false;
     if (!ref.startsWith('refs/heads/')) return true;
     const { processes, ...options } = this.#place;
@@ -53,12 +61,73 @@ export class Quarantine implements PushedObjects {
   }
 
   async *introduced(new_: Oid): AsyncGenerator<PushedChange> {
-    const diff = ['-r', '-z', '--raw', '--no-renames', '--root', '--format='];
+    const diff = ['-r', '-z', '--raw', '--no-abbrev', '--no-renames', '--root', '--format='];
     const known = [new_, '--not', '--branches', '--tags', '--glob=refs/pull/*'];
     // A merge is held against the one git would have made: what differs was done by hand, also what one side lost by it.
     yield* this.#read(['log', ...diff, '--max-parents=2', '--diff-merges=remerge', ...known]);
     // git makes no such merge of more than two; there every difference from any parent counts.
     yield* this.#read(['log', ...diff, '--min-parents=3', '--diff-merges=separate', ...known]);
+  }
+
+  async commitOf(oid: Oid): Promise<Oid | null> {
+    for (let at = oid; ; ) {
+      const found = await this.#objects().ask(at, false);
+      if (found?.type === 'commit') return at;
+      if (found?.type !== 'tag') return null;
+      const head = (await this.#objects().ask(at, true))?.content?.toString('latin1', 0, 80) ?? '';
+      const next = /^object ([0-9a-f]+)\n/.exec(head)?.[1];
+      if (next === undefined) return null;
+      at = next;
+    }
+  }
+
+  async blob(oid: Oid, limit: number): Promise<{ size: number; head: Buffer }> {
+    const found = await this.#objects().ask(oid, false);
+    if (found === null) throw new DomainError('not_found', `No such blob: ${oid}`);
+    const { size } = found;
+    const content = size > limit ? null : (await this.#objects().ask(oid, true))?.content;
+    // A copy: the whole content would live as long as its first bytes.
+    return { size, head: Buffer.from(content?.subarray(0, headBytes) ?? []) };
+  }
+
+  async rival(commit: Oid, path: string): Promise<string | null> {
+    const head = (await this.#objects().ask(commit, true))?.content?.toString('latin1', 0, 80) ?? '';
+    let at = /^tree ([0-9a-f]+)\n/.exec(head)?.[1];
+    const above: string[] = [];
+    for (const name of path.split('/')) {
+      if (at === undefined) return null;
+      const tree = await this.#tree(at);
+      const twin = tree?.alike(name).find((entry) => entry.name !== name);
+      // It is gone again in a later commit of the same push.
+      const own = tree?.find(name);
+      if (own === undefined || own === null) return null;
+      if (twin) return [...above, twin.name].join('/');
+      above.push(name);
+      at = own.mode === modes.tree ? own.oid : undefined;
+    }
+    return null;
+  }
+
+  async #tree(oid: Oid): Promise<Tree | null> {
+    const known = this.#trees.get(oid);
+    if (known) return known;
+    const content = (await this.#objects().ask(oid, true))?.content;
+    if (content == null) return null;
+    const tree = Tree.parse(content, rawLength[formatOf(oid)]);
+    this.#trees.set(oid, tree);
+    return tree;
+  }
+
+  /** Ends the process that reads contents. */
+  async close(): Promise<void> {
+    await this.#reader?.close();
+    this.#reader = null;
+  }
+
+  #objects(): CatFile {
+    const { processes, gitDir, env, signal } = this.#place;
+    this.#reader ??= new CatFile(processes, gitDir, { env, signal });
+    return this.#reader;
   }
 
   async *#read(args: string[]): AsyncGenerator<PushedChange> {
@@ -77,7 +146,8 @@ export class Quarantine implements PushedObjects {
 }
 
 /** `:<mode> <mode> <oid> <oid> <status>` (git-diff-tree, "RAW OUTPUT FORMAT"). */
-function describe([was = '', becomes = '']: readonly string[], path: string): PushedChange {
-  if (becomes === '000000') return { path, status: 'removed', mode: was.slice(1) };
-  return { path, status: was === ':000000' ? 'added' : 'modified', mode: becomes };
+function describe([before = '', mode = '', , oid = '']: readonly string[], path: string): PushedChange {
+  const was = before === ':000000' ? null : before.slice(1);
+  if (mode === '000000') return { path, status: 'removed', mode: was ?? '', was, oid: null };
+  return { path, status: was === null ? 'added' : 'modified', mode, was, oid };
 }

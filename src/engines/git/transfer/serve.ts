@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DomainError } from '../../../domain/errors.ts';
 import type { GitServeRequest } from '../../../domain/ports/git-transfer.ts';
+import { exceeded } from '../bounds.ts';
 import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';
 import type { Config, GitChild } from '../git-child.ts';
-import type { GitProcesses, Log } from '../git-process.ts';
+import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
 import { incomingObjects } from '../upkeep/fsck-policy.ts';
+import { type PushEnd, packetLine, pushAnswer } from './push-answer.ts';
 import type { OpenHook } from './push-hook.ts';
 
 export interface ServedRepository {
@@ -14,18 +16,30 @@ export interface ServedRepository {
   log: Log;
   /** Neither side said anything for this long: the client is gone. git itself says something every 5 s while it works. Milliseconds. */
   silence: number;
+  /** Processor time of git, and of each process it starts, for one push; seconds. */
+  pushCpu: number;
 }
 
-/** Only branches and tags can be pushed: all else is hidden from pushes. */
+/** Processor time of git, and of each process it starts, for one fetch or clone; seconds. */
+const fetchCpu = wallTime.fetch / 1000;
+
 const pushPolicy: Config = [
+  ['receive.maxInputSize', '2g'],
+  ['receive.autogc', 'false'],
+  // Clients end a push with options where they are not advertised; nothing here reads them.
+  ['receive.advertisePushOptions', 'true'],
+  ...incomingObjects('receive'),
+];
+
+/** Only branches and tags can be pushed: all else is hidden from pushes. */
+const branchesAndTags: Config = [
   ['receive.hideRefs', 'refs'],
   ['receive.hideRefs', '!refs/heads'],
   ['receive.hideRefs', '!refs/tags'],
-  ['receive.maxInputSize', '2g'],
-  ['receive.autogc', 'false'],
-  ['receive.advertisePushOptions', 'false'],
-  ...incomingObjects('receive'),
 ];
+
+/** git passes over commands on hidden refs before it runs the hook, which would see the rest of such a push only, or not run at all. */
+const allToHook: Config = [['receive.hideRefs', '!refs']];
 
 /** Nothing can be rewritten or deleted: where nobody is asked about a push. */
 const unasked: Config = [
@@ -39,11 +53,6 @@ const visibility: Config = [
   ['transfer.hideRefs', 'refs/remotes'],
 ];
 
-/** `<four hexadecimal digits of the whole length><text>` (gitprotocol-common, pkt-line). */
-function packetLine(text: string): string {
-  return (text.length + 4).toString(16).padStart(4, '0') + text;
-}
-
 /**
  * Answers one request of git's smart HTTP protocol with git itself.
  *
@@ -51,11 +60,12 @@ function packetLine(text: string): string {
  * @throws DomainError before any byte is written when git could not start or said nothing; after that the output ends early
  */
 export async function serveGit(
-  { processes, gitDir, log, silence }: ServedRepository,
+  { processes, gitDir, log, silence, pushCpu }: ServedRepository,
   request: GitServeRequest,
   hook: OpenHook | null = null,
 ): Promise<void> {
   const { service, advertise, output, signal } = request;
+  const isPush = service === 'git-receive-pack' && !advertise;
   // Pushes know no version 2; git clients ask for it only when they fetch.
   const protocol = service === 'git-upload-pack' ? request.protocol : null;
   const child = processes.spawn(
@@ -63,11 +73,13 @@ export async function serveGit(
     {
       config: [
         ...visibility,
-        ...(service === 'git-receive-pack' ? [...pushPolicy, ...(hook?.config ?? unasked)] : []),
+        ...(service === 'git-receive-pack' ? [...pushPolicy, ...(hook ? allToHook : branchesAndTags)] : []),
+        ...(service === 'git-receive-pack' ? (hook?.config ?? unasked) : []),
         ['safe.directory', gitDir],
       ],
       env: { ...(protocol === null ? {} : { GIT_PROTOCOL: protocol }), ...hook?.env },
       signal,
+      cpu: isPush ? pushCpu : fetchCpu,
     },
   );
   const watchdog = setTimeout(() => {
@@ -79,10 +91,8 @@ export async function serveGit(
   let written = 0;
   const answer = async function* () {
     if (advertise && protocol !== 'version=2') yield Buffer.from(`${packetLine(`# service=${service}\n`)}0000`);
-    for await (const chunk of held(
-      child,
-      service === 'git-receive-pack' && !advertise ? () => settlePush(child, gitDir) : null,
-    )) {
+    const { stdout } = child.streams;
+    for await (const chunk of isPush ? pushAnswer(stdout, (end) => settlePush(child, gitDir, end)) : stdout) {
       watchdog.refresh();
       written += chunk.length;
       yield chunk;
@@ -95,11 +105,12 @@ export async function serveGit(
   } finally {
     clearTimeout(watchdog);
   }
-  const { code, ended, stderr } = await child.exited;
+  const { code, ended, over, stderr } = await child.exited;
   if (ended !== null) throw ended;
   if (code === 0) return;
   log.warn({ service, code, stderr }, 'git ended a request with an error');
   // What git has to say about a bad request it has said to the client, in the protocol's own words.
+  if (written === 0 && over !== null) throw over;
   if (written === 0) throw new DomainError('repository_unavailable', 'The repository could not be served');
 }
 
@@ -125,24 +136,15 @@ function feed(child: GitChild, { input, advertise }: GitServeRequest, watchdog: 
   input.pipe(stdin);
 }
 
-/** git's output, its last piece only after `settled`: the client takes a push for done when it has read the end. */
-async function* held(child: GitChild, settled: (() => Promise<void>) | null): AsyncGenerator<Buffer> {
-  if (settled === null) {
-    yield* child.streams.stdout;
-    return;
-  }
-  let last: Buffer | null = null;
-  for await (const chunk of child.streams.stdout) {
-    if (last !== null) yield last;
-    last = chunk;
-  }
-  await settled();
-  if (last !== null) yield last;
-}
-
-/** git synced the pushed packs and refs; the directories their names stand in are left to us. */
-async function settlePush(child: GitChild, gitDir: string): Promise<void> {
-  await child.exited;
+/**
+ * Waits until a push is over and durable: git synced the packs and refs, the directories their names stand in are left to us.
+ *
+ * @returns what the client should read: the bound at which it was stopped
+ */
+async function settlePush(child: GitChild, gitDir: string, { unpacked, said }: PushEnd): Promise<string | null> {
+  const { signal, stderr } = await child.exited;
   await syncDirectories([gitDir, join(gitDir, 'objects'), join(gitDir, 'objects/pack')]);
   await syncDirectoryTree(join(gitDir, 'refs'));
+  const over = unpacked ? null : exceeded(child.bounds, { signal, stderr: `${said}\n${stderr}` });
+  return over && `The push was refused: ${over.message}`;
 }

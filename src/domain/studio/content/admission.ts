@@ -1,0 +1,84 @@
+import type { ErrorCode } from '../../errors.ts';
+import { maxEntryBytes } from '../entries/saved-entry.ts';
+import { mediaNameProblem } from '../media/media-name.ts';
+import { mediaRootOf } from '../media/media-roots.ts';
+import { mediaTypeProblem } from '../media/media-types.ts';
+import { nameProblem, pathProblem } from '../path-rules.ts';
+import { schemaAt } from './entry-at.ts';
+import type { SiteIndex } from './site-index.ts';
+
+/**
+ * What edit_studio alone may bring into a repository: entries and media. The endpoints and pushes judge by the same rule, `refusalOf`; with
+ * manage_studio a push may bring anything. The rule is about rights, so it does not hold an entry against its schema; and what the endpoints
+ * only tidy up in a name (spaces, Unicode forms) is no reason to refuse a push.
+ */
+
+/** A file as it is to be stored. */
+export interface OfferedFile {
+  path: string;
+  /** Bytes. */
+  size: number;
+  /** The first 4 KiB, or all of a shorter one. */
+  head: Buffer;
+}
+
+/** Why a file is not admitted: what is wrong with its path or content, as a sentence part. */
+export interface Refusal {
+  code: Extract<ErrorCode, 'forbidden' | 'invalid_path' | 'invalid_name' | 'too_large' | 'unsupported_media'>;
+  of: 'path' | 'content';
+  problem: string;
+}
+
+/** Files by which git itself treats others differently are code, wherever they lie. */
+const steersGit = /(?:^|\/)\.(?:git[a-z]*|lfsconfig)$/i;
+
+export const isRegular = (mode: string) => mode === '100644' || mode === '100755';
+
+/**
+ * Whether a file of this name and mode is content or media of a site, which may be changed and deleted without manage_studio. What it holds is
+ * `refusalOf`'s matter.
+ */
+export function isContent(site: SiteIndex, path: string, mode: string): boolean {
+  if (!isRegular(mode) || steersGit.test(path)) return false;
+  if (schemaAt(site, path)) return true;
+  return mediaRootOf(site, path) !== null && mediaNameProblem(path) === null && mediaTypeProblem(path, null) === null;
+}
+
+/** What no new name of an entry or a file may be; null when it may. */
+export function refusalOfName(path: string): Refusal | null {
+  const fault = pathProblem(path);
+  if (fault !== null) return { code: 'invalid_path', of: 'path', problem: fault };
+  if (steersGit.test(path)) {
+    const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+    return { code: 'invalid_path', of: 'path', problem: `${name} is not content` };
+  }
+  const unwise = nameProblem(path);
+  return unwise === null ? null : { code: 'invalid_name', of: 'path', problem: unwise };
+}
+
+/**
+ * What a file of media may not be, wherever it lies; null when it is one.
+ * @param limit of the instance, bytes
+ */
+export function refusalOfMedia({ path, size, head }: OfferedFile, limit: number): Refusal | null {
+  const unwise = mediaNameProblem(path);
+  if (unwise !== null) return { code: 'invalid_name', of: 'path', problem: unwise };
+  if (size > limit) return { code: 'too_large', of: 'content', problem: `must be at most ${limit} bytes` };
+  const type = mediaTypeProblem(path, head);
+  return type === null ? null : { code: 'unsupported_media', ...type };
+}
+
+/**
+ * Why a file is not admitted with edit_studio alone; null when it is, as an entry or as media of the site.
+ * @param mediaLimit of the instance, bytes
+ */
+export function refusalOf(site: SiteIndex, file: OfferedFile, mediaLimit: number): Refusal | null {
+  const { path, size } = file;
+  const isEntry = schemaAt(site, path) !== undefined;
+  if (steersGit.test(path) || (!isEntry && mediaRootOf(site, path) === null))
+    return { code: 'forbidden', of: 'path', problem: 'is outside collections and media' };
+  const refused = refusalOfName(path);
+  if (refused !== null || !isEntry) return refused ?? refusalOfMedia(file, mediaLimit);
+  if (size <= maxEntryBytes) return null;
+  return { code: 'too_large', of: 'content', problem: `an entry must be at most ${maxEntryBytes} bytes` };
+}

@@ -1,0 +1,62 @@
+import { totalmem } from 'node:os';
+import { DomainError } from '../../domain/errors.ts';
+
+/** What one git process, and each process it starts, may take. */
+export interface Bounds {
+  /** Bytes of its own memory (RLIMIT_DATA of setrlimit(2)); packs it maps are page cache and do not count. */
+  memory: number;
+  /** Seconds of processor time (RLIMIT_CPU). */
+  cpu: number;
+}
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * Memory of one git process: a quarter of the machine's, at least 512 MiB and at most 1 GiB. To resolve a delta between two files of
+ * 100 MiB, the largest that are taken in, git needs 500 MiB.
+ */
+export const defaultMemory = Math.min(1024 * mebibyte, Math.max(512 * mebibyte, Math.floor(totalmem() / 4)));
+
+/** Seconds between SIGXCPU, which says why a process ended, and SIGKILL. */
+const grace = 5;
+
+/**
+ * Sets the limits and becomes git; Node cannot set limits of a child. Where one cannot be set a lower one is in force already, since every
+ * process may lower its own. Dash, bash and BusyBox take `-d` in KiB. It is the soft limit, which our hook may lift for itself.
+ */
+const script =
+  '{ ulimit -c 0; ulimit -S -t "$1"; ulimit -H -t "$2"; ulimit -S -d "$3"; } 2>/dev/null; shift 3; exec "$@"';
+
+/** The command line that runs git within bounds. */
+export function boundedCommand(args: readonly string[], { memory, cpu }: Bounds): [program: string, args: string[]] {
+  const limits = [cpu, cpu + grace, Math.ceil(memory / 1024)].map(String);
+  return ['/bin/sh', ['-c', script, 'sh', ...limits, 'git', ...args]];
+}
+
+/** Also a bound where the system does not hold `ulimit -d`: git refuses to allocate more than this at once (wrapper.c). */
+export const allocationLimit = ({ memory }: Bounds): Record<string, string> => ({
+  GIT_ALLOC_LIMIT: String(Math.floor(memory / 2)),
+});
+
+/** git's words when an allocation fails, by the system or by `GIT_ALLOC_LIMIT`; its threads have words of their own. */
+const outOfMemory =
+  /^(?:fatal|error): (?:out of memory|attempting to allocate \d+ over limit|.*(?:unable to create thread|cannot allocate memory))/im;
+
+/** How the processes that git starts are reported to end at the limit of processor time. */
+const outOfTime = /^error: .* died of signal 24$/m;
+
+/**
+ * Which bound ended a process or one that it started; null when none did.
+ *
+ * @param end exit code, signal and standard error of the process
+ */
+export function exceeded(
+  { memory, cpu }: Bounds,
+  { signal, stderr }: { signal: NodeJS.Signals | null; stderr: string },
+): DomainError | null {
+  if (signal === 'SIGXCPU' || outOfTime.test(stderr))
+    return new DomainError('git_timeout', `git needed more than ${cpu} s of processor time for this and was stopped`);
+  if (outOfMemory.test(stderr))
+    return new DomainError('too_large', `git needed more than ${Math.floor(memory / mebibyte)} MiB of memory for this`);
+  return null;
+}

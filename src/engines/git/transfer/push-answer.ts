@@ -1,0 +1,62 @@
+/** `<four hexadecimal digits of the whole length><payload>` (gitprotocol-common, pkt-line). */
+export function packetLine(payload: string): string {
+  return (Buffer.byteLength(payload) + 4).toString(16).padStart(4, '0') + payload;
+}
+
+/** Multiplexed streams of an answer (gitprotocol-pack, side-band-64k): the report on the first, what a terminal shows on the second. */
+const reportBand = 1;
+const progressBand = 2;
+const keptText = 4 * 1024;
+
+/** A packet, or a flush (`0000`), whole; null when there is not enough of it yet. */
+export function packetAt(bytes: Buffer, at: number): Buffer | null {
+  if (bytes.length < at + 4) return null;
+  const length = Number.parseInt(bytes.toString('latin1', at, at + 4), 16);
+  // What is no packet is passed on as it is.
+  if (Number.isNaN(length)) return bytes.subarray(at);
+  const end = at + Math.max(4, length);
+  return bytes.length < end ? null : bytes.subarray(at, end);
+}
+
+/** How a push went, for the lines a client is to read before the report. */
+export interface PushEnd {
+  /** Whether git took the objects in. */
+  unpacked: boolean;
+  /** The end of what its terminal was shown. */
+  said: string;
+}
+
+/**
+ * git's answer to a push: progress passes at once, the report is held back until `settled`, because a client takes its push for done when it
+ * has read that.
+ *
+ * @param settled waits for the end of git; what it returns is shown at the client's terminal, before the report
+ */
+export async function* pushAnswer(
+  stdout: AsyncIterable<Buffer>,
+  settled: (end: PushEnd) => Promise<string | null>,
+): AsyncGenerator<Buffer> {
+  const report: Buffer[] = [];
+  let hasBands = false;
+  let said = '';
+  let open: Buffer = Buffer.alloc(0);
+  for await (const chunk of stdout) {
+    open = open.length === 0 ? chunk : Buffer.concat([open, chunk]);
+    let at = 0;
+    for (let packet = packetAt(open, at); packet !== null && packet.length > 0; packet = packetAt(open, at)) {
+      at += packet.length;
+      const isProgress = packet[4] === progressBand && report.length === 0;
+      hasBands ||= isProgress || packet[4] === reportBand;
+      if (isProgress) {
+        said = (said + packet.toString('latin1', 5)).slice(-keptText);
+        yield packet;
+      } else report.push(packet);
+    }
+    open = open.subarray(at);
+  }
+  report.push(open);
+  const whole = Buffer.concat(report);
+  const message = await settled({ unpacked: whole.includes('unpack ok'), said });
+  if (message !== null && hasBands) yield Buffer.from(packetLine(`${String.fromCharCode(progressBand)}${message}\n`));
+  yield whole;
+}

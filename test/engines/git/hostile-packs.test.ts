@@ -1,0 +1,183 @@
+import { createCipheriv } from 'node:crypto';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { client } from '../../support/git-client.ts';
+import { gitOverHttp } from '../../support/git-http.ts';
+import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import { append, commitOf, emptyTreeEntry, oidOf, pack, pushOf, repeat, treeOf } from '../../support/packs.ts';
+
+const mebibyte = 1024 * 1024;
+const zeros = { type: 'blob', content: Buffer.alloc(mebibyte) } as const;
+const commit = commitOf();
+const head = oidOf('commit', commit.content);
+
+/** A served repository and a client that sends packs made by hand. */
+async function target(options: Parameters<typeof testStore>[0] = {}) {
+  const made = testStore({ memory: 256 * mebibyte, ...options });
+  const repository = await made.store.create('site', 'main');
+  await save(repository, { 'a.md': 'one\n' });
+  const http = await gitOverHttp(made.store, { authorizePush: async () => ({ allow: true }) });
+  const gitDir = made.path('site');
+  const stored = () =>
+    [...readdirSync(gitDir, { recursive: true, encoding: 'utf8' })].filter((path) => !path.endsWith('.lock')).sort();
+  const send = async (body: Buffer, oid = head, refs: readonly string[] = ['refs/heads/evil']) => {
+    const response = await fetch(`${http.url('site')}/git-receive-pack`, {
+      method: 'POST',
+      body: new Uint8Array(pushOf(oid, refs, body)),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  return { ...made, repository, http, gitDir, stored, send };
+}
+
+/** A pack of less than a kilobyte with an object of so many MiB. */
+const bomb = (size: number) =>
+  pack([
+    commit,
+    emptyTreeEntry,
+    zeros,
+    { base: 1, delta: repeat(mebibyte, mebibyte, 15) },
+    { base: 1, delta: repeat(15 * mebibyte, 15 * mebibyte, Math.ceil(size / 15)) },
+  ]);
+
+describe('a hostile pack', () => {
+  it('whose delta unpacks to more than git may hold is refused with the reason and leaves nothing', async () => {
+    const { send, stored, repository } = await target();
+    const body = bomb(700);
+    expect(body.length).toBeLessThan(2_000);
+    const before = stored();
+    const { status, text } = await send(body);
+    expect(status).toBe(200);
+    expect(text).toContain('The push was refused: git needed more than 256 MiB of memory for this');
+    expect(text).toContain('ng refs/heads/evil');
+    expect(stored()).toEqual(before);
+    expect((await repository.branches()).map(({ name }) => name)).toEqual(['refs/heads/main']);
+  });
+
+  it('is refused the same way when a real git client sends it', async () => {
+    const { http, stored } = await target({ memory: 128 * mebibyte });
+    const before = stored();
+    const work = temporaryDirectory();
+    git(work, ['init', '-q', '.']);
+    writeFileSync(join(work, 'pack'), bomb(165));
+    git(work, ['index-pack', '--stdin'], bomb(165));
+    git(work, ['update-ref', 'refs/heads/evil', head]);
+    // The object hangs on a tree of its own, so that the client packs it.
+    const large = git(work, ['cat-file', '--batch-check', '--batch-all-objects'])
+      .split('\n')
+      .find((line) => line.endsWith(` ${165 * mebibyte}`))
+      ?.split(' ')[0];
+    const tree = git(work, ['mktree'], `100644 blob ${large}\tbig\n`);
+    const evil = git(work, ['commit-tree', tree, '-m', 'Evil']);
+    const pushing = client(work, '-c', 'core.bigFileThreshold=1g', 'push', http.url('site'), `${evil}:refs/heads/evil`);
+    await expect(pushing).rejects.toThrow(/remote: .*(memory|larger than 100 MiB)/);
+    expect(stored()).toEqual(before);
+  });
+
+  it('that takes more processor time than a push may is refused with the reason and leaves nothing', async () => {
+    const { send, stored } = await target({ pushCpu: 1 });
+    const before = stored();
+    // Each of them is within the limits; 9 GiB in all.
+    const many = Array.from({ length: 100 }, (_, at) => ({
+      base: at + 1,
+      delta: Buffer.concat([repeat(15 * mebibyte, 15 * mebibyte, 6)]),
+    }));
+    const { status, text } = await send(
+      pack([commit, emptyTreeEntry, zeros, { base: 1, delta: repeat(mebibyte, mebibyte, 15) }, ...many]),
+    );
+    expect(status).toBe(200);
+    expect(text).toContain('The push was refused: git needed more than 1 s of processor time for this');
+    expect(stored()).toEqual(before);
+  });
+
+  it('of one large blob of zeros is refused by the size of a file, without being held in memory', async () => {
+    const { send, stored } = await target({ memory: 96 * mebibyte });
+    const before = stored();
+    const blob = { type: 'blob', content: Buffer.alloc(160 * mebibyte) } as const;
+    const tree = treeOf({ 'zeros.bin': oidOf('blob', blob.content) });
+    const made = commitOf(oidOf('tree', tree.content));
+    const { text } = await send(pack([made, tree, blob]), oidOf('commit', made.content));
+    expect(text).toContain('zeros.bin is larger than 100 MiB');
+    expect(stored()).toEqual(before);
+  });
+
+  it.each([
+    ['that says it has four billion objects', pack([commit, emptyTreeEntry], { count: 0xfffffff0 })],
+    ['that is cut off', pack([commit, emptyTreeEntry, zeros]).subarray(0, 200)],
+    ['that is no pack', Buffer.from('PACKnonsense'.repeat(20))],
+    ['with a wrong checksum', Buffer.concat([pack([commit, emptyTreeEntry]).subarray(0, -20), Buffer.alloc(20)])],
+  ])('%s is refused and leaves nothing', async (_, body) => {
+    const { send, stored } = await target();
+    const before = stored();
+    const { status, text } = await send(body);
+    expect(status).toBe(200);
+    expect(text).not.toContain('unpack ok');
+    expect(text).toContain('ng refs/heads/evil');
+    expect(stored()).toEqual(before);
+  });
+
+  it('with a chain of 3,000 deltas comes in and can be read, since it needs little', async () => {
+    const { send, repository, gitDir } = await target();
+    const base = Buffer.from('line\n');
+    let content = base;
+    const chain = Array.from({ length: 3_000 }, (_, at) => {
+      const delta = append(content.length, Buffer.from([97 + (at % 26)]));
+      content = Buffer.concat([content, Buffer.from([97 + (at % 26)])]);
+      return { base: 1, delta };
+    });
+    const tree = treeOf({ 'deep.md': oidOf('blob', content) });
+    const made = commitOf(oidOf('tree', tree.content));
+    const oid = oidOf('commit', made.content);
+    const { text } = await send(pack([made, tree, { type: 'blob', content: base }, ...chain]), oid);
+    expect(text).toContain('ok refs/heads/evil');
+    const snapshot = await repository.snapshot(oid);
+    expect((await snapshot.blob(oidOf('blob', content))).equals(content)).toBe(true);
+    fsck(gitDir);
+  });
+
+  it('of thirty clients at once is answered to each, by the reason or by asking it to wait, and leaves nothing', async () => {
+    const { send, stored, repository } = await target();
+    const before = stored();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => send(bomb(400))));
+    for (const { status, text } of answers) {
+      if (status === 200) expect(text).toContain('git needed more than 256 MiB of memory');
+      else expect(status).toBe(429);
+    }
+    expect(answers.some(({ status }) => status === 200)).toBe(true);
+    expect(answers.some(({ status }) => status === 429)).toBe(true);
+    expect(stored()).toEqual(before);
+    expect(await repository.branches()).toHaveLength(1);
+  });
+});
+
+describe('an object that is stored already and unpacks to much', () => {
+  it('is refused to its reader by name of the bound, and others are read on', async () => {
+    const { repository, gitDir, store } = await target({ memory: 64 * mebibyte });
+    git(gitDir, ['index-pack', '--stdin'], bomb(90));
+    const listing = git(gitDir, ['cat-file', '--batch-check', '--batch-all-objects']).split('\n');
+    const large = listing.find((line) => line.endsWith(` ${90 * mebibyte}`))?.split(' ')[0] ?? '';
+    const snapshot = await repository.snapshot(await repository.head('main'));
+    await expect(snapshot.blob(large)).rejects.toMatchObject({ code: 'too_large' });
+    expect((await store.open('site').snapshot(await repository.head('main'))).commit).not.toBeNull();
+    expect(await repository.sizes([large])).toEqual([90 * mebibyte]);
+  });
+});
+
+describe('a large push that is no attack', () => {
+  it('of 100 MiB, and of a small change to it, passes with the least memory git is ever given', async () => {
+    const { repository, send } = await target({ memory: 512 * mebibyte });
+    const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16));
+    const size = 100 * mebibyte - 1;
+    const film = noise.update(Buffer.alloc(size));
+    const last = Buffer.from([7]);
+    const tree = treeOf({ 'film.mp4': oidOf('blob', film), 'film2.mp4': oidOf('blob', Buffer.concat([film, last])) });
+    const made = commitOf(oidOf('tree', tree.content));
+    const change = { base: 1, delta: append(size, last) };
+    const oid = oidOf('commit', made.content);
+    const body = pack([made, tree, { type: 'blob', content: film }, change], { level: 1 });
+    const { text } = await send(body, oid, ['refs/heads/large']);
+    expect(text).toContain('ok refs/heads/large');
+    expect(await repository.head('large')).toBe(oid);
+  });
+});

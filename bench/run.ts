@@ -13,6 +13,7 @@ import { executions } from './executions.ts';
 import { fields } from './fields.ts';
 import { frontier } from './frontier.ts';
 import { history } from './history.ts';
+import { hostile } from './hostile.ts';
 import { largeBody } from './large-body.ts';
 import { latency } from './latency.ts';
 import { live } from './live.ts';
@@ -57,6 +58,7 @@ const benchmarks: readonly Benchmark[] = [
   webhook,
   latency,
   largeBody,
+  hostile,
   history,
 ];
 

@@ -65,6 +65,8 @@ async function untilReady(url: string, child: ChildProcess, logFile: string): Pr
   throw new Error(`The server did not become ready:\n${await readFile(logFile, 'utf8')}`);
 }
 
+const metricsToken = 'metrics-of-a-benchmark';
+
 async function peakOf(child: ChildProcess): Promise<number> {
   const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
@@ -100,6 +102,7 @@ export async function startServer({
       PORTICO_DATA_DIR: dataDir,
       PORTICO_PORT: String(port),
       PORTICO_PREVIEW_PORT: '0',
+      PORTICO_METRICS_TOKEN: metricsToken,
       ...environment,
     },
   });
@@ -115,7 +118,9 @@ export async function startServer({
       sinceSpawn: ready - began,
       sinceNode: ready - (Date.parse(time) - milliseconds),
       async memory() {
-        const text = await (await fetch(`${url}/metrics`)).text();
+        const text = await (
+          await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${metricsToken}` } })
+        ).text();
         return Number(/^portico_process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / 2 ** 20;
       },
       peakMemory: () => peakOf(child),

@@ -1,11 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import type { AuditOutcome } from './audit/audit.entity.ts';
 import type { Actor, Grant } from './identity/actor.ts';
 import type { OrganizationRef } from './organizations/organization.entity.ts';
 import type { Permission, Requirement } from './permissions.ts';
 import type { Repository } from './ports/git.ts';
 import type { GitServeRequest } from './ports/git-transfer.ts';
 import type { Log } from './ports/log.ts';
+import type { Spooled } from './ports/spool.ts';
 import type { ProjectRef } from './projects/project.entity.ts';
 import type { Services } from './services.ts';
 
@@ -16,10 +18,10 @@ export interface Conditions {
   idempotency_key?: string;
 }
 
-/** A file on its way in, as a stream; the next one comes when this one has been read. */
+/** A file that came beside the input; its content is there until the call is over. */
 export interface IncomingFile {
   name: string;
-  content: AsyncIterable<Uint8Array>;
+  content: Spooled;
 }
 
 /** A body whose sender proves who it is by a signature over its bytes; null when it has none. */
@@ -39,10 +41,12 @@ export interface Call {
   address: string | null;
   /** Opens the two ends of a git client's request, once it is known to be allowed. */
   pack?: () => Pick<GitServeRequest, 'protocol' | 'input' | 'output'>;
-  /** Files that came beside the input (a multipart body). */
-  uploads?: AsyncIterable<IncomingFile>;
+  /** Files that came beside the input (a multipart body), in the order they came. */
+  uploads?: readonly IncomingFile[];
   /** The body as it came, and what it was signed with. */
   signed?: SignedBody;
+  /** Nothing of the input may be ignored: a field without effect refuses the call. */
+  strict?: boolean;
   /** Told what a long operation is at, in words for a person who waits. */
   onPhase?: (phase: string) => void;
   /** Told of the output of a command of the database within its transaction, to keep it with what it has done. */
@@ -57,7 +61,7 @@ interface Shared<Also extends Permission> {
   em: EntityManager;
   conditions: Conditions;
   signal: AbortSignal;
-  uploads?: AsyncIterable<IncomingFile>;
+  uploads?: readonly IncomingFile[];
   signed?: SignedBody;
   pack?: Call['pack'];
   onPhase(phase: string): void;
@@ -96,6 +100,8 @@ export class NotModified extends Error {
 export interface AuditSubject {
   type: string;
   id: string | null;
+  /** How it ended, where a command that ran did not do all that was asked; default `ok`. */
+  outcome?: AuditOutcome;
 }
 
 /** Machine names of where a command acts; empty where it acts on no organisation or project. */
@@ -103,6 +109,12 @@ export interface AuditPlace {
   organization: string;
   project: string;
 }
+
+/**
+ * What a grant that is confined to projects may do with an operation of the organisation. `refused`: the operation is about the organisation
+ * as a whole. `own_projects`: it answers with, and changes, nothing beyond the organisation's record and what belongs to those projects alone.
+ */
+export type Confined = 'refused' | 'own_projects';
 
 interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Permission> {
   /** `part.verbNoun`. */
@@ -113,10 +125,22 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   summary: string;
   input: In;
   output: Out;
+  /** Of operations of an organisation alone; `run()` refuses where it is missing. */
+  confined?: Confined;
   /** Reads the caller's grant from the database, not the cache: for commands that hand out power. */
   fresh?: boolean;
   /** What it takes away cannot be brought back by the same means: GraphQL keeps no idempotency key for it. */
   destructive?: boolean;
+  /** A command that names the version of the record it answers with, as `ETag`. */
+  tagged?: true;
+  /** A query whose answer can be too large to give: `too_large`. */
+  oversized?: true;
+  /** Compares `If-Match` with the stored version: `precondition_failed` when it is stale. */
+  conditional?: true;
+  /** A project can require that calls name the stored version: `precondition_required` when they do not. */
+  versioned?: true;
+  /** A query whose answer is good for one use: GraphQL runs it for each field, however often a document asks the same. */
+  single_use?: true;
   /** A query that may be refused by the present state, as commands may. */
   conflicts?: true;
   /** Reads its input itself, since its rules depend on what is stored: `execute` gets the input as it came. */
@@ -133,8 +157,11 @@ type Kind<In extends z.ZodObject, Out extends z.ZodType> =
       kind: 'command';
       /** `database` (default): one transaction around all. `external`: a commit or upload, so no long transaction. */
       effect?: 'database' | 'external';
-      /** Names the subject; of a refused command the input may lack what its schema requires. */
-      audit(input: z.output<In>, output: z.output<Out> | null, place: AuditPlace): AuditSubject;
+      /**
+       * Names the subject; of a refused command the input may lack what its schema requires. A list has a row for each, and none when it is
+       * empty: nothing was asked.
+       */
+      audit(input: z.output<In>, output: z.output<Out> | null, place: AuditPlace): AuditSubject | AuditSubject[];
     };
 
 type Scopes<Also extends Permission> = {
@@ -153,6 +180,11 @@ export type Operation<
   Kind<In, Out> & {
     scope: S;
     execute(context: Scopes<Also>[S], input: z.output<In>): Promise<z.output<Out>>;
+    /**
+     * Refuses a call by what is known of it before a file beside its input is read: the fields that came before the file, and its name. A field
+     * that is not there may still come.
+     */
+    admit?(context: Scopes<Also>[S], known: Partial<z.output<In>>, file: string): Promise<void>;
   };
 
 type Declaration<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission> = Omit<
@@ -170,8 +202,15 @@ const operationOf =
 
 /** An operation of the service as a whole: no organisation is resolved. */
 export const publicOperation = operationOf('public');
-/** An operation of one organisation; its input carries `organization`, resolved before it runs. */
-export const organizationOperation = operationOf('organization');
+const inOrganization = operationOf('organization');
+
+/**
+ * An operation of one organisation; its input carries `organization`, resolved before it runs. Each says what it is for a grant that is
+ * confined to projects.
+ */
+export const organizationOperation = <In extends z.ZodObject, Out extends z.ZodType, Also extends Permission = never>(
+  declaration: Declaration<'organization', In, Out, Also> & { confined: Confined },
+): Operation<'organization', In, Out, Also> => inOrganization(declaration);
 /** An operation of one project; its input carries `organization` and `project`, resolved before it runs. */
 export const projectOperation = operationOf('project');
 

@@ -3,12 +3,25 @@ import { z } from 'zod';
 import { fieldError } from './errors.ts';
 
 export const maxPerPage = 100;
+/** Items of a list that is answered whole. */
+export const maxWhole = 1_000;
+
+const perPage = z.int().min(1, 'must be at least 1').optional();
 
 /** The input of every list: pages for REST, an opaque cursor for GraphQL. */
 export const pageInput = {
-  page: z.int().min(1, 'must be at least 1').optional().describe('Page, from 1'),
-  per_page: z.int().min(1, 'must be at least 1').optional().describe('Items a page; default 30, above 100 means 100'),
-  after: z.string().max(500).optional().describe('Cursor of the item to begin behind; excludes `page`'),
+  page: z.int().min(1, 'must be at least 1').optional().describe('Page number, from 1'),
+  per_page: perPage.describe('Items per page; default 30, values above 100 are taken as 100'),
+  after: z.string().max(500).optional().describe('Cursor: the list continues after this item; excludes `page`'),
+};
+
+/** The input of a list that is answered whole to clients that do not page. */
+export const wholePageInput = {
+  ...pageInput,
+  per_page: perPage.describe(
+    'Items per page; values above 100 are taken as 100. Without `page`, `per_page` and `after` the answer is the ' +
+      'whole list, up to 1,000 items; otherwise the default is 30',
+  ),
 };
 
 /** A window of a list, with what a protocol needs to lead on from it. */
@@ -52,15 +65,17 @@ function decodeCursor(cursor: string): { version: string | null; position: numbe
   return { version: match[1] || null, position: Number(match[2]) };
 }
 
+interface Paging {
+  page?: number | undefined;
+  per_page?: number | undefined;
+  after?: string | undefined;
+}
+
 /**
  * Turns paging input into a window.
  * @throws DomainError `invalid_request` when `after` is not a cursor or comes with `page`.
  */
-export function windowOf(input: {
-  page?: number | undefined;
-  per_page?: number | undefined;
-  after?: string | undefined;
-}): Window {
+export function windowOf(input: Paging): Window {
   const limit = Math.min(input.per_page ?? 30, maxPerPage);
   if (input.after === undefined) {
     const page = input.page ?? 1;
@@ -69,6 +84,12 @@ export function windowOf(input: {
   if (input.page !== undefined) throw fieldError('invalid_request', 'after', 'excludes page; give one of the two');
   const { version, position } = decodeCursor(input.after);
   return { offset: position + 1, limit, page: Math.floor((position + 1) / limit) + 1, version };
+}
+
+/** The window of a list that is answered whole, up to `maxWhole` items, unless paging is asked for. @throws like `windowOf` */
+export function wholeWindowOf(input: Paging): Window {
+  const isPaged = input.page !== undefined || input.per_page !== undefined || input.after !== undefined;
+  return isPaged ? windowOf(input) : { offset: 0, limit: maxWhole, page: 1, version: null };
 }
 
 /** Dresses the items of a window as a page. `total` counts the whole list. */
@@ -86,16 +107,17 @@ export function pageFrom<T>(items: T[], total: number, window: Window, version: 
 
 /**
  * Finds one page of the rows of a table. @returns the rows, and what dresses their records as the page
+ * @param paging input of a list, or its window
  * @throws DomainError like `windowOf`
  */
 export async function findPage<Row extends object, Fields extends string = '*', Excluded extends string = never>(
   em: EntityManager,
-  paging: Parameters<typeof windowOf>[0],
+  paging: Paging | Window,
   entity: EntityName<Row>,
   where: FilterQuery<NoInfer<Row>>,
   options: FindOptions<Row, never, Fields, Excluded>,
 ) {
-  const window = windowOf(paging);
+  const window = 'offset' in paging ? paging : windowOf(paging);
   const { offset, limit } = window;
   // The mapper asks for another type of condition where an entity names its indexes, which none does.
   const [rows, total] = await em.findAndCount(entity, where as never, { ...options, offset, limit });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { DomainError, type FieldError, fieldError } from './errors.ts';
+import { checkValues } from './json-input.ts';
+import { isFree } from './shapes.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -41,38 +43,96 @@ function unit(origin: string): string {
 export const pointer = (path: readonly PropertyKey[]) =>
   path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** Path of a key that JavaScript objects cannot hold as data: dropped without a word it would be lost from what is saved. */
-function unholdable(value: unknown, path: PropertyKey[]): PropertyKey[] | null {
-  if (value === null || typeof value !== 'object') return null;
-  for (const [key, item] of Object.entries(value)) {
-    const found = key === '__proto__' ? [...path, key] : unholdable(item, [...path, key]);
-    if (found) return found;
-  }
-  return null;
+type Schema = z.core.$ZodType;
+
+/** What the definitions of schemas with schemas inside have in common; only some hold each. */
+interface Definition {
+  innerType?: Schema;
+  in?: Schema;
+  element?: Schema;
+  valueType?: Schema;
+  options?: Schema[];
 }
 
 /**
- * The input as it came, when every name in it can be kept.
+ * Finds a key `__proto__` that the schema would drop in silence. Free values keep theirs; names that an object does not know are ignored
+ * whole; of a union every option is asked.
+ * @param path where `value` stands; names the key when true is returned
+ */
+function losesKey(schema: Schema | undefined, value: unknown, path: string[]): boolean {
+  if (value === null || typeof value !== 'object' || (schema && isFree(schema))) return false;
+  const { innerType, in: wire, element, valueType, options } = (schema?._zod.def ?? {}) as Definition;
+  const inner = innerType ?? wire;
+  if (inner) return losesKey(inner, value, path);
+  if (options) return options.some((option) => losesKey(option, value, path));
+  const shape = schema instanceof z.ZodObject ? (schema.shape as Record<string, Schema>) : null;
+  for (const key of Object.keys(value)) {
+    if (shape && !Object.hasOwn(shape, key)) continue;
+    path.push(key);
+    if (
+      key === '__proto__' ||
+      losesKey(shape ? shape[key] : (element ?? valueType), (value as Record<string, unknown>)[key], path)
+    )
+      return true;
+    path.pop();
+  }
+  return false;
+}
+
+/**
+ * The input as it came, when it is within the limits and every name in it can be kept. Names the schema does not know are ignored whole.
  * @throws DomainError `invalid_request`
  */
 export function holdable<T>(schema: z.ZodType, input: T): T {
-  for (const [name, value] of Object.entries((input ?? {}) as object)) {
-    // Names the schema does not know are ignored whole.
-    const bad = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name) ? unholdable(value, [name]) : null;
-    if (bad) throw fieldError('invalid_request', bad.map(String).join('.'), 'is not a name that can be used');
-  }
+  const shape = schema instanceof z.ZodObject ? schema.shape : {};
+  // First of all: what follows goes down by calls.
+  checkValues((input ?? {}) as object, (name) => Object.hasOwn(shape, name));
+  const path: string[] = [];
+  if (losesKey(schema, input, path))
+    throw fieldError('invalid_request', path.join('.'), 'is not a name that can be used');
   return input;
+}
+
+/** Characters a text may have beyond its largest length and still be judged whole: space around it may be cut off first. */
+const spare = 1_000;
+/** Faults that an answer names. */
+const maxErrors = 100;
+
+/**
+ * The top of an input with texts that are far too long cut to what shows that they are: patterns and other checks of a field run
+ * whatever its length, and may take their time with it.
+ */
+function shortened(schema: z.ZodType, input: unknown): unknown {
+  if (!(schema instanceof z.ZodObject) || input === null || typeof input !== 'object') return input;
+  let copy: Record<string, unknown> | null = null;
+  for (const [name, field] of Object.entries<z.core.$ZodType>(schema.shape)) {
+    const value: unknown = (input as Record<string, unknown>)[name];
+    const most = typeof value === 'string' ? longest(field) : undefined;
+    if (typeof value !== 'string' || most === undefined || value.length <= most + spare) continue;
+    copy ??= { ...input };
+    copy[name] = 'x'.repeat(most + 1);
+  }
+  return copy ?? input;
+}
+
+/** Most characters of a text field; undefined: it has no such bound. */
+function longest(schema: z.core.$ZodType): number | undefined {
+  const { innerType, in: source } = schema._zod.def as { innerType?: z.core.$ZodType; in?: z.core.$ZodType };
+  const inner = innerType ?? source;
+  if (inner) return longest(inner);
+  const { maximum } = schema._zod.bag as { maximum?: number };
+  return schema._zod.def.type === 'string' ? maximum : undefined;
 }
 
 /**
  * Reads an input by its schema.
- * @throws DomainError `invalid_request`; the message begins with the first faulty field's dotted name, `details.errors` holds all.
+ * @throws DomainError `invalid_request`; the message begins with the first faulty field's dotted name, `details.errors` holds the first 100.
  */
 export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   holdable(schema, input);
-  const parsed = schema.safeParse(input, { reportInput: true });
+  const parsed = schema.safeParse(shortened(schema, input), { reportInput: true });
   if (parsed.success) return parsed.data;
-  const errors: FieldError[] = parsed.error.issues.map((issue) => ({
+  const errors: FieldError[] = parsed.error.issues.slice(0, maxErrors).map((issue) => ({
     field: pointer(issue.path),
     code: 'invalid_request',
     message: faultOf(issue),

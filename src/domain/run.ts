@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { recordAudit, recordSoon } from './audit/audit.ts';
-import { auditEntry, auditRefusal } from './audit/audit-command.ts';
+import { auditEntries, auditRefusal } from './audit/audit-command.ts';
 import { checkCrawler } from './crawlers/config/check-crawler.ts';
 import { DomainError } from './errors.ts';
 import { claimIdempotency, type IdempotencyClaim } from './idempotency.ts';
@@ -12,8 +12,16 @@ import { holdable, parseInput } from './parse.ts';
 import type { Permission } from './permissions.ts';
 import { authorise, type Fork, forkOnce, locate, type Place, requirePermission } from './place.ts';
 import { servicesFor } from './projects/services-for.ts';
+import { withCleared } from './shapes.ts';
 import { onMirror } from './studio/upstream/on-mirror.ts';
 import { asUnavailable } from './unavailable.ts';
+
+function refuseWithoutEffect(field: string): DomainError {
+  const problem = 'has no effect here';
+  return new DomainError('invalid_request', `${field}: ${problem}; remove it, or send no Prefer: handling=strict`, {
+    details: { errors: [{ field: `/${field}`, code: 'no_effect', message: problem }] },
+  });
+}
 
 function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor | null, place: Place) {
   const { conditions, signal } = call;
@@ -36,6 +44,8 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     git: place.project ? call.services.git.open(place.project.uuid) : undefined,
     require: (permission: Permission) => requirePermission(place.grant, permission),
     ignore: (field: string) => {
+      // Thrown before anything is written for good: the transaction ends with it.
+      if (call.strict) throw refuseWithoutEffect(field);
       call.facts.ignored = [...(call.facts.ignored ?? []), field];
     },
     attach: (bytes: Buffer) => {
@@ -67,9 +77,8 @@ async function perform(
     const context = makeContext(operation, call, within, actor, place);
     const result = await onMirror(operation, context, () => operation.execute(context as never, input as never));
     const output = z.encode(operation.output as z.ZodType, result);
-    const entry = auditEntry(operation, call, actor, place, input, 'ok', result);
     // What lies outside the database is done and durable: its row may come later, but the answer is what happened.
-    if (entry)
+    for (const entry of auditEntries(operation, call, actor, place, input, 'ok', result))
       await (operation.kind === 'command' && operation.effect === 'external'
         ? recordSoon(call.services, entry)
         : recordAudit(within(), entry));
@@ -91,7 +100,8 @@ async function perform(
 }
 
 /** What is unknown is told before what is wrong with the rest of the input. */
-async function readInput(operation: AnyOperation, em: Fork, place: Place, rawInput: unknown): Promise<unknown> {
+async function readInput(operation: AnyOperation, em: Fork, place: Place, given: unknown): Promise<unknown> {
+  const rawInput = withCleared(operation.input, given);
   try {
     return operation.reads_input ? holdable(operation.input, rawInput) : parseInput(operation.input, rawInput);
   } catch (error) {
@@ -113,14 +123,14 @@ export async function run<S extends Scope, In extends z.ZodObject, Out extends z
   const any = operation as unknown as AnyOperation;
   const began = performance.now();
   const em = forkOnce(call);
-  let place: Place = { organization: null, project: null, grant: null };
+  const place: Place = { organization: null, project: null, grant: null };
   let actor = call.actor;
   let input: unknown;
   let claim: IdempotencyClaim | null = null;
   let outcome = 'ok';
   try {
     if (operation.fresh && actor?.reload) actor = await actor.reload();
-    place = await locate(any, call, em, actor, rawInput);
+    await locate(any, call, em, actor, rawInput, place);
     authorise(any, actor, place);
     input = await readInput(any, em, place, rawInput ?? {});
     if (operation.kind === 'command') claim = await claimIdempotency(call, actor, operation.name, rawInput);
@@ -152,4 +162,38 @@ export async function run<S extends Scope, In extends z.ZodObject, Out extends z
       'operation',
     );
   }
+}
+
+/**
+ * Refuses a call that brings files by all that is known of it before a file is read: where it acts, its permission and the input so far.
+ * `run()` decides again with all of it.
+ * @param known what has come of the input
+ * @param file name of the file that comes next; null before the body is read at all
+ * @throws DomainError as `run()` does
+ */
+export async function admit(
+  operation: AnyOperation,
+  call: Call,
+  known: Record<string, unknown>,
+  file: string | null,
+): Promise<void> {
+  const em = forkOnce(call);
+  const place: Place = { organization: null, project: null, grant: null };
+  await locate(operation, call, em, call.actor, known, place);
+  authorise(operation, call.actor, place);
+  const schema = (operation.input as z.ZodObject).partial();
+  const input = parseInput(schema, withCleared(operation.input, known));
+  if (file !== null) await operation.admit?.(makeContext(operation, call, em, call.actor, place) as never, input, file);
+}
+
+/**
+ * Writes the audit row of a command that its protocol refuses before it can run, since what was sent cannot be read.
+ * @param input what is known of it: where it acts at least
+ */
+export async function recordRefusal(operation: AnyOperation, call: Call, input: object, error: unknown): Promise<void> {
+  if (operation.kind !== 'command') return;
+  const place: Place = { organization: null, project: null, grant: null };
+  // The row names what is there; the refusal stays what the caller sees.
+  await locate(operation, call, forkOnce(call), call.actor, input, place).catch(() => undefined);
+  await auditRefusal(operation, call, call.actor, place, input, asUnavailable(error));
 }

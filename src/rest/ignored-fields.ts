@@ -1,8 +1,23 @@
-import type { z } from 'zod';
+/**
+ * Names of a request that its operation does not know. They are ignored, and the caller can see that they were: all answers have them in
+ * `X-Ignored-Fields`, those of commands that are objects in `warnings` too, and with `Prefer: handling=strict` the request is refused.
+ */
+import { z } from 'zod';
+import { DomainError, type FieldError } from '../domain/errors.ts';
+import { pointer } from '../domain/parse.ts';
 import { unwrap } from './query.ts';
 
+/** As many names are shown, and as many bytes of them in the header. */
 const maxNames = 20;
 const maxBytes = 1024;
+
+/** What an operation makes nothing of. */
+export interface IgnoredFields {
+  /** The first ones in the order of their names. */
+  fields: { name: string; path: readonly PropertyKey[] }[];
+  /** All of them. */
+  count: number;
+}
 
 /** Of a union whose members are told apart by one field, the member a value is. */
 function chosen(schema: z.core.$ZodType, value: unknown): z.core.$ZodType {
@@ -12,46 +27,85 @@ function chosen(schema: z.core.$ZodType, value: unknown): z.core.$ZodType {
   return options.find((option) => option._zod.propValues?.[discriminator]?.has(kind)) ?? schema;
 }
 
-function* unknownNames(schema: z.core.$ZodType, value: unknown, prefix: string): Generator<string> {
-  const inner = chosen(unwrap(schema), value);
-  const def = inner._zod.def as { type: string; shape?: Record<string, z.core.$ZodType>; element?: z.core.$ZodType };
-  if (Array.isArray(value)) {
-    if (def.element)
-      for (const [index, item] of value.entries()) yield* unknownNames(def.element, item, `${prefix}${index}.`);
-    return;
-  }
-  // Records, unions of any shapes and free values have no unknown fields.
-  if (def.type !== 'object' || !def.shape || value === null || typeof value !== 'object') return;
-  for (const [name, item] of Object.entries(value)) {
-    const field = Object.hasOwn(def.shape, name) ? def.shape[name] : undefined;
-    if (field) yield* unknownNames(field, item, `${prefix}${name}.`);
-    else yield `${prefix}${name}`;
-  }
-}
-
-const encode = (name: string) =>
-  [...Buffer.from(name)]
+/** Percent-encodes what could break a list of names apart, or a header. */
+function encode(name: string): string {
+  if (/^[A-Za-z0-9_.[\]-]*$/.test(name)) return name;
+  return [...Buffer.from(name)]
     .map((byte) => {
       const char = String.fromCharCode(byte);
       return /[A-Za-z0-9_.[\]-]/.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
     })
     .join('');
+}
+
+/** Keeps the first names in order out of any number, so that half a million cost no sorting. */
+class FirstNames implements IgnoredFields {
+  readonly fields: IgnoredFields['fields'] = [];
+  count = 0;
+
+  add(parent: readonly PropertyKey[], key: string): void {
+    this.count += 1;
+    // A longer name fits nowhere whole: its beginning says which one is meant.
+    const path = [...parent, key.slice(0, maxBytes)];
+    const name = encode(path.map(String).join('.'));
+    const last = this.fields.at(-1);
+    if (this.fields.length === maxNames && last && name >= last.name) return;
+    const at = this.fields.findIndex((field) => name < field.name);
+    this.fields.splice(at === -1 ? this.fields.length : at, 0, { name, path });
+    if (this.fields.length > maxNames) this.fields.pop();
+  }
+}
+
+/** A value of the input that is still to be looked through. */
+interface Pending {
+  schema: z.core.$ZodType;
+  value: object;
+  path: readonly PropertyKey[];
+}
+
+/** Fields of an input that its schema does not know, at every depth; one look at each name. */
+export function ignoredFields(schema: z.ZodObject, input: Record<string, unknown>): IgnoredFields {
+  const found = new FirstNames();
+  const left: Pending[] = [{ schema, value: input, path: [] }];
+  const visit = (field: z.core.$ZodType, value: unknown, path: readonly PropertyKey[], key: PropertyKey) => {
+    if (value !== null && typeof value === 'object') left.push({ schema: field, value, path: [...path, key] });
+  };
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { value, path } = next;
+    const def = chosen(unwrap(next.schema), value)._zod.def as {
+      type: string;
+      shape?: Record<string, z.core.$ZodType>;
+      element?: z.core.$ZodType;
+    };
+    if (Array.isArray(value)) {
+      if (def.element) for (const [index, item] of value.entries()) visit(def.element, item, path, index);
+      continue;
+    }
+    // Records, unions of any shapes and free values have no unknown fields.
+    if (def.type !== 'object' || !def.shape) continue;
+    for (const name of Object.keys(value)) {
+      const field = Object.hasOwn(def.shape, name) ? def.shape[name] : undefined;
+      if (field) visit(field, (value as Record<string, unknown>)[name], path, name);
+      else found.add(path, name);
+    }
+  }
+  return found;
+}
+
+/** The input without the names at its top that the schema does not know: nothing behind this looks at them again. */
+export function knownPart(schema: z.ZodObject, input: Record<string, unknown>): Record<string, unknown> {
+  const known: Record<string, unknown> = Object.create(null);
+  for (const name of ['organization', 'project', ...Object.keys(schema.shape)])
+    if (Object.hasOwn(input, name) && input[name] !== undefined) known[name] = input[name];
+  return known;
+}
 
 /**
- * Value of `X-Ignored-Fields`: names of the input that the operation does not know; null when it knows all.
- * @param without fields that it knows and that have no effect
+ * Value of `X-Ignored-Fields`; null when there is nothing to say.
+ * @param idle fields that are known and have no effect in this request
  */
-export function ignoredFields(
-  schema: z.ZodObject,
-  input: Record<string, unknown>,
-  without: readonly string[] = [],
-): string | null {
-  const names: string[] = [...without];
-  for (const name of unknownNames(schema, input, '')) {
-    names.push(encode(name));
-    if (names.length >= 1000) break;
-  }
-  names.sort();
+export function ignoredHeader({ fields }: IgnoredFields, idle: readonly string[] = []): string | null {
+  const names = [...fields.map(({ name }) => name), ...idle].sort();
   let header = '';
   for (const name of names.slice(0, maxNames)) {
     const next = header ? `${header},${name}` : name;
@@ -59,4 +113,49 @@ export function ignoredFields(
     header = next;
   }
   return header || null;
+}
+
+const unknownText = 'is not a field of this request';
+
+/** The same as warnings, in the shape of `details.errors`. */
+export const ignoredWarnings = ({ fields }: IgnoredFields, idle: readonly string[] = []): FieldError[] => [
+  ...fields.map(({ path }) => ({ field: pointer(path), code: 'ignored', message: `${unknownText} and was ignored` })),
+  ...idle.map((name) => ({ field: pointer([name]), code: 'ignored', message: 'has no effect here and was ignored' })),
+];
+
+/** What a command's answer may hold beside its output, for the description of the interface. */
+export const withIgnored = z
+  .object({
+    warnings: z
+      .array(
+        z.object({
+          field: z.string().optional().describe('JSON Pointer (RFC 6901) into the request'),
+          code: z.string().describe('`ignored`: the field is not known, or has no effect here'),
+          message: z.string(),
+        }),
+      )
+      .optional()
+      .describe('Also names what the request had and the service ignored'),
+  })
+  .meta({ id: 'IgnoredFields' });
+
+/** A command's answer with the warnings beside what it has of its own. Lists stay as they are. */
+export function withWarnings(body: unknown, warnings: readonly FieldError[]): unknown {
+  if (warnings.length === 0 || body === null || typeof body !== 'object' || Array.isArray(body)) return body;
+  const own = (body as { warnings?: unknown }).warnings;
+  return { ...body, warnings: [...(Array.isArray(own) ? own : []), ...warnings] };
+}
+
+/** Whether a request asks that nothing of it be ignored (RFC 7240, 4.4). */
+export const isStrict = (prefer: string | undefined): boolean =>
+  (prefer ?? '').split(',').some((preference) => /^\s*handling\s*=\s*"?strict"?\s*(;|$)/i.test(preference));
+
+/** @throws DomainError `invalid_request` that names the fields, when there are any */
+export function refuseIgnored({ fields, count }: IgnoredFields): void {
+  const [first] = fields;
+  if (!first) return;
+  const more = count > 1 ? ` (and ${count - 1} more)` : '';
+  const message = `${first.name.slice(0, 200)}: ${unknownText}${more}; remove it, or send no Prefer: handling=strict`;
+  const errors = fields.map(({ path }) => ({ field: pointer(path), code: 'unknown_field', message: unknownText }));
+  throw new DomainError('invalid_request', message, { details: { errors } });
 }

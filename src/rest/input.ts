@@ -1,8 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../domain/errors.ts';
+import { readJsonBody } from '../domain/json-input.ts';
 import type { Call } from '../domain/operation.ts';
+import type { Spool } from '../domain/ports/spool.ts';
+import { admit } from '../domain/run.ts';
 import { coerce, isNumeric, parseQuery, twice } from './query.ts';
 import { defaultBodyLimit, mebibyte, type Row } from './table.ts';
 import { readMultipart } from './upload.ts';
@@ -14,13 +16,16 @@ const hasBody = (request: Request) =>
 
 type Parts = Pick<Call, 'uploads' | 'signed'>;
 
+/** Reads a body; the files of a multipart one are in the spool, for as long as it is open. */
+type BodyReader = (request: Request, response: Response, call: Call, spool: Spool) => Promise<Parts>;
+
 const parsed = (parse: RequestHandler, request: Request, response: Response) =>
   new Promise<void>((resolve, reject) => {
     parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
   });
 
 /** A body that only its signature vouches for: it is kept as it came. */
-function signedReader(header: string): (request: Request, response: Response) => Promise<Parts> {
+function signedReader(header: string): BodyReader {
   const parse: RequestHandler = express.raw({ limit: mebibyte, type: () => true });
   return async (request, response) => {
     await parsed(parse, request, response);
@@ -32,31 +37,31 @@ function signedReader(header: string): (request: Request, response: Response) =>
 
 /**
  * Reads the JSON body of a row's requests into `request.body`; of a multipart body the fields.
- * @returns the files of a multipart body, as they come in; the bytes of a signed one.
+ * @returns the files of a multipart body; the bytes of a signed one.
  * @throws DomainError for another type, or what Express's parser throws
  */
-export function bodyReader(row: Row): (request: Request, response: Response) => Promise<Parts> {
+export function bodyReader(row: Row): BodyReader {
   if (row.signedBy !== undefined) return signedReader(row.signedBy);
-  const parse: RequestHandler = express.json({
-    limit: row.bodyLimit ?? defaultBodyLimit,
-    strict: false,
-    type: jsonTypes,
-    // The decoder would replace a broken byte, and the replacement would be saved.
-    verify: (_request, _response, bytes) => {
-      if (!isUtf8(bytes)) throw new DomainError('invalid_request', 'body: is not valid UTF-8');
-    },
-  });
-  return async (request, response) => {
+  return async (request, _response, call, spool) => {
     if (row.multipart && request.is('multipart/form-data')) {
-      const { fields, files } = await readMultipart(request);
-      request.body = coerce(row.operation.input, fields);
+      const { operation } = row;
+      await admit(operation, call, inputOf(row, request), null);
+      const { fields, files } = await readMultipart(request, {
+        spool,
+        limit: call.services.settings.media_limit,
+        admit(known, file) {
+          request.body = coerce(operation.input, known);
+          return admit(operation, call, inputOf(row, request), file);
+        },
+      });
+      request.body = coerce(operation.input, fields);
       return { uploads: files };
     }
     // A body is JSON or refused: guessing at another type would read it wrongly.
     if (hasBody(request) && !request.is(jsonTypes)) {
       throw new DomainError('unsupported_media', 'body: must be JSON, with Content-Type: application/json');
     }
-    await parsed(parse, request, response);
+    if (hasBody(request)) request.body = await readJsonBody(request, row.bodyLimit ?? defaultBodyLimit);
     return {};
   };
 }
@@ -93,9 +98,10 @@ function searchOf(url: string): URLSearchParams {
   return new URLSearchParams(search);
 }
 
-/** What is said of a number that cannot be one, as if it were unknown: `run_id` names a run. */
-function unknownNumber(name: string, value: unknown): string {
-  if (name === 'number') return `number: there is no ${String(value).slice(0, 100)}`;
+/** The refusal of a number that cannot be one, as if it were unknown: `run_id` names a run. */
+function unknownNumber(row: Row, name: string, value: unknown): string {
+  if (name === 'number')
+    return row.path.includes('/pulls/') ? `Pull request ${String(value).slice(0, 100)} not found` : 'Version not found';
   const noun = name.replace(/_id$/, '').replaceAll('_', ' ');
   return `${noun.charAt(0).toUpperCase()}${noun.slice(1)} not found`;
 }
@@ -111,7 +117,7 @@ function pathOf(row: Row, request: Request): Record<string, unknown> {
   for (const [name, value] of Object.entries(path)) {
     const schema: z.ZodType | undefined = input.shape[name];
     if (schema && isNumeric(schema) && !schema.safeParse(value).success)
-      throw new DomainError('not_found', unknownNumber(name, value));
+      throw new DomainError('not_found', unknownNumber(row, name, value));
   }
   return path;
 }

@@ -3,46 +3,30 @@ import { Busboy } from '@fastify/busboy';
 import type { Request } from 'express';
 import { DomainError, fieldError } from '../domain/errors.ts';
 import type { IncomingFile } from '../domain/operation.ts';
+import type { Spool } from '../domain/ports/spool.ts';
 
-const limits = { fields: 50, fieldSize: 128 * 1024, files: 21, parts: 80 };
+/** Files of one request. */
+export const maxFiles = 20;
+const limits = { fields: 50, fieldSize: 128 * 1024, files: maxFiles, parts: 80 };
+/** Headers of a part: what the parser reads of them at most, bytes. */
+const partHeaders = 80 * 1024;
 
-/** What a multipart body holds: its fields, and its files as they come in. */
-export interface Multipart {
-  fields: Record<string, string>;
-  files: AsyncIterable<IncomingFile>;
+type Fields = Record<string, string>;
+
+/** What a multipart body holds. */
+interface Multipart {
+  fields: Fields;
+  /** In the order they came. */
+  files: IncomingFile[];
 }
 
-/** A queue between the parser, which pushes, and the operation, which pulls one file at a time. */
-class FileQueue implements AsyncIterable<IncomingFile> {
-  #waiting: (() => void) | null = null;
-  readonly #files: IncomingFile[] = [];
-  #ended = false;
-  #error: unknown = null;
-
-  push(file: IncomingFile): void {
-    this.#files.push(file);
-    this.#waiting?.();
-  }
-
-  end(error: unknown = null): void {
-    this.#ended = true;
-    this.#error ??= error;
-    this.#waiting?.();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<IncomingFile> {
-    while (true) {
-      const file = this.#files.shift();
-      if (file) yield file;
-      else if (this.#error) throw this.#error;
-      else if (this.#ended) return;
-      else {
-        await new Promise<void>((resolve) => {
-          this.#waiting = resolve;
-        });
-      }
-    }
-  }
+interface Reading {
+  /** Closed by the caller, who then may no longer read the files. */
+  spool: Spool;
+  /** Most bytes of one file. */
+  limit: number;
+  /** Called before a file is read, with the fields that came before it and its name: a rejection refuses the request. */
+  admit(fields: Fields, file: string): Promise<unknown>;
 }
 
 const malformed = (cause: unknown) =>
@@ -57,11 +41,18 @@ function parserFor({ headers }: Request): InstanceType<typeof Busboy> {
   }
 }
 
-/** A part as it comes in. One that is cut off ends like a whole one, perhaps before anybody reads it, so its error is remembered. */
+/** Refuses by its declared length what could not be accepted however it is divided into parts. @throws DomainError `too_large` */
+function checkLength(request: Request, limit: number): void {
+  const most = maxFiles * limit + limits.fields * limits.fieldSize + limits.parts * partHeaders;
+  if (Number(request.headers['content-length'] ?? 0) > most)
+    throw new DomainError('too_large', `body: is larger than ${most} bytes, the most that ${maxFiles} files can need`);
+}
+
+/** A part as it comes in. One that is cut off ends like a whole one, perhaps before it is read, so its error is remembered. */
 function whole(content: Readable): AsyncIterable<Uint8Array> {
   let failure: unknown = null;
-  content.once('error', (cause) => {
-    failure = malformed(cause);
+  content.on('error', (cause) => {
+    failure ??= malformed(cause);
   });
   return (async function* () {
     yield* content;
@@ -70,47 +61,75 @@ function whole(content: Readable): AsyncIterable<Uint8Array> {
 }
 
 /**
- * Reads `multipart/form-data` (RFC 7578) as it arrives: resolves with the fields at the first file, so fields come before files. No file is held in
- * memory; the next one is read when the one before has been.
- * @throws DomainError `invalid_request` for a malformed body, a field after a file, or too many parts
+ * Reads `multipart/form-data` (RFC 7578), whose parts may come in any order: that a field was the last is known only at the end, so each file goes
+ * to the spool as it arrives, and none is held in memory.
+ * @throws DomainError `invalid_request` for a malformed body, `too_large` for a file or too many parts; what `admit` and the spool throw
  */
-export function readMultipart(request: Request): Promise<Multipart> {
-  return new Promise((resolve, reject) => {
-    const fields: Record<string, string> = Object.create(null);
-    const files = new FileQueue();
-    let begun = false;
-    const fail = (error: unknown) => {
-      request.unpipe(parser);
-      request.resume();
-      reject(error);
-      files.end(error);
-    };
-    const parser = parserFor(request);
-    parser.on('field', (name, value) => {
-      if (begun) fail(fieldError('invalid_request', name, 'must come before the files'));
-      else if (Object.hasOwn(fields, name)) fail(fieldError('invalid_request', name, 'is given twice'));
-      else fields[name] = value;
+export async function readMultipart(request: Request, { spool, limit, admit }: Reading): Promise<Multipart> {
+  checkLength(request, limit);
+  const parser = parserFor(request);
+  const fields: Fields = Object.create(null);
+  const files: IncomingFile[] = [];
+  const unread = new Set<Readable>();
+  let reading = Promise.resolve();
+
+  const readFile = async (name: string, content: Readable, arrived: AsyncIterable<Uint8Array>, known: Fields) => {
+    await admit(known, name);
+    const spooled = await spool.add(arrived, limit).catch((error: unknown) => {
+      if (error instanceof DomainError && error.code === 'too_large')
+        throw fieldError('too_large', 'file', error.message);
+      throw error;
     });
-    parser.on('file', (name, content, filename) => {
-      if (name !== 'file') {
-        content.resume();
-        return fail(fieldError('invalid_request', name, 'is not a file field; send files as "file"'));
-      }
-      begun = true;
-      files.push({ name: filename ?? '', content: whole(content) });
-      resolve({ fields, files });
-    });
-    for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
-      parser.on(event, () =>
-        fail(new DomainError('too_large', 'body: has too many parts; at most 20 files and 50 fields')),
+    unread.delete(content);
+    files.push({ name, content: spooled });
+  };
+
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const fail = (error: unknown) => {
+        reject(error);
+        request.unpipe(parser);
+        request.resume();
+        // The parser gets no more, so a part that is being read would never end.
+        for (const content of unread) content.destroy();
+      };
+      parser.on('field', (name, value) => {
+        if (Object.hasOwn(fields, name)) fail(fieldError('invalid_request', name, 'is given twice'));
+        else fields[name] = value;
+      });
+      parser.on('file', (name, content, filename) => {
+        const arrived = whole(content);
+        if (name !== 'file') {
+          content.resume();
+          return fail(fieldError('invalid_request', name, 'is not a file field; send files as "file"'));
+        }
+        unread.add(content);
+        const known = { ...fields };
+        reading = reading.then(() => readFile(filename ?? '', content, arrived, known));
+        reading.catch(fail);
+      });
+      parser.on('filesLimit', () =>
+        fail(new DomainError('too_large', `file: at most ${maxFiles} files can be uploaded at once`)),
       );
-    }
-    parser.on('finish', () => {
-      files.end();
-      resolve({ fields, files });
+      for (const event of ['partsLimit', 'fieldsLimit'] as const) {
+        parser.on(event, () =>
+          fail(
+            new DomainError(
+              'too_large',
+              `body: has too many parts; at most ${maxFiles} files and ${limits.fields} fields`,
+            ),
+          ),
+        );
+      }
+      parser.on('finish', () => reading.then(resolve, reject));
+      parser.on('error', (cause) => fail(malformed(cause)));
+      request.on('aborted', () => fail(malformed(new Error('aborted'))));
+      request.pipe(parser);
     });
-    parser.on('error', (cause) => fail(malformed(cause)));
-    request.on('aborted', () => fail(malformed(new Error('aborted'))));
-    request.pipe(parser);
-  });
+  } catch (error) {
+    // Nothing is written to a spool after its request has failed.
+    await reading.catch(() => undefined);
+    throw error;
+  }
+  return { fields, files };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { encodeCursor, pageFrom, windowOf } from '../../src/domain/paging.ts';
+import { encodeCursor, pageFrom, wholeWindowOf, windowOf } from '../../src/domain/paging.ts';
+import { linkHeader } from '../../src/rest/link-header.ts';
 import fc from '../support/properties.ts';
 
 const list = (length: number) => Array.from({ length }, (_, at) => at);
@@ -86,5 +87,36 @@ describe('a window of a list', () => {
 
   it('takes a page or a cursor, never both', () => {
     expect(() => windowOf({ page: 1, after: encodeCursor(null, 0) })).toThrow(/^after: excludes page/);
+  });
+});
+
+describe('a list that is answered whole', () => {
+  it('is whole, up to 1,000 items, while no page is asked for', () => {
+    expect(wholeWindowOf({})).toEqual({ offset: 0, limit: 1_000, page: 1, version: null });
+    for (const input of [{ page: 1 }, { per_page: 30 }, { page: 2, per_page: 500 }, { after: encodeCursor(null, 4) }])
+      expect(wholeWindowOf(input)).toEqual(windowOf(input));
+  });
+
+  const links = (length: number, url = '/list?branch=a') => {
+    const window = wholeWindowOf({});
+    const { items, ...page } = pageFrom(list(length).slice(0, window.limit), length, window);
+    return { count: items.length, links: linkHeader(url, { items, ...page }).split(', ') };
+  };
+
+  it('is its own first and last page while all of it fits', () => {
+    const own = ['</list?branch=a>; rel="first"', '</list?branch=a>; rel="last"'];
+    expect(links(0)).toEqual({ count: 0, links: own });
+    expect(links(1_000)).toEqual({ count: 1_000, links: own });
+  });
+
+  it('goes on behind the 1,000th item in pages of 100', () => {
+    expect(links(1_001)).toEqual({
+      count: 1_000,
+      links: [
+        '</list?branch=a&page=1&per_page=100>; rel="first"',
+        '</list?branch=a&page=11&per_page=100>; rel="next"',
+        '</list?branch=a&page=11&per_page=100>; rel="last"',
+      ],
+    });
   });
 });

@@ -27,6 +27,7 @@ export const listAudit = organizationOperation({
   name: 'audit.listAudit',
   kind: 'query',
   permission: 'manage_organization',
+  confined: 'refused',
   summary: 'Read the audit log, newest first',
   input: z.object({
     ...pageInput,

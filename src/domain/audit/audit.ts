@@ -44,7 +44,12 @@ function changesOf({ input, commit }: AuditEntry): Record<string, unknown> {
 
 /** An address may carry a credential before its host. */
 const withoutCredentials = (value: unknown) =>
-  typeof value === 'string' ? value.replaceAll('\u0000', '').replace(/\/\/[^/@\s]*@/g, '//') : value;
+  typeof value === 'string'
+    ? value
+        .replaceAll('\u0000', '')
+        .toWellFormed()
+        .replace(/\/\/[^/@\s]*@/g, '//')
+    : value;
 
 /** Writes the audit row of one command, in the transaction of `em` when there is one. */
 export async function recordAudit(em: EntityManager, entry: AuditEntry): Promise<void> {

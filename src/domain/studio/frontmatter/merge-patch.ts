@@ -4,7 +4,8 @@ import { isRecord, parsePointer, setOwn } from './values.ts';
 
 /**
  * The frontmatter a save wants: `patch` laid over `current` (RFC 7396: objects merge, lists replace, null removes), then the
- * members that `unset` names (RFC 6901) removed. A member that is not there is no fault; list positions count before removal.
+ * members that `unset` names (RFC 6901) removed. A null that `current` already holds stays, at any depth of objects, so that what
+ * was read can be sent back; `unset` removes it. A member that is not there is no fault; list positions count before removal.
  *
  * @throws DomainError `validation_failed` naming `unset.<n>` when it is no pointer, names the whole, or is no position of its list.
  */
@@ -26,8 +27,9 @@ function mergeObject(target: unknown, patch: Frontmatter): Frontmatter {
   const result: Frontmatter = {};
   if (isRecord(target)) for (const [key, value] of Object.entries(target)) setOwn(result, key, value);
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete result[key];
-    else
+    if (value === null) {
+      if (Object.hasOwn(result, key) && result[key] !== null) delete result[key];
+    } else
       setOwn(result, key, isRecord(value) ? mergeObject(Object.hasOwn(result, key) ? result[key] : {}, value) : value);
   }
   return result;

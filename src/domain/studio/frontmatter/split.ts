@@ -7,7 +7,7 @@ export interface Split {
   kind: FileKind;
   format: FrontmatterFormat;
   bom: string;
-  /** The opening delimiter's line with its line end, or empty. */
+  /** Blank lines before the block, and the opening delimiter's line with its line end; or empty. */
   open: string;
   /** Source text of the frontmatter. */
   source: string;
@@ -30,37 +30,51 @@ export function dataFormat(path: string): FrontmatterFormat | undefined {
   return dataFormats[extension.toLowerCase()];
 }
 
-const openings: [RegExp, RegExp, FrontmatterFormat][] = [
+const openings: [RegExp, RegExp, Exclude<FrontmatterFormat, 'none'>][] = [
   [/^---[ \t]*\r?\n/, /^(?:---|\.\.\.)[ \t]*(?:\r?\n|(?![\s\S]))/m, 'yaml'],
   [/^\+\+\+[ \t]*\r?\n/, /^\+\+\+[ \t]*(?:\r?\n|(?![\s\S]))/m, 'toml'],
   [/^;;;[ \t]*\r?\n/, /^;;;[ \t]*(?:\r?\n|(?![\s\S]))/m, 'json'],
 ];
 
-/** Cuts a file into its parts. A block counts only from the first byte (after a BOM) and only when it is closed. */
+/** What the first line of a block, comments apart, begins with when it holds keys: two rules of Markdown can look like delimiters. */
+const firstKey: Record<Exclude<FrontmatterFormat, 'none'>, RegExp> = {
+  yaml: /^(?:[ \t]*(?:#.*)?\r?\n)*(?:"[^"\n]*"|'[^'\n]*'|[^\s#"'\-[\]{}>|*&!%@`][^\n:]*)[ \t]*:(?:\s|$)/,
+  toml: /^(?:[ \t]*(?:#.*)?\r?\n)*[ \t]*(?:\[|["'\w-][^=\n]*=)/,
+  json: /^\s*\{/,
+};
+
+/**
+ * Cuts a file into its parts. A block counts only when it is closed, and from the first byte (after a BOM), or after blank lines when it
+ * holds keys: so Hugo and Astro read it, and no site means anything else by it.
+ */
 export function splitFile(text: string, path: string): Split {
   const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
   const rest = text.slice(bom.length);
   const data = dataFormat(path);
   if (data !== undefined) return parts('data', data, bom, '', rest, '', '');
+  const blank = /^(?:[ \t]*\r?\n)*/.exec(rest)?.[0] ?? '';
+  const begun = rest.slice(blank.length);
   for (const [opening, closing, format] of openings) {
-    const open = opening.exec(rest)?.[0];
+    const open = opening.exec(begun)?.[0];
     if (open === undefined) continue;
-    const inner = rest.slice(open.length);
+    const inner = begun.slice(open.length);
     const close = closing.exec(inner);
     if (close === null) break;
+    const source = inner.slice(0, close.index);
+    if (blank !== '' && !firstKey[format].test(source)) break;
     const after = inner.slice(close.index + close[0].length);
-    return parts('content', format, bom, open, inner.slice(0, close.index), close[0], after);
+    return parts('content', format, bom, blank + open, source, close[0], after);
   }
-  return splitBareJson(rest, bom) ?? parts('content', 'none', bom, '', '', '', rest);
+  return splitBareJson(begun, bom, blank) ?? parts('content', 'none', bom, '', '', '', rest);
 }
 
-/** `{` at byte 0 is JSON only when a name or `}` follows: a `{…}` expression may begin an MDX file. */
-function splitBareJson(rest: string, bom: string): Split | undefined {
+/** `{` at the beginning is JSON only when a name or `}` follows: a `{…}` expression may begin an MDX file. */
+function splitBareJson(rest: string, bom: string, blank: string): Split | undefined {
   if (!/^\{\s*(?:"(?:[^"\\\n]|\\.)*"\s*:|\})/.test(rest)) return undefined;
   const end = scanJsonObject(rest) ?? rest.length;
   const close = /^[ \t]*(?:\r?\n|(?![\s\S]))/.exec(rest.slice(end))?.[0];
   if (close === undefined) return undefined;
-  return parts('content', 'json', bom, '', rest.slice(0, end), close, rest.slice(end + close.length));
+  return parts('content', 'json', bom, blank, rest.slice(0, end), close, rest.slice(end + close.length));
 }
 
 function parts(

@@ -37,4 +37,4 @@ export type Reading =
   | { ok: true; value: Frontmatter; lossy: string[] }
   | { ok: false; message: string; offset: number };
 
-export const limits = { frontmatterBytes: 256 * 1024, depth: 64, aliasExpansions: 100 } as const;
+export const limits = { frontmatterBytes: 256 * 1024, depth: 64, aliasExpansions: 100, yamlMarks: 30_000 } as const;

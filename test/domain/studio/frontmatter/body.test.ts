@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createFile } from '../../../../src/domain/studio/frontmatter/create-file.ts';
 import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import { eolOf, joinSplit, splitFile } from '../../../../src/domain/studio/frontmatter/split.ts';
@@ -97,5 +98,42 @@ describe('the body law', () => {
   it('refuses a body in a data file', () => {
     expect(() => set('a: 1\n', 'Text', 'a.yml')).toThrow(/body: a data file has no body/);
     expect(set('a: 1\n', '', 'a.yml')).toBe('a: 1\n');
+  });
+});
+
+describe('blank lines before a block', () => {
+  it.each([
+    ['\n---\ntitle: T\n---\n\nText\n', 'yaml'],
+    ['\ufeff \t\n\r\n---\r\n# note\r\ntitle: T\r\n---\r\n\r\nText\r\n', 'yaml'],
+    ['\n\n+++\ntitle = "T"\n+++\n\nText\n', 'toml'],
+    ['\n{\n  "title": "T"\n}\n\nText\n', 'json'],
+  ])('are kept, and the block is read as Hugo reads it: %j', (source, format) => {
+    const read = parseFile(Buffer.from(source), 'a.md');
+    expect(read).toMatchObject({ format, frontmatter: { title: 'T' }, gap: true });
+    expect(read.body.trim()).toBe('Text');
+    const edited = editFile(Buffer.from(source), 'a.md', { frontmatter: { title: 'U' }, body: 'Other' });
+    expect(edited.bytes.toString()).toBe(source.replace('T', 'U').replace(/Text\r?\n$/, 'Other'));
+  });
+
+  it('leave two rules of Markdown a body', () => {
+    for (const body of [
+      '\n---\nText\n---\n',
+      '\n---\n- a: b\n---\n',
+      '\n---\n\n---\n',
+      '\n+++\nText\n+++\n',
+      '\n{ x }\n',
+      '\n---\nhttp://a.b\n---\n',
+    ])
+      expect(parseFile(Buffer.from(body), 'a.md')).toMatchObject({ format: 'none', body });
+  });
+
+  it('count into the line of a fault', () => {
+    expect(parseFile(Buffer.from('\n\n---\ntitle: [\n---\n'), 'a.md').error).toMatchObject({ line: 5 });
+  });
+
+  it('of a body that begins like a block are written behind an empty one', () => {
+    const body = '\n---\ntitle: T\n---\nText\n';
+    const made = createFile({ format: 'none', frontmatter: {}, body });
+    expect(parseFile(made, 'a.md')).toMatchObject({ frontmatter: {}, body });
   });
 });

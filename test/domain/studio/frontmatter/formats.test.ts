@@ -29,7 +29,7 @@ describe('createFile', () => {
   it('writes toml that reads back', () => {
     fc.assert(
       fc.property(frontmatter, (given) => {
-        fc.pre(!lone(given) && !Object.hasOwn(given, '__proto__'));
+        fc.pre(!lone(given));
         const whole = withoutNulls(given) as Record<string, unknown>;
         const read = parseFile(createFile({ format: 'toml', frontmatter: whole, body: 'x' }), 'a.md');
         expect(read.frontmatter).toEqual(whole);
@@ -122,7 +122,7 @@ describe('editing JSON and TOML', () => {
       fc.property(
         frontmatter.chain((given) => fc.tuple(fc.constant(given), change(given))),
         (pair) => {
-          fc.pre(format === 'json' || !(lone(pair) || JSON.stringify(pair).includes('__proto__')));
+          fc.pre(format === 'json' || !lone(pair));
           const [given, wanted] = (format === 'json' ? pair : withoutNulls(pair)) as Record<string, unknown>[];
           const bytes = createFile({ format, frontmatter: given ?? {}, body: 'Text' });
           try {

@@ -19,6 +19,21 @@ describe('applyMergePatch', () => {
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
   ])('%j with %j is %j', (current, patch, wanted) => expect(applyMergePatch(current, patch)).toEqual(wanted));
 
+  it.each([
+    [{ a: null }, { a: null }, { a: null }],
+    [{ a: { b: null, c: 1 } }, { a: { b: null, c: null } }, { a: { b: null } }],
+    [{ a: { b: { c: null } } }, { a: { b: { c: null, d: 1 } } }, { a: { b: { c: null, d: 1 } } }],
+    [{ a: null }, { a: { b: null } }, { a: {} }],
+    [{ a: null }, { b: null }, { a: null }],
+    [{}, JSON.parse('{"constructor": null, "toString": null}'), {}],
+  ])('keeps a null that is there already: %j with %j is %j', (current, patch, wanted) => {
+    expect(applyMergePatch(current, patch)).toEqual(wanted);
+  });
+
+  it('removes a null by unset, at any depth', () => {
+    expect(applyMergePatch({ a: null, b: { c: null, d: 1 } }, { a: null }, ['/a', '/b/c'])).toEqual({ b: { d: 1 } });
+  });
+
   it('removes what unset names; positions count before removal', () => {
     const current = { a: { 'x/y': 1, '~': 2 }, list: ['a', 'b', 'c'], keep: 1 };
     expect(applyMergePatch(current, {}, ['/a/x~1y', '/a/~0', '/list/0', '/list/1', '/none/at/all'])).toEqual({

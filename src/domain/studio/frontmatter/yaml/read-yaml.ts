@@ -1,13 +1,17 @@
 import {
+  Composer,
+  type CST,
   type Document,
   isAlias,
   isMap,
   isPair,
   isScalar,
+  Lexer,
   type Node,
-  parseDocument,
+  Parser,
   type Scalar,
   type YAMLMap,
+  YAMLParseError,
 } from 'yaml';
 import { type Frontmatter, limits, type Reading } from '../types.ts';
 import { pointerTo, setOwn } from '../values.ts';
@@ -24,12 +28,30 @@ class YamlFault extends Error {
 
 export type YamlDocument = Document.Parsed;
 
+/** What the parser may have open beside containers: the document and a scalar, with room for their kinds. */
+const spareLevels = 8;
+
+/** @throws RangeError where it nests too deep, before the parser goes further: the library would go down by calls */
+function* tokensOf(source: string): Generator<CST.Token> {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(source)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length > limits.depth + spareLevels) throw new RangeError('nested too deep');
+  }
+  yield* parser.end();
+}
+
 /**
  * Parses without resolving anything twice: duplicate keys are found by `YamlReader`, because the library compares every key
  * with every other. `keepSourceTokens` is needed for editing only.
+ * @throws RangeError for what is nested far too deep
  */
 export function parseYaml(source: string, keepSourceTokens = false): YamlDocument {
-  return parseDocument(source, { schema: 'core', uniqueKeys: false, prettyErrors: false, keepSourceTokens });
+  const composer = new Composer({ schema: 'core', uniqueKeys: false, prettyErrors: false, keepSourceTokens });
+  const [document, another] = composer.compose(tokensOf(source), true, source.length);
+  if (!document) throw new Error('a text without a document');
+  if (another) document.errors.push(new YAMLParseError([another.range[0], another.range[1]], 'MULTIPLE_DOCS', ''));
+  return document as YamlDocument;
 }
 
 /** Reads a YAML map with the core schema of YAML 1.2 (dates stay strings); merge keys (`<<`) are resolved. */

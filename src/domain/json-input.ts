@@ -1,0 +1,272 @@
+/**
+ * JSON that callers send, read without holding everything else up. Its text is measured while it comes in: nesting and number of values are
+ * bounded, since a parser, and whatever walks the result, takes far longer for many small values than for the same bytes in a few. What is
+ * large is read one at a time, in steps between which the process serves others.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { DomainError, fieldError } from './errors.ts';
+
+/** What an input may hold: containers within containers, the whole included; values of every kind, containers included. */
+export const inputLimits = { levels: 100, values: 100_000 } as const;
+
+export interface JsonLimits {
+  levels: number;
+  values: number;
+}
+
+export type Excess = { over: 'levels' | 'values'; at: number };
+
+/** Bodies of so many bytes are parsed without a pause. */
+const smallSize = 64 * 1024;
+
+const code = { quote: 0x22, backslash: 0x5c, comma: 0x2c, openList: 0x5b, closeList: 0x5d, open: 0x7b, close: 0x7d };
+
+/** Counts levels and values of a JSON text, piece by piece. Text that is no JSON may be judged either way. */
+export class JsonMeter {
+  readonly #limits: JsonLimits;
+  #inString = false;
+  #escaped = false;
+  #depth = 0;
+  #values = 1;
+  /** The bracket before was an opening one: whatever else follows is the first value in it. */
+  #opened = false;
+
+  constructor(limits: JsonLimits = inputLimits) {
+    this.#limits = limits;
+  }
+
+  /** @returns what is beyond the limits and the offset of the byte; null: nothing, so far */
+  take(bytes: Uint8Array, from = 0, to = bytes.length): Excess | null {
+    const { levels, values: most } = this.#limits;
+    let { inString, escaped, depth, values, opened } = this.#state();
+    let over: Excess | null = null;
+    for (let at = from; at < to; at += 1) {
+      const byte = bytes[at];
+      if (inString) {
+        if (escaped) escaped = false;
+        else if (byte === code.backslash) escaped = true;
+        else if (byte === code.quote) inString = false;
+        continue;
+      }
+      // Space between tokens, of which there may be any amount.
+      if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue;
+      if (byte === code.closeList || byte === code.close) {
+        opened = false;
+        depth -= 1;
+        continue;
+      }
+      if (opened || byte === code.comma) {
+        opened = false;
+        values += 1;
+        if (values > most) {
+          over = { over: 'values', at };
+          break;
+        }
+      }
+      if (byte === code.quote) inString = true;
+      else if (byte === code.openList || byte === code.open) {
+        opened = true;
+        depth += 1;
+        if (depth > levels) {
+          over = { over: 'levels', at };
+          break;
+        }
+      }
+    }
+    this.#inString = inString;
+    this.#escaped = escaped;
+    this.#depth = depth;
+    this.#values = values;
+    this.#opened = opened;
+    return over;
+  }
+
+  #state() {
+    return {
+      inString: this.#inString,
+      escaped: this.#escaped,
+      depth: this.#depth,
+      values: this.#values,
+      opened: this.#opened,
+    };
+  }
+}
+
+const excessText = ({ levels, values }: JsonLimits = inputLimits): Record<Excess['over'], string> => ({
+  levels: `is nested more than ${levels} levels deep; send flatter data`,
+  values: `has more than ${values} values; split it into several requests`,
+});
+
+const bodyError = (problem: string, cause?: unknown) =>
+  new DomainError('invalid_request', `body: ${problem}`, cause === undefined ? {} : { cause });
+const notSupported = () =>
+  new DomainError('unsupported_media', 'body: its encoding is not supported; send UTF-8, plain or gzip');
+const tooLarge = (limit: number) => new DomainError('too_large', `body: must be at most ${limit} bytes`);
+
+/** The charset a Content-Type names must be the one JSON has (RFC 8259, 8.1). */
+const isOtherCharset = (type: string | undefined) =>
+  !/^utf-?8$/i.test(/;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type ?? '')?.[1] ?? 'utf-8');
+
+/** A request's body as it comes, out of what it was compressed by (RFC 9110, 8.4). */
+function plainBody(request: BodySource): Readable {
+  const coding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (coding === 'identity') return request;
+  const inflate =
+    coding === 'gzip' || coding === 'x-gzip'
+      ? createGunzip()
+      : coding === 'deflate'
+        ? createInflate()
+        : coding === 'br'
+          ? createBrotliDecompress()
+          : null;
+  if (!inflate) throw notSupported();
+  request.once('aborted', () => inflate.destroy(bodyError('ended before its announced length')));
+  return request.pipe(inflate);
+}
+
+/** The bytes of a body, measured while they come in, so that nothing is kept of one that goes too far. */
+function collect(request: BodySource, limit: number): Promise<Buffer> {
+  const announced = Number(request.headers['content-length'] ?? 0);
+  const isPlain = request.headers['content-encoding'] === undefined;
+  if (isPlain && announced > limit) throw tooLarge(limit);
+  const body = plainBody(request);
+  const meter = new JsonMeter();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  return new Promise((resolve, reject) => {
+    const finish = (error: unknown) => {
+      body.off('data', onData).off('end', onEnd).off('aborted', onAborted);
+      // What is still on its way is read and forgotten: the sender gets its answer.
+      if (error) {
+        request.unpipe();
+        if (body === request) request.resume();
+        else body.destroy();
+        reject(error);
+      } else resolve(Buffer.concat(chunks, size));
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      const excess = size > limit ? null : meter.take(chunk);
+      if (size > limit) finish(tooLarge(limit));
+      else if (excess) finish(bodyError(excessText()[excess.over]));
+      else chunks.push(chunk);
+    };
+    const onEnd = () =>
+      isPlain && size < announced ? finish(bodyError('ended before its announced length')) : finish(null);
+    const onAborted = () => finish(bodyError('ended before its announced length'));
+    const onError = (cause: Error) => {
+      const isOurs = cause instanceof DomainError || body === request;
+      finish(isOurs ? cause : bodyError(`is not valid ${request.headers['content-encoding']}`, cause));
+    };
+    body.on('data', onData).once('end', onEnd).once('aborted', onAborted).on('error', onError);
+  });
+}
+
+const textOf = (bytes: Buffer) => {
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return bytes.toString('utf8', hasMark ? 3 : 0);
+};
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw bodyError('is not valid JSON');
+  }
+}
+
+// The decoder would replace a broken byte, and the replacement would be saved.
+function checkUtf8(bytes: Buffer): void {
+  if (!isUtf8(bytes)) throw bodyError('is not valid UTF-8');
+}
+
+async function parseLarge(bytes: Buffer): Promise<unknown> {
+  checkUtf8(bytes);
+  await nextTurn();
+  const text = textOf(bytes);
+  await nextTurn();
+  const value = parsed(text);
+  await nextTurn();
+  return value;
+}
+
+/** The end of the line of large bodies. */
+let last: Promise<void> = Promise.resolve();
+
+/** A request as far as its body goes. */
+export type BodySource = Readable & {
+  headers: Record<string, string | string[] | undefined> & {
+    'content-type'?: string | undefined;
+    'content-encoding'?: string | undefined;
+    'content-length'?: string | undefined;
+  };
+};
+
+/**
+ * Reads the JSON body of a request.
+ * @param limit bytes, out of what they were compressed by
+ * @throws DomainError `invalid_request` for what is no JSON, no UTF-8, or beyond the limits; `too_large`; `unsupported_media`
+ */
+export async function readJsonBody(request: BodySource, limit: number): Promise<unknown> {
+  if (isOtherCharset(request.headers['content-type'])) throw notSupported();
+  const bytes = await collect(request, limit);
+  if (bytes.length === 0) return {};
+  if (bytes.length <= smallSize) {
+    checkUtf8(bytes);
+    return parsed(textOf(bytes));
+  }
+  const before = last;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  last = promise;
+  await before;
+  try {
+    return await parseLarge(bytes);
+  } finally {
+    // What the request does next with its value comes before the next body is read.
+    setImmediate(resolve);
+  }
+}
+
+interface Place {
+  /** The field of the input all this stands in; empty: it is the input itself. */
+  top: string;
+  value: object;
+  level: number;
+}
+
+/** Whether a value is an object or list of data: bytes, dates and the like are one value. */
+function isContainer(value: unknown): value is object {
+  if (value === null || typeof value !== 'object') return false;
+  if (Array.isArray(value)) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/**
+ * Looks once at every value below the named fields of an input, before anything else walks them.
+ * @param isKnown fields to look at; the others are ignored whole
+ * @throws DomainError `invalid_request` when it is beyond the limits
+ */
+export function checkValues(input: object, isKnown: (name: string) => boolean): void {
+  const { levels, values: most } = inputLimits;
+  let values = 1;
+  const left: Place[] = [{ top: '', value: input, level: 1 }];
+  for (let place = left.pop(); place; place = left.pop()) {
+    const isTop = place.level === 1;
+    for (const key of Object.keys(place.value)) {
+      if (isTop && !isKnown(key)) continue;
+      const top = isTop ? key : place.top;
+      // What stands at the top came from the path and the query too.
+      if (!isTop) values += 1;
+      if (values > most) throw fieldError('invalid_request', top, excessText().values);
+      const value: unknown = (place.value as Record<string, unknown>)[key];
+      if (!isContainer(value)) continue;
+      if (place.level >= levels) throw fieldError('invalid_request', top, excessText().levels);
+      left.push({ top, value, level: place.level + 1 });
+    }
+  }
+}

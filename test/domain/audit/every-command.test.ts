@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditEntries } from '../../../src/domain/audit/audit-command.ts';
+import { systemActor } from '../../../src/domain/identity/actor.ts';
+import type { AnyOperation } from '../../../src/domain/operation.ts';
+import { permissionNames } from '../../../src/domain/permissions.ts';
+import { createProject } from '../../../src/domain/projects/projects.operations.ts';
+import { run } from '../../../src/domain/run.ts';
+import { routes } from '../../../src/rest/routes.ts';
+import { systemCall } from '../../../src/system-call.ts';
+import { acme, startTestApp, studio, type TestApp } from '../../support/app.ts';
+import fc from '../../support/properties.ts';
+import { exportedOperations } from '../../support/rights.ts';
+
+let app: TestApp;
+let commands: AnyOperation[];
+beforeAll(async () => {
+  app = await startTestApp();
+  // Some commands delete the project they are given.
+  await app.run(createProject, { organization: 'acme', name: 'Tried', machine_name: 'tried' });
+  commands = (await exportedOperations()).filter(({ kind }) => kind === 'command');
+});
+afterAll(() => app?.stop());
+
+const rowsOf = async (request_id: string) =>
+  (await app.services.orm.em.fork().execute('select * from audit where request_id = ?', [request_id])) as Record<
+    string,
+    unknown
+  >[];
+
+/** Values that no field wants, some of which nothing can store. */
+const nasty = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom<unknown>('\u0000', 'a\u0000b', '\ud800', 'undefined', 'x'.repeat(5_000), 1e300, -0, { toString: 1 }),
+);
+const bare: unknown = Object.assign(Object.create(null), { valueOf: 5 });
+
+/** An input that has any of the operation's fields with any values, and names of its own. */
+const inputOf = ({ input }: AnyOperation) =>
+  fc
+    .record(Object.fromEntries(Object.keys(input.shape).map((name) => [name, fc.oneof(nasty, fc.constant(bare))])), {
+      requiredKeys: [],
+    })
+    .chain((fields) =>
+      fc
+        .dictionary(fc.oneof(fc.string(), fc.constantFrom('\u0000', '\ud800', '__proto__')), nasty, { maxKeys: 3 })
+        .map((more) => ({ ...more, ...fields })),
+    );
+
+const nowhere = { organization: null, project: null, grant: null };
+
+describe('every command', () => {
+  it('has a row for any input and outcome', () => {
+    const call = systemCall(app.services, systemActor('test', [], 'portico.test'));
+    expect(commands.length).toBeGreaterThan(60);
+    for (const command of commands) {
+      fc.assert(
+        fc.property(
+          fc.oneof(inputOf(command), fc.jsonValue()),
+          fc.constantFrom('denied', 'failed'),
+          (input, outcome) => {
+            const [entry, ...more] = auditEntries(command, call, call.actor, nowhere, input, outcome as 'denied', null);
+            expect(more).toEqual([]);
+            expect(entry?.subject.type).toMatch(/^[a-z_]+$/);
+            const { id } = entry?.subject ?? {};
+            expect(id === null || (typeof id === 'string' && id.length <= 500 && id.isWellFormed())).toBe(true);
+            expect(Object.keys(entry?.input ?? {}).every((name) => Object.hasOwn(command.input.shape, name))).toBe(
+              true,
+            );
+          },
+        ),
+        { numRuns: 30 },
+      );
+    }
+  });
+
+  it.each([
+    ['that lacks a permission', [] as const],
+    ['with every permission', permissionNames],
+  ])('leaves one row when it is refused or fails, for a caller %s', async (_who, permissions) => {
+    // Those without a URL take directories of the server and streams of git.
+    const reached = new Set(routes.map(({ operation }) => operation.name));
+    const missing: string[] = [];
+    for (const command of commands) {
+      if (permissions.length > 0 && !reached.has(command.name)) continue;
+      for (const fields of fc.sample(inputOf(command), 3)) {
+        const request_id = randomUUID();
+        const actor = systemActor('test', permissions, 'portico.test', permissions.length > 0);
+        const call = { ...systemCall(app.services, actor), request_id };
+        const outcome = await run(command, call, { ...fields, organization: 'acme', project: 'tried' }).then(
+          () => 'ok',
+          ({ code = 'internal' }) => String(code),
+        );
+        // A signature that is wrong says nothing of who sent it.
+        const expected = outcome === 'unauthenticated' ? 0 : 1;
+        const rows = await rowsOf(request_id);
+        if (rows.length !== expected)
+          missing.push(`${command.name} ${outcome}: ${rows.length} rows for ${Object.keys(fields)}`);
+      }
+    }
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('a refused command', () => {
+  const asked = async (method: string, path: string, body: unknown, headers: Record<string, string> = {}) => {
+    const answer = await app.ask(method, path, { body, headers });
+    return { status: answer.status, rows: await rowsOf(answer.headers.get('x-request-id') ?? '') };
+  };
+
+  it.each([
+    ['no JSON', '{', 400],
+    ['too deep', '['.repeat(500), 400],
+    ['no object', '[]', 400],
+    ['a name given twice with two values', '{"organization":"other"}', 400],
+    ['a name that is not known, and nothing may be ignored', '{"naem":1}', 400],
+  ])('leaves a row when its body is %s', async (_what, body, status) => {
+    const found = await asked('POST', `${acme}/projects`, body, { Prefer: 'handling=strict' });
+    expect(found).toMatchObject({ status, rows: [{ action: 'projects.createProject', outcome: 'failed' }] });
+    expect(found.rows[0]?.organization_id).toEqual(expect.any(Number));
+  });
+
+  it('leaves a row when its body is of another type', async () => {
+    const headers = { 'Content-Type': 'text/plain' };
+    const found = await asked('POST', `${studio}/branches`, 'name=a', headers);
+    expect(found).toMatchObject({ status: 415, rows: [{ action: 'studio.createBranch', subject_type: 'branch' }] });
+    expect(found.rows[0]?.project_id).toEqual(expect.any(Number));
+  });
+
+  it('is named by what is there of its subject', async () => {
+    const slug = 'undefined-behaviour';
+    const named = await asked('POST', `${studio}/collections/posts`, { slug, frontmatter: 5 });
+    expect(named.rows).toMatchObject([{ subject_type: 'entry', subject_id: `posts/${slug}` }]);
+    const nameless = await asked('POST', `${studio}/collections/posts`, { slug: { a: 1 } });
+    expect(nameless.rows).toMatchObject([{ subject_type: 'entry', subject_id: null }]);
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it, vi } from 'vitest';
+import { Parser } from 'yaml';
+import type { DomainError } from '../../../../src/domain/errors.ts';
+import { checkWritable } from '../../../../src/domain/studio/frontmatter/check-value.ts';
+import { createFile } from '../../../../src/domain/studio/frontmatter/create-file.ts';
+import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
+import { limits } from '../../../../src/domain/studio/frontmatter/types.ts';
+import fc from '../../../support/properties.ts';
+
+const file = (source: string) => Buffer.from(`---\n${source}\n---\n`);
+const kibibytes = 256 * 1024;
+
+describe('a block of YAML that is not simple', () => {
+  const flow = (commas: number) => file(`a: [${'0,'.repeat(commas)}0]`);
+
+  it('is read with 30,000 lines, commas and brackets, and has an error with one more', () => {
+    // The bracket and the end of the line count, too.
+    const most = limits.yamlMarks - 2;
+    expect(parseFile(flow(most), 'a.md').frontmatter?.a).toHaveLength(most + 1);
+    expect(parseFile(flow(most + 1), 'a.md')).toMatchObject({
+      frontmatter: null,
+      error: { message: 'more than 30000 lines, commas and brackets' },
+    });
+  });
+
+  it.each([
+    ['brackets', `a: ${'['.repeat(200_000)}`],
+    ['empty lists', `a: [${'[],'.repeat(80_000)}]`],
+    ['anchors and keys without values', 'a: &a [*a]\n? b\n'.repeat(15_000)],
+  ])('has an error when it is full of %s', (_what, source) => {
+    expect(parseFile(file(source), 'a.md')).toMatchObject({ frontmatter: null, error: { code: expect.any(String) } });
+  });
+});
+
+describe('a block nested 100,000 levels deep', () => {
+  it.each([
+    ['YAML, lists in blocks', 'a.yaml', '- '.repeat(100_000)],
+    ['YAML, brackets', 'a.yaml', `a: ${'['.repeat(10_000)}${']'.repeat(10_000)}`],
+    ['TOML, lists', 'a.toml', `a = ${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['TOML, tables', 'a.toml', `[a${'.a'.repeat(100_000)}]`],
+    ['JSON', 'a.json', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+  ])('has an error of its own and is read no further: %s', (_what, path, source) => {
+    const next = vi.spyOn(Parser.prototype, 'next');
+    expect(parseFile(Buffer.from(source), path)).toMatchObject({
+      frontmatter: null,
+      error: { code: 'frontmatter_invalid', message: expect.stringMatching(/nested/) },
+    });
+    expect(next.mock.calls.length).toBeLessThan(1_000);
+    next.mockRestore();
+  });
+});
+
+describe('checkWritable', () => {
+  it('refuses values that cannot fit into 256 KiB before a text is made of them', () => {
+    const text = (size: number) => ({ t: 'x'.repeat(size) });
+    expect(() => checkWritable(text(kibibytes - 2), 'yaml')).not.toThrow();
+    expect(() => checkWritable(text(kibibytes + 1), 'yaml')).toThrow('frontmatter: larger than 256 KiB');
+    const lines = { title: 'T', lines: '- a\n'.repeat(1_000_000) };
+    expect(() => createFile({ format: 'yaml', frontmatter: lines, body: '' })).toThrow('larger than 256 KiB');
+  });
+
+  it('refuses nothing that a file can hold', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', ' ', '\n', '"', 'ü', '🂡', ':'), maxLength: 200 });
+    const value = fc.oneof(text, fc.array(fc.oneof(text, fc.integer(), fc.constant(null))), fc.dictionary(text, text));
+    fc.assert(
+      fc.property(fc.dictionary(text, value), fc.constantFrom('yaml' as const, 'json' as const), (some, format) => {
+        // As large as a block may be: what is written is never less than what was counted.
+        let written = 0;
+        try {
+          written = createFile({ format, frontmatter: some, body: '' }).length;
+        } catch (error) {
+          // Some texts do not read back as given, whatever their size.
+          fc.pre((error as DomainError).code !== 'not_editable');
+          throw error;
+        }
+        const padding = kibibytes - written - 20;
+        const padded = { ...some, padding: 'x'.repeat(padding) };
+        expect(createFile({ format, frontmatter: padded, body: '' }).length).toBeGreaterThan(kibibytes - 40);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

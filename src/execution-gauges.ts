@@ -18,7 +18,7 @@ export function addExecutionGauges(metrics: PrometheusMetrics, orm: MikroORM): v
   metrics.gauge('portico_workflow_pending_seconds', 'How long the oldest pending execution waits', null, async () => [
     ['', (await count()).pendingSeconds],
   ]);
-  metrics.gauge('portico_workflow_dead_letters', 'Failed executions that nobody has taken note of', null, async () => [
+  metrics.gauge('portico_workflow_dead_letters', 'Failed executions that are not acknowledged', null, async () => [
     ['', (await count()).deadLetters],
   ]);
 }

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { z } from 'zod';
 import { executeBound } from '../domain/bound-query.ts';
@@ -47,11 +48,18 @@ const transactionOf = (em: EntityManager) => ({
   executeSql: async (text: string, values: unknown[] = []) => ({ rows: await executeBound(em, text, values) }),
 });
 
+interface Options {
+  url: string;
+  log: Log;
+  /** Gets the connections of the queue. */
+  onPoolCreated?(pool: Pool): void;
+}
+
 /**
  * pg-boss on the service's own database. A worker that is killed loses its job to another after some ten seconds: heartbeat 10 s, looked for
  * every 2 s, and polled every 2 s because a job put back for retry sends no notification.
  */
-export function createQueue({ url, log }: { url: string; log: Log }): RunningQueue {
+export function createQueue({ url, log, onPoolCreated }: Options): RunningQueue {
   const boss = new PgBoss({
     connectionString: url,
     application_name: 'portico-jobs',
@@ -64,10 +72,15 @@ export function createQueue({ url, log }: { url: string; log: Log }): RunningQue
   boss.on('error', (err) => log.warn({ err }, 'job queue'));
   const ended = new AbortController();
   let ready = false;
+  let pool: Pool | null = null;
   let started: Promise<void> | null = null;
 
   const begin = async ({ kinds, jobs }: { kinds: readonly JobKind[]; jobs: readonly (Job | BatchJob)[] }) => {
     await boss.start();
+    if (pool === null) {
+      pool = (boss.getDb() as unknown as { pool: Pool }).pool;
+      onPoolCreated?.(pool);
+    }
     for (const kind of kinds) {
       await boss.createQueue(kind.name, {
         notify: true,

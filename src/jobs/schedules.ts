@@ -1,9 +1,8 @@
-import cron from 'node-cron';
 import { crawlerScheduleSource } from '../domain/crawlers/schedules/crawler-schedule-source.ts';
 import { dispatchSchedules } from '../domain/schedules/dispatch.ts';
 import type { Services } from '../domain/services.ts';
 import { workflowScheduleSource } from '../domain/workflows/triggers/workflow-schedule-source.ts';
-import { cronLog } from './cron-log.ts';
+import { everyMinute } from './beat.ts';
 
 /** Fires what is due at once and at every minute, in every worker: none of them leads. @returns how to end it; waits for what is under way */
 export function beginSchedules(services: Services): () => Promise<void> {
@@ -25,10 +24,10 @@ export function beginSchedules(services: Services): () => Promise<void> {
     return underWay;
   };
   void tick();
-  const task = cron.schedule('* * * * *', tick, { timezone: 'UTC', logger: cronLog(services.log) });
+  const end = everyMinute(() => void tick());
   return async () => {
     ended.abort();
-    await task.destroy();
+    end();
     await underWay;
   };
 }

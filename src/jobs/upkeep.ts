@@ -1,4 +1,3 @@
-import cron from 'node-cron';
 import { AuditRow } from '../domain/audit/audit.entity.ts';
 import { watchRuns } from '../domain/crawlers/runs/watch-runs.ts';
 import { tickImports } from '../domain/crawlers/snapshots/import/import-job.ts';
@@ -9,13 +8,14 @@ import { Token } from '../domain/identity/token.entity.ts';
 import { wakeDueDeliveries } from '../domain/notifications/delivery/wake-due.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import type { Services } from '../domain/services.ts';
+import { Setting } from '../domain/setting.entity.ts';
 import { collectOutputs } from '../domain/studio/deployments/collect-outputs.ts';
 import { pruneDeployments } from '../domain/studio/deployments/prune-deployments.ts';
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
 import { syncJob } from '../domain/studio/upstream/sync-job.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
-import { cronLog } from './cron-log.ts';
+import { everyMinute, isNightDue } from './beat.ts';
 import { pruneStoredContent } from './prune-content.ts';
 
 const day = 24 * 3600_000;
@@ -50,6 +50,8 @@ export async function runRetention(services: Services, auditDays: number): Promi
   await em.execute(`delete from event_subject where topic not like 'execution:%' and at < ?`, [before(subjectDays)]);
   await em.execute(`delete from notification where created_at < ? and status <> 'pending'`, [before(notificationDays)]);
   await em.execute('delete from schedule_fire where created_at < ?', [before(fireDays)]);
+  // Links live a minute; the rest of the day their rows still say that they were opened.
+  await em.execute('delete from spent_preview_link where spent_at < ?', [before(1)]);
   await em.nativeDelete(IdempotencyKey, { created_at: { $lt: before(1) } });
   await em.transactional(async (within) => {
     await within.execute("set local portico.audit_retention = 'on'");
@@ -88,50 +90,92 @@ export async function pushMirrors(services: Services): Promise<void> {
   }
 }
 
-/** Begins the upkeep: retention and derived content every night, repositories every ten minutes, mirrors every minute; of several processes one does each. @returns how to end it. */
+/** When something is done: at every beat of so many, or once a night after a time (UTC). */
+type When = { beats: number } | { night: string };
+
+const everyBeat: When = { beats: 1 };
+
+/**
+ * Begins the upkeep: retention and derived content every night, repositories every ten minutes, mirrors every minute; of several processes one
+ * does each. Nights are days of the database's clock, written down, so that none is done twice or left out when a clock is set.
+ * @returns how to end it
+ */
 export function scheduleUpkeep(services: Services, auditDays: number): () => Promise<void> {
   const ended = new AbortController();
-  const once = (name: string, work: () => Promise<unknown>) => async () => {
-    await services.orm.em.fork().transactional(async (em) => {
-      const sql = 'select pg_try_advisory_xact_lock(hashtext(?)) as mine';
-      const [{ mine }] = (await em.execute(sql, [`portico_${name}`])) as [{ mine: boolean }];
-      if (mine) await work();
-    });
-  };
-  const all: [when: string, name: string, work: () => Promise<unknown>][] = [
-    ['17 3 * * *', 'retention', () => runRetention(services, auditDays)],
-    ['32 3 * * *', 'content', () => pruneStoredContent(services, ended.signal)],
-    ['37 3 * * *', 'crawl_retention', () => retainCrawls(services, ended.signal)],
+  const { signal } = ended;
+  const all: [when: When, name: string, work: () => Promise<unknown>][] = [
+    [{ night: '03:17' }, 'retention', () => runRetention(services, auditDays)],
+    [{ night: '03:32' }, 'content', () => pruneStoredContent(services, signal)],
+    [{ night: '03:37' }, 'crawl_retention', () => retainCrawls(services, signal)],
     [
-      '* * * * *',
+      everyBeat,
       'snapshots',
       async () => {
         await tickImports(services);
-        await removeExpiredSnapshots(services, ended.signal);
+        await removeExpiredSnapshots(services, signal);
       },
     ],
     [
-      '47 3 * * *',
+      { night: '03:47' },
       'outputs',
       async () => {
-        await pruneDeployments(services, ended.signal);
-        await pruneExecutions(services, ended.signal);
+        await pruneDeployments(services, signal);
+        await pruneExecutions(services, signal);
         await collectOutputs(services);
       },
     ],
-    ['* * * * *', 'deployments', () => tickDeployments(services)],
-    ['* * * * *', 'crawls', () => watchRuns(services)],
-    ['* * * * *', 'notifications', () => wakeDueDeliveries(services)],
-    ['*/10 * * * *', 'maintenance', () => maintainRepositories(services, ended.signal)],
-    ['* * * * *', 'verifications', () => recheckDomains(services, ended.signal)],
-    ['* * * * *', 'mirrors', () => pushMirrors(services)],
+    [everyBeat, 'deployments', () => tickDeployments(services)],
+    [everyBeat, 'crawls', () => watchRuns(services)],
+    [everyBeat, 'notifications', () => wakeDueDeliveries(services)],
+    [{ beats: 10 }, 'maintenance', () => maintainRepositories(services, signal)],
+    [everyBeat, 'verifications', () => recheckDomains(services, signal)],
+    [everyBeat, 'mirrors', () => pushMirrors(services)],
   ];
-  const tasks = all.map(([when, name, work]) => {
-    const log = services.log.child({ upkeep: name });
-    return cron.schedule(when, once(name, work), { timezone: 'UTC', noOverlap: true, logger: cronLog(log) });
+  const underWay = new Set<string>();
+  const begin = async (when: When, name: string, work: () => Promise<unknown>) => {
+    underWay.add(name);
+    try {
+      await onceOfAll(services, when, name, work);
+    } catch (err) {
+      services.log.error({ err, upkeep: name }, 'upkeep failed; it is done again at its next time');
+    } finally {
+      underWay.delete(name);
+    }
+  };
+  const end = everyMinute((beat) => {
+    for (const [when, name, work] of all)
+      if (!underWay.has(name) && ('night' in when || beat % when.beats === 0)) void begin(when, name, work);
   });
   return async () => {
+    end();
     ended.abort();
-    for (const task of tasks) await task.destroy();
   };
+}
+
+const lastOf = (row: Setting | null): string | null => (typeof row?.value === 'string' ? row.value : null);
+
+/** Does something unless another process is doing it, or has done it this night. */
+export async function onceOfAll(
+  services: Pick<Services, 'orm' | 'sharedClock'>,
+  when: When,
+  name: string,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  await services.orm.em.fork().transactional(async (em) => {
+    const night = 'night' in when ? when.night : null;
+    const mark = `upkeep ${name}`;
+    const now = night === null ? null : await services.sharedClock.now(em);
+    const isDue = async () =>
+      now === null ||
+      isNightDue(lastOf(await services.orm.em.fork().findOne(Setting, { name: mark })), night ?? '', now);
+    if (!(await isDue())) return;
+    const sql = 'select pg_try_advisory_xact_lock(hashtext(?)) as mine';
+    const [{ mine }] = (await em.execute(sql, [`portico_${name}`])) as [{ mine: boolean }];
+    // Looked at again: another process may have come to its end meanwhile.
+    if (!mine || !(await isDue())) return;
+    // Before it is begun and on its own: what fails every night must not be done every minute.
+    if (now !== null)
+      await services.orm.em.fork().upsert(Setting, { name: mark, value: now.toISOString().slice(0, 10) });
+    await work();
+  });
 }

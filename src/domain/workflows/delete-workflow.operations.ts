@@ -21,7 +21,7 @@ export const deleteWorkflow = projectOperation({
     const now = services.clock.now();
     row.deleted_at = now;
     await em.flush();
-    await cancelAll(em, now, row.id, 'workflow_deleted');
+    await cancelAll(em, now, row.id, { reason: 'workflow_deleted', by: context.actor.id });
     return null;
   },
 });

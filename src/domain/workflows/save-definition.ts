@@ -3,8 +3,8 @@ import { DomainError } from '../errors.ts';
 import type { ProjectContext } from '../operation.ts';
 import type { Permission } from '../permissions.ts';
 import type { WorkflowDefinition } from './definition/definition.schema.ts';
-import { type DefinitionReading, readDefinition } from './definition/read-definition.ts';
-import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
+import { type DefinitionFault, type DefinitionReading, readDefinition } from './definition/read-definition.ts';
+import { type Workflow, WorkflowSecret, WorkflowVersion } from './workflow.entity.ts';
 import type { definitionSource } from './workflow.schema.ts';
 
 type Source = z.output<typeof definitionSource>;
@@ -13,20 +13,27 @@ type Source = z.output<typeof definitionSource>;
 export const sourceOf = (source: Source): string =>
   typeof source === 'string' ? source : JSON.stringify(source, null, 2);
 
-/** What a definition holds, against the operations there are. */
-export const reading = ({ services }: Pick<ProjectContext, 'services'>, source: Source): Promise<DefinitionReading> =>
-  readDefinition(sourceOf(source), services.stepOperations);
+/** What a definition holds, against the operations there are and the secrets that are set of its workflow, when there is one. */
+export async function reading(
+  { em, services }: Pick<ProjectContext, 'em' | 'services'>,
+  source: Source,
+  row: Workflow | null,
+): Promise<DefinitionReading> {
+  const rows = row ? await em.find(WorkflowSecret, { workflow_id: row.id }, { fields: ['name'] }) : [];
+  return readDefinition(sourceOf(source), services.stepOperations, new Set(rows.map(({ name }) => name)));
+}
 
 /**
- * A definition that is fit to be kept.
+ * A definition that is fit to be kept, with what speaks against it all the same.
  * @throws DomainError `validation_failed` with every fault in `details.errors`
  */
 export async function requireDefinition(
-  context: Pick<ProjectContext, 'services'>,
+  context: Pick<ProjectContext, 'em' | 'services'>,
   source: Source,
-): Promise<WorkflowDefinition> {
-  const { definition, errors } = await reading(context, source);
-  if (definition !== null) return definition;
+  row: Workflow | null,
+): Promise<{ definition: WorkflowDefinition; warnings: DefinitionFault[] }> {
+  const { definition, errors, warnings } = await reading(context, source, row);
+  if (definition !== null) return { definition, warnings };
   const [first] = errors;
   const message = first
     ? `definition: line ${first.line}: ${first.field || 'it'} ${first.message}`

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DomainError } from '../errors.ts';
 import { type ProjectContext, projectOperation } from '../operation.ts';
 import { holdProject } from '../projects/hold-project.ts';
+import type { DefinitionFault } from './definition/read-definition.ts';
 import { findWorkflow } from './find-workflow.ts';
 import { addVersion, requireDefinition, requireHeld, sourceOf } from './save-definition.ts';
 import { Workflow, WorkflowVersion } from './workflow.entity.ts';
@@ -17,13 +18,14 @@ export const createWorkflow = projectOperation({
   permission: 'edit_workflows',
   fresh: true,
   workflow: false,
+  tagged: true,
   summary: 'Create a workflow',
   input: workflowDraft,
   output: workflow,
   audit: subject,
   async execute(context, { name, description, definition: source, enabled }) {
     const { em, project, services } = context;
-    const definition = await requireDefinition(context, source);
+    const { definition, warnings } = await requireDefinition(context, source, null);
     requireHeld(context, definition.permissions ?? []);
     await holdProject(em, project.id);
     if ((await em.count(Workflow, { project_id: project.id, deleted_at: null })) >= maxWorkflows)
@@ -42,7 +44,7 @@ export const createWorkflow = projectOperation({
     });
     await addVersion(context, row, source, definition);
     context.tag(workflowTag(row));
-    return workflowRecord(context, row);
+    return { ...(await workflowRecord(context, row)), ...(warnings.length > 0 && { warnings }) };
   },
 });
 
@@ -61,7 +63,9 @@ export const updateWorkflow = projectOperation({
   permission: 'edit_workflows',
   fresh: true,
   workflow: false,
-  summary: 'Change a workflow; another definition becomes its next version',
+  conditional: true,
+  tagged: true,
+  summary: 'Change a workflow; a changed definition becomes its next version',
   input: workflowChange,
   output: workflow,
   audit: (input) => ({ type: 'workflow', id: input.workflow }),
@@ -69,8 +73,10 @@ export const updateWorkflow = projectOperation({
     const { em, services } = context;
     const row = await findWorkflow(context, id, { lock: true });
     requireCurrent(context, row, base_version);
+    let faults: DefinitionFault[] = [];
     if (source !== undefined) {
-      const definition = await requireDefinition(context, source);
+      const { definition, warnings } = await requireDefinition(context, source, row);
+      faults = warnings;
       requireHeld(context, definition.permissions ?? []);
       const latest = await em.findOneOrFail(WorkflowVersion, { workflow_id: row.id, number: row.latest_version });
       if (latest.source !== sourceOf(source))
@@ -80,7 +86,7 @@ export const updateWorkflow = projectOperation({
     if (Object.keys(given).length > 0) em.assign(row, { ...given, updated_at: services.clock.now() });
     await em.flush();
     context.tag(workflowTag(row));
-    return workflowRecord(context, row);
+    return { ...(await workflowRecord(context, row)), ...(faults.length > 0 && { warnings: faults }) };
   },
 });
 
@@ -98,7 +104,7 @@ export const enableWorkflow = projectOperation({
   name: 'workflows.enableWorkflow',
   kind: 'command',
   permission: 'edit_workflows',
-  summary: 'Let the triggers of a workflow start it',
+  summary: 'Enable the triggers of a workflow',
   input: z.object(workflowId),
   output: workflow,
   audit: (input) => ({ type: 'workflow', id: input.workflow }),
@@ -109,7 +115,7 @@ export const disableWorkflow = projectOperation({
   name: 'workflows.disableWorkflow',
   kind: 'command',
   permission: 'edit_workflows',
-  summary: 'Stop the triggers of a workflow from starting it; what runs goes on',
+  summary: 'Disable the triggers of a workflow; running executions continue',
   input: z.object(workflowId),
   output: workflow,
   audit: (input) => ({ type: 'workflow', id: input.workflow }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../errors.ts';
 import { projectOperation } from '../operation.ts';
+import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../paging.ts';
 import { findWorkflow } from './find-workflow.ts';
 import { WorkflowSecret } from './workflow.entity.ts';
 import { maxSecretBytes, maxSecrets, secretName, workflowId, workflowSecret } from './workflow.schema.ts';
@@ -13,18 +14,22 @@ export const listWorkflowSecrets = projectOperation({
   kind: 'query',
   permission: 'browse_workflows',
   summary: 'List the names of the secrets of a workflow',
-  input: z.object(workflowId),
-  output: z.array(workflowSecret),
-  async execute(context, input) {
-    const row = await findWorkflow(context, input.workflow);
-    const secrets = await context.em.find(
+  input: z.object({ ...workflowId, ...wholePageInput }),
+  output: pageOf(workflowSecret),
+  async execute(context, { workflow, ...paging }) {
+    const { id: workflow_id } = await findWorkflow(context, workflow);
+    const { rows, asPage } = await findPage(
+      context.em,
+      wholeWindowOf(paging),
       WorkflowSecret,
-      { workflow_id: row.id },
-      { orderBy: { name: 'asc' }, limit: maxSecrets },
+      { workflow_id },
+      { orderBy: { name: 'asc' } },
     );
-    return secrets.map(({ name, updated_at }) => ({ name, updated_at }));
+    return asPage(rows.map(({ name, updated_at }) => ({ name, updated_at })));
   },
 });
+
+const tooLong = `must be at most ${maxSecretBytes} bytes`;
 
 export const putWorkflowSecret = projectOperation({
   name: 'workflows.putWorkflowSecret',
@@ -39,7 +44,9 @@ export const putWorkflowSecret = projectOperation({
     value: z
       .string()
       .min(1, 'must not be empty')
-      .refine((value) => Buffer.byteLength(value) <= maxSecretBytes, `must be at most ${maxSecretBytes} bytes`),
+      .max(maxSecretBytes, { error: tooLong, abort: true })
+      .refine((value) => Buffer.byteLength(value) <= maxSecretBytes, tooLong)
+      .describe(`At most ${maxSecretBytes} bytes of UTF-8`),
   }),
   output: z.null(),
   audit: (input) => ({ type: 'workflow_secret', id: `${input.workflow}/${input.name}` }),

@@ -67,7 +67,7 @@ export const publishVersion = projectOperation({
   permission: 'edit_workflows',
   fresh: true,
   workflow: false,
-  summary: 'Let new executions follow another version',
+  summary: 'Publish a version of a workflow for new executions',
   input: z.object(versionNumber),
   output: workflow,
   audit: (input) => ({ type: 'workflow', id: input.workflow }),

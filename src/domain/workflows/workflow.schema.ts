@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { displayName, fieldFault, permissionName, storedText, timestamp } from '../shapes.ts';
+import {
+  changeOf,
+  displayName,
+  fieldFault,
+  freeObject,
+  jsonValue,
+  permissionName,
+  storedText,
+  timestamp,
+} from '../shapes.ts';
 
 export const maxWorkflows = 1_000;
 export const maxSecrets = 50;
@@ -10,9 +19,9 @@ export const workflowId = {
   workflow: z.string().max(100).describe('Id of the workflow'),
 };
 
-/** The text of a definition, YAML or JSON; an object is the same as its JSON. */
+/** The text of a definition, YAML or JSON; an object is the same as its JSON, and judged as that: once, and by its size first. */
 export const definitionSource = z
-  .union([z.string(), z.record(z.string(), z.json())])
+  .union([z.string(), freeObject])
   .describe('The definition: text in YAML or JSON, or an object');
 
 const description = storedText(10_000);
@@ -24,18 +33,21 @@ export const workflowDraft = z.object({
   enabled: z.boolean().optional().describe('Default true'),
 });
 
-export const workflowChange = z.object({
+export const workflowChange = changeOf({
   ...workflowId,
   name: displayName.optional(),
   description: description.nullable().optional(),
   definition: definitionSource.optional(),
   enabled: z.boolean().optional(),
-  publish: z.boolean().optional().describe('Whether a changed definition is what new executions follow; default true'),
+  publish: z
+    .boolean()
+    .optional()
+    .describe('Whether a changed definition is published for new executions; default true'),
   base_version: z
     .int()
     .min(1)
     .optional()
-    .describe('The latest version when it was read; another one by now is a conflict'),
+    .describe('The latest version when it was read; 409 when there is a newer one'),
 });
 
 export const executionStatus = z
@@ -65,8 +77,12 @@ export const workflowSummary = z
 /** One workflow with the definition that is published. */
 export const workflow = workflowSummary
   .extend({
-    definition: z.record(z.string(), z.json()),
+    definition: z.record(z.string(), jsonValue),
     source: z.string().describe('The definition as it was written'),
+    warnings: z
+      .array(fieldFault)
+      .optional()
+      .describe('When a definition was saved: problems that do not prevent saving, such as a secret that is not set'),
   })
   .meta({ id: 'Workflow' });
 
@@ -82,7 +98,7 @@ export const versionSummary = z
   .meta({ id: 'WorkflowVersionSummary' });
 
 export const workflowVersion = versionSummary
-  .extend({ definition: z.record(z.string(), z.json()), source: z.string() })
+  .extend({ definition: z.record(z.string(), jsonValue), source: z.string() })
   .meta({ id: 'WorkflowVersion' });
 
 export const definitionFault = fieldFault.required().meta({ id: 'DefinitionFault' });

@@ -57,13 +57,19 @@ export const validateWorkflow = projectOperation({
   name: 'workflows.validateWorkflow',
   kind: 'query',
   permission: 'browse_workflows',
-  summary: 'Check a definition without keeping it',
-  input: z.object({ definition: definitionSource }),
+  summary: 'Validate a definition without saving it',
+  input: z.object({
+    workflow: workflowId.workflow
+      .optional()
+      .describe('The workflow it is for, whose secrets are known; default: a new workflow without secrets'),
+    definition: definitionSource,
+  }),
   output: z
     .object({ valid: z.boolean(), errors: z.array(definitionFault), warnings: z.array(definitionFault) })
     .meta({ id: 'DefinitionCheck' }),
-  async execute(context, { definition }) {
-    const { errors, warnings } = await reading(context, definition);
+  async execute(context, { workflow: id, definition }) {
+    const row = id === undefined ? null : await findWorkflow(context, id);
+    const { errors, warnings } = await reading(context, definition, row);
     return { valid: errors.length === 0, errors, warnings };
   },
 });

@@ -3,7 +3,7 @@ import all from '@octokit/webhooks-examples' with { type: 'json' };
 import { sign as octokitSign, verify } from '@octokit/webhooks-methods';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TestApp } from '../../support/app.ts';
+import { metricsToken, type TestApp } from '../../support/app.ts';
 import { call, newWebhook, type Sent, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
 import fc from '../../support/properties.ts';
 
@@ -137,7 +137,8 @@ it('no secret is in the log, the database or an answer but reveal', async () => 
   ])
     places[path] = JSON.stringify((await app.ask('GET', `${workflowsPath}${path}`)).body);
   places.audit = JSON.stringify((await app.ask('GET', '/api/v2/organizations/acme/audit')).body);
-  places.metrics = String((await app.ask('GET', '/metrics')).body);
+  places.metrics = String((await app.ask('GET', '/metrics', { token: metricsToken })).body);
+  expect(places.metrics).toContain('# TYPE ');
   expect(places['public.workflow_trigger']).toContain('v1.');
   for (const [place, text] of Object.entries(places))
     expect([place, forms.filter((form) => text.includes(form))]).toEqual([place, []]);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { pruneExecutions } from '../../../src/domain/workflows/executions/prune-executions.ts';
+import { metricsToken } from '../../support/app.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 
 let app: ExecutingApp;
@@ -37,10 +38,10 @@ async function failed(count: number, workflow?: string) {
 const list = async (query = '') =>
   (await app.ask('GET', `${letters}${query}`)).body.map(({ id }: { id: string }) => id);
 const metric = async () =>
-  /^portico_workflow_dead_letters (\S+)$/m.exec((await app.ask('GET', '/metrics', { token: null })).body)?.[1];
+  /^portico_workflow_dead_letters (\S+)$/m.exec((await app.ask('GET', '/metrics', { token: metricsToken })).body)?.[1];
 
 describe('GET …/dead-letters', () => {
-  it('lists what failed and nobody has taken note of, the latest first, of all workflows or of one', async () => {
+  it('lists the failed executions that are not acknowledged, the latest first, of all workflows or of one', async () => {
     const one = await failed(2);
     const other = await failed(1);
     const fine = await app.save({ portico: 'workflow/1', steps: [{ id: 'a', type: 'transform', expression: '1' }] });
@@ -177,7 +178,7 @@ it('403 without edit_workflows, for all that changes something', async () => {
   expect((await app.ask('GET', letters, { token: await app.makeToken(['browse_studio']) })).status).toBe(403);
 });
 
-it('stay 90 days whether or not anybody has taken note', async () => {
+it('stay 90 days whether or not they are acknowledged', async () => {
   const { ids } = await failed(1);
   app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 89 * 24 * 3_600_000);
   await pruneExecutions(app.services, new AbortController().signal);

@@ -158,6 +158,31 @@ describe('POST …/cancel', () => {
   });
 });
 
+describe('an execution that has ended', () => {
+  it.each([
+    ['completed', flow({ steps: [transform('a', '1')] }), async () => {}],
+    ['failed', flow({ steps: [{ id: 'a', type: 'fail' }] }), async () => {}],
+    [
+      'cancelled',
+      flow({ steps: [{ id: 'a', type: 'wait_for_input' }] }),
+      async (workflow: string, id: string) => void (await change(workflow, id, 'cancel')),
+    ],
+  ])('as %s says so to resume and cancel', async (status, definition, end) => {
+    const { workflow, id } = await outcome(definition);
+    await end(workflow, id);
+    const at = (await app.look(workflow, id)).finished_at;
+    for (const [what, body, meaning] of [
+      ['resume', { path: 'a' }, 'it takes no input'],
+      ['resume', { path: 'unknown' }, 'it takes no input'],
+      ['cancel', {}, 'it cannot be cancelled'],
+    ] as const)
+      expect(await change(workflow, id, what, body)).toMatchObject({
+        status: 409,
+        body: { code: 'busy', message: `The execution has ended as ${status} at ${at}: ${meaning}` },
+      });
+  });
+});
+
 describe('POST …/retry', () => {
   const steps = [transform('a', '$random()'), transform('b', 'input.n > 1 ? 1 : $error("small")')];
 
@@ -261,7 +286,7 @@ describe('concurrency of many that begin at once', () => {
     const second = await app.begin(workflow);
     app.jobs.splice(0);
     const em = app.services.orm.em.fork();
-    const rows = await claim(em, randomUUID(), [first, second]);
+    const rows = await claim(em, randomUUID(), [first, second], { suspects: null });
     const asked = rows
       .map(({ id, project_id, workflow_id, attempt }) => ({
         hold: { id, project_id, workflow_id, attempt: id === first ? attempt - 1 : attempt },
@@ -278,10 +303,12 @@ describe('a driver that is taken over', () => {
   it('writes nothing more; after five in a row that died, the execution has failed', async () => {
     const { workflow, id } = await outcome(flow({ steps: [{ id: 'wait', type: 'delay', for: '1h' }] }));
     const sql = (text: string) => app.services.orm.em.fork().execute(text, [id]);
-    const died = `update execution set driver_id = gen_random_uuid(), driver_until = now() - interval '1 second' where id = ?`;
+    const died = `update execution set driver_id = gen_random_uuid() where id = ?`;
     for (let crash = 1; crash < 5; crash += 1) {
       await sql(died);
       await app.pass(0);
+      // Each loss is followed by a longer wait.
+      await app.pass(120_000);
       expect((await app.look(workflow, id)).status).toBe('running');
     }
     await sql(died);
@@ -296,9 +323,7 @@ describe('a driver that is taken over', () => {
   it('is left alone while it shows that it lives, and hears of what comes', async () => {
     const { workflow, id } = await outcome(flow({ steps: [{ id: 'wait', type: 'delay', for: '1h' }] }));
     const sql = (text: string) => app.services.orm.em.fork().execute(text, [id]);
-    await sql(
-      `update execution set driver_id = gen_random_uuid(), driver_until = now() + interval '1 hour' where id = ?`,
-    );
+    await sql(`update execution set driver_id = gen_random_uuid() where id = ?`);
     app.jobs.push(id);
     await app.settle();
     expect(await sql('select wake, attempt from execution where id = ?')).toEqual([{ wake: true, attempt: 1 }]);

@@ -107,3 +107,116 @@ describe('an execution by hand', () => {
     ]);
   });
 });
+
+describe('GET …/steps', () => {
+  it('lists the step runs by pages, in their order, with their number', async () => {
+    const steps = [
+      { id: 'each', type: 'for_each', items: 'input', do: [{ id: 'a', type: 'transform', expression: 'item' }] },
+    ];
+    const workflow = await app.save({ portico: 'workflow/1', steps });
+    const id = await app.begin(
+      workflow,
+      Array.from({ length: 120 }, (_, index) => index),
+    );
+    await app.settle();
+    const get = (query = '') => app.ask('GET', `${workflows}/${workflow}/executions/${id}/steps${query}`);
+    const whole = (await app.look(workflow, id)).steps;
+    expect(whole).toHaveLength(121);
+    const first = await get();
+    expect([first.status, first.headers.get('x-total-count')]).toEqual([200, '121']);
+    expect(first.body).toEqual(whole.slice(0, 30));
+    expect((await get('?page=2&per_page=100')).body).toEqual(whole.slice(100));
+    expect((await get('?page=3&per_page=100')).body).toEqual([]);
+    expect((await get('?page=0')).status).toBe(400);
+    expect((await app.ask('GET', `${workflows}/${workflow}/executions/${workflow}/steps`)).status).toBe(404);
+  });
+
+  it('has them all where the execution itself shows the first 1,000', async () => {
+    const steps = [
+      { id: 'each', type: 'for_each', items: 'input', do: [{ id: 'a', type: 'transform', expression: '1' }] },
+    ];
+    const workflow = await app.save({ portico: 'workflow/1', steps });
+    const stepsOf = async (items: number) => {
+      const id = await app.begin(
+        workflow,
+        Array.from({ length: items }, () => 0),
+      );
+      await app.settle();
+      const { steps: shown, step_count } = await app.look(workflow, id);
+      return { id, shown: shown.length, step_count };
+    };
+    expect(await stepsOf(999)).toMatchObject({ shown: 1_000, step_count: 1_000 });
+    const more = await stepsOf(1_000);
+    expect(more).toMatchObject({ shown: 1_000, step_count: 1_001 });
+    const last = await app.ask('GET', `${workflows}/${workflow}/executions/${more.id}/steps?page=11&per_page=100`);
+    expect(last.body).toMatchObject([{ path: 'each[999].a', output: 1 }]);
+  });
+});
+
+describe('events', () => {
+  interface Told {
+    type: string;
+    path: string | null;
+    actor: string;
+    status: string | null;
+    duration_ms: number | null;
+  }
+  const told = async (workflow: string, id: string): Promise<Told[]> =>
+    (await app.ask('GET', `${workflows}/${workflow}/executions/${id}/events`)).body;
+  const lines = (events: Told[]) =>
+    events.map(({ type, path, actor, status, duration_ms }) => [type, path, actor, status, duration_ms]);
+  const waits = {
+    portico: 'workflow/1',
+    steps: [
+      { id: 'wait', type: 'delay', for: '1m' },
+      { id: 'ask', type: 'wait_for_input' },
+    ],
+  };
+  const change = (workflow: string, id: string, what: string, body: object = {}) =>
+    app.ask('POST', `${workflows}/${workflow}/executions/${id}/${what}`, { body });
+
+  it('name who acted, what came of it and how long it took', async () => {
+    const workflow = await app.save(waits);
+    const id = await app.begin(workflow);
+    await app.settle();
+    await app.pass(60_000);
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 5_000);
+    await change(workflow, id, 'resume', { path: 'ask' });
+    await app.settle();
+    const me = (await app.look(workflow, id)).started_by;
+    const itself = `workflow:${workflow}`;
+    expect(me).toEqual(expect.any(String));
+    expect(lines(await told(workflow, id))).toEqual([
+      ['execution.created', null, me, 'pending', null],
+      ['execution.started', null, itself, 'running', null],
+      ['step.waiting', 'wait', itself, 'waiting', null],
+      ['step.completed', 'wait', itself, 'completed', 60_000],
+      ['step.waiting', 'ask', itself, 'waiting', null],
+      ['execution.paused', null, itself, 'paused', null],
+      ['step.completed', 'ask', me, 'completed', 5_000],
+      ['execution.completed', null, itself, 'completed', 65_000],
+    ]);
+  });
+
+  it('name who cancelled one that rests, and one that is advanced', async () => {
+    const workflow = await app.save(waits);
+    const resting = await app.begin(workflow);
+    await app.settle();
+    app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 1_000);
+    await change(workflow, resting, 'cancel');
+    const { started_by: me, cancelled_by } = await app.look(workflow, resting);
+    expect(cancelled_by).toBe(me);
+    expect(lines(await told(workflow, resting)).slice(-2)).toEqual([
+      ['step.cancelled', 'wait', me, 'cancelled', 1_000],
+      ['execution.cancelled', null, me, 'cancelled', 1_000],
+    ]);
+    const advanced = await app.begin(workflow);
+    const hold = 'update execution set driver_id = ? where id = ?';
+    await app.services.orm.em.fork().execute(hold, [app.services.executing.id, advanced]);
+    expect((await change(workflow, advanced, 'cancel')).body.status).toBe('pending');
+    await app.services.orm.em.fork().execute('update execution set driver_id = null where id = ?', [advanced]);
+    await app.settle();
+    expect(lines(await told(workflow, advanced)).at(-1)).toEqual(['execution.cancelled', null, me, 'cancelled', null]);
+    await app.ask('DELETE', `${workflows}/${workflow}`);
+  });
+});

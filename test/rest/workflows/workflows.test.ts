@@ -214,3 +214,32 @@ describe('secrets', () => {
     expect((await put('s1', 'y')).status).toBe(204);
   });
 });
+
+describe('a definition with a secret that is not set', () => {
+  const source = 'portico: workflow/1\nsteps:\n  - {id: a, type: http, url: "https://a.example/${{ secrets.KEY }}"}\n';
+  const warning = [{ field: '/steps/0/url', code: 'secret_not_set', line: 3 }];
+
+  it('is saved, and the answer names the secret until it is set', async () => {
+    const made = await ask('POST', '', { body: { name: 'Secret', definition: source } });
+    expect([made.status, made.body.warnings]).toMatchObject([201, warning]);
+    const path = `/${made.body.id}`;
+    const save = (more: string) => ask('PATCH', path, { body: { definition: `${source}# ${more}\n` } });
+    expect((await save('again')).body.warnings).toMatchObject(warning);
+    const validate = (workflow?: string) =>
+      ask('POST', '/validate', { body: { definition: source, ...(workflow && { workflow }) } });
+    expect((await validate(made.body.id)).body).toMatchObject({ valid: true, warnings: warning });
+    expect((await ask('PUT', `${path}/secrets/KEY`, { body: { value: 'x' } })).status).toBe(204);
+    expect((await save('with it')).body).not.toHaveProperty('warnings');
+    expect((await validate(made.body.id)).body).toMatchObject({ valid: true, warnings: [] });
+    expect((await validate()).body).toMatchObject({ valid: true, warnings: warning });
+    expect((await validate(randomUUID())).status).toBe(404);
+  });
+
+  it('422 with the place of a function that is not there', async () => {
+    const definition = 'portico: workflow/1\nsteps:\n  - {id: a, type: transform, expression: "$upper(input)"}\n';
+    expect(await ask('POST', '', { body: { name: 'Function', definition } })).toMatchObject({
+      status: 422,
+      body: { details: { errors: [{ field: '/steps/0/expression', code: 'unknown_function', line: 3 }] } },
+    });
+  });
+});

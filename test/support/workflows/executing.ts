@@ -1,4 +1,5 @@
-import { wakeAbandoned, wakeAwaited, wakeDue } from '../../../src/domain/workflows/engine/due.ts';
+import { wakeAwaited, wakeDue } from '../../../src/domain/workflows/engine/due.ts';
+import { buryWorkers } from '../../../src/domain/workflows/engine/workers.ts';
 import { workflowAdvanceJobFor } from '../../../src/jobs/workflow-advance.job.ts';
 import { startTestApp, type TestApp } from '../app.ts';
 
@@ -56,7 +57,7 @@ export async function startExecutingApp(environment: Record<string, string> = {}
       app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + milliseconds);
       await wakeDue(app.services);
       await wakeAwaited(app.services);
-      await wakeAbandoned(app.services);
+      await buryWorkers(app.services, app.services.executing.id);
       await whole.settle();
     },
     async look(workflow: string, id: string) {

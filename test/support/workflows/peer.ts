@@ -9,6 +9,8 @@ export interface Peer {
   counts(path: string): number[];
   /** @returns when it has been called so many times in all */
   reached(count: number): Promise<void>;
+  /** Answers the call that has waited longest. */
+  answer(): void;
   /** Answers what waits, and from now on at once. */
   open(): void;
   /** Lets calls wait again. */
@@ -41,6 +43,9 @@ export async function startPeer(isHeld: (path: string) => boolean = () => false)
     },
     async reached(count) {
       if (calls.length < count) await new Promise<void>((tell) => void waiting.push({ count, tell }));
+    },
+    answer() {
+      held.shift()?.();
     },
     open() {
       isOpen = true;

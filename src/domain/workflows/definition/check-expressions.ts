@@ -1,6 +1,6 @@
 import { inTurns } from '../../in-turns.ts';
 import { parseExpression } from '../expressions/parse-expression.ts';
-import { type Reference, referencesOf } from '../expressions/references.ts';
+import { type Reference, referencesOf, type UsedVariable, unknownVariablesOf } from '../expressions/references.ts';
 import { ExpressionSyntaxError } from '../expressions/syntax-error.ts';
 import type { WorkflowDefinition } from './definition.schema.ts';
 import { expressionsOf, type PlacedExpression, templatesIn } from './expressions-of.ts';
@@ -13,6 +13,14 @@ const maxExpressions = 5_000;
 
 const always = new Set(['input', 'steps', 'vars', 'execution', 'workflow']);
 
+/** What expressions can name beside what is in scope for them. */
+interface Known {
+  /** Of all steps of the definition. */
+  ids: ReadonlySet<string>;
+  /** Names of secrets that are set. */
+  secrets: ReadonlySet<string>;
+}
+
 interface Findings {
   errors: Problem[];
   warnings: Problem[];
@@ -23,7 +31,7 @@ function checkReference(
   { root, member, position }: Reference,
   { place, offset, maySecret }: PlacedExpression,
   scope: Scope,
-  ids: ReadonlySet<string>,
+  { ids, secrets }: Known,
   { errors, warnings }: Findings,
 ): void {
   const at = { place, offset: offset + position };
@@ -39,6 +47,8 @@ function checkReference(
     (scope.hasItem && (root === 'item' || root === 'index')) ||
     (scope.hasError && root === 'error');
   if (!isKnown) return void error('unknown_name', `"${root}" is nothing that expressions know here`);
+  if (root === 'secrets' && member !== null && !secrets.has(member))
+    warnings.push({ ...at, code: 'secret_not_set', message: `the secret "${member}" is not set` });
   if (root !== 'steps' || member === null) return;
   const certainty = scope.steps.get(member);
   if (certainty === 'possible')
@@ -48,18 +58,25 @@ function checkReference(
   else error('unknown_step', `there is no step "${member}"`);
 }
 
-function checkExpression(
-  expression: PlacedExpression,
-  scope: Scope,
-  ids: ReadonlySet<string>,
-  findings: Findings,
-): void {
+const unknownText = ({ name, isCalled }: UsedVariable): string => {
+  if (name === 'eval') return '"$eval" is not available in workflows';
+  return isCalled ? `there is no function "$${name}"` : `there is no variable "$${name}"`;
+};
+
+function checkExpression(expression: PlacedExpression, scope: Scope, known: Known, findings: Findings): void {
+  const { place, offset } = expression;
   try {
-    for (const reference of referencesOf(parseExpression(expression.text)))
-      checkReference(reference, expression, scope, ids, findings);
+    const tree = parseExpression(expression.text);
+    for (const unknown of unknownVariablesOf(tree))
+      findings.errors.push({
+        place,
+        offset: offset + unknown.position,
+        code: unknown.isCalled || unknown.name === 'eval' ? 'unknown_function' : 'unknown_variable',
+        message: unknownText(unknown),
+      });
+    for (const reference of referencesOf(tree)) checkReference(reference, expression, scope, known, findings);
   } catch (error) {
     if (!(error instanceof ExpressionSyntaxError)) throw error;
-    const { place, offset } = expression;
     findings.errors.push({ place, code: 'bad_expression', message: error.message, offset: offset + error.position });
   }
 }
@@ -88,15 +105,19 @@ function* scopedExpressions(
 
 /**
  * Whether the expressions of a definition can be read and name only what is there by then; steps that can never run. In turns: all of them
- * may take a quarter of a second.
+ * may take a quarter of a second. A secret that is not set is a warning: a workflow has to exist before its secrets can be set.
+ * @param secrets names of those that are
  */
-export async function checkExpressions(definition: WorkflowDefinition): Promise<Findings> {
+export async function checkExpressions(
+  definition: WorkflowDefinition,
+  secrets: ReadonlySet<string>,
+): Promise<Findings> {
   const findings: Findings = { errors: [], warnings: [] };
-  const ids = new Set([...allSteps(definition)].map(({ step }) => step.id));
+  const known = { ids: new Set([...allSteps(definition)].map(({ step }) => step.id)), secrets };
   let count = 0;
   await inTurns(scopedExpressions(definition, findings.errors), ({ expression, scope }) => {
     count += 1;
-    if (count <= maxExpressions) checkExpression(expression, scope, ids, findings);
+    if (count <= maxExpressions) checkExpression(expression, scope, known, findings);
     if (count !== maxExpressions + 1) return;
     const { place, offset } = expression;
     const message = `holds expression ${count}; a workflow has at most ${maxExpressions}`;

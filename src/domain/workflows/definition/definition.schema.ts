@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { permissionNames } from '../../permissions.ts';
+import { jsonValue } from '../../shapes.ts';
 import { day, duration, step } from './step.schema.ts';
 
 /** A definition of a workflow, version 1 of the format. Unknown keys are errors at every depth. */
@@ -10,14 +11,14 @@ export const workflowDefinition = z.strictObject({
   /** JSONata: false ends an execution at once, as skipped. */
   when: z.string().min(1).optional(),
   /** JSON Schema of the input. */
-  input_schema: z.record(z.string(), z.json()).optional(),
-  variables: z.record(z.string(), z.json()).optional(),
+  input_schema: z.record(z.string(), jsonValue).optional(),
+  variables: z.record(z.string(), jsonValue).optional(),
   permissions: z.array(z.enum(permissionNames)).max(permissionNames.length).optional(),
   concurrency: z.strictObject({ limit: z.int().min(1).max(100), key: z.string().min(1).optional() }).optional(),
   timeout: duration(31 * day).optional(),
   steps: z.array(step).min(1, 'needs a step'),
   on_failure: z.array(step).min(1, 'needs a step').optional(),
-  output: z.json().optional(),
+  output: jsonValue.optional(),
 });
 
 export type WorkflowDefinition = z.output<typeof workflowDefinition>;

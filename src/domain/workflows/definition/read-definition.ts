@@ -62,8 +62,13 @@ function problemsOf(issue: z.core.$ZodIssue, value: unknown): Problem[] {
 /**
  * Reads and checks a definition: YAML 1.2 or JSON, its shape, its tree of steps, its expressions, and its operations against those that
  * there are. Whether the caller holds the permissions it lists is another question. What is long is done in turns, so that all else goes on.
+ * @param secrets names of those that are set of the workflow; of a new one, none
  */
-export async function readDefinition(source: string, operations: StepOperations): Promise<DefinitionReading> {
+export async function readDefinition(
+  source: string,
+  operations: StepOperations,
+  secrets: ReadonlySet<string> = new Set(),
+): Promise<DefinitionReading> {
   const { value, problems, locate } = await parseSource(source);
   const tell = async (found: readonly Problem[]): Promise<DefinitionFault[]> => {
     const told: DefinitionFault[] = [];
@@ -86,6 +91,6 @@ export async function readDefinition(source: string, operations: StepOperations)
     );
   const structure = checkStructure(parsed.data);
   if (structure.length > 0) return answer(null, structure);
-  const { errors, warnings } = await checkExpressions(parsed.data);
+  const { errors, warnings } = await checkExpressions(parsed.data, secrets);
   return answer(parsed.data, [...errors, ...checkOperations(parsed.data, operations)], warnings);
 }

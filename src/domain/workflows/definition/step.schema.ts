@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonValue } from '../../shapes.ts';
 import { hasTemplate } from '../expressions/template.ts';
 import { parseDuration } from './duration.ts';
 
@@ -18,7 +19,7 @@ export const duration = (most: number, least = 1) =>
 const expression = z.string().min(1, 'must not be empty');
 
 /** Any value whose strings may hold `${{ … }}`. */
-const template = z.json();
+const template = jsonValue;
 
 const stepId = z
   .string()
@@ -113,7 +114,7 @@ export const waitForInputStep = z.strictObject({
   ...limited(365 * day),
   type: z.literal('wait_for_input'),
   message: z.string().max(10_000).optional(),
-  schema: z.record(z.string(), z.json()).optional(),
+  schema: z.record(z.string(), jsonValue).optional(),
   get on_timeout(): z.ZodOptional<z.ZodUnion<readonly [z.ZodLiteral<'fail'>, StepList]>> {
     return z.union([z.literal('fail'), z.array(step).min(1)]).optional();
   },

@@ -9,7 +9,7 @@ export interface TextFault {
 /** What aliases may add to a document, in nodes. */
 const maxAliasNodes = 1_000;
 /** Values within values. */
-const maxLevels = 200;
+export const maxLevels = 200;
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** The name an object gets of a key; null: it is none. */

@@ -1,4 +1,4 @@
-import { dropProtoKeys, type JsonFault, parseJson } from './json-fault.ts';
+import { dropProtoKeys, type JsonFault, maxValues, parseJson } from './json-fault.ts';
 
 /** What the body of a call means. */
 export interface BodyValue {
@@ -41,13 +41,24 @@ function ofJson(text: string, note?: string): BodyValue {
 }
 
 function ofForm(text: string): BodyValue {
+  let pairs = 1;
+  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) {
+    pairs += 1;
+    if (pairs > maxValues) return failed({ message: `has more than ${maxValues} values`, position: at });
+  }
   const form = new URLSearchParams(text);
   const payload = form.getAll('payload');
   // GitHub's default content type.
-  if (payload.length === 1 && !('fault' in parseJson(payload[0] ?? '')))
-    return ofJson(payload[0] ?? '', 'form payload');
+  if (payload.length === 1) {
+    const parsed = ofJson(payload[0] ?? '', 'form payload');
+    if (parsed.body_error === undefined) return parsed;
+  }
   const fields = new Map<string, string[]>();
-  for (const [name, value] of form) fields.set(name, [...(fields.get(name) ?? []), value]);
+  for (const [name, value] of form) {
+    const all = fields.get(name);
+    if (all) all.push(value);
+    else fields.set(name, [value]);
+  }
   const isSafe = !fields.delete('__proto__');
   const body = Object.fromEntries([...fields].map(([name, all]) => [name, all.length === 1 ? all[0] : all]));
   return { body, ...(!isSafe && { body_note: protoNote }) };

@@ -96,7 +96,7 @@ export const redeliver = projectOperation({
   kind: 'command',
   permission: 'edit_workflows',
   workflow: false,
-  summary: 'Start a workflow with the bytes of an earlier call once more',
+  summary: 'Start a workflow again with the body of an earlier webhook call',
   input: z.object(deliveryName),
   output: begunExecution,
   audit: ({ delivery }) => ({ type: 'workflow_delivery', id: delivery }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageInput } from '../../paging.ts';
-import { timestamp } from '../../shapes.ts';
+import { jsonValue, timestamp } from '../../shapes.ts';
 import { authMode, triggerName } from '../triggers/trigger.schema.ts';
 import { deliveryOutcomes } from './delivery.entity.ts';
 
@@ -33,12 +33,12 @@ const bodyError = z.object({ message: z.string(), position: z.int().nullable() }
 export const workflowDelivery = deliverySummary
   .extend({
     headers: z.record(z.string(), z.string()).describe('Credentials are redacted'),
-    query: z.record(z.string(), z.json()),
-    body: z.json().describe('What executions get as input.body'),
+    query: z.record(z.string(), jsonValue),
+    body: jsonValue.describe('What executions get as input.body'),
     body_note: z.string().nullable(),
     body_error: bodyError.nullable(),
     raw: z.string().nullable().describe('The bytes as text, when they are UTF-8 and at most 1 MiB'),
-    has_expired: z.boolean().describe('The bytes are not kept any more'),
+    has_expired: z.boolean().describe('The bytes are no longer stored'),
   })
   .meta({ id: 'WorkflowDelivery' });
 

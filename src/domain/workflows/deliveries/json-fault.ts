@@ -1,4 +1,6 @@
 const maxDepth = 200;
+/** 25 MiB may hold ten million values, which take a parser seconds and a gigabyte; what people push has some 10,000. */
+export const maxValues = 200_000;
 
 /** What is wrong with a text as JSON, and where: an offset in UTF-16 units. */
 export interface JsonFault {
@@ -6,25 +8,38 @@ export interface JsonFault {
   position: number;
 }
 
-/** The place of the bracket that nests too deep; null when none does. Text that is no JSON may be judged either way. */
-export function tooDeepAt(text: string): number | null {
+/**
+ * Where a text nests too deep or begins a value too many, judged before a parser makes objects of it; null: nowhere. Text that is no JSON may
+ * be judged either way.
+ */
+export function excessAt(text: string): JsonFault | null {
   let depth = 0;
+  let values = 1;
+  /** The bracket before was an opening one: whatever else follows is the first value in it. */
+  let opened = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
+    if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) continue;
+    const isEnd = code === 0x5d || code === 0x7d;
+    if (code === 0x2c || (opened && !isEnd)) {
+      values += 1;
+      if (values > maxValues) return { message: `has more than ${maxValues} values`, position: at };
+    }
+    opened = false;
     if (code === 0x22) {
       for (at += 1; at < text.length && text.charCodeAt(at) !== 0x22; at += 1)
         if (text.charCodeAt(at) === 0x5c) at += 1;
     } else if (code === 0x5b || code === 0x7b) {
+      opened = true;
       depth += 1;
-      if (depth > maxDepth) return at;
-    } else if (code === 0x5d || code === 0x7d) depth -= 1;
+      if (depth > maxDepth) return { message: `is nested more than ${maxDepth} levels deep`, position: at };
+    } else if (isEnd) depth -= 1;
   }
   return null;
 }
 
 const space = /[ \t\n\r]*/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 8259 7 excludes exactly these from strings
-const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const escapeSequence = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 /**
@@ -39,11 +54,26 @@ export function jsonFaultAt(text: string): number | null {
     at = pattern.lastIndex;
     return true;
   };
+  /** A loop, since a pattern that repeats a choice runs out of stack in a string of some megabytes. */
+  const takeString = () => {
+    const began = at;
+    if (text[at] !== '"') return false;
+    for (at += 1; at < text.length; ) {
+      const code = text.charCodeAt(at);
+      // RFC 8259 7 excludes control characters from strings.
+      if (code < 0x20 || (code === 0x5c && !take(escapeSequence))) break;
+      if (code === 0x5c) continue;
+      at += 1;
+      if (code === 0x22) return true;
+    }
+    at = began;
+    return false;
+  };
   /** Closing brackets still owed, the innermost last. */
   const open: string[] = [];
   const key = () => {
     take(space);
-    if (!take(string)) return false;
+    if (!takeString()) return false;
     take(space);
     if (text[at] !== ':') return false;
     at += 1;
@@ -63,7 +93,7 @@ export function jsonFaultAt(text: string): number | null {
         if (bracket === '{' && !key()) return at;
         continue;
       }
-    } else if (!take(string) && !take(scalar)) return at;
+    } else if (!takeString() && !take(scalar)) return at;
     // What may stand behind a value.
     for (;;) {
       take(space);
@@ -82,10 +112,10 @@ export function jsonFaultAt(text: string): number | null {
   }
 }
 
-/** Parses JSON nested at most 200 deep. */
+/** Parses JSON nested at most 200 deep, of at most 200,000 values. */
 export function parseJson(text: string): { value: unknown } | { fault: JsonFault } {
-  const deep = tooDeepAt(text);
-  if (deep !== null) return { fault: { message: `is nested more than ${maxDepth} levels deep`, position: deep } };
+  const fault = excessAt(text);
+  if (fault !== null) return { fault };
   try {
     return { value: JSON.parse(text) };
   } catch {

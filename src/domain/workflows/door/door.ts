@@ -1,3 +1,4 @@
+import { countdown } from '../../countdown.ts';
 import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import { asUnavailable } from '../../unavailable.ts';
@@ -18,6 +19,27 @@ import { Room } from './room.ts';
 
 /** Failed signatures a minute of one address and workflow, before its bodies are not read any more. */
 const failureBudget = 1_000;
+
+/** How long the database may take for a call in all, milliseconds: beside what its body takes, its sender gets an answer within five seconds. */
+const patience = 4_500;
+
+/** Bounds what the parts of one call take together. */
+class Patience {
+  #left = patience;
+
+  /** @throws DomainError `unavailable` when the work takes longer; it may be done all the same, and the sender's repeat finds it */
+  async spend<T>(work: Promise<T>): Promise<T> {
+    const began = performance.now();
+    let stop = () => {};
+    const late = new Promise<never>((_, reject) => {
+      stop = countdown(this.#left, () => reject(new DomainError('unavailable', 'The database does not answer')));
+    });
+    return Promise.race([work, late]).finally(() => {
+      stop();
+      this.#left = Math.max(0, this.#left - (performance.now() - began));
+    });
+  }
+}
 
 /** The way in for outside services: decides by what a call brings whether it starts a workflow, and answers only when that is durable. */
 export class WebhookDoor {
@@ -52,8 +74,9 @@ export class WebhookDoor {
     };
     let trigger: DoorTrigger | null = null;
     try {
-      trigger = await findCalled(this.triggers, call);
-      return told(await this.#receive(call, trigger), 'ok');
+      const patient = new Patience();
+      trigger = await patient.spend(findCalled(this.triggers, call));
+      return told(await this.#receive(call, trigger, patient), 'ok');
     } catch (error) {
       const refused = error instanceof Refused ? error : this.#failed(error);
       if (trigger && refused.reason) this.#refusals.note(trigger.id, refused.reason, call);
@@ -74,8 +97,8 @@ export class WebhookDoor {
     return new Refused(doorAnswers.unavailable, 'unavailable');
   }
 
-  async #receive(call: WebhookCall, trigger: DoorTrigger): Promise<DoorAnswer> {
-    const opened = await openCall(this.#services, call, trigger);
+  async #receive(call: WebhookCall, trigger: DoorTrigger, patient: Patience): Promise<DoorAnswer> {
+    const opened = await patient.spend(openCall(this.#services, call, trigger));
     const key = `${call.address} ${trigger.workflow_id}`;
     const { signature } = opened.proof;
     if (signature !== null) {
@@ -95,7 +118,7 @@ export class WebhookDoor {
         this.#failures.add(key);
         throw new Refused(doorAnswers.unauthorized, 'signature');
       }
-      const answer = await this.#accept(call, opened, body, version);
+      const answer = await patient.spend(this.#accept(call, opened, body, version));
       // It is stored, so nobody needs it. When that is not certain, a statement may still have it.
       body.release();
       return answer;

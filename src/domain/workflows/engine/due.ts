@@ -1,7 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
 import type { Services } from '../../services.ts';
 import { advanceJob } from './advance-job.ts';
 import { handSlotsOver, type SlotKey } from './slots.ts';
+import { waitIsOver } from './workers.ts';
 
 type Needs = Pick<Services, 'orm' | 'clock' | 'jobs'>;
 
@@ -10,7 +12,7 @@ const open = `status in ('pending', 'running', 'paused')`;
 
 /** Sends the jobs of executions a query finds; in the transaction of `em` when the query changes them. */
 async function send(em: EntityManager, { jobs }: Needs, sql: string, values: unknown[]): Promise<number> {
-  const rows = await em.execute<{ id: string }[]>(sql, values);
+  const rows = await executeBound<{ id: string }>(em, sql, values);
   const payloads = rows.map(({ id }) => ({ execution_id: id }));
   await jobs.sendMany(advanceJob, payloads, em.isInTransaction() ? { em } : {});
   return rows.length;
@@ -20,9 +22,9 @@ async function send(em: EntityManager, { jobs }: Needs, sql: string, values: unk
 export async function wakeDue(services: Needs): Promise<number> {
   const em = services.orm.em.fork();
   const now = services.clock.now();
-  const due = `waiting_until <= ? and ${open}`;
+  const due = `${waitIsOver('$1::timestamptz')} and ${open}`;
   // Twice a second, and mostly for nothing: then it costs one statement and no transaction.
-  if ((await em.execute<unknown[]>(`select 1 from execution where ${due} limit 1`, [now])).length === 0) return 0;
+  if ((await executeBound<unknown>(em, `select 1 from execution where ${due} limit 1`, [now])).length === 0) return 0;
   return em.transactional((within) =>
     send(
       within,
@@ -34,15 +36,6 @@ export async function wakeDue(services: Needs): Promise<number> {
     ),
   );
 }
-
-/** Wakes executions whose driver has died. @returns how many */
-export const wakeAbandoned = (services: Needs): Promise<number> =>
-  send(
-    services.orm.em.fork(),
-    services,
-    `select id from execution where driver_id is not null and driver_until < now() and ${open} limit ${mostAtOnce}`,
-    [],
-  );
 
 /** Wakes executions that wait for a crawl run or a deployment which has ended. @returns how many */
 export const wakeAwaited = (services: Needs): Promise<number> =>
@@ -74,20 +67,11 @@ export async function sweep(services: Needs, isIdle: () => Promise<boolean>): Pr
   return send(
     services.orm.em.fork(),
     services,
-    `select id from execution where ${open} and driver_id is null and waiting_until is null and created_at < ?
+    `select id from execution where ${open} and driver_id is null and waiting_until is null and created_at < $1
        and (status <> 'paused' or wake) and (slot_key is null or has_slot or cancel_requested)
        and not exists (select 1 from step_run where execution_id = execution.id and step_run.status = 'waiting'
          and waits_for is not null and not execution.wake)
      order by created_at limit ${mostAtOnce}`,
     [new Date(services.clock.now().getTime() - 30_000)],
   );
-}
-
-/** Gives up what drivers of any process hold, so that it is taken up within seconds; for who knows that there are no others. */
-export async function abandonAll({ orm, executing }: Pick<Services, 'orm' | 'executing'>): Promise<void> {
-  await orm.em
-    .fork()
-    .execute(`update execution set driver_until = now() - interval '1 second' where driver_id <> ? and ${open}`, [
-      executing.id,
-    ]);
 }

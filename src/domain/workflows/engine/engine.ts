@@ -1,26 +1,53 @@
 import { randomUUID } from 'node:crypto';
+import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
-import { type ClaimedRow, claim, keepAlive, letGo } from './claim.ts';
+import { asUnavailable } from '../../unavailable.ts';
+import { beginAlone, type ClaimedRow, claim, freeSuspects, wordsFor } from './claim.ts';
 import { Driver } from './driver/driver.ts';
 import { type DriverBench, makeBench } from './driver/driver-bench.ts';
 import { Guides } from './guides.ts';
 import { type Belongings, readBelongings, readClaimed } from './read-claimed.ts';
+import { beat, letGo, mostCrashes, recordFault, signOff } from './workers.ts';
 
-/** Executions a process advances at the same time; those that rest are not among them. */
+/** Executions a process advances at the same time; those that rest, or only wait for peers, are not among them. */
 const mostDrivers = 400;
+/** Most executions that only wait for peers; counted apart, so that slow peers do not block new executions. */
+const mostWaiting = 4_000;
+/** Suspects a process keeps waiting for their turn, before it leaves them to others. */
+const mostSuspects = 50;
 /** Drivers that look for word from others; younger ones hear it with their next checkpoint. */
 const oldEnough = 400;
 /** How long steps that act may go on when the process stops, milliseconds. */
 const drain = 5_000;
+/** A process that has not shown its life for so long may have been given up meanwhile, milliseconds. */
+const staleBeat = 5_000;
+/** How long an execution is left alone whose driver lost the database, milliseconds. */
+const awayPause = 2_000;
 
-/** The executions this process advances. */
+/** An execution this process gives back as soon as the database takes it. */
+interface Owed {
+  row: ClaimedRow;
+  isFault: boolean;
+}
+
+/**
+ * The executions this process advances. Suspects, which were acting in a process that died, act one at a time beside all others until a
+ * checkpoint clears them: so the one that kills its process is found, and no bystander is blamed for it.
+ */
 export class Engine {
-  /** Names the process as a driver. */
-  readonly id = randomUUID();
   readonly #services: () => Services;
   readonly #calls: number;
   readonly #guides = new Guides();
   readonly #drivers = new Map<string, { driver: Driver; began: number; done: Promise<void> }>();
+  /** Suspects that are held here and wait for their turn. */
+  #suspects: ClaimedRow[] = [];
+  /** The suspect whose turn it is. */
+  #alone: string | null = null;
+  #isRefilling = false;
+  #owed: Owed[] = [];
+  #id = randomUUID();
+  /** When it last showed that it lives, by the clock of `performance`. */
+  #lastBeat = Number.NEGATIVE_INFINITY;
   #bench: DriverBench | null = null;
   #coming = 0;
   readonly #waiting: (() => void)[] = [];
@@ -32,8 +59,19 @@ export class Engine {
     this.#calls = calls;
   }
 
+  /** Names the process as a driver; another one when it was given up and goes on. */
+  get id(): string {
+    return this.#id;
+  }
+
   get active(): number {
     return this.#drivers.size;
+  }
+
+  get #isFull(): boolean {
+    let busy = this.#coming;
+    for (const { driver } of this.#drivers.values()) if (!driver.isWaiting) busy += 1;
+    return busy > mostDrivers || this.#drivers.size > mostDrivers + mostWaiting;
   }
 
   /**
@@ -42,60 +80,155 @@ export class Engine {
    */
   async advance(ids: readonly string[]): Promise<void> {
     const services = this.#services();
-    while (this.#drivers.size + this.#coming > mostDrivers && !this.#closing) await this.#change();
+    while (this.#isFull && !this.#closing) await this.#change();
     if (this.#closing) throw new Error('the process stops');
-    this.#coming += ids.length;
-    try {
+    await this.#within(ids.length, async () => {
+      if (performance.now() - this.#lastBeat > staleBeat) await this.#showLife();
       const em = services.orm.em.fork();
-      const rows = await claim(em, this.id, ids);
+      const suspects = this.#suspects.length < mostSuspects ? { now: services.clock.now() } : null;
+      const rows = await claim(em, this.#id, ids, { suspects });
+      const isHeld = ({ suspect, crashes, cancel_requested }: ClaimedRow) =>
+        suspect !== null && crashes < mostCrashes && !cancel_requested;
+      this.#suspects.push(...rows.filter(isHeld));
+      const free = rows.filter((row) => !isHeld(row));
       // One whose steps cannot be read must not keep the others.
-      const known = await readBelongings(em, services, rows).catch(() => null);
-      for (const row of rows) await this.#begin(row, known).catch((err: unknown) => this.#giveBack(row, err));
+      const known = await readBelongings(em, services, free).catch(() => null);
+      for (const row of free) await this.#tryBegin(row, known);
+      await this.#letNextIn();
+    });
+  }
+
+  /** Counts what is about to be advanced, so that the process does not count as idle. */
+  async #within(count: number, work: () => Promise<void>): Promise<void> {
+    this.#coming += count;
+    try {
+      await work();
     } finally {
-      this.#coming -= ids.length;
+      this.#coming -= count;
       this.#tellChange();
     }
   }
 
-  async #begin(row: ClaimedRow, known: Belongings | null): Promise<void> {
+  /** @returns whether it is advanced here from now on */
+  async #tryBegin(row: ClaimedRow, known: Belongings | null): Promise<boolean> {
+    try {
+      return await this.#begin(row, known);
+    } catch (err) {
+      await this.#giveBack(row, err);
+      return false;
+    }
+  }
+
+  async #begin(row: ClaimedRow, known: Belongings | null): Promise<boolean> {
     const services = this.#services();
     const claimed = await readClaimed(services, this.#guides, row, known);
-    if (claimed === null) return;
+    if (claimed === null) return false;
     this.#bench ??= makeBench(services, this.#calls);
-    const driver = new Driver(this.#bench, claimed);
+    const driver = new Driver(this.#bench, claimed, {
+      onCleared: () => this.#endTurn(row.id),
+      onWaiting: () => this.#tellChange(),
+    });
     const done = driver.run().catch((err: unknown) => this.#giveBack(row, err));
     const entry = {
       driver,
       began: performance.now(),
       done: done.finally(() => {
         if (this.#drivers.get(row.id) === entry) this.#drivers.delete(row.id);
+        this.#endTurn(row.id);
         this.#tellChange();
       }),
     };
     this.#drivers.get(row.id)?.driver.stop('lost');
     this.#drivers.set(row.id, entry);
     if (this.#closing) driver.stop('closing');
+    return true;
   }
 
-  /** Leaves an execution to whoever takes it up next, which counts as a crash: a fault that stays must not go on for ever. */
+  /** Lets the next suspect act, when none does; a process that stops lets all of them go. */
+  async #letNextIn(): Promise<void> {
+    if (this.#closing) return this.#dismissSuspects();
+    while (this.#alone === null) {
+      const row = this.#suspects.shift();
+      if (row === undefined) return;
+      this.#alone = row.id;
+      const isBegun = await beginAlone(this.#services().orm.em.fork(), row).then(
+        (isOurs) => isOurs && this.#tryBegin(row, null),
+        (err: unknown) => this.#giveBack(row, err).then(() => false),
+      );
+      if (!isBegun && this.#alone === row.id) this.#alone = null;
+    }
+  }
+
+  /** The suspect whose turn it is has come past a checkpoint, or is gone. */
+  #endTurn(id: string): void {
+    if (this.#alone !== id) return;
+    this.#alone = null;
+    void this.#within(1, async () => {
+      await this.#letNextIn();
+      if (this.#suspects.length === 0) await this.#refill();
+    }).catch(() => {});
+  }
+
+  /** Takes up suspects that were left because too many waited, here or where they were before. */
+  async #refill(): Promise<void> {
+    if (this.#isRefilling || this.#closing || this.#suspects.length > 0) return;
+    this.#isRefilling = true;
+    try {
+      const { orm, clock } = this.#services();
+      const ids = await freeSuspects(orm.em.fork(), clock.now(), mostSuspects);
+      if (ids.length > 0) await this.advance(ids);
+    } finally {
+      this.#isRefilling = false;
+    }
+  }
+
+  async #dismissSuspects(): Promise<void> {
+    await letGo(this.#services(), this.#suspects.splice(0), null);
+  }
+
+  /**
+   * Releases an execution for the next process that claims it. A fault of ours counts against it, since one that stays must not go on for ever; a
+   * database that went away does not.
+   */
   async #giveBack(row: ClaimedRow, err: unknown): Promise<void> {
-    const { log, orm } = this.#services();
-    log.error({ err, execution: row.id }, 'an execution could not be advanced');
-    await letGo(orm.em.fork(), row).catch(() => {});
+    const error = asUnavailable(err);
+    const isFault = !(error instanceof DomainError && error.code === 'unavailable');
+    this.#services().log.error({ err, execution: row.id }, 'an execution could not be advanced');
+    this.#owed.push({ row, isFault });
+    await this.#payOwed();
+  }
+
+  async #payOwed(): Promise<void> {
+    const services = this.#services();
+    for (const owed of this.#owed.splice(0)) {
+      const { row, isFault } = owed;
+      await (isFault ? recordFault(services, row) : letGo(services, [row], awayPause)).catch(() => {
+        this.#owed.push(owed);
+      });
+    }
+  }
+
+  /** Shows that this process lives. One that was given up meanwhile drops all it has, and goes on under another name. */
+  async #showLife(): Promise<void> {
+    const em = this.#services().orm.em.fork();
+    if (!(await beat(em, this.#id))) {
+      for (const { driver } of this.#drivers.values()) driver.stop('lost');
+      this.#suspects = [];
+      this.#id = randomUUID();
+      await beat(em, this.#id);
+    }
+    this.#lastBeat = performance.now();
   }
 
   /** Hears what has happened to executions this process advances; with `renew`, shows that it lives. */
   async listen({ renew }: { renew: boolean }): Promise<void> {
+    if (this.#closing && this.#drivers.size === 0) return;
+    if (renew) await this.#showLife();
+    await this.#payOwed();
     const now = performance.now();
     const old = [...this.#drivers].filter(([, { began }]) => now - began > oldEnough);
-    if (old.length === 0) return;
-    const em = this.#services().orm.em.fork();
-    const words = await keepAlive(
-      em,
-      this.id,
-      old.map(([id]) => id),
-      { renew },
-    );
+    const ids = [...old.map(([id]) => id), ...this.#suspects.map(({ id }) => id)];
+    const words = ids.length === 0 ? [] : await wordsFor(this.#services().orm.em.fork(), this.#id, ids);
     const heard = new Map(words.map((word) => [word.id, word]));
     for (const [id, { driver }] of old) {
       const word = heard.get(id);
@@ -103,6 +236,19 @@ export class Engine {
       if (word === undefined || word.attempt !== driver.hold.attempt) driver.stop('lost');
       else if (word.cancel !== null) driver.cancel(word.cancel);
       else if (word.wake) driver.word();
+    }
+    await this.#cancelSuspects(new Map(words.map(({ id, cancel }) => [id, cancel])));
+    if (renew) await this.#refill();
+  }
+
+  /** Those that are cancelled while they wait for their turn need none. */
+  async #cancelSuspects(cancelled: ReadonlyMap<string, string | null>): Promise<void> {
+    for (const row of this.#suspects.filter(({ id }) => (cancelled.get(id) ?? null) !== null)) {
+      this.#suspects = this.#suspects.filter(({ id }) => id !== row.id);
+      const reason = cancelled.get(row.id) ?? null;
+      await this.#within(1, async () => {
+        await this.#tryBegin({ ...row, cancel_requested: true, cancel_reason: reason }, null);
+      });
     }
   }
 
@@ -128,7 +274,10 @@ export class Engine {
     const late = setTimeout(() => {
       for (const { driver } of this.#drivers.values()) driver.breakOff();
     }, drain);
+    // A database that is away gives up this process and what it holds by itself.
+    await this.#dismissSuspects().catch(() => {});
     await this.idle();
     clearTimeout(late);
+    await signOff(this.#services().orm.em.fork(), this.#id).catch(() => {});
   }
 }

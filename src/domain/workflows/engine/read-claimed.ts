@@ -2,12 +2,12 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
 import type { Delivery } from '../deliveries/delivery.entity.ts';
 import { deliveriesOf, inputOf } from '../executions/input-of.ts';
-import { type ClaimedRow, setAside } from './claim.ts';
-import { mostCrashes } from './driver/advance.ts';
+import type { ClaimedRow } from './claim.ts';
 import type { Claimed } from './driver/claimed.ts';
 import type { Guides } from './guides.ts';
 import type { StepState } from './plan/step-state.ts';
 import { readStepRows } from './step-rows.ts';
+import { letGo, mostCrashes } from './workers.ts';
 
 /** How long executions of a deleted project are left alone, milliseconds. */
 const deletedPause = 600_000;
@@ -52,7 +52,7 @@ export async function readClaimed(
   const fork = () => services.orm.em.fork();
   const guide = await guides.find(fork, row.workflow_id, row.version);
   if (guide === null) {
-    await setAside(fork(), row, new Date(services.clock.now().getTime() + deletedPause));
+    await letGo(services, [row], deletedPause);
     return null;
   }
   const isGivenUp = row.crashes >= mostCrashes;

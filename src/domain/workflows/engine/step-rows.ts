@@ -8,15 +8,15 @@ import { readValue, storeValue } from './stored-value.ts';
 // JSON values travel as texts: `json` keeps them to the letter, escapes that PostgreSQL's own functions refuse included.
 const writeSql = `
   insert into step_run (execution_id, path, position, step_id, type, status, tries, input, output, output_sha256, error, waits_for,
-    started_at, finished_at, next_try_at)
+    tried_in, started_at, finished_at, next_try_at)
   select execution_id, path, position, step_id, type, status, tries, input::json, output::json, output_sha256, error::json,
-    waits_for::json, started_at, finished_at, next_try_at
+    waits_for::json, tried_in, started_at, finished_at, next_try_at
   from json_to_recordset($1::json) as run (execution_id uuid, path text, position integer, step_id text, type text, status text,
-    tries integer, input text, output text, output_sha256 text, error text, waits_for text, started_at timestamptz,
-    finished_at timestamptz, next_try_at timestamptz)
+    tries integer, input text, output text, output_sha256 text, error text, waits_for text, tried_in uuid,
+    started_at timestamptz, finished_at timestamptz, next_try_at timestamptz)
   on conflict (execution_id, path) do update set status = excluded.status, tries = excluded.tries, input = excluded.input,
     output = excluded.output, output_sha256 = excluded.output_sha256, error = excluded.error, waits_for = excluded.waits_for,
-    started_at = excluded.started_at, finished_at = excluded.finished_at, next_try_at = excluded.next_try_at`;
+    tried_in = excluded.tried_in, started_at = excluded.started_at, finished_at = excluded.finished_at, next_try_at = excluded.next_try_at`;
 
 const jsonOf = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value));
 const timeOf = (at: number | null) => (at === null ? null : new Date(at));
@@ -54,17 +54,19 @@ type Row = Omit<StepRun, 'started_at' | 'finished_at' | 'next_try_at'> &
 
 const millisecondsOf = (at: Date | string | null) => (at === null ? null : new Date(at).getTime());
 
-/** The step runs of executions, by execution, in the order they began; outputs are read back from where they lie. */
+/** The step runs of executions, or those within a window, by execution, in the order they began; outputs are read back from where they lie. */
 export async function readStepRows(
   em: EntityManager,
   { blobs }: Pick<Services, 'blobs'>,
   ids: readonly string[],
+  { offset, limit }: { offset: number; limit: number | null } = { offset: 0, limit: null },
 ): Promise<Map<string, StepState[]>> {
   const found = new Map<string, StepState[]>();
   if (ids.length === 0) return found;
   const rows = await em.execute<Row[]>(
-    `select * from step_run where execution_id = any(string_to_array(?, ' ')::uuid[]) order by execution_id, position`,
-    [ids.join(' ')],
+    `select * from step_run where execution_id = any(string_to_array(?, ' ')::uuid[]) order by execution_id, position
+     offset ? limit ?`,
+    [ids.join(' '), offset, limit],
   );
   for (const { execution_id, output, ...row } of rows) {
     const list = found.get(execution_id) ?? [];
@@ -76,6 +78,7 @@ export async function readStepRows(
       output_sha256: row.output_sha256 ?? null,
       error: row.error ?? null,
       waits_for: row.waits_for ?? null,
+      tried_in: row.tried_in ?? null,
       started_at: millisecondsOf(row.started_at) ?? 0,
       finished_at: millisecondsOf(row.finished_at),
       next_try_at: millisecondsOf(row.next_try_at),

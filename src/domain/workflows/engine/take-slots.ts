@@ -31,7 +31,7 @@ const standingSql = `
 
 const takeSql = `
   update execution set slot_key = asked.key, has_slot = asked.wins,
-    driver_id = case when asked.wins then driver_id end, driver_until = case when asked.wins then driver_until end
+    driver_id = case when asked.wins then driver_id end, suspect = case when asked.wins then suspect end
   from json_to_recordset($1::json) as asked (id uuid, attempt integer, key text, wins boolean)
   where execution.id = asked.id and execution.attempt = asked.attempt and execution.status = 'pending'
   returning execution.id`;

@@ -59,7 +59,15 @@ export async function beginExecutions(
     created_at: now,
   }));
   const news = rows.map((row) => {
-    const created: ExecutionEvent = { type: 'execution.created', at: now.toISOString(), trigger: row.trigger_type };
+    const created: ExecutionEvent = {
+      type: 'execution.created',
+      at: now.toISOString(),
+      status: 'pending',
+      ...(row.started_by !== undefined || row.trigger_id !== null
+        ? { actor: row.started_by ?? `trigger:${row.trigger_id}` }
+        : {}),
+      trigger: row.trigger_type,
+    };
     return { subject: executionSubject(row), events: [created], isNew: true };
   });
   const payloads = rows.map(({ id }) => ({ execution_id: id }));

@@ -1,17 +1,25 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
+import { jsonValue } from '../../shapes.ts';
 import { begunExecution } from '../deliveries/delivery.schema.ts';
 import { findWorkflow } from '../find-workflow.ts';
 import { WorkflowVersion } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { beginExecution } from './begin-execution.ts';
 import { cancelExecution as cancel } from './cancel-execution.ts';
+import type { Execution } from './execution.entity.ts';
 import { executionRecord } from './execution-record.ts';
 import { execution, executionId, retryFrom } from './executions.schema.ts';
 import { findExecution, holdWithWorkflow } from './find-execution.ts';
 import { resumeExecution as resume } from './resume-execution.ts';
 import { retryExecutions } from './retry-execution.ts';
+
+/** @throws DomainError `busy` for an execution that has ended, and says what that means */
+function refuseEnded({ status, finished_at }: Execution, meaning: string): void {
+  if (!finished_at) return;
+  throw new DomainError('busy', `The execution has ended as ${status} at ${finished_at.toISOString()}: ${meaning}`);
+}
 
 const subject = ({ execution: id }: { execution: string }) => ({ type: 'execution', id });
 
@@ -22,7 +30,7 @@ export const runWorkflow = projectOperation({
   summary: 'Run a workflow by hand, also one that is disabled',
   input: z.object({
     ...workflowId,
-    input: z.json().optional().describe('What its steps see as `input`; default null'),
+    input: jsonValue.optional().describe('What its steps see as `input`; default null'),
     version: z.int().min(1).optional().describe('Default: the published version'),
   }),
   output: begunExecution,
@@ -63,10 +71,10 @@ export const cancelExecution = projectOperation({
   output: execution,
   audit: subject,
   async execute(context, input) {
-    const { em, services } = context;
+    const { em, services, actor } = context;
     const row = await findExecution(context, input, { lock: true });
-    if (row.finished_at) throw new DomainError('busy', `The execution is ${row.status}`);
-    await cancel(em, services, row, 'user');
+    refuseEnded(row, 'it cannot be cancelled');
+    await cancel(em, services, row, { reason: 'user', by: actor.id });
     return executionRecord(context, await findExecution(context, input));
   },
 });
@@ -75,7 +83,7 @@ export const retryExecution = projectOperation({
   name: 'workflows.retryExecution',
   kind: 'command',
   permission: 'edit_workflows',
-  summary: 'Try a failed or cancelled execution again, as a new one',
+  summary: 'Retry a failed or cancelled execution as a new one',
   input: z.object({
     ...executionId,
     ...retryFrom,
@@ -98,14 +106,15 @@ export const resumeExecution = projectOperation({
   summary: 'Answer a step that waits for input',
   input: z.object({
     ...executionId,
-    path: z.string().min(1).max(1_000).describe('Of the step run that waits'),
-    input: z.json().optional().describe('The answer, by the schema of the step; default null'),
+    path: z.string().min(1).max(1_000).describe('Path of the step run that waits for input'),
+    input: jsonValue.optional().describe('The answer, by the schema of the step; default null'),
   }),
   output: execution,
   audit: subject,
   async execute(context, { path, input: answer, ...input }) {
     const row = await findExecution(context, input, { lock: true });
-    await resume(context.em, context.services, row, { path, input: answer });
+    refuseEnded(row, 'it takes no input');
+    await resume(context.em, context.services, row, { path, input: answer, by: context.actor.id });
     return executionRecord(context, await findExecution(context, input));
   },
 });

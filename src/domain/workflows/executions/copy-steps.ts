@@ -5,14 +5,15 @@ import type { Execution } from './execution.entity.ts';
 import { retainedSteps } from './retained-steps.ts';
 import type { StepRun } from './step-run.entity.ts';
 
-// What is left open has its time limits from now on.
+// What is left open has its time limits from now on; what was cut off has made no try of the new execution yet.
 const copySql = `
   insert into step_run (execution_id, path, position, step_id, type, status, tries, input, output, output_sha256, error, waits_for,
-    started_at, finished_at, next_try_at)
-  select ?, path, position, step_id, type, case when kept then status else 'running' end, tries, input, output, output_sha256,
-    case when kept then error end, null, case when kept then started_at else ?::timestamptz end,
+    tried_in, started_at, finished_at, next_try_at)
+  select ?, path, position, step_id, type, case when kept then status when retained.tried_in is null then 'running' else 'pending' end,
+    case when retained.tried_in is null then tries else 0 end, input, output, output_sha256,
+    case when kept then error end, null, retained.tried_in, case when kept then started_at else ?::timestamptz end,
     case when kept then finished_at end, null
-  from step_run join json_to_recordset(?::json) as retained (path text, kept boolean) using (path) where execution_id = ?`;
+  from step_run join json_to_recordset(?::json) as retained (path text, kept boolean, tried_in uuid) using (path) where execution_id = ?`;
 
 /** Copies what does not run again of executions to the ones, by their `id`, that try them again. */
 export async function copySteps(
@@ -27,8 +28,8 @@ export async function copySteps(
       definitions.get(name) ??
       (await em.findOneOrFail(WorkflowVersion, { workflow_id: row.workflow_id, number: row.version })).definition;
     definitions.set(name, definition);
-    const runs = await em.execute<Pick<StepRun, 'path' | 'step_id' | 'status'>[]>(
-      'select path, step_id, status from step_run where execution_id = ? order by position',
+    const runs = await em.execute<Pick<StepRun, 'path' | 'step_id' | 'status' | 'tried_in'>[]>(
+      'select path, step_id, status, tried_in from step_run where execution_id = ? order by position',
       [row.id],
     );
     const retained = retainedSteps(definition, runs);

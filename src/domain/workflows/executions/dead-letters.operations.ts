@@ -20,7 +20,7 @@ const some = {
     .min(1)
     .max(mostAtOnce)
     .optional()
-    .describe('Only these, as far as they are dead letters; default: those that failed last'),
+    .describe('Only these, of which those that are dead letters; default: those that failed last'),
 };
 
 const remaining = z.int32().describe('Dead letters of the same kind that are left');
@@ -29,7 +29,7 @@ export const listDeadLetters = projectOperation({
   name: 'workflows.listDeadLetters',
   kind: 'query',
   permission: 'browse_workflows',
-  summary: 'List the failed executions that nobody has taken note of, the latest failure first',
+  summary: 'List the failed executions that are not acknowledged, the latest failure first',
   input: z.object({ ...pageInput, ...ofWorkflow }),
   output: pageOf(executionSummary),
   async execute({ em, project }, { workflow, ...paging }) {
@@ -45,7 +45,7 @@ export const acknowledgeExecution = projectOperation({
   name: 'workflows.acknowledgeExecution',
   kind: 'command',
   permission: 'edit_workflows',
-  summary: 'Take note of a failed execution: it is no dead letter any more',
+  summary: 'Acknowledge a failed execution, which removes it from the dead letters',
   input: z.object(executionId),
   output: execution,
   audit: ({ execution: id }) => ({ type: 'execution', id }),
@@ -62,7 +62,7 @@ export const acknowledgeDeadLetters = projectOperation({
   name: 'workflows.acknowledgeDeadLetters',
   kind: 'command',
   permission: 'edit_workflows',
-  summary: `Take note of dead letters, ${mostAtOnce} at a time`,
+  summary: `Acknowledge dead letters, ${mostAtOnce} at a time`,
   input: z.object(some),
   output: z.object({ executions: z.array(z.string()), remaining }).meta({ id: 'AcknowledgedDeadLetters' }),
   audit: ({ workflow }) => ({ type: 'workflow', id: workflow ?? 'all' }),
@@ -81,7 +81,7 @@ export const retryDeadLetters = projectOperation({
   name: 'workflows.retryDeadLetters',
   kind: 'command',
   permission: 'edit_workflows',
-  summary: `Try dead letters again, each as a new execution, ${mostAtOnce} at a time`,
+  summary: `Retry dead letters, each as a new execution, ${mostAtOnce} at a time`,
   input: z.object({ ...some, ...retryFrom }),
   output: z
     .object({

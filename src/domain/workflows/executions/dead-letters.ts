@@ -27,7 +27,7 @@ function conditionOf({ project_id, workflow, executions }: DeadLetterFilter): { 
   };
 }
 
-/** How many there are: failed executions that nobody has taken note of. */
+/** How many there are: failed executions that are not acknowledged. */
 export async function countDeadLetters(em: EntityManager, filter: DeadLetterFilter): Promise<number> {
   const { sql, values } = conditionOf(filter);
   const [row] = await em.execute<{ count: number }[]>(

@@ -6,7 +6,7 @@ export interface ExecutionCounts {
   open: Record<'pending' | 'running' | 'paused', number>;
   /** Seconds the oldest one waits to begin; 0: none does. */
   pendingSeconds: number;
-  /** Failed executions that nobody has taken note of. */
+  /** Failed executions that are not acknowledged. */
   deadLetters: number;
 }
 

@@ -4,14 +4,14 @@ import { projectOperation } from '../../operation.ts';
 import { maxPerPage } from '../../paging.ts';
 import { eventSubject } from '../../ports/event-feed.ts';
 import { type Execution, terminalStatuses } from './execution.entity.ts';
-import { executionSubject } from './execution-feed.ts';
+import { type ExecutionEvent, executionSubject } from './execution-feed.ts';
 import { executionEvent, executionId } from './executions.schema.ts';
 import { findExecution } from './find-execution.ts';
 
 interface EventRow {
   seq: string;
   at: string | Date;
-  data: { type: string; at?: string; path?: string };
+  data: ExecutionEvent;
 }
 
 async function eventsBehind(
@@ -25,11 +25,16 @@ async function eventsBehind(
     'select seq, at, data from event where project_id = ? and topic = ? and seq > ? order by seq limit ?',
     [project_id, topic, after, limit],
   );
-  return rows.map(({ seq, at, data: { type, at: when, path, ...data } }) => ({
+  // Whoever has it cancelled leaves word; the end itself is its driver's.
+  const cancelledBy = (type: string) => (type === 'execution.cancelled' ? row.cancelled_by : null);
+  return rows.map(({ seq, at, data: { type, at: when, path, actor, status, duration_ms, ...data } }) => ({
     seq: Number(seq),
     type,
     at: new Date(when ?? at),
     path: path ?? null,
+    actor: actor ?? cancelledBy(type) ?? `workflow:${row.workflow_id}`,
+    status: status ?? null,
+    duration_ms: duration_ms ?? null,
     data: data as z.output<typeof executionEvent>['data'],
   }));
 }

@@ -12,7 +12,13 @@ export interface ExecutionEvent {
   type: string;
   /** When it happened, ISO 8601. */
   at: string;
-  /** Of the step run it tells of. */
+  /** Path of the step run the event is about. */
   path?: string;
+  /** Who did it; left out: the workflow itself. */
+  actor?: string;
+  /** What the execution, or the step run it tells of, came to. */
+  status?: string;
+  /** How long that had taken, of what has ended. */
+  duration_ms?: number;
   [detail: string]: unknown;
 }

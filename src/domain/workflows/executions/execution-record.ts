@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
+import { maxWhole, type Window } from '../../paging.ts';
 import type { Services } from '../../services.ts';
 import { readStepRows } from '../engine/step-rows.ts';
 import { readValue } from '../engine/stored-value.ts';
@@ -28,6 +29,7 @@ export function executionShown(row: Execution): z.output<typeof executionSummary
     error: row.error ?? null,
     acknowledged_at: row.acknowledged_at ?? null,
     cancel_reason: row.cancel_reason ?? null,
+    cancelled_by: row.cancelled_by ?? null,
     waiting_until: row.waiting_until ?? null,
     attempt: row.attempt,
     created_at: row.created_at,
@@ -39,13 +41,21 @@ export function executionShown(row: Execution): z.output<typeof executionSummary
 
 const timeOf = (at: number | null) => (at === null ? null : new Date(at));
 
-/** The step runs of an execution, in the order they began. */
+/** How many step runs an execution has. */
+export async function countSteps(em: EntityManager, id: string): Promise<number> {
+  const sql = 'select count(*)::integer as count from step_run where execution_id = ?';
+  const [row] = await em.execute<{ count: number }[]>(sql, [id]);
+  return row?.count ?? 0;
+}
+
+/** Step runs of an execution, in the order they began. */
 export async function stepsOf(
   em: EntityManager,
   services: Pick<Services, 'blobs'>,
   id: string,
+  window: Pick<Window, 'offset' | 'limit'>,
 ): Promise<z.output<typeof stepRun>[]> {
-  const runs = (await readStepRows(em, services, [id])).get(id) ?? [];
+  const runs = (await readStepRows(em, services, [id], window)).get(id) ?? [];
   return runs.map((run) => ({
     path: run.path,
     id: run.step_id,
@@ -71,6 +81,7 @@ export async function executionRecord(
     ...executionShown(row),
     input: (await inputOf(services, row, await deliveriesOf(em, [row]))) as Json,
     output: (await readValue(services.blobs, row.output, row.output_sha256 ?? null)) as Json,
-    steps: await stepsOf(em, services, row.id),
+    steps: await stepsOf(em, services, row.id, { offset: 0, limit: maxWhole }),
+    step_count: await countSteps(em, row.id),
   };
 }

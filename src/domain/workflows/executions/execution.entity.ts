@@ -27,8 +27,6 @@ export interface ExecutionState {
   begun?: boolean;
   /** Events it has had. */
   events?: number;
-  /** Drivers lost one after another that its log has told of. */
-  lost?: number;
   /** Why it fails: its steps for that case are under way. */
   failure?: ExecutionError;
 }
@@ -60,22 +58,24 @@ export const Execution = defineEntity({
     error: p.json<ExecutionError>().nullable(),
     /** Counts its drivers: what an earlier one still writes changes nothing. */
     attempt: p.integer(),
-    /** Drivers that died one after another without finishing a step. */
+    /** Losses of its driver that count against it, since it last finished a step. */
     crashes: p.integer(),
+    /** It was acting in a process that died: it waits for its turn to act alone, or has it. */
+    suspect: p.string().$type<'waiting' | 'alone'>().nullable(),
     /** The process whose driver advances it; null when none does. */
     driver_id: p.uuid().nullable(),
-    /** Until when its driver is taken for alive. */
-    driver_until: p.datetime().nullable(),
     /** Something has happened that its driver has not seen. */
     wake: p.boolean(),
     cancel_requested: p.boolean(),
     cancel_reason: p.text().nullable(),
-    /** When it goes on by itself. */
+    /** The actor that asked for it. */
+    cancelled_by: p.text().nullable(),
+    /** When it continues by itself. */
     waiting_until: p.datetime().nullable(),
     slot_key: p.text().nullable(),
     has_slot: p.boolean(),
     state: p.json<ExecutionState>().nullable(),
-    /** When a person has taken note of its failure. */
+    /** When a person acknowledged its failure. */
     acknowledged_at: p.datetime().nullable(),
     created_at: p.datetime(),
     started_at: p.datetime().nullable(),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { findPage, pageInput, pageOf } from '../../paging.ts';
+import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { timestamp } from '../../shapes.ts';
 import { findWorkflow } from '../find-workflow.ts';
 import { executionStatus, workflowId } from '../workflow.schema.ts';
 import { Execution } from './execution.entity.ts';
-import { executionRecord, executionShown } from './execution-record.ts';
-import { execution, executionId, executionSummary, executionTriggerType } from './executions.schema.ts';
+import { countSteps, executionRecord, executionShown, stepsOf } from './execution-record.ts';
+import { execution, executionId, executionSummary, executionTriggerType, stepRun } from './executions.schema.ts';
 import { findExecution } from './find-execution.ts';
 
 export const listExecutions = projectOperation({
@@ -54,5 +54,20 @@ export const getExecution = projectOperation({
   output: execution,
   async execute(context, input) {
     return executionRecord(context, await findExecution(context, input));
+  },
+});
+
+export const listStepRuns = projectOperation({
+  name: 'workflows.listStepRuns',
+  kind: 'query',
+  permission: 'browse_workflows',
+  summary: 'List the step runs of an execution in the order they began',
+  input: z.object({ ...executionId, ...pageInput }),
+  output: pageOf(stepRun),
+  async execute(context, { workflow, execution: id, ...paging }) {
+    const { em, services } = context;
+    const row = await findExecution(context, { execution: id, ...(workflow !== undefined && { workflow }) });
+    const window = windowOf(paging);
+    return pageFrom(await stepsOf(em, services, row.id, window), await countSteps(em, row.id), window);
   },
 });

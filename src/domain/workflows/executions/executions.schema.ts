@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../shapes.ts';
+import { jsonValue, timestamp } from '../../shapes.ts';
 import { executionStatus, workflowId } from '../workflow.schema.ts';
 import { triggerTypes } from './execution.entity.ts';
 import { stepStatuses } from './step-run.entity.ts';
@@ -16,7 +16,7 @@ export const retryFrom = {
     .enum(['failed_step', 'start'])
     .meta({ id: 'RetryFrom' })
     .optional()
-    .describe('Default `failed_step`: what was completed does not run again'),
+    .describe('Default `failed_step`: completed steps do not run again'),
   version: z
     .enum(['same', 'latest'])
     .meta({ id: 'RetryVersion' })
@@ -24,7 +24,7 @@ export const retryFrom = {
     .describe('Default `same`; `latest` is the published one, from the start'),
 };
 
-const anything = z.json();
+const anything = jsonValue;
 
 export const executionTriggerType = z.enum(triggerTypes).meta({ id: 'ExecutionTriggerType' });
 
@@ -48,7 +48,8 @@ export const executionSummary = z
     error: executionError.nullable(),
     acknowledged_at: timestamp.nullable().describe('When somebody took note of its failure, or tried it again'),
     cancel_reason: z.string().nullable(),
-    waiting_until: timestamp.nullable().describe('When it goes on by itself'),
+    cancelled_by: z.string().nullable().describe('Who cancelled it'),
+    waiting_until: timestamp.nullable().describe('When it continues by itself'),
     attempt: z.int().describe('How often it was taken up'),
     created_at: timestamp,
     started_at: timestamp.nullable(),
@@ -80,7 +81,12 @@ export const stepRun = z
 
 /** One execution with what it was given, what came of it, and its steps in the order they began. */
 export const execution = executionSummary
-  .extend({ input: anything, output: anything, steps: z.array(stepRun) })
+  .extend({
+    input: anything,
+    output: anything,
+    steps: z.array(stepRun).describe('The first 1,000; all of them are listed by pages'),
+    step_count: z.int32().describe('Step runs in all'),
+  })
   .meta({ id: 'Execution' });
 
 /** One entry of the log of an execution. */
@@ -91,7 +97,10 @@ export const executionEvent = z
       .string()
       .describe('`execution.*` and `step.*` with a new status, `step.progress` of loops, `step.retrying`, `log`'),
     at: timestamp,
-    path: z.string().nullable().describe('Of the step run it tells of'),
-    data: z.record(z.string(), anything).describe('What else there is to say, by the type'),
+    path: z.string().nullable().describe('Path of the step run the event is about'),
+    actor: z.string().describe('Who did it: a user or token, a trigger, or the workflow itself as `workflow:<id>`'),
+    status: z.string().nullable().describe('What the step run at `path`, or else the execution, came to'),
+    duration_ms: z.int().nullable().describe('How long that took, once it has ended'),
+    data: z.record(z.string(), anything).describe('Further values, depending on the type'),
   })
   .meta({ id: 'ExecutionEvent' });

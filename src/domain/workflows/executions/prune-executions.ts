@@ -65,4 +65,5 @@ export async function pruneExecutions(
   for (const remove of [removeEnded, removeDeliveries])
     while (!signal.aborted && (await em.transactional((within) => remove(within, now))) > 0);
   await em.execute('delete from delivery_key where expires_at < ?', [now]);
+  await em.execute('delete from worker where lost_at < ?', [new Date(now.getTime() - kept.failed * day)]);
 }

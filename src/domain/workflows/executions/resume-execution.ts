@@ -8,6 +8,7 @@ import { executionSubject } from './execution-feed.ts';
 interface WaitingRow {
   input: { schema?: object | null } | null;
   next_try_at: Date | string | null;
+  started_at: Date | string | null;
 }
 
 const answerSql = `
@@ -22,10 +23,10 @@ export async function resumeExecution(
   em: EntityManager,
   services: Services,
   row: Execution,
-  { path, input }: { path: string; input: unknown },
+  { path, input, by }: { path: string; input: unknown; by: string },
 ): Promise<void> {
   const [run] = await em.execute<(WaitingRow & { status: string; type: string })[]>(
-    'select input, status, type, next_try_at from step_run where execution_id = ? and path = ?',
+    'select input, status, type, next_try_at, started_at from step_run where execution_id = ? and path = ?',
     [row.id, path],
   );
   if (!run) throw new DomainError('not_found', 'path: the execution has no such step run');
@@ -46,7 +47,14 @@ export async function resumeExecution(
       });
   }
   await em.execute(answerSql, [JSON.stringify(input ?? null), now, row.id, path]);
-  const event = { type: 'step.completed', at: now.toISOString(), path };
+  const event = {
+    type: 'step.completed',
+    at: now.toISOString(),
+    path,
+    status: 'completed',
+    actor: by,
+    ...(run.started_at !== null && { duration_ms: now.getTime() - new Date(run.started_at).getTime() }),
+  };
   await services.events.append(em, [{ subject: executionSubject(row), events: [event] }]);
   await em.execute('update execution set wake = true where id = ?', [row.id]);
   await services.jobs.sendMany(advanceJob, [{ execution_id: row.id }], { em });

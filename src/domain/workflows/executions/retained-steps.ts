@@ -4,12 +4,16 @@ import { stepsWithin } from '../definition/walk-steps.ts';
 import type { StepRun } from './step-run.entity.ts';
 
 /** A step run of an execution that is tried again, in the order they began. */
-type Run = Pick<StepRun, 'path' | 'step_id' | 'status'>;
+type Run = Pick<StepRun, 'path' | 'step_id' | 'status'> & Partial<Pick<StepRun, 'tried_in'>>;
 
-/** A step run the new execution begins with: as it was (`kept`), or open, with what it holds going on. */
+/**
+ * A step run the new execution begins with: as it was (`kept`), or open: what it holds goes on, or its try is repeated under the key of the
+ * execution it was first tried in.
+ */
 export interface RetainedStep {
   path: string;
   kept: boolean;
+  tried_in?: string;
 }
 
 /** The step run around another one: of `each[3].save` and `each.then.save` it is `each`; null at the top. */
@@ -23,7 +27,8 @@ const isTolerated = (step: Step, outer: Step | null): boolean =>
 
 /**
  * What does not run again when an execution is tried again from where it failed: steps that were completed or skipped, failures it went on
- * after, and all that these hold. Steps that hold others and were broken off are left open; everything else begins anew.
+ * after, and all that these hold. Steps that hold others and were broken off are left open, and so are those that were cut off while they
+ * acted: whether they have is found by their key. Everything else begins anew.
  */
 export function retainedSteps({ steps }: Pick<WorkflowDefinition, 'steps'>, runs: readonly Run[]): RetainedStep[] {
   const known = new Map([...stepsWithin(steps, [])].map(({ step }) => [step.id, step]));
@@ -42,6 +47,7 @@ export function retainedSteps({ steps }: Pick<WorkflowDefinition, 'steps'>, runs
       isOver(run) ||
       (run.status === 'failed' && isTolerated(step, outer === null ? null : (stepOf.get(outer) ?? null)));
     if (isKept || holders.has(path)) retained.set(path, { path, kept: isKept });
+    else if (run.tried_in) retained.set(path, { path, kept: false, tried_in: run.tried_in });
   }
   return [...retained.values()];
 }

@@ -36,7 +36,7 @@ async function keptDeliveries(em: EntityManager, rows: readonly Execution[]): Pr
 
 /**
  * Tries failed or cancelled executions again, each as a new one, in the caller's transaction: what they had completed is copied and does not
- * run again, unless they are to begin at the start. Dead letters are taken note of by that.
+ * run again, unless they are to begin at the start. That acknowledges dead letters.
  * @returns the id of the new one for each, or the refusal `in_use` when what started it is not kept any more
  * @throws DomainError `busy` when one has not failed
  */
@@ -72,7 +72,10 @@ export async function retryExecutions(
     await copySteps(
       em,
       now,
-      able.flatMap(({ row }) => (row.started_at == null ? [] : [{ row, id: begun.get(row.id) as string }])),
+      able.flatMap(({ row }) =>
+        // One that has not begun has steps of the one it tries again, if any.
+        row.started_at == null && row.retry_of == null ? [] : [{ row, id: begun.get(row.id) as string }],
+      ),
     );
   const gone = new DomainError('in_use', 'The bytes that started this execution are not kept any more');
   return rows.map(({ id }) => begun.get(id) ?? gone);

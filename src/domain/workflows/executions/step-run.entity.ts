@@ -39,6 +39,8 @@ export const StepRun = defineEntity({
     output_sha256: p.text().nullable(),
     error: p.json<StepRunError>().nullable(),
     waits_for: p.json<StepWait>().nullable(),
+    /** The execution whose id makes its idempotency key, from its first try until its outcome is known. */
+    tried_in: p.uuid().nullable(),
     started_at: p.datetime().nullable(),
     finished_at: p.datetime().nullable(),
     /** When a step that waits goes on. */

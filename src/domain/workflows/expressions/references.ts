@@ -77,3 +77,57 @@ export function plainPath(root: ExpressionNode): string[] | null {
   }
   return names;
 }
+
+/** What JSONata 2 has at hand; without `$eval`, which is not available, since what is data stays data. */
+export const builtIns: ReadonlySet<string> = new Set(
+  `abs append assert average base64decode base64encode boolean ceil clone contains count decodeUrl decodeUrlComponent distinct each
+  encodeUrl encodeUrlComponent error exists filter floor formatBase formatInteger formatNumber fromMillis join keys length lookup
+  lowercase map match max merge millis min not now number pad parseInteger power random reduce replace reverse round shuffle sift single
+  sort split spread sqrt string substring substringAfter substringBefore sum toMillis trim type uppercase zip`.split(
+    /\s+/,
+  ),
+);
+
+/** A variable or function an expression uses: `$name`. */
+export interface UsedVariable {
+  name: string;
+  isCalled: boolean;
+  /** UTF-16 units from the start of the expression. */
+  position: number;
+}
+
+/** Every object of a syntax tree, however deep. */
+function* objectsOf(root: object): Generator<Record<string, unknown>> {
+  const left: object[] = [root];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    yield next as Record<string, unknown>;
+    for (const part of Object.values(next)) if (typeof part === 'object' && part !== null) left.push(part);
+  }
+}
+
+const variableIn = (value: unknown): string | null =>
+  isNode(value) && value.type === 'variable' ? String(value.value) : null;
+
+/** Names a node gives to values: of `$x := 1`, `function($x) {…}`, `@$x` and `#$x`. */
+function namesBoundBy(node: Record<string, unknown>): string[] {
+  const lists = node.type === 'lambda' ? (node.arguments as unknown[]) : node.type === 'bind' ? [node.lhs] : [];
+  const own = [node.focus, node.index, node.type === 'index' ? node.value : null];
+  return [...lists.map(variableIn), ...own].filter((name) => typeof name === 'string');
+}
+
+/** Variables and functions that an expression uses though they are neither built in nor bound anywhere in it, in the order of the text. */
+export function unknownVariablesOf(root: ExpressionNode): UsedVariable[] {
+  const bound = new Set<string>();
+  const called = new Set<unknown>();
+  const used: ExpressionNode[] = [];
+  for (const node of objectsOf(root)) {
+    for (const name of namesBoundBy(node)) bound.add(name);
+    if (node.type === 'function' || node.type === 'partial') called.add(node.procedure);
+    if (node.type === 'apply') called.add(node.rhs);
+    if (node.type === 'variable') used.push(node as ExpressionNode);
+  }
+  return used
+    .map((node) => ({ name: String(node.value), isCalled: called.has(node), position: node.position ?? 0 }))
+    .filter(({ name }) => name !== '' && name !== '$' && !bound.has(name) && !builtIns.has(name))
+    .sort((a, b) => a.position - b.position);
+}

@@ -16,7 +16,7 @@ export interface StepCall<S extends Step = Step> {
   permissions: readonly Permission[];
   /** From 1. */
   tries: number;
-  /** Hex SHA-256, equal over tries and drivers of one execution. */
+  /** Hex SHA-256, equal over tries and drivers of one execution, and over the retries that look for what a crash cut off. */
   idempotency_key: string;
   /** What expressions see, without `secrets`. */
   roots: Roots;

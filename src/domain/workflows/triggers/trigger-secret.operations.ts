@@ -61,7 +61,7 @@ export const rotateTriggerSecret = projectOperation({
   permission: 'manage_workflows',
   fresh: true,
   workflow: false,
-  summary: 'Give a webhook trigger another secret; the former one ends at once, or after a grace',
+  summary: 'Rotate the secret of a webhook trigger; the previous one stops working at once, or after a grace period',
   input: z.object({
     ...triggerName,
     grace_period_seconds: z
@@ -69,7 +69,7 @@ export const rotateTriggerSecret = projectOperation({
       .min(0, graceFault)
       .max(maxGrace, graceFault)
       .optional()
-      .describe('How long the former secret stays good, default 0'),
+      .describe('How long the previous secret stays valid, default 0'),
   }),
   output: rotatedTrigger,
   audit: subject,
@@ -102,7 +102,7 @@ export const revokeTriggerSecret = projectOperation({
   permission: 'manage_workflows',
   fresh: true,
   workflow: false,
-  summary: 'End the grace of the previous secret of a webhook trigger, or all of its secrets',
+  summary: 'Revoke the previous secret of a webhook trigger, or all of its secrets',
   input: z.object({
     ...triggerName,
     which: z.enum(['previous', 'all'], 'must be previous or all').meta({ id: 'RevokedSecrets' }),

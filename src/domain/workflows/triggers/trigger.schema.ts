@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cronString, timeZone } from '../../schedules/schedules.schema.ts';
-import { timestamp } from '../../shapes.ts';
+import { changeOf, timestamp } from '../../shapes.ts';
 import { refusalReasons } from '../door/refusal-reasons.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { authModes, webhookMethods } from './trigger.entity.ts';
@@ -17,24 +17,24 @@ const triggerType = z.enum(['webhook', 'cron']).meta({ id: 'WorkflowTriggerType'
 const rateFault = 'must be an integer from 1 to 1000000';
 const settable = {
   enabled: z.boolean().optional().describe('Default true'),
-  auth_mode: authMode.optional().describe('How callers of a webhook prove its secret; default secret'),
+  auth_mode: authMode.optional().describe('How callers of a webhook authenticate with its secret; default secret'),
   methods: z
     .array(method)
     .min(1, 'must not be empty')
     .nullish()
-    .describe('Methods a webhook in secret mode takes; null: all of them'),
+    .describe('HTTP methods a webhook in secret mode accepts; null: all of them'),
   rate_limit: z
     .int(rateFault)
     .min(1, rateFault)
     .max(1_000_000, rateFault)
     .nullish()
-    .describe('Calls a minute each process accepts; null: no limit'),
+    .describe('Calls per minute and server process; null: no limit'),
   schedule_cron_string: cronString.optional(),
   timezone: timeZone.nullish(),
 };
 
 export const triggerDraft = z.object({ ...workflowId, type: triggerType, ...settable });
-export const triggerChange = z.object({ ...triggerName, ...settable });
+export const triggerChange = changeOf({ ...triggerName, ...settable });
 
 export const secretState = z
   .enum(['set', 'grace', 'revoked', 'unreadable'])
@@ -84,5 +84,5 @@ export const revealedSecret = z
   .meta({ id: 'RevealedTriggerSecret' });
 
 export const rotatedTrigger = workflowTrigger
-  .extend({ secret: z.string().describe('The new secret, told here once') })
+  .extend({ secret: z.string().describe('The new secret, shown only in this answer') })
   .meta({ id: 'RotatedTrigger' });

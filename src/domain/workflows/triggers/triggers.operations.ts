@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
+import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
 import { findWorkflow } from '../find-workflow.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { findTrigger } from './find-trigger.ts';
@@ -11,17 +12,19 @@ export const listTriggers = projectOperation({
   name: 'workflows.listTriggers',
   kind: 'query',
   permission: 'browse_workflows',
-  summary: 'List what starts a workflow, the newest first',
-  input: z.object(workflowId),
-  output: z.array(workflowTrigger),
-  async execute(context, input) {
-    const workflow = await findWorkflow(context, input.workflow);
-    const rows = await context.em.find(
+  summary: 'List the triggers of a workflow, the newest first',
+  input: z.object({ ...workflowId, ...wholePageInput }),
+  output: pageOf(workflowTrigger),
+  async execute(context, { workflow, ...paging }) {
+    const { id: workflow_id } = await findWorkflow(context, workflow);
+    const { rows, asPage } = await findPage(
+      context.em,
+      wholeWindowOf(paging),
       WorkflowTrigger,
-      { workflow_id: workflow.id, deleted_at: null },
+      { workflow_id, deleted_at: null },
       { orderBy: { created_at: 'desc', id: 'desc' } },
     );
-    return Promise.all(rows.map((row) => triggerRecord(context, row)));
+    return asPage(await Promise.all(rows.map((row) => triggerRecord(context, row))));
   },
 });
 

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { Parser } from 'yaml';
 import { faults, read, withSteps } from '../../../support/workflows/definitions.ts';
 
 describe('limits, on both sides', () => {
@@ -26,6 +27,12 @@ describe('limits, on both sides', () => {
   /** Sums are nested to the left: each sign is a level above its first number. */
   const adding = (levels: number) =>
     withSteps(`  - {id: a, type: transform, expression: "1${'+1'.repeat(levels - 1)}"}`);
+  const anchors = (count: number) =>
+    withSteps(
+      '  - {id: a, type: fail}',
+      `variables:\n  list: [${Array.from({ length: count }, (_, n) => `&a${n} 1`).join(', ')}]\n`,
+    );
+  const comments = (count: number) => `${'#\n'.repeat(count)}${withSteps('  - {id: a, type: fail}')}`;
   const aliases = (count: number) =>
     withSteps('  - {id: a, type: fail}', `variables:\n  a: &a 1\n  list: [${Array(count).fill('*a').join(', ')}]\n`);
 
@@ -33,7 +40,9 @@ describe('limits, on both sides', () => {
     ['steps', many(500), many(501), 'too_many_steps'],
     ['nesting', deep(8), deep(9), 'too_deep'],
     ['levels of a value', nested(198), nested(199), 'syntax'],
-    ['values', values(50_000), values(50_001), 'syntax'],
+    ['values', values(32_000), values(32_001), 'syntax'],
+    ['anchors', anchors(2_000), anchors(2_001), 'syntax'],
+    ['comments', comments(64_900), comments(65_000), 'syntax'],
     ['expressions', templates(5_000), templates(5_001), 'too_many_expressions'],
     ['levels of an expression', adding(500), adding(501), 'bad_expression'],
     ['aliases', aliases(1_000), aliases(1_001), 'syntax'],
@@ -52,6 +61,22 @@ describe('limits, on both sides', () => {
   ])('%s', async (_what, within, beyond, code) => {
     expect(await faults(within)).toEqual([]);
     expect((await read(beyond)).errors.map((fault) => fault.code)).toEqual([code]);
+  });
+
+  it.each([
+    ['brackets', '['.repeat(200_000), 'is nested more than 200 levels deep'],
+    ['braces', '{'.repeat(200_000), 'is nested more than 200 levels deep'],
+    ['lists in blocks', '- '.repeat(100_000), 'is nested more than 200 levels deep'],
+    ['keys without names', '? '.repeat(100_000), 'is nested more than 200 levels deep'],
+    ['anchors of one value', '&a '.repeat(80_000), 'holds more than 2000 anchors and tags'],
+    ['tags of one value', '!a '.repeat(80_000), 'holds more than 2000 anchors and tags'],
+    ['empty lines', '\n'.repeat(200_000), 'holds more than 130000 words and marks of YAML'],
+  ])('reads no further than where %s go beyond the limits', async (_what, source, message) => {
+    const next = vi.spyOn(Parser.prototype, 'next');
+    expect((await read(source)).errors).toMatchObject([{ code: 'syntax', message }]);
+    expect(next.mock.calls.length).toBeLessThan(270_000);
+    if (!message.includes('130000')) expect(next.mock.calls.length).toBeLessThan(7_000);
+    next.mockRestore();
   });
 
   it('an alias of an alias grows no further than an alias', async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { readDefinition } from '../../../../src/domain/workflows/definition/read-definition.ts';
+import { stepOperationsOf } from '../../../../src/domain/workflows/step-operations.ts';
 import { faults, read, withSteps } from '../../../support/workflows/definitions.ts';
 
 it('reads a definition in YAML with its comments, and the same in JSON', async () => {
@@ -238,6 +240,57 @@ describe('scopes', () => {
       ['/steps/0/if', 'secret_not_allowed', 3],
     ]);
   });
+});
+
+describe('functions and variables of expressions', () => {
+  const transform = (expression: string) =>
+    read(withSteps(`  - {id: a, type: transform, expression: ${JSON.stringify(expression)}}`));
+
+  it.each([
+    '$uppercase(input.name)',
+    '$map(input, $uppercase)',
+    'input ~> $trim ~> $split(" ")',
+    '$substringAfter(?, "a")',
+    '($f := function($n) { $n < 2 ? 1 : $n * $f($n - 1) }; $f(input))',
+    'input@$i#$at.{"i": $i, "at": $at}',
+    'input.items ~> |price|{"net": $ * $$.input.rate}|',
+    'input^(>$)',
+    '[$now(), $millis(), $random(), $error("no")]',
+    '$match(input, /a+/)',
+  ])('that are there: %s', async (expression) => {
+    expect((await transform(expression)).errors).toEqual([]);
+  });
+
+  it.each([
+    ['$upper(input)', 'unknown_function', 'there is no function "$upper"'],
+    ['input.items.$nope(a)', 'unknown_function', 'there is no function "$nope"'],
+    ['input ~> $trimm', 'unknown_function', 'there is no function "$trimm"'],
+    ['$substr(?, 1)', 'unknown_function', 'there is no function "$substr"'],
+    ['input ~> |a|{"b": $deep()}|', 'unknown_function', 'there is no function "$deep"'],
+    ['$map(input, $uppercas)', 'unknown_variable', 'there is no variable "$uppercas"'],
+    ['($a := 1; $b)', 'unknown_variable', 'there is no variable "$b"'],
+    ['$eval("1")', 'unknown_function', '"$eval" is not available in workflows'],
+    ['$toString(1)', 'unknown_function', 'there is no function "$toString"'],
+    ['$constructor(1)', 'unknown_function', 'there is no function "$constructor"'],
+  ])('that are not: %s', async (expression, code, message) => {
+    expect((await transform(expression)).errors).toMatchObject([
+      { field: '/steps/0/expression', code, message, line: 3 },
+    ]);
+  });
+
+  it('are found where a template stands in the middle of a text', async () => {
+    const { errors } = await read(withSteps('  - {id: a, type: fail, message: "No ${{ $lower(input.name) }}"}'));
+    expect(errors).toMatchObject([{ field: '/steps/0/message', code: 'unknown_function', line: 3 }]);
+  });
+});
+
+it('a secret that is not set is a warning, since a workflow has to exist before its secrets can be set', async () => {
+  const source = withSteps('  - {id: a, type: http, url: "https://a.example/${{ secrets.ONE }}?${{ secrets.TWO }}"}');
+  const { errors, warnings, definition } = await readDefinition(source, stepOperationsOf([]), new Set(['TWO']));
+  expect([errors, definition === null]).toEqual([[], false]);
+  expect(warnings).toMatchObject([
+    { field: '/steps/0/url', code: 'secret_not_set', message: 'the secret "ONE" is not set', line: 3 },
+  ]);
 });
 
 it('says what would be right, in words of its own', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { bodyValueOf } from '../../../../src/domain/workflows/deliveries/body-value.ts';
 import { jsonFaultAt, parseJson } from '../../../../src/domain/workflows/deliveries/json-fault.ts';
 import fc from '../../../support/properties.ts';
@@ -40,6 +40,31 @@ describe('what a body means', () => {
     expect(of(`"${'['.repeat(300)}"`, json).body).toBe('['.repeat(300));
   });
 
+  it('of 200,000 values, and not of 200,001, which no parser reads', () => {
+    // The list is a value, too.
+    const most = '0,'.repeat(199_998);
+    expect(of(`[${most}0]`, json).body).toHaveLength(199_999);
+    const parse = vi.spyOn(JSON, 'parse');
+    expect(of(`[${most}0,0]`, json)).toEqual({
+      body: null,
+      body_error: { message: 'has more than 200000 values', position: 399_998 },
+    });
+    expect(of('[],'.repeat(8_000_000), json).body_error?.message).toBe('has more than 200000 values');
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+    expect(of(`["${'[,'.repeat(200_000)}"]`, json).body).toHaveLength(1);
+  });
+
+  it('of a form of 200,000 fields, and not of 200,001', () => {
+    const fields = (count: number) => Array(count).fill('a=').join('&');
+    expect(of(fields(200_000), form)).toEqual({ body: { a: Array(200_000).fill('') } });
+    expect(of(fields(200_001), form).body_error?.message).toBe('has more than 200000 values');
+  });
+
+  it('of 100,000 levels is an error and nothing that ends the call', () => {
+    expect(of(nested(100_000), json).body_error?.message).toBe('is nested more than 200 levels deep');
+  });
+
   it('of __proto__ keys leaves them out, says so, and touches no prototype', () => {
     const value = of('{"a":[{"__proto__":{"polluted":1},"b":2}]}', json);
     expect(value).toEqual({ body: { a: [{ b: 2 }] }, body_note: '__proto__ keys dropped' });
@@ -49,6 +74,14 @@ describe('what a body means', () => {
 });
 
 describe('where JSON is at fault', () => {
+  it.each([
+    ['plain', 'x'],
+    ['escaped', '\\n'],
+  ])('is found behind a %s string of megabytes', (_what, piece) => {
+    const text = `["${piece.repeat(8_000_000)}",x]`;
+    expect(parseJson(text)).toEqual({ fault: { message: 'is not valid JSON', position: text.length - 2 } });
+  });
+
   it('agrees with the parser on every text', () => {
     const pieces = fc.constantFrom(
       '{',

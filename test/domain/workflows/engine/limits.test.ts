@@ -125,7 +125,7 @@ it('loops tell how far they have come, once a second at most, and nothing when t
   const loop = { id: 'each', type: 'for_each', items: 'x', do: [call('a')] } as Step;
   const planner = new Planner({ steps: [loop] }, journal.runs);
   const standing = new Standing({ status: 'running', state: {}, started_at: null });
-  const log = new RunningLog({ journal, planner, standing });
+  const log = new RunningLog({ journal, planner });
   const run = journal.open({ step: loop, path: 'each', scope: new PlanScope() });
   journal.move(run, { status: 'running', input: { items: [1, 2, 3, 4] } });
   const told: unknown[] = [];

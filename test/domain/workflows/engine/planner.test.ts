@@ -62,6 +62,7 @@ function execute(steps: readonly Step[], pick: (count: number) => number, canFai
       output_sha256: null,
       error: null,
       waits_for: null,
+      tried_in: null,
       started_at: 0,
       finished_at: null,
       next_try_at: null,

@@ -65,4 +65,19 @@ describe('what does not run again when an execution is tried again', () => {
   it('leaves out the steps for failures, however they are called', () => {
     expect(retained([call('a')], ['a failed', 'on_failure.note completed'])).toEqual([]);
   });
+
+  it('leaves open what was cut off while it acted, with the execution it was first tried in', () => {
+    const each = { id: 'each', type: 'for_each', items: 'x', do: [call('a'), call('b')] } as Step;
+    const runs = [
+      { path: 'each', step_id: 'each', status: 'cancelled' as const },
+      { path: 'each[0].a', step_id: 'a', status: 'completed' as const, tried_in: null },
+      { path: 'each[0].b', step_id: 'b', status: 'cancelled' as const, tried_in: 'first' },
+      { path: 'each[1].a', step_id: 'a', status: 'cancelled' as const, tried_in: null },
+    ];
+    expect(retainedSteps({ steps: [each] }, runs)).toEqual([
+      { path: 'each', kept: false },
+      { path: 'each[0].a', kept: true },
+      { path: 'each[0].b', kept: false, tried_in: 'first' },
+    ]);
+  });
 });

@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parseExpression } from '../../../../src/domain/workflows/expressions/parse-expression.ts';
-import { plainPath, referencesOf } from '../../../../src/domain/workflows/expressions/references.ts';
+import { builtIns, plainPath, referencesOf } from '../../../../src/domain/workflows/expressions/references.ts';
+import { createExpressions } from '../../../../src/engines/expressions/expressions.ts';
 
 it.each([
   ['steps.note.output.branch', ['steps.note']],
@@ -34,4 +37,20 @@ it.each([
   ['"text"', null],
 ])('%s followed without an interpreter: %j', (text, expected) => {
   expect(plainPath(parseExpression(text))).toEqual(expected);
+});
+
+describe('the functions that are there', () => {
+  const evaluator = createExpressions();
+  afterAll(() => evaluator.close());
+
+  it('are those of the interpreter, and no others', async () => {
+    const source = await readFile(createRequire(import.meta.url).resolve('jsonata'), 'utf8');
+    const bound = [...source.matchAll(/(?:staticFrame|environment)\.bind\('(\w+)'/g)].map(([, name]) => name ?? '');
+    expect(new Set(bound.filter((name) => name !== 'eval'))).toEqual(builtIns);
+  });
+
+  it('can each be found by an expression', async () => {
+    const types = await evaluator.evaluate(`[${[...builtIns].map((name) => `$type($${name})`).join(', ')}]`, {});
+    expect(new Set(types as string[])).toEqual(new Set(['function']));
+  });
 });

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainError } from '../../../errors.ts';
 import type { Services } from '../../../services.ts';
-import { asUnavailable } from '../../../unavailable.ts';
+import { asUnavailable, isAway } from '../../../unavailable.ts';
 import { isSettled } from '../plan/step-state.ts';
 import { type Checkpoint, isOver, type Kept } from './checkpoint.ts';
 import { keepCheckpoints } from './keep.ts';
@@ -81,8 +80,7 @@ export class CheckpointWriter {
           .fork()
           .transactional((em) => keepCheckpoints(em, this.#services, checkpoints));
       } catch (thrown) {
-        const error = asUnavailable(thrown);
-        if (!(error instanceof DomainError) || error.code !== 'unavailable' || tries >= mostTries) throw error;
+        if (!isAway(thrown) || tries >= mostTries) throw asUnavailable(thrown);
         await sleep(pause * tries);
       }
     }

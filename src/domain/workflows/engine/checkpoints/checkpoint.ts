@@ -36,6 +36,14 @@ export interface Checkpoint {
 export const isOver = ({ status }: Pick<Checkpoint, 'status'>): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled';
 
+/** Whether the execution has come so far that it cannot be what its process dies of: a step has ended, or it has come to rest by itself. */
+export const clearsSuspicion = ({
+  hasProgressed,
+  isReleased,
+  isHandedOn,
+}: Pick<Checkpoint, 'hasProgressed' | 'isReleased' | 'isHandedOn'>): boolean =>
+  hasProgressed || (isReleased && !isHandedOn);
+
 /** What became of a checkpoint; null: somebody else advances the execution, and nothing was kept. */
 export type Kept = {
   /** Something has happened meanwhile: it has not been released. */

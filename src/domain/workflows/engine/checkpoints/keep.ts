@@ -5,7 +5,7 @@ import { executionSubject } from '../../executions/execution-feed.ts';
 import { advanceJob } from '../advance-job.ts';
 import { handSlotsOver, type SlotKey } from '../slots.ts';
 import { rowOf, writeStepRows } from '../step-rows.ts';
-import { type Checkpoint, isOver, type Kept } from './checkpoint.ts';
+import { type Checkpoint, clearsSuspicion, isOver, type Kept } from './checkpoint.ts';
 
 const updateSql = `
   update execution set status = kept.status, outcome = kept.outcome, output = kept.output::json, output_sha256 = kept.output_sha256,
@@ -13,10 +13,11 @@ const updateSql = `
     crashes = case when kept.has_progressed then 0 else execution.crashes end,
     waiting_until = case when kept.is_released and not execution.wake then kept.waiting_until end,
     driver_id = case when kept.is_ended or kept.is_released and not execution.wake then null else execution.driver_id end,
-    driver_until = case when kept.is_ended or kept.is_released and not execution.wake then null else execution.driver_until end
+    suspect = case when kept.is_clear then null when kept.is_released and not execution.wake and execution.suspect is not null then 'waiting'
+      else execution.suspect end
   from json_to_recordset($1::json) as kept (id uuid, attempt integer, status text, outcome text, output text, output_sha256 text,
     error text, state text, started_at timestamptz, finished_at timestamptz, waiting_until timestamptz, has_progressed boolean,
-    is_released boolean, is_ended boolean)
+    is_clear boolean, is_released boolean, is_ended boolean)
   where execution.id = kept.id and execution.attempt = kept.attempt and execution.status in ('pending', 'running', 'paused')
     and execution.driver_id is not null
   returning execution.id, execution.wake, execution.slot_key,
@@ -43,6 +44,7 @@ const rowFor = (checkpoint: Checkpoint, now: Date) => ({
   finished_at: isOver(checkpoint) ? now : null,
   waiting_until: checkpoint.waiting_until === null ? null : new Date(checkpoint.waiting_until),
   has_progressed: checkpoint.hasProgressed,
+  is_clear: clearsSuspicion(checkpoint),
   is_released: checkpoint.isReleased,
   is_ended: isOver(checkpoint),
 });

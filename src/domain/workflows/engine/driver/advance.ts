@@ -1,6 +1,7 @@
 import type { Services } from '../../../services.ts';
 import type { Hold } from '../checkpoints/checkpoint.ts';
 import { isLateInput } from '../plan/plan.ts';
+import { mostCrashes } from '../workers.ts';
 import { beginExecuting } from './begin-executing.ts';
 import type { Claimed } from './claimed.ts';
 import { Conclusion } from './conclusion.ts';
@@ -13,9 +14,6 @@ import { Resting } from './resting.ts';
 import { RunningLog } from './running-log.ts';
 import type { Signals } from './signals.ts';
 import { Slice } from './slice.ts';
-
-/** Drivers of one execution that die one after another. */
-export const mostCrashes = 5;
 
 interface AdvanceOptions extends DriverParts {
   services: Services;
@@ -50,7 +48,6 @@ export class Advance {
   }
 
   async run(): Promise<void> {
-    this.#log.tellLoss(this.#of.claimed);
     if (this.#of.claimed.row.crashes >= mostCrashes) {
       await this.#conclusion.end(
         failure('crashed', `The server died or failed ${mostCrashes} times while it executed this`),
@@ -72,7 +69,7 @@ export class Advance {
     if (begun.kind === 'queued') return false;
     this.#of.standing.status = 'running';
     this.#of.standing.state.begun = true;
-    this.#of.journal.say('execution.started');
+    this.#of.journal.say('execution.started', { status: 'running' });
     if (begun.kind === 'begun') return true;
     await this.#of.records.end(begun.ending);
     return false;

@@ -45,7 +45,7 @@ export class Conclusion {
     if (ending.error === undefined || isLast) return this.end(ending);
     this.#of.work.breakOff();
     state.failure = ending.error;
-    this.#of.journal.say('execution.failing', { error: ending.error });
+    this.#of.journal.say('execution.failing', { status: 'running', error: ending.error });
     return false;
   }
 

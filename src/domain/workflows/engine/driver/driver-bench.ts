@@ -2,7 +2,7 @@ import type { Services } from '../../../services.ts';
 import { SharedCommits } from '../../shared-commits.ts';
 import { CheckpointWriter } from '../checkpoints/checkpoint-writer.ts';
 import { type SlotAnswer, type SlotRequest, takeSlots } from '../take-slots.ts';
-import { CallSlots } from '../work/calls.ts';
+import { CallSlots } from '../work/call-slots.ts';
 
 /** What a process gives to all its drivers. */
 export interface DriverBench {

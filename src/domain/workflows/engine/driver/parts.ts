@@ -24,7 +24,12 @@ export interface DriverParts {
 export function makeParts(
   { services, calls, random, writer }: DriverBench,
   claimed: Claimed,
-  { hold, signals, onCancel }: { hold: Hold; signals: Signals; onCancel(reason: string): void },
+  {
+    hold,
+    signals,
+    onCancel,
+    onCleared,
+  }: { hold: Hold; signals: Signals; onCancel(reason: string): void; onCleared(): void },
 ): DriverParts {
   const { row, runs, guide } = claimed;
   const standing = new Standing(row);
@@ -55,6 +60,7 @@ export function makeParts(
       standing,
       onWord: () => signals.word(),
       onCancel,
+      onCleared,
     }),
   };
 }

@@ -1,6 +1,6 @@
 import { DomainError } from '../../../errors.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
-import type { Checkpoint, Hold } from '../checkpoints/checkpoint.ts';
+import { type Checkpoint, clearsSuspicion, type Hold } from '../checkpoints/checkpoint.ts';
 import type { CheckpointWriter } from '../checkpoints/checkpoint-writer.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Standing } from '../standing.ts';
@@ -17,6 +17,8 @@ interface RecordsOptions {
   /** Told when a checkpoint finds that something has happened to the execution. */
   onWord(): void;
   onCancel(reason: string): void;
+  /** Called when a checkpoint has cleared the execution of suspicion. */
+  onCleared(): void;
 }
 
 /** Writes down how one execution goes on, rests and ends; whoever has been taken over gets `Fenced` from each of them. */
@@ -29,11 +31,11 @@ export class Records {
 
   /** Keeps what has changed. @returns whether something has happened meanwhile */
   async write(more: Partial<Checkpoint> = {}): Promise<boolean> {
-    const { writer, journal, hold, standing, onCancel, onWord } = this.#of;
-    // From here on, drivers are lost anew.
-    if (journal.hasProgressed) delete standing.state.lost;
-    const kept = await writer.write({ ...journal.take(hold, standing), ...more });
+    const { writer, journal, hold, standing, onCancel, onCleared, onWord } = this.#of;
+    const checkpoint = { ...journal.take(hold, standing), ...more };
+    const kept = await writer.write(checkpoint);
     if (kept === null) throw new Fenced();
+    if (clearsSuspicion(checkpoint)) onCleared();
     if (kept.cancel !== null) onCancel(kept.cancel);
     if (kept.wake) onWord();
     return kept.wake;
@@ -53,6 +55,8 @@ export class Records {
     const { stored, ended } = await this.#stored(ending);
     const { status, outcome, error, reason } = ended;
     journal.say(`execution.${status}`, {
+      status,
+      ...(standing.started_at !== null && { duration_ms: journal.now - standing.started_at }),
       ...(outcome !== undefined && { outcome }),
       ...(error !== undefined && { error }),
       ...(reason !== undefined && { reason }),

@@ -28,7 +28,7 @@ export class Resting {
   /** Waits for an answer, a word, or a time, milliseconds since 1970. */
   heard(due: number | null): Promise<void> {
     const until = Math.min(due ?? Number.POSITIVE_INFINITY, this.deadline);
-    return this.#of.signals.bell.heard(Math.min(Math.max(until - this.#of.journal.now, 0), longestWait) + 1);
+    return this.#of.signals.heard(Math.min(Math.max(until - this.#of.journal.now, 0), longestWait) + 1);
   }
 
   /** Nothing can run for now: writes what it waits for. @returns false when something has happened meanwhile */
@@ -40,7 +40,7 @@ export class Resting {
     const times = due === null ? [] : [due];
     if (!isPaused && !standing.isFailing) times.push(this.deadline);
     if (!isPaused) standing.status = 'running';
-    else if (standing.pause(journal.now)) journal.say('execution.paused');
+    else if (standing.pause(journal.now)) journal.say('execution.paused', { status: 'paused' });
     return records.release({ waiting_until: times.length === 0 ? null : Math.min(...times) });
   }
 }

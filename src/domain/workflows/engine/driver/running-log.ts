@@ -1,4 +1,3 @@
-import type { Claimed } from './claimed.ts';
 import type { DriverParts } from './parts.ts';
 
 /** A loop's progress is told so often at most, milliseconds. */
@@ -6,20 +5,12 @@ const pause = 1_000;
 
 /** What the log of an execution tells beside the transitions of its steps. */
 export class RunningLog {
-  readonly #of: Pick<DriverParts, 'journal' | 'planner' | 'standing'>;
+  readonly #of: Pick<DriverParts, 'journal' | 'planner'>;
   /** What was told of loops, by path. */
   readonly #told = new Map<string, { at: number; done: number }>();
 
-  constructor(parts: Pick<DriverParts, 'journal' | 'planner' | 'standing'>) {
+  constructor(parts: Pick<DriverParts, 'journal' | 'planner'>) {
     this.#of = parts;
-  }
-
-  /** Tells of a driver that was lost, once. */
-  tellLoss({ row: { crashes } }: Claimed): void {
-    const { standing, journal } = this.#of;
-    if (crashes <= (standing.state.lost ?? 0)) return;
-    standing.state.lost = crashes;
-    journal.say('log', { level: 'warn', message: 'The worker that executed this was lost; another one goes on' });
   }
 
   /** Tells how far loops have come, when that is news. */

@@ -10,10 +10,30 @@ export class Signals {
   #stop: DriverStop | null = null;
   #cancel: string | null;
   #hasWord = false;
+  #isWaiting = false;
 
-  /** @param cancel why the execution is to be cancelled already */
-  constructor(cancel: string | null) {
+  readonly #onWaiting: () => void;
+
+  /**
+   * @param cancel why the execution is to be cancelled already
+   * @param onWaiting called when the driver begins to wait for what is under way outside
+   */
+  constructor(cancel: string | null, onWaiting: () => void) {
     this.#cancel = cancel;
+    this.#onWaiting = onWaiting;
+  }
+
+  /** Whether the driver does nothing but wait for what is under way outside. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
+  /** @returns when there is something to look at, or after so many milliseconds */
+  async heard(milliseconds: number): Promise<void> {
+    this.#isWaiting = true;
+    this.#onWaiting();
+    await this.bell.heard(milliseconds);
+    this.#isWaiting = false;
   }
 
   /** Aborted when nothing more may be done for the execution. */

@@ -15,8 +15,19 @@ const eventOf: Partial<Record<StepStatus, string>> = {
 export const eventTypeOf = (status: StepStatus): string | null => eventOf[status] ?? null;
 
 /** What the log says of a step run beside that. */
-export const detailOf = ({ path, tries, error, next_try_at, waits_for }: StepState): Record<string, unknown> => ({
+export const detailOf = ({
   path,
+  status,
+  tries,
+  error,
+  next_try_at,
+  waits_for,
+  started_at,
+  finished_at,
+}: StepState): Record<string, unknown> => ({
+  path,
+  status,
+  ...(finished_at !== null && { duration_ms: finished_at - started_at }),
   ...(tries > 0 && { tries }),
   ...(error !== null && { error: { code: error.code, message: error.message } }),
   ...(next_try_at !== null && { until: new Date(next_try_at).toISOString() }),

@@ -14,6 +14,7 @@ export const newRun = ({ step, path }: Site, position: number, now: number): Ste
   output_sha256: null,
   error: null,
   waits_for: null,
+  tried_in: null,
   started_at: now,
   finished_at: null,
   next_try_at: null,

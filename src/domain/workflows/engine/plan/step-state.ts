@@ -15,6 +15,8 @@ export interface StepState {
   output_sha256: string | null;
   error: StepRunError | null;
   waits_for: StepWait | null;
+  /** The execution whose id makes its idempotency key, from its first try until its outcome is known. */
+  tried_in: string | null;
   started_at: number;
   finished_at: number | null;
   next_try_at: number | null;

@@ -5,7 +5,8 @@ import type { Journal } from '../journal/journal.ts';
 import type { Site } from '../plan/plan.ts';
 import type { PlanScope } from '../plan/scope.ts';
 import { isWithin, type StepState } from '../plan/step-state.ts';
-import { type ActingStep, type CallSlots, callStep } from './calls.ts';
+import type { CallSlots } from './call-slots.ts';
+import { type ActingStep, callStep, idempotencyKey } from './calls.ts';
 
 export interface ActingOptions {
   services: Services;
@@ -51,7 +52,8 @@ export class ActingSteps {
   /** Notes that a step is about to act. One that was broken off repeats its try. */
   note(site: Site<ActingStep>, run: StepState): void {
     const tries = run.status === 'pending' ? Math.max(run.tries, 1) : run.tries + 1;
-    this.#of.journal.move(run, { status: 'running', tries });
+    const tried_in = run.tried_in ?? this.#of.execution_id;
+    this.#of.journal.move(run, { status: 'running', tries, tried_in });
     this.#ready.push({ site, run });
   }
 
@@ -94,12 +96,14 @@ export class ActingSteps {
       workflow_id: workflow.id,
       permissions,
       tries: run.tries,
+      idempotency_key: idempotencyKey(run.tried_in ?? execution_id, site.path),
       roots: rootsAt(site.scope),
       services,
       organization,
       project,
     };
-    const result = await calls.run(async () => (whole.aborted ? null : callStep(call, whole)));
+    const caller = { workflow_id: workflow.id, organization_id: organization.id };
+    const result = await calls.run(caller, async () => (whole.aborted ? null : callStep(call, whole)));
     this.#calls.delete(site.path);
     this.#answers.push({ site, result });
     this.#of.answered();

@@ -12,9 +12,12 @@ export type ActingStep = Extract<Step, { type: 'http' | 'operation' }>;
 
 export const isActing = (step: Step): step is ActingStep => step.type === 'http' || step.type === 'operation';
 
-/** Equal over tries and drivers, and for no other step run. */
-export const idempotencyKey = (execution_id: string, path: string): string =>
-  createHash('sha256').update(`${execution_id}|${path}|`).digest('hex');
+/**
+ * Equal over tries and drivers, and for no other step run.
+ * @param tried_in the execution in which the step was first tried: of a step that a crash cut off, an earlier one than that which runs now
+ */
+export const idempotencyKey = (tried_in: string, path: string): string =>
+  createHash('sha256').update(`${tried_in}|${path}|`).digest('hex');
 
 const timedOut = (milliseconds: number): StepResult => ({
   kind: 'failed',
@@ -27,17 +30,13 @@ const timedOut = (milliseconds: number): StepResult => ({
  * @returns how it ended; null when it was broken off from outside
  */
 export async function callStep(
-  call: Omit<StepCall, 'signal' | 'step' | 'idempotency_key'> & { step: ActingStep },
+  call: Omit<StepCall, 'signal' | 'step'> & { step: ActingStep },
   signal: AbortSignal,
 ): Promise<StepResult | null> {
   const { step, services, execution_id, path } = call;
   const limit = (step.timeout === undefined ? null : parseDuration(step.timeout)) ?? usualLimit[step.type];
   const late = AbortSignal.timeout(limit);
-  const whole = {
-    ...call,
-    idempotency_key: idempotencyKey(execution_id, path),
-    signal: AbortSignal.any([signal, late]),
-  };
+  const whole = { ...call, signal: AbortSignal.any([signal, late]) };
   try {
     const result = await (step.type === 'http'
       ? runHttpStep({ ...whole, step })
@@ -52,27 +51,5 @@ export async function callStep(
       error: { code: 'internal', message: 'A fault of the server, see its log' },
       isRetryable: true,
     };
-  }
-}
-
-/** Calls of a process to the outside: so many at once, the others wait. */
-export class CallSlots {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(most: number) {
-    this.#free = most;
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
-    }
   }
 }

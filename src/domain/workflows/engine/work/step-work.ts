@@ -1,4 +1,5 @@
 import { fewAtOnce } from '../../../few-at-once.ts';
+import type { Step } from '../../definition/step.schema.ts';
 import type { StepResult } from '../../steps/step-call.ts';
 import type { Action, Site } from '../plan/plan.ts';
 import type { StepState } from '../plan/step-state.ts';
@@ -16,6 +17,11 @@ interface StepWorkOptions extends ActingOptions {
   /** From 0 to 1. */
   random(): number;
 }
+
+/** Ends of an operation that do not say whether it was done. */
+const unknownEnds = new Set(['timeout', 'unavailable', 'storage_full', 'internal']);
+
+const isUnknown = ({ type }: Step, code: string): boolean => type === 'operation' && unknownEnds.has(code);
 
 /** Does what a plan says with the steps of one execution. */
 export class StepWork {
@@ -107,14 +113,19 @@ export class StepWork {
   }
 
   async #take({ step }: Site, run: StepState, result: StepResult): Promise<void> {
-    const { journal, random } = this.#of;
+    const { journal, random, execution_id } = this.#of;
     if (result.input !== undefined) run.input = result.input;
+    const isOpen = result.kind === 'failed' && isUnknown(step, result.error.code);
+    const { tried_in } = run;
+    if (!isOpen) run.tried_in = null;
     if (result.kind === 'completed') return this.#complete(run, result.output);
     if (result.kind === 'waiting')
       return journal.move(run, { status: 'waiting', waits_for: result.waits_for, next_try_at: null });
     const delay = retryDelay(step, run.tries, result, random());
     if (delay === null) return journal.move(run, { status: 'failed', error: result.error });
     const next_try_at = journal.now + delay;
+    // What a retry was begun to find out is not known by a try that was refused for now.
+    if (tried_in !== execution_id) run.tried_in = tried_in;
     journal.move(run, { status: 'waiting', error: result.error, next_try_at }, 'step.retrying');
   }
 }

@@ -1,6 +1,7 @@
 import { DomainError } from '../../../errors.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import { run } from '../../../run.ts';
+import { isAway } from '../../../unavailable.ts';
 import type { Step } from '../../definition/step.schema.ts';
 import { fillTemplates } from '../../expressions/evaluate.ts';
 import type { StepOperation } from '../../step-operations.ts';
@@ -19,6 +20,7 @@ const passing = new Set([
   'busy',
   'sha_mismatch',
   'unavailable',
+  'storage_full',
   'upstream_unavailable',
   'git_timeout',
   'rate_limited',
@@ -66,7 +68,7 @@ async function actOnce(call: StepCall<OperationStep>, known: StepOperation, inpu
       return earlier.result;
     }
     // A refusal has done nothing; of what was cut off nobody knows.
-    if (error.code !== 'unavailable' && before.state === 'none') await dropEffect(em, call.idempotency_key);
+    if (!isAway(error) && before.state === 'none') await dropEffect(em, call.idempotency_key);
     throw error;
   }
 }

@@ -159,12 +159,13 @@ describe('upload as multipart', () => {
     expect(new Set(answer.body.map((file: { commit: { sha: string } }) => file.commit.sha)).size).toBe(1);
     expect(answer.body[0].commit.message).toBe('Two at once');
   });
-  it('400: a field after a file, a file under another name, a broken body', async () => {
-    const late = await multipart([
-      ['file', { name: 'late.png', content: png }],
+  it('400: a field given twice, a file under another name, a broken body', async () => {
+    const twice = await multipart([
       ['path', 'public/late'],
+      ['file', { name: 'late.png', content: png }],
+      ['path', 'public/later'],
     ]);
-    expect([late.status, late.body.message]).toEqual([400, 'path: must come before the files']);
+    expect([twice.status, twice.body.message]).toEqual([400, 'path: is given twice']);
     const wrong = await multipart([['photo', { name: 'a.png', content: png }]]);
     expect([wrong.status, wrong.body.message]).toEqual([400, 'photo: is not a file field; send files as "file"']);
     const cut = await app.ask('POST', `${studio}/media`, {
@@ -239,4 +240,52 @@ describe('delete', () => {
 it('leaves a repository that git finds sound', async () => {
   const git = (await app.repository()) as unknown as { gitDir: string };
   expect(execFileSync('git', ['-C', git.gitDir, 'fsck', '--strict', '--no-dangling'], { encoding: 'utf8' })).toBe('');
+});
+
+describe('references by alias', () => {
+  const files = [
+    'src/img/a.png',
+    'src/img/b b.png',
+    'src/shared/c.png',
+    'static/img/100%.png',
+    'src/img/e.png',
+    'src/img/f.png',
+    'src/img/g.png',
+  ];
+  const project = { url: '/api/v2/organizations/acme/projects/aliases/studio', name: 'aliases' };
+  const remove = (path: string) =>
+    app.ask('DELETE', `${project.url}/media/${path.split('/').map(encodeURIComponent).join('/')}`);
+
+  beforeAll(async () => {
+    await app.ask('POST', '/api/v2/organizations/acme/projects', { body: { name: 'Aliases' } });
+    await seed(
+      app,
+      {
+        'studio.config.json': JSON.stringify({ media: [{ path: 'src' }, { path: 'static' }] }),
+        'tsconfig.json':
+          '{\n  // aliases\n  "compilerOptions": { "baseUrl": ".", "paths": { "#pics/*": ["./src/img/*"], "one": ["src/img/e.png"] } },\n}\n',
+        'content/docs/jsconfig.json': '{ "compilerOptions": { "paths": { "shared/*": ["../../src/shared/*"] } } }',
+        ...Object.fromEntries(files.map((path) => [path, png])),
+        'content/posts/a.md': '---\ntitle: A\ncover: ~/img/a.png\n---\n![](@/img/b%20b.png)\n',
+        'content/posts/b.md': '---\ntitle: B\ncover: "#pics/f.png"\n---\n<img src="one"> but not x@/img/gg.png\n',
+        'content/docs/c.md': '---\ntitle: C\n---\n![](shared/c.png) ![](@site/static/img/100%.png)\n',
+      },
+      project.name,
+    );
+  });
+
+  it.each([
+    ['src/img/a.png', 'a'],
+    ['src/img/b b.png', 'a'],
+    ['src/img/f.png', 'b'],
+    ['src/shared/c.png', 'c'],
+    ['static/img/100%.png', 'c'],
+  ])('protect %s from deletion', async (path, slug) => {
+    const answer = await remove(path);
+    expect(answer).toMatchObject({ status: 409, body: { code: 'in_use', details: { references: [{ slug }] } } });
+  });
+
+  it('protect nothing that is not named', async () => {
+    expect((await remove('src/img/g.png')).status).toBe(200);
+  });
 });

@@ -41,7 +41,7 @@ const refOf = async (name: string) =>
 
 describe('a number in the path that is none', () => {
   it.each(['abc', '0', '-1', '1.5', '99999999999', '1e3', '%201'])('names nothing: %s', async (number) => {
-    expectRefusal(await get(number), 404, 'not_found', /^number: there is no/);
+    expectRefusal(await get(number), 404, 'not_found', /^Pull request .+ not found$/);
     for (const [method, place] of [
       ['PATCH', `${studio}/pulls/${number}`],
       ['POST', `${studio}/pulls/${number}/merge`],
@@ -192,7 +192,7 @@ describe('GET /pulls/{number}', () => {
   });
 
   it('404', async () => {
-    expectRefusal(await get(7), 404, 'not_found', /^number: /);
+    expectRefusal(await get(7), 404, 'not_found', 'Pull request 7 not found');
   });
 });
 

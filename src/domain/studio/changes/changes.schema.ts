@@ -38,7 +38,7 @@ export const changeSet = z.object({
     .array(changeAction)
     .min(1, 'must have at least 1 action')
     .max(maxActions, `must have at most ${maxActions} actions`)
-    .describe('Done in this order, each seeing what those before it did; all of them or none'),
+    .describe('Applied in this order, each to the result of those before it; all of them or none'),
   expected_head: z.string().optional().describe('Commit the branch must be at'),
   ...writeInput,
 });
@@ -66,6 +66,6 @@ export const committedChanges = z
     unchanged: z.boolean(),
     results: z.array(changeResult).describe('In the order of the actions'),
     conflicts: z.array(conflict).optional().describe('GraphQL: why nothing was committed; REST refuses instead'),
-    sync: sync.optional().describe('Of a mirror: how the branch stands to the upstream now'),
+    sync: sync.optional().describe('Of a mirror: state of the branch compared with the upstream'),
   })
   .meta({ id: 'CommittedChanges' });

@@ -37,8 +37,9 @@ export const commitChanges = projectOperation({
   permission: 'edit_studio',
   also: {
     delete_studio: 'when it deletes',
-    manage_studio: 'when it names another author, or a path outside the media roots',
+    manage_studio: 'when it names another author, or a path outside collections and media roots',
   },
+  versioned: true,
   summary: 'Change several entries and files in one commit',
   input: changeSet,
   output: committedChanges,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../../errors.ts';
 import type { Change, CommitPlan, StagedTree } from '../../ports/git-writes.ts';
 import { messageOf } from '../entries/write-entry.ts';
@@ -27,6 +28,8 @@ export async function planChanges(
   const steps: Step<Done>[] = [];
   const results: Omit<ChangeResult, 'warnings'>[] = [];
   for (const [at, ready] of actions.entries()) {
+    // A hundred large entries take seconds together: others are served between them.
+    await nextTurn();
     await naming(at, ready.action, async () => {
       const step = await planAction(context, staged, ready);
       staged = await advance(context, staged, step.changes);
@@ -49,13 +52,19 @@ function checkHead({ commit }: StagedTree, expected: string | undefined): void {
   throw new DomainError('branch_moved', 'expected_head: the branch has moved since it was read', { details });
 }
 
-/** Asked together, so that what several of them have to read is read once; the first action with a fault is named. */
+/**
+ * Asked together, so that what several of them have to read is read once, and begun one after another; the first action with a fault is named.
+ */
 async function checkAll(
   actions: readonly ReadyAction[],
   steps: readonly Step<Done>[],
   after: StagedContent,
 ): Promise<Warning[][]> {
-  const checks = steps.map((step, at) => naming(at, actions[at]?.action ?? {}, () => step.check(after)));
+  let turn = Promise.resolve();
+  const checks = steps.map((step, at) => {
+    turn = turn.then(() => nextTurn());
+    return turn.then(() => naming(at, actions[at]?.action ?? {}, () => step.check(after)));
+  });
   const outcomes = await Promise.allSettled(checks);
   return outcomes.map((outcome) => {
     if (outcome.status === 'rejected') throw outcome.reason;

@@ -14,6 +14,8 @@ export const deleteEntry = projectOperation({
   permission: 'delete_studio',
   also: { manage_studio: 'when it names another author' },
   destructive: true,
+  conditional: true,
+  versioned: true,
   summary: 'Delete entry',
   input: z.object({
     collection: z.string(),

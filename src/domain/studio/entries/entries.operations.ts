@@ -3,16 +3,16 @@ import { DomainError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
-import { type CollectionIndex, entryIn, type IndexedEntry } from '../content/collection-index.ts';
+import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import { unreadable } from '../content/entry-facts.ts';
 import { soundBlobs } from '../content/stored/sound-blobs.ts';
-import { checkStoredPath } from '../path-rules.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
 import { entryOf, summaryOf } from './entry-record.ts';
 import { orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
+import { faultsOf } from './validate.ts';
 
 const listInput = z.object({
   collection: z.string(),
@@ -83,11 +83,17 @@ export const listEntries = projectOperation({
     const routes = await entryRoutes(context, snapshot);
     const { collection, page, per_page, after, fields, include: wanted = [] } = input;
     const shape = { collection, page, per_page, after, fields, wanted };
-    const state = wanted.includes('updated') ? snapshot.commit : tree;
+    // What is invalid depends on other collections too.
+    const scope = selection.invalid ? snapshot.tree : tree;
+    const state = wanted.includes('updated') ? snapshot.commit : scope;
     if (state) tag(`"${state}.${viewOf([site.schemaKey + routes.key, selection, shape])}"`);
-    const list = { list: `${site.schemaKey}:${JSON.stringify([collection, selection])}`, tree, entries: index.entries };
+    const list = {
+      list: `${site.schemaKey}:${JSON.stringify([collection, selection])}`,
+      tree: scope,
+      entries: index.entries,
+    };
     const ordered = await services.content.listOrder(git, list, (before) =>
-      orderEntries(context, snapshot, index, selection, before),
+      orderEntries(context, { snapshot, site }, index, selection, before),
     );
     const places = ordered.slice(window.offset, window.offset + window.limit);
     const facts = await services.content.listedFacts(git, snapshot, places);
@@ -97,6 +103,12 @@ export const listEntries = projectOperation({
       const url = urlMember(routes, collection, place, known.frontmatter);
       return [{ ...summaryOf(collection, place, known, fields), ...url }];
     });
+    if (selection.invalid) {
+      for (const [at, item] of items.entries()) {
+        const known = facts[at];
+        if (known) Object.assign(item, { faults: await faultsOf(site, index.schema, known) });
+      }
+    }
     await include(context, snapshot, items, index, places, wanted);
     const isWhole = items.every(({ error }) => error?.code !== 'unreadable');
     if (!isWhole || services.content.damage(git) !== damage) tag(passingTag());
@@ -118,11 +130,10 @@ export const getEntry = projectOperation({
   output: entry,
   async execute(context, { collection, entry: slug, raw, ...at }) {
     const { git, services, tag } = context;
-    checkStoredPath('slug', slug);
     const snapshot = await snapshotOf(git, at);
     const site = await services.content.site(git, snapshot);
     const index = site.collection(collection);
-    const place = entryIn(index, slug);
+    const place = storedEntry(index, slug);
     const routes = await entryRoutes(context, snapshot);
     tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw])}"`);
     const record = entryOf(index, place, await snapshot.blob(place.oid), { raw });

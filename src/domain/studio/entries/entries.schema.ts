@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fieldFault, freeObject, timeText } from '../../shapes.ts';
 import { conflict, resolution } from '../merge/merge.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { studioSchema, studioWarning } from '../schema/schema.schema.ts';
@@ -18,7 +19,7 @@ const summary = {
   draft: z.boolean(),
   locale: z.string().optional(),
   translation_key: z.string().optional(),
-  frontmatter: z.record(z.string(), z.unknown()).nullable().describe('null when it cannot be read; `error` says why'),
+  frontmatter: freeObject.nullable().describe('null when it cannot be read; `error` says why'),
   size: z.int32().describe('Bytes'),
   error: frontmatterError.optional(),
 };
@@ -27,8 +28,9 @@ export const entrySummary = z
   .object({
     ...summary,
     body: z.string().optional().describe('With `include=body`'),
-    updated_at: z.string().optional().describe('With `include=updated`: when the file was last committed'),
+    updated_at: timeText.optional().describe('With `include=updated`: when the file was last committed'),
     updated_by: z.string().optional(),
+    faults: z.array(fieldFault).optional().describe('With `invalid=true`: what is wrong with it'),
   })
   .meta({ id: 'EntrySummary' });
 
@@ -51,7 +53,7 @@ export const renameDetails = z
       .object({
         field: z.string().describe('JSON Pointer of the frontmatter key that makes the site redirect'),
         slug: z.string().describe('The slug the entry had'),
-        url: z.string().optional().describe('The address it had, where the schema tells'),
+        url: z.string().optional().describe('The address it had, when the schema defines it'),
       })
       .meta({ id: 'RedirectSuggestion' }),
   })
@@ -67,7 +69,7 @@ export const savedEntry = z
     conflicts: z.array(conflict).optional().describe('GraphQL: why nothing was saved; REST refuses instead'),
     references: z.array(z.string()).optional().describe('Entries whose relations a rename rewrote, as collection/slug'),
     details: renameDetails.optional().describe('Of a rename: how to keep the old address alive'),
-    sync: sync.optional().describe('Of a mirror: how the branch stands to the upstream now'),
+    sync: sync.optional().describe('Of a mirror: state of the branch compared with the upstream'),
   })
   .meta({ id: 'SavedEntry' });
 
@@ -98,12 +100,14 @@ export const writeInput = {
   author: commitAuthor.optional().describe('Needs manage_studio'),
 };
 
-const frontmatter = z.record(z.string(), z.unknown());
-
 export const entryDraft = z.object({
   slug: z.string().describe('Entry identifier within its collection'),
-  frontmatter: frontmatter.default({}).describe('Metadata of the entry'),
+  frontmatter: freeObject.default({}).describe('Metadata of the entry'),
   body: z.string().default('').describe('Entry content'),
+  raw: z
+    .string()
+    .optional()
+    .describe('The whole file instead of frontmatter and body, which must be empty then; excludes apply_defaults'),
   format: z.string().max(20).optional().describe('File extension (mdx) or metadata language (toml)'),
   path: z.string().optional().describe('Path in the repository, within the collection; default from the slug'),
   locale: z.string().max(35).optional(),
@@ -112,7 +116,11 @@ export const entryDraft = z.object({
 });
 
 export const entryChange = z.object({
-  frontmatter: frontmatter.optional(),
+  frontmatter: freeObject
+    .nullish()
+    .describe(
+      'Merged into what the file holds; null, as GET answers for a file that cannot be read, leaves it unchanged',
+    ),
   body: z.string().optional().describe('Absent: unchanged'),
   raw: z.string().optional().describe('The whole file; excludes frontmatter, body and unset'),
   slug: z.string().optional().describe('Another slug renames the entry'),
@@ -130,6 +138,6 @@ export const entryChange = z.object({
     .array(resolution)
     .max(100, 'must be at most 100')
     .optional()
-    .describe('With on_conflict=merge: how to settle the conflict of this file'),
+    .describe('With on_conflict=merge: how to resolve the conflict of this file'),
   ...writeInput,
 });

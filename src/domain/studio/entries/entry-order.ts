@@ -1,11 +1,12 @@
-import { absent, fieldValue, incomparable, type KnownEntry, rankOf, type SortKey } from './entry-query.ts';
+import { absent, asTime, fieldValue, incomparable, type KnownEntry, rankOf, type SortKey } from './entry-query.ts';
 
 /** Compares two entries by their positions. */
 type Compare = (a: number, b: number) => number;
 
 /** Compares by one key; values and their ranks are looked up once, not in every comparison. */
-function compareBy(entries: readonly KnownEntry[], { field, descending }: SortKey): Compare {
-  const found = entries.map((known) => fieldValue(known, field));
+function compareBy(entries: readonly KnownEntry[], { field, descending, isTime }: SortKey): Compare {
+  const own = entries.map((known) => fieldValue(known, field));
+  const found = isTime ? own.map(asTime) : own;
   const ranks = Uint8Array.from(found, rankOf);
   // Texts stand for all kinds here: values of one rank are compared alike.
   const values = found.map((value, at) => (ranks[at] === incomparable ? '' : value)) as string[];

@@ -1,15 +1,19 @@
 import { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
+import { freeObject } from '../../shapes.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { ListOrder } from '../content/list-orders.ts';
 import { searchWords } from '../content/search.ts';
+import type { SiteIndex } from '../content/site-index.ts';
 import { lowerBound } from '../content/slug-rivals.ts';
-import { checkStoredPath } from '../path-rules.ts';
+import { checkAddress } from '../path-rules.ts';
 import { comesBefore, sortEntries } from './entry-order.ts';
 import {
+  asTime,
   type Condition,
   isPlaceField,
+  isTimeField,
   type KnownEntry,
   matches,
   readFilter,
@@ -17,6 +21,7 @@ import {
   type SortKey,
 } from './entry-query.ts';
 import { nextOrder } from './next-order.ts';
+import { invalidEntries } from './validate.ts';
 
 /** What decides which entries a list shows and in which order, as it is asked for. */
 export const selectionInput = {
@@ -25,10 +30,18 @@ export const selectionInput = {
     .max(500, 'must be at most 500 characters')
     .optional()
     .describe('Words; the last one may be unfinished. Text without letters and digits finds nothing'),
-  sort: z.array(z.string().max(200)).optional().describe('Fields, each descending with a leading -'),
-  filter: z.record(z.string(), z.unknown()).optional().describe('filter[<field>][<operator>]=value'),
+  sort: z
+    .array(z.string().max(200))
+    .max(5, 'must have at most 5 fields')
+    .optional()
+    .describe('Fields, each descending with a leading -'),
+  filter: freeObject.optional().describe('filter[<field>][<operator>]=value'),
   draft: z.enum(['any', 'only', 'without']).default('any'),
   locale: z.string().max(35).optional(),
+  invalid: z
+    .boolean()
+    .optional()
+    .describe('true: only entries whose frontmatter cannot be read or breaks the schema, each with its `faults`'),
   dir: z.string().optional().describe('Only entries below this directory of the collection'),
   depth: z.int32().min(1, 'must be at least 1').max(64, 'must be at most 64').optional().describe('Levels below `dir`'),
 };
@@ -44,18 +57,20 @@ export interface Selection {
   dir: string | undefined;
   depth: number | undefined;
   q: string | undefined;
+  invalid: boolean;
 }
 
 /** Reads what a list was asked for. @throws DomainError naming the field */
-export function selectionOf({ filter, sort, draft, locale, dir, depth, q }: SelectionInput): Selection {
+export function selectionOf({ filter, sort, draft, locale, dir, depth, q, invalid }: SelectionInput): Selection {
   return {
     conditions: readFilter(filter ?? {}),
     keys: readSort(sort ?? []),
     draft,
     locale,
-    dir: dir === undefined || dir === '' ? undefined : checkStoredPath('dir', dir),
+    dir: dir === undefined || dir === '' ? undefined : checkAddress('dir', dir),
     depth,
     q: q?.trim() ? q : undefined,
+    invalid: invalid === true,
   };
 }
 
@@ -68,6 +83,18 @@ function placedIn({ schema: { path: root } }: CollectionIndex, { dir, depth, loc
     (locale === undefined || own === locale);
 }
 
+/** The conditions and keys of a selection, those of fields that hold dates marked. */
+function timed({ schema: { fields } }: CollectionIndex, { conditions, keys }: Selection) {
+  const mark = <T extends { field: string }>(one: T) => ({ ...one, isTime: isTimeField(fields, one.field) });
+  return {
+    keys: keys.map(mark),
+    conditions: conditions.map(mark).map((one) => {
+      const isValue = one.isTime && one.operator !== 'contains' && one.operator !== 'exists';
+      return isValue ? { ...one, value: asTime(one.value) } : { ...one, isTime: false };
+    }),
+  };
+}
+
 const unread = { frontmatter: null, title: '', draft: false, size: 0 };
 
 /**
@@ -76,26 +103,31 @@ const unread = { frontmatter: null, title: '', draft: false, size: 0 };
  */
 export async function orderEntries(
   { services, git }: Pick<ProjectContext, 'services' | 'git'>,
-  snapshot: Snapshot,
+  { snapshot, site }: { snapshot: Snapshot; site: SiteIndex },
   index: CollectionIndex,
   selection: Selection,
   before?: ListOrder,
 ): Promise<readonly IndexedEntry[]> {
   const { entries } = index;
   const inPlace = placedIn(index, selection);
-  const { conditions, keys, draft, q } = selection;
+  const { draft, q } = selection;
+  const { conditions, keys } = timed(index, selection);
   const found = q === undefined ? null : await services.content.search(git, entries, searchWords(q), inPlace);
   const readsFiles = draft !== 'any' || [...conditions, ...keys].some(({ field }) => !isPlaceField(field));
   const facts = readsFiles ? await services.content.collectionFacts(git, snapshot, index) : [];
+  const invalid = selection.invalid
+    ? new Set(await invalidEntries({ services, git }, { snapshot, site }, index))
+    : null;
   const known = (entry: IndexedEntry, at: number): KnownEntry => ({ entry, facts: facts[at] ?? unread });
   const isShown = (one: KnownEntry) =>
     inPlace(one.entry) &&
     (!found || found.has(one.entry)) &&
+    (!invalid || invalid.has(one.entry)) &&
     (draft === 'any' || one.facts.draft === (draft === 'only')) &&
     matches(one, conditions);
-  // What a search finds may change without the files.
+  // What a search finds may change without the files, and what is invalid with those of other collections.
   const next =
-    before && !found
+    before && !found && !invalid
       ? nextOrder(before, entries, {
           knownAt: (at) => known(entries[at] as IndexedEntry, at),
           isShown,

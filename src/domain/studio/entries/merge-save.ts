@@ -95,7 +95,7 @@ function mergeSave(target: Target, base: Buffer | null, before: Buffer): Buffer 
   const { input, stages } = versionsOf(target, base, before);
   // It is an entry, and one that the merge would delete is refused below.
   const resolutions = new Resolutions(given, { require: () => {} });
-  const resolution = resolutions.take({ isContent: () => true }, place.path, stages);
+  const resolution = resolutions.take({ isContent: () => true, admits: () => true }, place.path, stages);
   const result = mergeEntry({ ...input, ...(resolution && { resolution }) });
   const shown = (found: FileConflict): Conflict =>
     conflictOf(

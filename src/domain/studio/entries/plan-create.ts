@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { PlanContext, StagedContent, Step } from '../changes/staged-content.ts';
+import { refusalOfName } from '../content/admission.ts';
 import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { createFile } from '../frontmatter/create-file.ts';
@@ -9,11 +10,12 @@ import type { Frontmatter } from '../frontmatter/types.ts';
 import { type PathOptions, pathForSlug } from '../path-for-slug.ts';
 import { checkPath } from '../path-rules.ts';
 import { collectionNamePattern } from '../schema/schema.schema.ts';
+import { rawBytes } from './change-entry.ts';
 import { checkFile } from './check-file.ts';
 import type { entryDraft } from './entries.schema.ts';
 import { defaultsOf, formatOf, isDateField } from './entry-format.ts';
 import { checkSize, type PlannedSave } from './saved-entry.ts';
-import { checkContentPath, checkFree } from './write-entry.ts';
+import { checkFree } from './write-entry.ts';
 
 type NewEntry = Omit<z.output<typeof entryDraft>, 'branch' | 'message' | 'author'> & { collection: string };
 
@@ -24,7 +26,8 @@ type NewEntry = Omit<z.output<typeof entryDraft>, 'branch' | 'message' | 'author
 export function pathForNew(index: CollectionIndex, slug: string, options: PathOptions): string {
   try {
     const path = pathForSlug(index.schema, slug, options);
-    checkContentPath(checkPath('slug', path));
+    const refused = refusalOfName(path);
+    if (refused) throw fieldError(refused.code, 'slug', refused.problem);
     return path;
   } catch (error) {
     if (!(error instanceof DomainError) || error.details) throw error;
@@ -44,7 +47,7 @@ export async function collectionFor(
   return (isFirst ? await services.content.firstSite(collection, slug) : site).collection(collection);
 }
 
-/** The bytes of a new entry. @throws DomainError where its format cannot hold what was given, `too_large` */
+/** The bytes of a new entry made of frontmatter and body. @throws DomainError where its format cannot hold what was given, `too_large` */
 export function newEntryBytes(
   { schema }: CollectionIndex,
   path: string,
@@ -61,9 +64,21 @@ export function newEntryBytes(
   );
 }
 
+/** @throws DomainError what `newEntryBytes` and `rawBytes` throw; `invalid_request` when `raw` comes with what it excludes */
+function bytesOf(index: CollectionIndex, path: string, draft: Omit<NewEntry, 'collection'>): Buffer {
+  const { raw, body, apply_defaults } = draft;
+  if (raw === undefined) {
+    const frontmatter: Frontmatter = { ...(apply_defaults && defaultsOf(index.schema)), ...draft.frontmatter };
+    return newEntryBytes(index, path, { ...draft, frontmatter });
+  }
+  if (Object.keys(draft.frontmatter).length > 0 || body !== '' || apply_defaults)
+    throw fieldError('invalid_request', 'raw', 'excludes frontmatter, body and apply_defaults');
+  return rawBytes(raw, path);
+}
+
 /**
  * Plans a new entry.
- * @throws DomainError `not_found` for its collection, `already_exists`, `name_collision`, `invalid_name`, and what `newEntryBytes` throws
+ * @throws DomainError `not_found` for its collection, `already_exists`, `name_collision`, `invalid_name`, and what `bytesOf` throws
  */
 export async function planCreate(
   context: PlanContext,
@@ -79,8 +94,7 @@ export async function planCreate(
     ...(draft.locale !== undefined && { locale: draft.locale }),
   });
   await checkFree(staged.tree, path, draft.path === undefined ? 'slug' : 'path');
-  const frontmatter: Frontmatter = { ...(draft.apply_defaults && defaultsOf(index.schema)), ...draft.frontmatter };
-  const bytes = newEntryBytes(index, path, { ...draft, frontmatter });
+  const bytes = bytesOf(index, path, draft);
   return {
     changes: [{ path, content: bytes }],
     summary: `Create ${collection}/${slug}`,

@@ -1,8 +1,7 @@
 import { DomainError } from '../../errors.ts';
 import { counted } from '../../plural.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
-import { entryIn, findEntry } from '../content/collection-index.ts';
-import { checkStoredPath } from '../path-rules.ts';
+import { findEntry, storedEntry } from '../content/collection-index.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { namedIn, referencesTo } from './references.ts';
 import { checkVersion } from './write-entry.ts';
@@ -24,8 +23,7 @@ export async function planDelete(
   staged: StagedContent,
   { collection, entry, sha, force }: EntryDeletion,
 ): Promise<Step<{ path: string }>> {
-  checkStoredPath('slug', entry);
-  const { path } = entryIn(staged.site.collection(collection), entry);
+  const { path } = storedEntry(staged.site.collection(collection), entry);
   if (!staged.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
   const { entry: stored } = await staged.tree.lookup(path);
   if (stored) checkVersion(await publishedVersion(staged, path, stored), context.conditions.if_match, sha);

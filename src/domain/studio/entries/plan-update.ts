@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
-import { entryIn, findEntry } from '../content/collection-index.ts';
-import { checkPath, checkStoredPath } from '../path-rules.ts';
+import { findEntry, storedEntry } from '../content/collection-index.ts';
+import { checkPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { checkFile } from './check-file.ts';
 import type { entryChange } from './entries.schema.ts';
@@ -33,10 +33,9 @@ export async function planUpdate(
   staged: StagedContent,
   { collection, entry, to, ...change }: EntryEdit,
 ): Promise<Step<PlannedSave>> {
-  checkStoredPath('slug', entry);
   const slug = to === undefined || to.slug === entry ? null : checkPath(to.field, to.slug);
   const index = staged.site.collection(collection);
-  const place = entryIn(index, entry);
+  const place = storedEntry(index, entry);
   if (!staged.changed.has(place.path)) checkPrecondition(context.project, context.conditions, change.sha);
   const { entry: stored, blocked } = await staged.tree.lookup(place.path);
   if (blocked || !stored)

@@ -11,7 +11,7 @@ export interface Redirect {
   field: string;
   /** The slug the entry had. */
   slug: string;
-  /** The address it had, where the schema tells. */
+  /** The address it had, when the schema defines it. */
   url?: string;
 }
 

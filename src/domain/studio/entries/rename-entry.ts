@@ -3,6 +3,7 @@ import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { Change } from '../../ports/git-writes.ts';
 import type { StagedContent } from '../changes/staged-content.ts';
+import { isContent, refusalOf } from '../content/admission.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
@@ -11,6 +12,11 @@ import { pathForSlug } from '../path-for-slug.ts';
 import { referenceIds } from '../schema/reference-ids.ts';
 import { namedIn, referencesTo } from './references.ts';
 import { checkFree } from './write-entry.ts';
+
+type Context = Pick<ProjectContext<'manage_studio'>, 'services' | 'git' | 'require'>;
+
+/** Bytes at the start of a file that show its type. */
+const headBytes = 4096;
 
 /** A rename as file changes: the entry's own file or bundle, and the entries that point to it. */
 export interface Rename {
@@ -44,9 +50,30 @@ async function moveFile(
   };
 }
 
+/** What moves along with an entry must be what the caller could take away and bring in by itself. @throws DomainError `forbidden` */
+function checkMove(
+  { services, require: requirePermission }: Context,
+  site: StagedContent['site'],
+  file: { from: string; to: string; mode: string; content: Buffer },
+  field: string,
+): void {
+  const { from, to, mode, content } = file;
+  const offered = { path: to, size: content.length, head: content.subarray(0, headBytes) };
+  const refused = refusalOf(site, offered, services.settings.media_limit);
+  if (refused === null && isContent(site, from, mode)) return;
+  try {
+    requirePermission('manage_studio');
+  } catch (cause) {
+    const what = refused?.problem ?? 'is outside collections and media';
+    const message = `${field}: ${from} would move along, and ${to} ${what}; that needs the permission manage_studio`;
+    throw new DomainError('forbidden', message, { cause });
+  }
+}
+
 /** An entry that is the index of a directory moves with everything in it. */
 async function moveBundle(
-  tree: Snapshot,
+  context: Context,
+  { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
   { from, to, field }: { from: string; to: string; field: string },
   place: IndexedEntry,
   bytes: Buffer,
@@ -58,7 +85,9 @@ async function moveBundle(
     if (file.mode === '160000')
       throw new DomainError('not_editable', `${field}: ${path} is a submodule and cannot be moved`);
     const content = path === place.path ? bytes : await tree.blob(file.oid);
-    changes.push({ path, content: null }, { path: `${to}/${file.path}`, content, mode: file.mode });
+    const target = `${to}/${file.path}`;
+    if (path !== place.path) checkMove(context, site, { from: path, to: target, mode: file.mode, content }, field);
+    changes.push({ path, content: null }, { path: target, content, mode: file.mode });
   }
   return { path: `${to}${place.path.slice(from.length)}`, changes };
 }
@@ -80,7 +109,7 @@ function pointAt(value: unknown, names: readonly string[], slug: string): unknow
  * @param bytes the entry's content after the other edits of the same save.
  */
 export async function renameEntry(
-  context: Pick<ProjectContext, 'services' | 'git'>,
+  context: Context,
   { tree, site }: Pick<StagedContent, 'tree' | 'site'>,
   index: CollectionIndex,
   place: IndexedEntry,
@@ -94,7 +123,7 @@ export async function renameEntry(
   const to = [root, slug].filter(Boolean).join('/');
   const moved =
     directory === from
-      ? await moveBundle(tree, { from, to, field }, place, bytes)
+      ? await moveBundle(context, { tree, site }, { from, to, field }, place, bytes)
       : await moveFile(tree, index, place, goal, bytes);
   const references = await referencesTo(context, { tree, site }, namedIn(site, { collection, slug: place.slug }));
   // A relation is written in one of several forms; it keeps its form.

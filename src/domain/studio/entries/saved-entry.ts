@@ -30,11 +30,11 @@ export interface Saved {
 export type PlannedSave = Omit<Saved, 'warnings'>;
 
 /** @throws DomainError `too_large` */
-export function checkSize(bytes: Buffer): Buffer {
+export function checkSize(bytes: Buffer, field = 'body'): Buffer {
   if (bytes.length > maxEntryBytes)
     throw new DomainError(
       'too_large',
-      `body: the entry would have ${bytes.length} bytes; at most ${maxEntryBytes} are allowed`,
+      `${field}: the entry would have ${bytes.length} bytes; at most ${maxEntryBytes} are allowed`,
     );
   return bytes;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError, type FieldError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
-import { fieldFault } from '../../shapes.ts';
+import { fieldFault, freeObject } from '../../shapes.ts';
 import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
@@ -65,10 +65,10 @@ export const validateEntry = projectOperation({
   name: 'studio.validateEntry',
   kind: 'query',
   permission: 'browse_studio',
-  summary: 'Tell whether an entry could be saved, without saving it',
+  summary: 'Validate an entry without saving it',
   input: z.object({
     collection: z.string(),
-    frontmatter: z.record(z.string(), z.unknown()).describe('The whole of it'),
+    frontmatter: freeObject.describe('The whole of it'),
     body: z.string().optional(),
     slug: z.string().optional().describe('Of an entry that is there: what is wrong with it already is only a warning'),
     ...refInput,

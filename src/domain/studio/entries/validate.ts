@@ -1,13 +1,14 @@
 import { DomainError, type FieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
-import type { CollectionIndex } from '../content/collection-index.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
+import type { EntryFacts } from '../content/entry-facts.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/types.ts';
 import { hasMedia, lookUpMedia } from '../media/media-values.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { namesEntries } from '../schema/reference-ids.ts';
-import type { Warning } from '../schema/schema.schema.ts';
+import type { SchemaField, Warning } from '../schema/schema.schema.ts';
 import { validateEntry } from '../schema/validate.ts';
 import { entryNamed } from './entry-names.ts';
 
@@ -85,27 +86,40 @@ export async function validateWrite(...of: Parameters<typeof judgeWrite>): Promi
   });
 }
 
-/** Entries of a collection that cannot be read or break a declared schema; counted once per tree. */
-export async function invalidCount(
-  { services, git }: Pick<ProjectContext, 'services' | 'git'>,
-  snapshot: Snapshot,
+/** What is wrong with a stored entry: why it cannot be read, or where it breaks a declared schema. */
+export async function faultsOf(
   site: SiteIndex,
+  schema: CollectionSchema,
+  { frontmatter, error }: Pick<EntryFacts, 'frontmatter' | 'error'>,
+): Promise<FieldError[]> {
+  if (frontmatter === null) return error ? [{ field: '/frontmatter', ...error }] : [];
+  if (schema.inferred) return [];
+  const { errors } = await validateEntry(schema, frontmatter, { references: referencesIn(site) });
+  return errors.map((fault) => ({ ...fault, field: `/frontmatter${fault.field}` }));
+}
+
+const hasRelation = (fields: readonly SchemaField[]): boolean =>
+  fields.some(
+    ({ relation, fields: own = [], variants = [] }) =>
+      relation !== undefined || hasRelation(own) || hasRelation(variants),
+  );
+
+/** Entries of a collection that cannot be read or break a declared schema; found once per tree. */
+export async function invalidEntries(
+  { services, git }: Pick<ProjectContext, 'services' | 'git'>,
+  { snapshot, site }: { snapshot: Snapshot; site: SiteIndex },
   { schema, entries }: CollectionIndex,
-): Promise<number> {
-  const tree = await snapshot.treeOid(schema.path);
+): Promise<readonly IndexedEntry[]> {
+  // A relation is broken by what happens in other collections too.
+  const tree = hasRelation(schema.fields) ? snapshot.tree : await snapshot.treeOid(schema.path);
   const key = `${git.id}:${tree ?? ''}:${site.schemaKey}:invalid:${schema.collection}`;
-  const invalid = await services.content.order(git, key, async () => {
+  return services.content.order(git, key, async () => {
     const facts = await services.content.listedFacts(git, snapshot, entries);
-    const references = referencesIn(site);
     const found = [];
     for (const [at, entry] of entries.entries()) {
-      const frontmatter = facts[at]?.frontmatter;
-      const valid =
-        frontmatter &&
-        (schema.inferred || (await validateEntry(schema, frontmatter, { references })).errors.length === 0);
-      if (!valid) found.push(entry);
+      const known = facts[at];
+      if (!known || (await faultsOf(site, schema, known)).length > 0) found.push(entry);
     }
     return found;
   });
-  return invalid.length;
 }

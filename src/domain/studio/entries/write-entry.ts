@@ -82,11 +82,3 @@ export async function checkFree(head: Snapshot, path: string, field: string): Pr
     }
   }
 }
-
-/** Refuses files that change how git treats the others, wherever they are named. */
-export function checkContentPath(path: string): void {
-  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
-  if (['.gitmodules', '.gitattributes', '.lfsconfig', '.gitignore'].includes(name)) {
-    throw fieldError('invalid_path', 'path', `${name} is not content`);
-  }
-}

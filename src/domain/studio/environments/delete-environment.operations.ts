@@ -16,7 +16,7 @@ export const deleteEnvironment = projectOperation({
   summary: 'Delete an environment with its deployments, and unpublish it',
   input: z.object({
     ...environmentNumber,
-    force: z.boolean().default(false).describe('Cancel a deployment that waits or runs'),
+    force: z.boolean().default(false).describe('Cancel a queued or running deployment'),
   }),
   output: z.null(),
   audit: ({ environment }) => ({ type: 'environment', id: String(environment) }),

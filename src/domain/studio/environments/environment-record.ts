@@ -61,5 +61,5 @@ export async function findEnvironment(
 ): Promise<Environment> {
   const row = await em.findOne(Environment, { id, project_id: project.id }, { refresh: true });
   if (row) return row;
-  throw new DomainError('not_found', `environment: there is none with the number ${id}`);
+  throw new DomainError('not_found', `Environment ${id} not found`);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine, timestamp } from '../../shapes.ts';
+import { changeOf, oneLine, timestamp, webUrl, withoutNul } from '../../shapes.ts';
 import { deploymentSummary } from '../deployments/deployments.schema.ts';
 import { pathProblem } from '../path-rules.ts';
 import { environmentTypes, networks, providers, visibilities } from './environment.entity.ts';
@@ -22,12 +22,12 @@ const command = z
   .string()
   .trim()
   .max(4_000, 'must be at most 4000 characters')
-  .refine((text) => !text.includes('\u0000'), 'must not contain NUL')
+  .regex(withoutNul, 'must not contain NUL')
   .transform((text) => (text === '' ? null : text))
   .nullable();
 
-/** What a command gets from the server whatever an environment says. */
-const ownNames = /^(?:PATH|HOME|TMPDIR|PORTICO_.*)$/;
+/** No name of what a command gets from the server whatever an environment says. */
+const notOwn = /^(?!(?:PATH|HOME|TMPDIR)$|PORTICO_)/;
 
 const variable = z
   .object({
@@ -35,19 +35,17 @@ const variable = z
       .string()
       .max(200, 'must be at most 200 characters')
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be letters, digits and _, not beginning with a digit')
-      .refine((name) => !ownNames.test(name), 'is set by the build itself, as PATH, HOME, TMPDIR and PORTICO_… are'),
+      .regex(notOwn, 'is set by the build itself, as PATH, HOME, TMPDIR and PORTICO_… are'),
     value: z
       .string()
       .max(32_768, 'must be at most 32768 characters')
-      .refine((text) => !text.includes('\u0000'), 'must not contain NUL')
+      .regex(withoutNul, 'must not contain NUL')
       .optional()
       .describe('Without it a variable that is there keeps its value'),
     secret: z.boolean().default(true).describe('Never shown again, and masked in logs'),
     available_in_install: z.boolean().default(false).describe('Given to the install command too'),
   })
   .meta({ id: 'EnvironmentVariableDraft' });
-
-const webhookUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000);
 
 /** What a caller may set; every field optional here. */
 const settable = {
@@ -62,7 +60,8 @@ const settable = {
   variables: z
     .array(variable)
     .max(100, 'must be at most 100')
-    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'must not name a variable twice'),
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'must not name a variable twice')
+    .describe('Each name once'),
   network: z.enum(networks).describe('Commands that may reach the network, where builds have a network of their own'),
   timeout_seconds: z
     .int()
@@ -72,8 +71,8 @@ const settable = {
   cancel_superseded: z.boolean().describe('A newer commit ends a running deployment, not only a waiting one'),
   visibility: z.enum(visibilities),
   protected: z.boolean().describe('Refuses deletion'),
-  url: webhookUrl.nullable().describe('Where the site is, when an external provider publishes it'),
-  deploy_webhook_url: webhookUrl.nullable().describe('Where an external provider hears of deployments'),
+  url: webUrl.nullable().describe('Where the site is, when an external provider publishes it'),
+  deploy_webhook_url: webUrl.nullable().describe('Where an external provider is notified of deployments'),
 };
 
 const draft = z.object(settable).partial();
@@ -82,15 +81,20 @@ export const environmentDraft = draft.extend({ name: settable.name, branch: sett
 
 export const environmentNumber = { environment: z.int32().min(1, 'must be at least 1') };
 
-export const environmentChange = draft.extend({
-  ...environmentNumber,
-  published_deployment_id: z
-    .int32()
-    .min(1, 'must be at least 1')
-    .nullable()
-    .optional()
-    .describe('Publishes another finished deployment of this environment at once; null takes the site down'),
-});
+// An empty number must not take a site down.
+export const environmentChange = changeOf(
+  {
+    ...draft.shape,
+    ...environmentNumber,
+    published_deployment_id: z
+      .int32()
+      .min(1, 'must be at least 1')
+      .nullable()
+      .optional()
+      .describe('Publishes another finished deployment of this environment at once; null takes the site down'),
+  },
+  ['published_deployment_id'],
+);
 
 const environmentVariable = z
   .object({

@@ -17,6 +17,8 @@ export const deleteMedia = projectOperation({
   permission: 'delete_studio',
   also: { manage_studio: 'when it names another author, or a file outside the media roots' },
   destructive: true,
+  conditional: true,
+  versioned: true,
   summary: 'Delete file',
   input: z.object({
     media: z.string().describe('Path of the file in the repository'),

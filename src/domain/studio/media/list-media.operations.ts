@@ -5,7 +5,7 @@ import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { Snapshot, TreeFile } from '../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { foldText } from '../frontmatter/words.ts';
-import { checkStoredPath } from '../path-rules.ts';
+import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
 import { viewOf } from '../view.ts';
@@ -80,8 +80,9 @@ export const listMedia = projectOperation({
     const site = await services.content.site(git, snapshot);
     const routes = await entryRoutes(context, snapshot);
     if (snapshot.tree) tag(`"${snapshot.tree}.${viewOf([path, recursive, type, q, sort, input, routes.key])}"`);
-    const directory = path === undefined || path === '' ? null : checkStoredPath('path', path.replace(/\/$/, ''));
+    const directory = path === undefined || path === '' ? null : checkAddress('path', path.replace(/\/$/, ''));
     if (directory !== null && (mediaRootOf(site, directory) === null || (await snapshot.treeOid(directory)) === null)) {
+      checkStoredPath('path', directory);
       throw new DomainError('not_found', `path: ${directory} is not a directory of media`);
     }
     const roots = directory === null ? site.discovery.mediaRoots.map((root) => root.path) : [directory];

@@ -14,10 +14,15 @@ export const cleanName = (name: string): string => name.replace(control, '');
 export function mediaPath(path: string): string {
   // Before the spaces go: one at the end is a slip, and would become a part of the extension.
   const checked = checkPath('path', path).replace(/ +/g, '-');
-  if (checked.split('/').some((segment) => segment.startsWith('.'))) {
-    throw fieldError('invalid_name', 'path', 'must not contain a name that begins with a dot');
-  }
+  const problem = mediaNameProblem(checked);
+  if (problem !== null) throw fieldError('invalid_name', 'path', problem);
   return checked;
+}
+
+/** What makes a path no name of media, as a sentence part; null when nothing does. */
+export function mediaNameProblem(path: string): string | null {
+  const isHidden = path.split('/').some((segment) => segment.startsWith('.'));
+  return isHidden ? 'must not contain a name that begins with a dot' : null;
 }
 
 /** The `at`-th name to try when one is taken: `photo.png`, `photo-1.png`, `photo-2.png`. */

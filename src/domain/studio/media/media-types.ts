@@ -1,5 +1,3 @@
-import { fieldError } from '../../errors.ts';
-
 export type MediaKind = 'image' | 'video' | 'audio' | 'document' | 'other';
 
 interface MediaType {
@@ -18,7 +16,7 @@ const magic =
     });
 
 const isText = (head: Buffer) => !head.includes(0);
-const isSvg = (head: Buffer) => isText(head) && /<svg[\s>]/i.test(head.toString('utf8'));
+const isSvg = (head: Buffer) => isText(head) && /<svg[\s/>]/i.test(head.toString('utf8'));
 const brand =
   (...names: string[]) =>
   (head: Buffer) =>
@@ -88,20 +86,21 @@ const extensionOf = (path: string) => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase
 export const mediaTypeOf = (path: string): { mime: string; kind: MediaKind } | null => types[extensionOf(path)] ?? null;
 
 /**
- * Holds an upload's first bytes against its name.
- * @param head the first 4 KiB, or all when shorter
- * @param field what the caller gave the bytes as
- * @throws DomainError `unsupported_media` when the type is not allowed or the bytes are of another one
+ * Holds a file's first bytes against its name.
+ * @param head the first 4 KiB, or all when shorter; null when only the name is asked about
+ * @returns what is wrong, with the path or the content; null when the type is allowed and the bytes are of it
  */
-export function checkMediaType(path: string, head: Buffer, field: string): void {
+export function mediaTypeProblem(
+  path: string,
+  head: Buffer | null,
+): { of: 'path' | 'content'; problem: string } | null {
   const extension = extensionOf(path);
   const type = types[extension];
   if (!type) {
     const allowed = Object.keys(types).join(', ');
     const what = extension === '' ? 'a file without an extension' : `.${extension}`;
-    throw fieldError('unsupported_media', 'path', `${what} cannot be uploaded; allowed are ${allowed}`);
+    return { of: 'path', problem: `${what} cannot be uploaded; allowed are ${allowed}` };
   }
-  if (type.begins && !type.begins(head)) {
-    throw fieldError('unsupported_media', field, `is not a file of type ${type.mime}, as its name says`);
-  }
+  if (head === null || !type.begins || type.begins(head)) return null;
+  return { of: 'content', problem: `is not a file of type ${type.mime}, as its name says` };
 }

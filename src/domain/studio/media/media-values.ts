@@ -74,13 +74,17 @@ async function isFile(tree: Snapshot, place: string): Promise<boolean> {
 }
 
 async function aliasesFor(tree: Snapshot, entry: string, values: readonly string[]): Promise<Aliases> {
-  if (!values.some((value) => alias.test(value))) return () => [];
+  return values.some((value) => alias.test(value)) ? (await aliasesOf(tree, entry)).aliases : () => [];
+}
+
+/** What the `tsconfig.json` or `jsconfig.json` nearest to an entry says of aliases. */
+export async function aliasesOf(tree: Snapshot, entry: string): ReturnType<typeof readAliases> {
   const paths = await tree.files();
   const read = async (file: string) => {
     const { entry: found } = await tree.lookup(file);
     return found ? (await tree.blob(found.oid)).toString('utf8') : null;
   };
-  return (await readAliases(entry, { paths, read }, new Set(paths.map((file) => file.path)))).aliases;
+  return readAliases(entry, { paths, read }, new Set(paths.map((file) => file.path)));
 }
 
 /**

@@ -1,9 +1,10 @@
 import { DomainError } from '../../errors.ts';
 import { counted } from '../../plural.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
+import { isContent } from '../content/admission.ts';
 import { schemaAt } from '../content/entry-at.ts';
 import { checkVersion } from '../entries/write-entry.ts';
-import { checkStoredPath } from '../path-rules.ts';
+import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { mediaRootOf } from './media-roots.ts';
 
@@ -23,14 +24,16 @@ export async function planDeleteMedia(
   staged: StagedContent,
   { path, sha, force }: MediaDeletion,
 ): Promise<Step<{ path: string }>> {
-  checkStoredPath('path', path);
+  checkAddress('path', path);
   if (!staged.changed.has(path)) checkPrecondition(context.project, context.conditions, sha);
   const { entry, blocked } = await staged.tree.lookup(path);
   if (blocked) throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule`);
   if (!entry || entry.mode === '40000' || entry.mode === '160000') {
+    checkStoredPath('path', path);
     throw new DomainError('not_found', `path: ${path} is not a file`);
   }
-  if (!mediaRootOf(staged.site, path)) context.require('manage_studio');
+  const isMedia = mediaRootOf(staged.site, path) !== null && isContent(staged.site, path, entry.mode);
+  if (!isMedia) context.require('manage_studio');
   if (schemaAt(staged.site, path)) {
     throw new DomainError('not_editable', `path: ${path} is an entry; delete it as one`);
   }

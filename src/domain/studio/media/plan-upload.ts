@@ -1,10 +1,10 @@
 import { fieldError } from '../../errors.ts';
 import type { StoredBlob } from '../../ports/git-records.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
+import { refusalOf } from '../content/admission.ts';
 import { schemaAt } from '../content/entry-at.ts';
 import { checkFree, checkVersion } from '../entries/write-entry.ts';
 import { numbered } from './media-name.ts';
-import { mediaRootOf } from './media-roots.ts';
 import type { Upload } from './store-upload.ts';
 
 const maxRenames = 1000;
@@ -50,11 +50,14 @@ async function target(
   throw fieldError('already_exists', 'path', `${path} exists; overwrite or rename`);
 }
 
-function checkPlace(context: PlanContext, { site }: StagedContent, path: string): void {
-  if (!mediaRootOf(site, path)) context.require('manage_studio');
+/** The rest of its name and its bytes were checked when it was stored, before the site was known. */
+function checkPlace(context: PlanContext, { site }: StagedContent, { path, blob }: Upload): void {
   if (schemaAt(site, path)) {
     throw fieldError('not_editable', 'path', `${path} would be an entry of a collection; create it as one`);
   }
+  const refused = refusalOf(site, { path, ...blob }, context.services.settings.media_limit);
+  if (refused?.code === 'forbidden') context.require('manage_studio');
+  else if (refused) throw fieldError(refused.code, refused.of, refused.problem);
 }
 
 /**
@@ -69,7 +72,7 @@ export async function planUpload(
 ): Promise<Step<{ placed: PlacedUpload[] }>> {
   const placed: PlacedUpload[] = [];
   for (const upload of uploads) {
-    checkPlace(context, staged, upload.path);
+    checkPlace(context, staged, upload);
     const path = await target(staged, upload, options, new Set(placed.map((file) => file.path)));
     placed.push({ path: path ?? upload.path, blob: upload.blob, isNew: path !== null });
   }

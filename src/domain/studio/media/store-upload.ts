@@ -1,9 +1,10 @@
 import { DomainError, fieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { StoredBlob } from '../../ports/git-records.ts';
-import { checkContentPath } from '../entries/write-entry.ts';
+import type { Spooled } from '../../ports/spool.ts';
+import { refusalOfMedia, refusalOfName } from '../content/admission.ts';
 import { mediaPath } from './media-name.ts';
-import { checkMediaType } from './media-types.ts';
+import { mediaTypeProblem } from './media-types.ts';
 
 /** Largest file that comes as base64 in JSON, bytes. */
 const inlineLimit = 25 * 1024 * 1024;
@@ -16,9 +17,19 @@ export interface Upload {
 
 interface Incoming {
   path: string;
-  content: AsyncIterable<Uint8Array>;
+  content: AsyncIterable<Uint8Array> | Spooled;
   /** What the caller gave the content as. */
   field: 'content' | 'file';
+}
+
+/** The path an upload is stored at, by its name alone. @throws DomainError `invalid_path`, `invalid_name`, `unsupported_media` */
+export function uploadPath(path: string): string {
+  const checked = mediaPath(path);
+  const refused = refusalOfName(checked);
+  if (refused) throw fieldError(refused.code, 'path', refused.problem);
+  const type = mediaTypeProblem(checked, null);
+  if (type) throw fieldError('unsupported_media', 'path', type.problem);
+  return checked;
 }
 
 /**
@@ -30,8 +41,7 @@ export async function storeUpload(
   { git, services }: Pick<ProjectContext, 'git' | 'services'>,
   { path, content, field }: Incoming,
 ): Promise<Upload> {
-  const checked = mediaPath(path);
-  checkContentPath(checked);
+  const checked = uploadPath(path);
   const blob = await git
     .storeBlob(
       content,
@@ -42,6 +52,7 @@ export async function storeUpload(
         throw fieldError('too_large', field, error.message);
       throw error;
     });
-  checkMediaType(checked, blob.head, field);
+  const unfit = refusalOfMedia({ path: checked, ...blob }, services.settings.media_limit);
+  if (unfit) throw fieldError(unfit.code, unfit.of === 'path' ? 'path' : field, unfit.problem);
   return { path: checked, blob };
 }

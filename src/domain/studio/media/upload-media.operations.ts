@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { DomainError, fieldError } from '../../errors.ts';
+import { fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { authorOf } from '../entries/write-entry.ts';
@@ -11,9 +11,7 @@ import { mediaFacts } from './media-facts.ts';
 import { cleanName } from './media-name.ts';
 import { mediaRecord } from './media-record.ts';
 import { planUpload } from './plan-upload.ts';
-import { storeUpload, type Upload } from './store-upload.ts';
-
-const maxFiles = 20;
+import { storeUpload, type Upload, uploadPath } from './store-upload.ts';
 
 type Input = z.output<typeof mediaUpload>;
 
@@ -35,9 +33,7 @@ async function receive(context: ProjectContext<'manage_studio'>, input: Input): 
     return [await storeUpload(context, { path: input.path, content, field: 'content' })];
   }
   const stored: Upload[] = [];
-  for await (const { name, content } of uploads) {
-    if (stored.length >= maxFiles)
-      throw new DomainError('too_large', `file: at most ${maxFiles} files can be uploaded at once`);
+  for (const { name, content } of uploads) {
     stored.push(await storeUpload(context, { path: placeOf(input.path, name), content, field: 'file' }));
   }
   if (stored.length === 0) throw fieldError('invalid_request', 'file', 'is required');
@@ -50,10 +46,16 @@ export const uploadMedia = projectOperation({
   effect: 'external',
   permission: 'edit_studio',
   also: { manage_studio: 'when it names another author, or a path outside the media roots' },
+  versioned: true,
   summary: 'Upload file',
   input: mediaUpload,
   output: z.object({ files: z.array(savedMedia), unchanged: z.boolean() }).meta({ id: 'UploadedMedia' }),
   audit: ({ path }) => ({ type: 'media', id: path ?? null }),
+  async admit(context, { author, branch, path }, file) {
+    if (author) authorOf(context, author);
+    uploadPath(placeOf(path, file));
+    if (branch !== undefined) await directBranch(context, branch);
+  },
   async execute(context, input) {
     const { git, services } = context;
     const author = authorOf(context, input.author);

@@ -13,7 +13,7 @@ export const mergeInput = {
   strategy: mergeStrategy.default('merge'),
   message: z.string().max(65_536, 'must be at most 65536 characters').optional().describe('Commit message'),
   author: commitAuthor.optional().describe('Needs manage_studio'),
-  resolutions: z.array(resolution).max(1000, 'must be at most 1000').optional().describe('How to settle conflicts'),
+  resolutions: z.array(resolution).max(1000, 'must be at most 1000').optional().describe('How to resolve conflicts'),
 };
 
 export const mergeRequest = z.object({
@@ -22,7 +22,7 @@ export const mergeRequest = z.object({
   ...mergeInput,
   head_sha: z.string().optional().describe('Commit the head must be at'),
   base_sha: z.string().optional().describe('Commit the base must be at'),
-  dry_run: z.boolean().optional().describe('Only tell what would happen'),
+  dry_run: z.boolean().optional().describe('Report what would happen and change nothing'),
 });
 
 export const mergeResult = z
@@ -37,6 +37,6 @@ export const mergeResult = z
     mergeable: z.boolean().describe('Nothing is left in conflict'),
     conflicts: z.array(conflict).describe('What is left in conflict; not empty in a dry run only'),
     resolved: z.array(resolvedFile).describe("Files that took more than git's merge of lines"),
-    sync: sync.optional().describe('Of a mirror: how the branch stands to the upstream now'),
+    sync: sync.optional().describe('Of a mirror: state of the branch compared with the upstream'),
   })
   .meta({ id: 'MergeResult' });

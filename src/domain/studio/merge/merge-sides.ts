@@ -1,7 +1,7 @@
 import type { Repository } from '../../ports/git.ts';
 import type { FileSide, MergedTree, Mode, Oid, Snapshot } from '../../ports/git-records.ts';
+import { isContent, refusalOf } from '../content/admission.ts';
 import { entryAt, schemaAt } from '../content/entry-at.ts';
-import { isContent } from '../content/is-content.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { MergeContext } from './merge-commits.ts';
 
@@ -25,6 +25,8 @@ export interface Sides {
   entryAt(path: string): { collection: string; slug: string } | null;
   /** By the current side: what comes in has no say about what it is. */
   isContent(path: string, mode: string): boolean;
+  /** Whether edit_studio alone may write this text there, by the current side. */
+  admits(path: string, text: string): boolean;
   /** null when no side has a file there. */
   stagesAt(path: string): Promise<FoundStages | null>;
   /** Where a file of either side was in the ancestor; undefined when it was there or nowhere. */
@@ -77,6 +79,10 @@ export async function openSides(
     schemaAt: (path) => sites.map((site) => schemaAt(site, path)).find((schema) => schema !== undefined),
     entryAt: (path) => sites.map((site) => entryAt(site, path)).find((entry) => entry !== null) ?? null,
     isContent: (path, mode) => isContent(site, path, mode),
+    admits(path, text) {
+      const head = Buffer.from(text, 'utf8');
+      return refusalOf(site, { path, size: head.length, head }, Number.POSITIVE_INFINITY) === null;
+    },
     previousPath,
     async stagesAt(path) {
       const previous = await previousPath(path);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { freeValue } from '../../shapes.ts';
 
 /** What kind of clash a file has. `field` and `body` can be settled piece by piece, and so can `add_add` of two texts. */
 const conflictTypes = ['field', 'body', 'add_add', 'delete_modify', 'rename_rename', 'binary', 'mode'] as const;
@@ -13,7 +14,7 @@ const conflictStages = z.object({ base: oid, current: oid, incoming: oid }).meta
 
 const conflictField = z
   .object({
-    field: z.string().describe('JSON Pointer; items of a list that are told apart by a key count as in base'),
+    field: z.string().describe('JSON Pointer; items of a list that are identified by a key are numbered as in base'),
     base: z.unknown().optional().describe('Left out when the key is not there'),
     current: z.unknown().optional().describe('Left out when the key is not there'),
     incoming: z.unknown().optional().describe('Left out when the key is not there'),
@@ -46,7 +47,7 @@ export const conflict = z
     fields: z.array(conflictField),
     hunks: z.array(conflictHunk),
     resolved: z.array(z.string()).describe('JSON Pointers of what was changed and merged without help'),
-    reason: z.string().optional().describe('Why only the whole file can be settled: by take, delete or raw'),
+    reason: z.string().optional().describe('Why only the whole file can be resolved: by take, delete or raw'),
   })
   .meta({ id: 'Conflict' });
 export type Conflict = z.output<typeof conflict>;
@@ -54,18 +55,23 @@ export type Conflict = z.output<typeof conflict>;
 /** Half a surrogate pair cannot be stored as UTF-8. */
 const text = z.string().refine((value) => value.isWellFormed(), 'must be valid Unicode');
 
-const oneOf = (choice: object) => Object.hasOwn(choice, 'take') !== Object.hasOwn(choice, 'value');
+const choices = ['take', 'value'];
+const oneOf = (choice: object) => choices.filter((name) => Object.hasOwn(choice, name)).length === 1;
+const eitherOf = (value: object) => [
+  { type: 'object', properties: { take: { type: 'string', enum: conflictSides } }, required: ['take'] },
+  { type: 'object', properties: { value }, required: ['value'] },
+];
 
 const fieldChoice = z
-  .object({ take: side.optional(), value: z.unknown().optional() })
+  .object({ take: side.optional(), value: freeValue.optional() })
   .refine(oneOf, 'must have either take or value')
-  .meta({ id: 'FieldChoice' });
+  .meta({ id: 'FieldChoice', oneOf: eitherOf({}) });
 export type FieldChoice = z.output<typeof fieldChoice>;
 
 const hunkChoice = z
   .object({ take: side.optional(), value: text.optional() })
   .refine(oneOf, 'must have either take or value')
-  .meta({ id: 'HunkChoice' });
+  .meta({ id: 'HunkChoice', oneOf: eitherOf({ type: 'string' }) });
 export type HunkChoice = z.output<typeof hunkChoice>;
 
 /** How to settle the conflict of one file: `take`, `delete` and `raw` the whole of it, `fields` and `hunks` its pieces. */

@@ -9,13 +9,13 @@ export type ResolutionPermission = 'delete_studio' | 'manage_studio';
  * there, so to choose between them brings nothing in; to write something else is a change like any other.
  */
 export function neededFor(
-  sides: Pick<Sides, 'isContent'>,
-  { path, take, delete: remove }: Resolution,
+  sides: Pick<Sides, 'isContent' | 'admits'>,
+  { path, take, delete: remove, raw }: Resolution,
   { current, incoming }: FileStages,
 ): ResolutionPermission | null {
   if (take === 'current' || take === 'incoming') return null;
   const modes = [current, incoming].flatMap((side) => (side ? [side.mode] : []));
   const isContent = modes.every((mode) => sides.isContent(path, mode));
-  if (!isContent) return 'manage_studio';
+  if (!isContent || (raw !== undefined && !sides.admits(path, raw))) return 'manage_studio';
   return remove && current && incoming ? 'delete_studio' : null;
 }

@@ -40,7 +40,7 @@ export class Resolutions {
   }
 
   /** The resolution of a file in conflict; null without one, or when it is for other stages. */
-  take(sides: Pick<Sides, 'isContent'>, path: string, stages: FileStages): Resolution | null {
+  take(sides: Pick<Sides, 'isContent' | 'admits'>, path: string, stages: FileStages): Resolution | null {
     const found = this.#open.get(path);
     if (!found) return null;
     this.#open.delete(path);

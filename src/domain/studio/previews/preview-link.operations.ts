@@ -24,7 +24,8 @@ export const getEnvironmentPreview = projectOperation({
   name: 'studio.getEnvironmentPreview',
   kind: 'query',
   permission: 'browse_studio',
-  summary: 'An address that opens what an environment shows; null when it shows nothing here',
+  single_use: true,
+  summary: 'Get an address that opens what an environment publishes; null when it publishes nothing here',
   input: z.object({ ...environmentNumber, path }),
   output: previewLink.nullable(),
   async execute(context, { environment, path }) {
@@ -40,7 +41,8 @@ export const getDeploymentPreview = projectOperation({
   name: 'studio.getDeploymentPreview',
   kind: 'query',
   permission: 'browse_studio',
-  summary: 'An address that opens what a deployment made, for members alone; null when that is not kept',
+  single_use: true,
+  summary: 'Get an address that opens the output of a deployment, for members only; null when it is no longer stored',
   input: z.object({ ...deploymentNumber, path }),
   output: previewLink.nullable(),
   async execute(context, { deployment, path }) {

@@ -4,16 +4,16 @@ import { authenticateHolder } from '../../identity/authenticate.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import { timestamp } from '../../shapes.ts';
-import { makePass } from './preview-access.ts';
+import { makeLink } from './preview-access.ts';
 import { labelUrl } from './preview-label.ts';
 import { isTrustworthy } from './preview-origin.ts';
 import { linkParameter, passSeconds } from './preview-pass.ts';
 
 export const previewLink = z
   .object({
-    url: z.string().describe('Opens the page; each tab and each frame needs a link of its own'),
+    url: z.string().describe('Opens the page, once: each tab and each frame needs a link of its own'),
     expires_at: timestamp.nullable().describe('Until when it opens; null where no link is needed'),
-    embeddable: z.boolean().describe('It may stand in a frame of the dashboard'),
+    embeddable: z.boolean().describe('It may be shown in a frame of the dashboard'),
   })
   .meta({ id: 'PreviewLink' });
 export type PreviewLink = z.output<typeof previewLink>;
@@ -30,7 +30,7 @@ export const canHoldPass = async ({ services, actor, em }: Asking): Promise<bool
   (await authenticateHolder(services, actor.id, em)) !== null;
 
 /**
- * An address that opens what only members see, for who asks, for a minute.
+ * An address that opens what only members see, for who asks, once and within a minute.
  * @param path path and query on the site
  * @throws DomainError `forbidden` for an actor whose rights cannot be found again
  */
@@ -39,7 +39,7 @@ export async function memberLink(asking: Asking, label: string, path: string): P
   if (!(await canHoldPass(asking)))
     throw new DomainError('forbidden', 'Only a token or a person can be given a link to a members’ preview');
   const { url, embeddable } = publicLink(services, label, path);
-  const pass = await makePass(services, 'link', label, actor.id);
+  const pass = await makeLink(services, label, actor.id);
   const expires_at = new Date(services.clock.now().getTime() + passSeconds.link * 1000);
   return { url: `${url}${path.includes('?') ? '&' : '?'}${linkParameter}=${pass}`, expires_at, embeddable };
 }

@@ -17,22 +17,26 @@ export interface PreviewPass {
   holder: string;
   /** Milliseconds since 1970. */
   expires: number;
+  /** Of a link: its own; of a cookie: that of the link it came from. */
+  nonce: string;
 }
 
 const macOf = (key: Buffer, kind: PassKind, body: string) =>
   createHmac('sha256', key).update(`${kind}\n${body}`).digest();
 
 /** A pass as text that may stand in a URL and in a cookie. */
-export function signPass(key: Buffer, kind: PassKind, { label, holder, expires }: PreviewPass): string {
-  const body = Buffer.from(JSON.stringify([label, holder, expires])).toString('base64url');
+export function signPass(key: Buffer, kind: PassKind, { label, holder, expires, nonce }: PreviewPass): string {
+  const body = Buffer.from(JSON.stringify([label, holder, expires, nonce])).toString('base64url');
   return `${body}.${macOf(key, kind, body).toString('base64url')}`;
 }
 
-/** The pass in a text; null when it was not signed by us as this kind, is for another label, or has expired. */
-export function openPass(key: Buffer, kind: PassKind, text: string, label: string, now: Date): PreviewPass | null {
+/** The pass in a text, which may have expired; null when it was not signed by us as this kind, or is for another label. */
+export function openPass(key: Buffer, kind: PassKind, text: string, label: string): PreviewPass | null {
   const [body = '', mac = '', ...rest] = text.split('.');
   const [given, expected] = [Buffer.from(mac, 'base64url'), macOf(key, kind, body)];
   if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
-  const [of, holder, expires] = JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string, number];
-  return of === label && expires > now.getTime() ? { label, holder, expires } : null;
+  const fields = JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string, number, string?];
+  const [of, holder, expires, nonce] = fields;
+  // One without a nonce was signed by a version before this one.
+  return of === label && nonce !== undefined ? { label, holder, expires, nonce } : null;
 }

@@ -21,7 +21,7 @@ export interface PullHeads {
 /** @throws DomainError `not_found` */
 export async function findPull({ em, project }: Pick<Context, 'em' | 'project'>, number: number): Promise<Pull> {
   const row = await em.findOne(Pull, { project_id: project.id, number });
-  if (!row) throw new DomainError('not_found', `number: there is no pull request ${number}`);
+  if (!row) throw new DomainError('not_found', `Pull request ${number} not found`);
   return row;
 }
 

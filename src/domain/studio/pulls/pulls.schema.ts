@@ -91,6 +91,6 @@ export const pullMerged = z
     conflicts: z.array(conflict).describe('GraphQL: why it was not merged; REST refuses instead'),
     resolved: z.array(resolvedFile),
     pull,
-    sync: sync.optional().describe('Of a mirror: how the branch stands to the upstream now'),
+    sync: sync.optional().describe('Of a mirror: state of the branch compared with the upstream'),
   })
   .meta({ id: 'MergedPull' });

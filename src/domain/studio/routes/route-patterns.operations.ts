@@ -13,6 +13,8 @@ import { readSitemap } from './sitemap/read-sitemap.ts';
 
 const number = z.int32().min(1, 'must be at least 1');
 const compared = ['sitemap_url', 'environment_id', 'deployment_id'] as const;
+const twoOf = (names: readonly string[]) =>
+  names.flatMap((one, index) => names.slice(index + 1).map((other) => ({ required: [one, other] })));
 
 export const detectRoutePatterns = projectOperation({
   name: 'studio.detectRoutePatterns',
@@ -33,7 +35,8 @@ export const detectRoutePatterns = projectOperation({
       const [, second] = compared.filter((name) => input[name] !== undefined);
       const message = `only one of ${compared.join(', ')} may be given`;
       if (second) context.addIssue({ code: 'custom', path: [second], message });
-    }),
+    })
+    .meta({ not: { anyOf: twoOf(compared) } }),
   output: detectedRoutes,
   audit: (_input, _output, { project }) => ({ type: 'route_patterns', id: project }),
   async execute(context, { root, sitemap_url, environment_id, deployment_id, save, ...at }) {

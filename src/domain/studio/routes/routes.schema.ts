@@ -20,7 +20,7 @@ export const routePattern = z
     index_rule: z
       .enum(['directory', 'file'])
       .default('directory')
-      .describe('directory: an index stands for its directory'),
+      .describe('directory: an index file has the address of its directory'),
     trailing_slash: z.boolean().default(true).describe('Addresses end in a slash'),
     locale: z.string().max(35).optional().describe('Only entries of this language'),
     confidence: z.number().min(0).max(1).default(1),
@@ -28,7 +28,7 @@ export const routePattern = z
       .nullable()
       .default(null)
       .describe(
-        'What it was told by: addresses then follow the site’s configuration; null: they follow the pattern as written',
+        'What it was derived from: addresses then follow the site’s configuration; null: they follow the pattern as written',
       ),
   })
   .meta({ id: 'RoutePattern' });

@@ -75,7 +75,10 @@ function checkVariants(variants: readonly SchemaField[], value: unknown, pointer
 function isMeant(variant: SchemaField, value: unknown): boolean {
   if (!isMap(value) || variant.list) return false;
   const constants = variant.fields?.filter((one) => one.type === 'enum' && one.required) ?? [];
-  return constants.length > 0 && constants.every((one) => one.options?.includes(value[one.name]));
+  return (
+    constants.length > 0 &&
+    constants.every((one) => Object.hasOwn(value, one.name) && one.options?.includes(value[one.name]))
+  );
 }
 
 function describe(field: SchemaField): string {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { freeObject } from '../../shapes.ts';
 
 /** What a value is to an editor; `any` means "not known, and not guessed". */
 export const fieldTypes = [
@@ -109,7 +110,7 @@ export const studioSchema = z
     source: schemaSource,
     inferred: z.boolean(),
     fields: z.array(studioField),
-    json_schema: z.record(z.string(), z.unknown()),
+    json_schema: freeObject,
     media_path: z.string().optional(),
     url_pattern: z.string().optional(),
     identifier_field: z.string().optional(),

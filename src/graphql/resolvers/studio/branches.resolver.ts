@@ -12,7 +12,7 @@ import { Branch, Studio, type StudioParent } from './studio.types.ts';
 const BranchConnection = connectionOf(listBranches);
 const ListBranchesArgs = argsOf(listBranches, ['compare']);
 const CreateBranchInput = inputOf(createBranch);
-const DeleteBranchInput = inputOf(deleteBranch, { conditional: true });
+const DeleteBranchInput = inputOf(deleteBranch);
 
 /** Fields that need the histories of two branches compared. */
 const distance = ['ahead_by', 'behind_by'];

@@ -11,8 +11,8 @@ import { Entry, type EntryParent, SavedEntry } from './studio.types.ts';
 
 const DeletedEntry = outputOf(deleteEntry);
 const CreateEntryInput = inputOf(createEntry);
-const UpdateEntryInput = inputOf(updateEntry, { conditional: true });
-const DeleteEntryInput = inputOf(deleteEntry, { conditional: true });
+const UpdateEntryInput = inputOf(updateEntry);
+const DeleteEntryInput = inputOf(deleteEntry);
 
 interface Written {
   branch?: string | null;

@@ -12,7 +12,7 @@ const ListMediaArgs = argsOf(listMedia);
 const UploadedMedia = outputOf(uploadMedia);
 const DeletedMedia = outputOf(deleteMedia);
 const UploadMediaInput = inputOf(uploadMedia);
-const DeleteMediaInput = inputOf(deleteMedia, { conditional: true });
+const DeleteMediaInput = inputOf(deleteMedia);
 
 @Resolver(() => Studio)
 export class MediaResolver {

@@ -13,8 +13,8 @@ const PullConnection = connectionOf(listPulls, 'Pull');
 const MergedPull = outputOf(mergePull);
 const ListPullsArgs = argsOf(listPulls);
 const CreatePullInput = inputOf(createPull);
-const UpdatePullInput = inputOf(updatePull, { conditional: true });
-const MergePullInput = inputOf(mergePull, { conditional: true });
+const UpdatePullInput = inputOf(updatePull);
+const MergePullInput = inputOf(mergePull);
 
 @Resolver(() => Studio)
 export class PullsResolver {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { instantOf } from '../../../../src/domain/studio/merge/frontmatter/dates.ts';
 import { listKindOf } from '../../../../src/domain/studio/merge/frontmatter/list-kind.ts';
 import { mergeFrontmatter } from '../../../../src/domain/studio/merge/frontmatter/merge-frontmatter.ts';
 import type { FieldRules } from '../../../../src/domain/studio/merge/frontmatter/walk.ts';
+import { instantOf } from '../../../../src/domain/studio/schema/dates.ts';
 
 type Values = Record<string, unknown>;
 const merge = (base: Values | null, current: Values, incoming: Values, rules?: FieldRules) => {

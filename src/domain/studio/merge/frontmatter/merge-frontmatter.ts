@@ -1,7 +1,7 @@
 import type { Frontmatter } from '../../frontmatter/types.ts';
 import { deepEqual, isRecord, pointerTo, setOwn } from '../../frontmatter/values.ts';
+import { instantOf } from '../../schema/dates.ts';
 import type { ConflictField } from '../merge.schema.ts';
-import { instantOf, saysWhenChanged } from './dates.ts';
 import { identityKey, isSet, isSetName } from './list-kind.ts';
 import { mergeItems, mergeSets } from './merge-lists.ts';
 import type { FieldRules, Stages, Walk } from './walk.ts';
@@ -33,6 +33,11 @@ export function mergeFrontmatter(
   const walk: Walk = { listKind, laterDates, choices, twoWay: base === null, ...found, mergeValue };
   return { frontmatter: mergeMaps(walk, '', base ?? {}, current, incoming), ...found };
 }
+
+const timesOfChange = new Set(['updated', 'lastmod', 'modified']);
+
+/** Whether a key of this name says when the entry was last changed, so that of two dates the later is right. */
+const saysWhenChanged = (key: string) => timesOfChange.has(key);
 
 function mergeMaps(
   walk: Walk,

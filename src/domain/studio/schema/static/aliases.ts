@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { SiteFiles } from '../collection-schema.ts';
 import { jsonValue } from '../config/json-value.ts';
 import { at, entriesOf, textAt, textsOf } from './read-value.ts';
@@ -5,6 +6,9 @@ import { MAX_SOURCE } from './syntax.ts';
 
 /** Paths a specifier may stand for, from the repository root; none when it is a package. */
 export type Aliases = (specifier: string) => string[];
+
+/** The specifiers that may stand for a path from the repository root: the inverse of `Aliases`. */
+export type Specifiers = (path: string) => string[];
 
 const join = (...parts: string[]) => parts.filter((part) => part !== '' && part !== '.').join('/');
 const clean = (path: string) => path.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
@@ -17,8 +21,8 @@ export async function readAliases(
   from: string,
   site: SiteFiles,
   known: ReadonlySet<string>,
-): Promise<{ aliases: Aliases; path: string | null }> {
-  const none = { aliases: () => [], path: null };
+): Promise<{ aliases: Aliases; specifiers: Specifiers; path: string | null }> {
+  const none = { aliases: () => [], specifiers: () => [], path: null };
   const parts = from.split('/').slice(0, -1);
   const homes = [...parts.keys(), parts.length].toReversed().map((count) => parts.slice(0, count).join('/'));
   const names = homes.flatMap((home) => ['tsconfig.json', 'jsconfig.json'].map((name) => join(home, name)));
@@ -30,19 +34,30 @@ export async function readAliases(
     config = await jsonValue(path, text);
   } catch {
     // A broken tsconfig is the site's own trouble; its aliases are packages nobody knows then.
-    return { aliases: () => [], path };
+    return { ...none, path };
   }
   const options = at(config ?? undefined, 'compilerOptions');
   const base = join(path.slice(0, Math.max(0, path.lastIndexOf('/'))), clean(textAt(options, 'baseUrl') ?? ''));
-  const rules = entriesOf(at(options, 'paths')).map(([pattern, targets]) => ({ pattern, targets: textsOf(targets) }));
+  const rules = entriesOf(at(options, 'paths')).map(([pattern, targets]) => ({
+    pattern,
+    targets: textsOf(targets).map((target) => posix.normalize(join(base, clean(target)))),
+  }));
   const aliases: Aliases = (specifier) =>
     rules.flatMap(({ pattern, targets }) => {
       const [before = '', after = '', ...more] = pattern.split('*');
       if (more.length > 0 || !specifier.startsWith(before) || !specifier.endsWith(after)) return [];
-      if (!pattern.includes('*'))
-        return specifier === pattern ? targets.map((target) => join(base, clean(target))) : [];
+      if (!pattern.includes('*')) return specifier === pattern ? targets : [];
       const middle = specifier.slice(before.length, specifier.length - after.length);
-      return targets.map((target) => join(base, clean(target.replace('*', () => middle))));
+      return targets.map((target) => target.replace('*', () => middle));
     });
-  return { aliases, path };
+  const specifiers: Specifiers = (file) =>
+    rules.flatMap(({ pattern, targets }) =>
+      targets.flatMap((target) => {
+        const [before = '', after] = target.split('*');
+        if (after === undefined || !pattern.includes('*')) return target === file ? [pattern] : [];
+        const fits = file.length >= target.length - 1 && file.startsWith(before) && file.endsWith(after);
+        return fits ? [pattern.replace('*', () => file.slice(before.length, file.length - after.length))] : [];
+      }),
+    );
+  return { aliases, specifiers, path };
 }

@@ -1,0 +1,301 @@
+import { DomainError, fieldError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import type { Oid, Snapshot, TreeEntry } from '../../ports/git-records.ts';
+import type { Change } from '../../ports/git-writes.ts';
+import { refusalOf, refusalOfName } from '../content/admission.ts';
+import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
+import { entryAt } from '../content/entry-at.ts';
+import { planDelete } from '../entries/plan-delete.ts';
+import { checkSize } from '../entries/saved-entry.ts';
+import { judgeWrite } from '../entries/validate.ts';
+import { checkFree, checkVersion } from '../entries/write-entry.ts';
+import { parseFile } from '../frontmatter/parse-file.ts';
+import { planDeleteMedia } from '../media/plan-delete-media.ts';
+import { type FileConflict, mergeEntry } from '../merge/entry/merge-entry.ts';
+import { conflicting } from '../merge/entry/merge-input.ts';
+import { conflictOf } from '../merge/merge-outcome.ts';
+import { checkAddress } from '../path-rules.ts';
+import { checkPrecondition } from '../repository/branch-rules.ts';
+import type { Warning } from '../schema/schema.schema.ts';
+import type { StagedContent, Step } from './staged-content.ts';
+
+/**
+ * Bringing back what a file was.
+ *
+ * `undo` takes back what one commit changed in one file and keeps what was changed since: a three-way merge from the commit to the one before
+ * it, field by field in an entry, whole in any other file. Where both changed the same, nothing is written and the conflict is reported. A
+ * file that is gone comes back as the commit left it, or, when the commit is the one that deleted it, as it was before.
+ *
+ * `restore` makes the file what it was at the commit, whatever happened since.
+ *
+ * Either is held against today's site: a place that is no content any more takes no file. A former version may break today's schema; that is a
+ * warning, since refusing it would leave no way back.
+ */
+export interface Revert {
+  target: { collection: string; slug: string } | { path: string };
+  commit: Oid;
+  mode: 'undo' | 'restore';
+  sha?: string | undefined;
+  force?: boolean | undefined;
+}
+
+export interface Reverted {
+  path: string;
+  collection?: string;
+  slug?: string;
+  deleted: boolean;
+  merged: boolean;
+  /** JSON Pointers of what was merged without help. */
+  resolved: string[];
+}
+
+type RevertContext = Pick<
+  ProjectContext<'manage_studio' | 'delete_studio'>,
+  'git' | 'services' | 'project' | 'conditions' | 'require'
+>;
+
+/** The file that is reverted, and the collection it is an entry of. */
+interface Place {
+  path: string;
+  entry: { index: CollectionIndex; slug: string } | null;
+}
+
+/** The commit and the one before it. */
+interface Versions {
+  after: Snapshot;
+  before: Snapshot;
+}
+
+/** What the file becomes: a version that is stored, merged text, or nothing. */
+type Outcome =
+  | { kind: 'version'; file: TreeEntry }
+  | { kind: 'merged'; bytes: Buffer; resolved: string[] }
+  | { kind: 'gone' };
+
+const short = (commit: Oid) => commit.slice(0, 10);
+const nameOf = ({ path, entry }: Place) => (entry ? `${entry.index.schema.collection}/${entry.slug}` : path);
+const same = (one: TreeEntry | null, other: TreeEntry | null) => one?.oid === other?.oid;
+
+async function placeOf(
+  { git, services }: RevertContext,
+  { site }: StagedContent,
+  { target, commit }: Revert,
+  { after, before }: Versions,
+): Promise<Place> {
+  if ('path' in target) {
+    const path = checkAddress('path', target.path);
+    const known = entryAt(site, path);
+    return { path, entry: known && { index: site.collection(known.collection), slug: known.slug } };
+  }
+  const { collection, slug } = target;
+  checkAddress('slug', slug);
+  const index = site.collection(collection);
+  const there = findEntry(index, slug);
+  if (there) return { path: there.path, entry: { index, slug } };
+  for (const snapshot of [after, before]) {
+    const former = (await services.content.site(git, snapshot)).collections.get(collection);
+    const path = former && findEntry(former, slug)?.path;
+    if (path === undefined) continue;
+    if (!index.schema.matches(path))
+      throw new DomainError(
+        'not_editable',
+        `slug: ${path} is in no collection any more; write it anew where it belongs`,
+      );
+    return { path, entry: { index, slug } };
+  }
+  throw new DomainError(
+    'not_found',
+    `${collection} has no entry ${slug.slice(0, 200)}, neither now nor at ${short(commit)}`,
+  );
+}
+
+/** The file at a path; null where there is none. @throws DomainError `not_editable` for a link or submodule */
+async function fileAt(snapshot: Snapshot, path: string): Promise<TreeEntry | null> {
+  const { entry, blocked } = await snapshot.lookup(path);
+  if (blocked) throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule`);
+  if (!entry || entry.mode === '40000') return null;
+  if (entry.mode === '100644' || entry.mode === '100755') return entry;
+  throw new DomainError('not_editable', `path: ${path} is a symlink or submodule`);
+}
+
+function checkSeen({ project, conditions }: RevertContext, current: TreeEntry | null, sha: string | undefined): void {
+  if (current) {
+    checkPrecondition(project, conditions, sha);
+    checkVersion(current, conditions.if_match, sha);
+  } else if (conditions.if_match !== undefined) {
+    throw new DomainError('precondition_failed', 'If-Match: the file has been deleted since it was read');
+  } else if (sha !== undefined)
+    throw new DomainError('sha_mismatch', 'sha: the file has been deleted since it was read');
+}
+
+const renamesAtOnce = 1000;
+
+/** @throws DomainError `not_editable` when the commit made the file out of another: deleting it would not bring that one back */
+async function checkNoRename({ git }: RevertContext, { after, before }: Versions, path: string): Promise<void> {
+  if (!after.commit || !before.commit) return;
+  for (let skip = 0, total = 1; skip < total; skip += renamesAtOnce) {
+    const page = await git.diff(before.commit, after.commit, { skip, limit: renamesAtOnce });
+    total = page.total;
+    const from = page.files.find((file) => file.path === path && file.status === 'renamed')?.previous_path;
+    if (from)
+      throw new DomainError(
+        'not_editable',
+        `commit: ${short(after.commit)} renamed ${from} to ${path}; rename it back instead`,
+      );
+  }
+}
+
+/** Takes back what the commit changed, onto the file as it is now. @throws DomainError `merge_conflict` */
+async function undo(
+  context: RevertContext,
+  { tree }: StagedContent,
+  place: Place,
+  versions: Versions,
+  current: TreeEntry,
+): Promise<Outcome> {
+  const { path, entry } = place;
+  const [base, incoming] = [await fileAt(versions.after, path), await fileAt(versions.before, path)];
+  if (same(base, incoming))
+    throw fieldError(
+      'validation_failed',
+      'commit',
+      `did not change ${path}; mode restore brings back the file as it was there`,
+    );
+  if (same(current, incoming)) return { kind: 'version', file: current };
+  if (!incoming) await checkNoRename(context, versions, path);
+  if (same(current, base)) return incoming ? { kind: 'version', file: incoming } : { kind: 'gone' };
+  const conflict = (found: FileConflict) => {
+    const known = entry && { collection: entry.index.schema.collection, slug: entry.slug };
+    return new DomainError(
+      'merge_conflict',
+      `${nameOf(place)} has been changed since, where the commit changed it too`,
+      {
+        details: {
+          conflicts: [conflictOf({ entryAt: () => known }, path, { base, current, incoming }, found)],
+          current_sha: current.oid,
+        },
+      },
+    );
+  };
+  if (!entry) {
+    const { conflict: found } = conflicting(incoming ? (base ? 'binary' : 'add_add') : 'delete_modify') as {
+      conflict: FileConflict;
+    };
+    throw conflict(found);
+  }
+  const blobOf = (file: TreeEntry | null) => (file ? tree.blob(file.oid) : null);
+  const [was, now, then] = [await blobOf(base), await tree.blob(current.oid), await blobOf(incoming)];
+  const result = mergeEntry({ base: was, current: now, incoming: then, path, schema: entry.index.schema });
+  if (result.kind === 'conflict') throw conflict(result.conflict);
+  return result.bytes ? { kind: 'merged', bytes: result.bytes, resolved: result.resolved } : { kind: 'gone' };
+}
+
+async function outcomeOf(
+  context: RevertContext,
+  staged: StagedContent,
+  { mode, commit }: Revert,
+  place: Place,
+  versions: Versions,
+  current: TreeEntry | null,
+): Promise<Outcome> {
+  if (mode === 'undo' && current) return undo(context, staged, place, versions, current);
+  const then = await fileAt(versions.after, place.path);
+  const version = then ?? (current ? null : await fileAt(versions.before, place.path));
+  if (version) return { kind: 'version', file: version };
+  if (current) return { kind: 'gone' };
+  throw new DomainError('not_found', `${nameOf(place)} is not there, nor was it at ${short(commit)}`);
+}
+
+/** Holds a file that comes back against what its place may hold. @throws DomainError `forbidden`, `invalid_path`, `too_large` … */
+async function checkContent(
+  context: RevertContext,
+  { site }: StagedContent,
+  { path, entry }: Place,
+  content: Buffer,
+): Promise<void> {
+  const unfit = refusalOfName(path);
+  if (unfit?.code === 'invalid_path') throw fieldError(unfit.code, 'path', unfit.problem);
+  const file = { path, size: content.length, head: content.subarray(0, 4096) };
+  // What came with manage_studio comes back with it.
+  if (refusalOf(site, file, context.services.settings.media_limit)) context.require('manage_studio');
+  if (!entry) return;
+  const { error } = parseFile(checkSize(content, 'commit'), path);
+  if (!error) return;
+  throw new DomainError(
+    'frontmatter_invalid',
+    `commit: the version it has cannot be read: ${error.message} (line ${error.line}, column ${error.column})`,
+    { details: { errors: [{ ...error, field: '/commit' }] } },
+  );
+}
+
+/** What is wrong with the entry by today's schema, all of it as warnings. */
+async function warningsOf(
+  after: StagedContent,
+  { path, entry }: Place,
+  bytes: Buffer,
+  before: Buffer | null,
+): Promise<Warning[]> {
+  if (!entry) return [];
+  const { errors, warnings } = await judgeWrite(after, entry.index, {
+    paths: [path],
+    wanted: parseFile(bytes, path).frontmatter ?? {},
+    stored: before && parseFile(before, path).frontmatter,
+  });
+  const caused = errors.map(({ code, field, message }) => ({
+    code,
+    message: `${field.replace(/^\/frontmatter\//, '').replaceAll('/', '.')}: ${message}`,
+    path,
+    collection: entry.index.schema.collection,
+  }));
+  return [...caused, ...warnings];
+}
+
+/**
+ * Plans a revert.
+ * @throws DomainError `not_found`, `not_editable`, `precondition_failed`, `sha_mismatch`, `merge_conflict` with `details.conflicts`,
+ * `validation_failed` for a commit that did not change the file, `forbidden` without delete_studio where the file goes, `in_use` there
+ */
+export async function planRevert(
+  context: RevertContext,
+  staged: StagedContent,
+  revert: Revert,
+): Promise<Step<Reverted>> {
+  const { git } = context;
+  const { parents } = await git.commit(revert.commit);
+  const versions = { after: await git.snapshot(revert.commit), before: await git.snapshot(parents[0] ?? null) };
+  const place = await placeOf(context, staged, revert, versions);
+  const { path, entry } = place;
+  const current = await fileAt(staged.tree, path);
+  checkSeen(context, current, revert.sha);
+  const outcome = await outcomeOf(context, staged, revert, place, versions, current);
+  const of = entry && { collection: entry.index.schema.collection, slug: entry.slug };
+  const result: Reverted = { path, ...of, deleted: false, merged: false, resolved: [] };
+  const summary = `${revert.mode === 'undo' ? 'Revert' : 'Restore'} ${nameOf(place)} ${revert.mode === 'undo' ? 'as changed by' : 'as of'} ${short(revert.commit)}`;
+  const { sha, force } = revert;
+  if (outcome.kind === 'gone') {
+    context.require('delete_studio');
+    const step = of
+      ? await planDelete(context, staged, { collection: of.collection, entry: of.slug, sha, force })
+      : await planDeleteMedia(context, staged, { path, sha, force });
+    return { ...step, summary, result: { ...result, deleted: true } };
+  }
+  if (outcome.kind === 'version' && same(outcome.file, current))
+    return { changes: [], summary, result, check: async () => [] };
+  const bytes = outcome.kind === 'merged' ? outcome.bytes : await staged.tree.blob(outcome.file.oid);
+  await checkContent(context, staged, place, bytes);
+  if (!current) await checkFree(staged.tree, path, entry ? 'slug' : 'path');
+  const change: Change =
+    outcome.kind === 'merged'
+      ? { path, content: outcome.bytes }
+      : { path, content: { oid: outcome.file.oid }, mode: outcome.file.mode };
+  const merged = outcome.kind === 'merged' && { merged: true, resolved: outcome.resolved };
+  return {
+    changes: [change],
+    summary,
+    result: { ...result, ...merged },
+    async check(after) {
+      if (!entry) return [];
+      return warningsOf(after, place, bytes, current && (await staged.tree.blob(current.oid)));
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { DomainError, fieldError } from '../../errors.ts';
+import { type ProjectContext, projectOperation } from '../../operation.ts';
+import type { Commit, Snapshot } from '../../ports/git-records.ts';
+import { entry, writeInput } from '../entries/entries.schema.ts';
+import { savedRecord } from '../entries/saved-entry.ts';
+import { authorOf } from '../entries/write-entry.ts';
+import { media } from '../media/media.schema.ts';
+import { mediaFacts } from '../media/media-facts.ts';
+import { mediaRecord } from '../media/media-record.ts';
+import { conflict } from '../merge/merge.schema.ts';
+import { directBranch } from '../repository/branch-rules.ts';
+import { isOid } from '../repository/refs.ts';
+import { commit } from '../repository/repository.schema.ts';
+import { entryRoutes } from '../routes/entry-routes.ts';
+import { studioWarning } from '../schema/schema.schema.ts';
+import { sync } from '../upstream/upstream.schema.ts';
+import { planRevert, type Revert, type Reverted } from './plan-revert.ts';
+import { commitStep } from './staged-content.ts';
+
+const revertInput = {
+  commit: z.string().describe('Full id of a commit'),
+  mode: z
+    .enum(['undo', 'restore'])
+    .default('undo')
+    .describe(
+      'undo: takes back what the commit changed in the file and keeps what was changed since, 409 with the fields where both changed the ' +
+        'same; a file that is gone comes back as the commit left it, or as it was before when the commit deleted it. ' +
+        'restore: makes the file what it was at the commit',
+    ),
+  sha: z.string().optional().describe('Object id the file must have'),
+  force: z.boolean().optional().describe('Delete, where that is the result, although entries refer to it'),
+  ...writeInput,
+};
+
+const revertedFile = z
+  .object({
+    path: z.string(),
+    collection: z.string().optional(),
+    slug: z.string().optional(),
+    sha: z.string().nullable().describe('Object id of the file; null: it is gone'),
+    deleted: z.boolean().describe('The result is that the file is gone'),
+    commit: commit.nullable().describe('null when no byte changed'),
+    unchanged: z.boolean(),
+    merged: z.boolean().describe('Later changes were kept'),
+    resolved: z.array(z.string()).describe('JSON Pointers of what was merged without help'),
+    entry: entry.optional().describe('The entry as it is now'),
+    media: media.optional().describe('The file as it is now, when it is no entry'),
+    conflicts: z.array(conflict).optional().describe('GraphQL: why nothing was written; REST refuses instead'),
+    warnings: z.array(studioWarning).describe('Also where the version breaks the schema of today'),
+    sync: sync.optional().describe('Of a mirror: state of the branch compared with the upstream'),
+  })
+  .meta({ id: 'RevertedFile' });
+
+type Context = Pick<
+  ProjectContext<'manage_studio' | 'delete_studio'>,
+  'git' | 'services' | 'project' | 'conditions' | 'require' | 'actor' | 'tag'
+>;
+
+type Input = Omit<z.output<z.ZodObject<typeof revertInput>>, 'message'> & { message?: string | undefined };
+
+type Result = Reverted & Pick<z.output<typeof revertedFile>, 'warnings'>;
+
+/** The record of the file as the commit left it. */
+async function recordOf(
+  context: Context,
+  snapshot: Snapshot,
+  made: Commit | null,
+  { path, collection, slug, warnings }: Result,
+) {
+  const { git, services } = context;
+  const { entry: stored } = await snapshot.lookup(path);
+  if (!stored) return { sha: null };
+  const site = await services.content.site(git, snapshot);
+  const index = collection === undefined ? undefined : site.collections.get(collection);
+  const place = index?.entries.find((one) => one.path === path);
+  if (index && place) {
+    const saved = { index, schemaKey: site.schemaKey, place, bytes: await snapshot.blob(stored.oid), warnings };
+    return { sha: stored.oid, slug: place.slug, entry: await savedRecord(context, snapshot, made, saved) };
+  }
+  const file = { path, oid: stored.oid };
+  const { base } = await entryRoutes(context, snapshot);
+  const shown = mediaRecord(site, file, await mediaFacts(git, snapshot, [file]), base);
+  return { sha: stored.oid, ...(slug !== undefined && { slug }), media: shown };
+}
+
+async function revert(context: Context, target: Revert['target'], input: Input) {
+  const { git } = context;
+  const author = authorOf(context, input.author);
+  const branch = await directBranch(context, input.branch);
+  if (!isOid(input.commit) || !(await git.isReachable(input.commit)))
+    throw new DomainError(
+      'not_found',
+      'commit: must be the full id of a commit that a branch, tag or pull request reaches',
+    );
+  const {
+    commit: made,
+    snapshot,
+    result,
+  } = await commitStep(context, { branch, author, message: input.message }, (staged) =>
+    planRevert(context, staged, { ...input, target }),
+  );
+  return { ...result, ...(await recordOf(context, snapshot, made, result)), commit: made, unchanged: made === null };
+}
+
+const also = {
+  delete_studio: 'when the result is that the file is gone',
+  manage_studio: 'when it names another author, or a file that could not be uploaded',
+};
+
+export const revertEntry = projectOperation({
+  name: 'studio.revertEntry',
+  kind: 'command',
+  effect: 'external',
+  permission: 'edit_studio',
+  also,
+  conditional: true,
+  versioned: true,
+  summary: 'Restore a former version of an entry or file, or a deleted one',
+  input: z.object({
+    collection: z.string().optional().describe('With `slug`: the entry'),
+    slug: z.string().optional(),
+    path: z.string().optional().describe('Instead of collection and slug: path of a file in the repository'),
+    ...revertInput,
+  }),
+  output: revertedFile,
+  audit: ({ collection, slug, path }) =>
+    path === undefined ? { type: 'entry', id: `${collection}/${slug}` } : { type: 'file', id: path },
+  async execute(context, { collection, slug, path, ...input }) {
+    if (path !== undefined) {
+      if (collection !== undefined || slug !== undefined)
+        throw fieldError('invalid_request', 'path', 'excludes collection and slug');
+      return revert(context, { path }, input);
+    }
+    if (collection === undefined) throw fieldError('invalid_request', 'collection', 'is required, or path instead');
+    if (slug === undefined) throw fieldError('invalid_request', 'slug', 'is required');
+    return revert(context, { collection, slug }, input);
+  },
+});
+
+export const revertMedia = projectOperation({
+  name: 'studio.revertMedia',
+  kind: 'command',
+  effect: 'external',
+  permission: 'edit_studio',
+  also,
+  conditional: true,
+  versioned: true,
+  summary: 'Bring back a former version of a file, or a deleted one',
+  input: z.object({ path: z.string().describe('Path of the file in the repository'), ...revertInput }),
+  output: revertedFile,
+  audit: ({ path }) => ({ type: 'media', id: path }),
+  execute: (context, { path, ...input }) => revert(context, { path }, input),
+});

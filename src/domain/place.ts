@@ -33,12 +33,24 @@ export function requirePermission(grant: Grant | null, permission: Permission): 
   if (!grant?.permissions.has(permission)) throw forbidden(`Missing permission: ${permission}`);
 }
 
-export function authorise(operation: AnyOperation, actor: Actor | null, { organization, grant }: Place): void {
-  if (operation.permission === 'public') return;
+/**
+ * Decides by an operation's declaration alone whether an actor may run it.
+ * @throws DomainError `unauthenticated`, or `forbidden` with what is missing
+ */
+export function authorise(operation: AnyOperation, actor: Actor | null, place: Place): void {
+  requireStanding(operation, actor, place);
+  if (operation.scope === 'organization' && operation.confined !== 'own_projects' && place.grant?.projects)
+    throw forbidden(
+      `This credential is confined to projects; ${operation.name} is about the whole organisation and needs a credential for all of its projects`,
+    );
+}
+
+function requireStanding({ permission }: AnyOperation, actor: Actor | null, { grant }: Place): void {
+  if (permission === 'public') return;
   if (!actor) throw unauthenticated();
-  if (actor.run !== undefined && operation.permission !== 'run_token')
+  if (actor.run !== undefined && permission !== 'run_token')
     throw forbidden('The token of a run is only for reports on it');
-  switch (operation.permission) {
+  switch (permission) {
     case 'signed_in':
       return;
     case 'instance_admin':
@@ -51,27 +63,30 @@ export function authorise(operation: AnyOperation, actor: Actor | null, { organi
       if (actor.run === undefined) requirePermission(grant, 'manage_studio');
       return;
     default:
-      if (organization) requirePermission(grant, operation.permission);
+      requirePermission(grant, permission);
   }
 }
 
+/**
+ * Finds where an input acts, and sets it in `place` as far as that goes.
+ * @throws DomainError for what does not exist, and for callers without access to it
+ */
 export async function locate(
   operation: AnyOperation,
   call: Call,
   em: Fork,
   actor: Actor | null,
   input: unknown,
-): Promise<Place> {
-  const place: Place = { organization: null, project: null, grant: null };
-  if (operation.scope === 'public') return place;
+  place: Place,
+): Promise<void> {
+  if (operation.scope === 'public') return;
   if (!actor) throw unauthenticated();
   const names = (input ?? {}) as { organization?: unknown; project?: unknown };
   place.organization = await resolveOrganization(call.services, em, names.organization);
   place.grant = actor.grantFor(place.organization.id);
   if (!place.grant) throw forbidden('This credential has no access to the organisation');
-  if (operation.scope === 'organization') return place;
+  if (operation.scope === 'organization') return;
   place.project = await resolveProject(call.services, em, place.organization, names.project);
   const { projects } = place.grant;
   if (projects && !projects.has(place.project.id)) throw forbidden('This credential has no access to the project');
-  return place;
 }

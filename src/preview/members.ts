@@ -1,13 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { Services } from '../domain/services.ts';
-import { makePass, passHolder } from '../domain/studio/previews/preview-access.ts';
+import { holdsCookie, spendLink } from '../domain/studio/previews/preview-access.ts';
 import { linkParameter, passSeconds } from '../domain/studio/previews/preview-pass.ts';
 import type { PreviewTarget } from '../domain/studio/previews/preview-targets.ts';
 import { parseRequestPath } from '../domain/studio/previews/request-path.ts';
 import type { Origin } from './host.ts';
 
-/** Whether a request may see a members' preview; `exchange` when it came by a link that has become a cookie. */
-export type Admission = 'admitted' | 'refused' | { exchange: { location: string; cookie: string } };
+/**
+ * Whether a request may see a members' preview; `exchange` when it came by a link that has become a cookie, `spent` by one that has been opened
+ * before, `unopened` by one that only a navigation opens.
+ */
+export type Admission =
+  | 'admitted'
+  | 'refused'
+  | 'spent'
+  | 'unopened'
+  | { exchange: { location: string; cookie: string } };
 
 const cookieName = ({ isTrustworthy }: Origin) => `${isTrustworthy ? '__Host-' : ''}portico-preview`;
 
@@ -40,6 +48,16 @@ function linkIn(target: string): { pass: string; location: string } | null {
   return { pass: ours.slice(linkParameter.length + 1), location: request.raw + (rest && `?${rest}`) };
 }
 
+/**
+ * Whether somebody opens the address, as far as headers say (W3C Fetch Metadata): not a HEAD, nor what a browser or a messenger fetches ahead, nor
+ * a script or an image. Clients that send no such headers navigate.
+ */
+function isNavigation({ method, headers }: IncomingMessage): boolean {
+  const purposes = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].map((name) => String(headers[name] ?? ''));
+  if (method !== 'GET' || purposes.some((purpose) => /prefetch|prerender|preview/i.test(purpose))) return false;
+  return (headers['sec-fetch-mode'] ?? 'navigate') === 'navigate';
+}
+
 /** Looks at the link or the cookie of a request for a members' preview, and at the rights of whoever it was made for. */
 export async function admit(
   services: Services,
@@ -47,12 +65,13 @@ export async function admit(
   target: PreviewTarget,
   request: IncomingMessage,
 ): Promise<Admission> {
-  const link = linkIn(request.url ?? '');
-  const holder = link && (await passHolder(services, 'link', link.pass, target));
-  if (link && holder) {
-    const pass = await makePass(services, 'cookie', target.label, holder);
-    return { exchange: { location: link.location, cookie: cookieText(origin, pass) } };
-  }
   const cookie = cookieIn(request, cookieName(origin));
-  return cookie !== null && (await passHolder(services, 'cookie', cookie, target)) ? 'admitted' : 'refused';
+  const link = linkIn(request.url ?? '');
+  if (link && isNavigation(request)) {
+    const outcome = await spendLink(services, link.pass, target, cookie);
+    if (outcome === 'spent') return outcome;
+    if (outcome) return { exchange: { location: link.location, cookie: cookieText(origin, outcome.cookie) } };
+  }
+  if (cookie !== null && (await holdsCookie(services, cookie, target))) return 'admitted';
+  return link && !isNavigation(request) ? 'unopened' : 'refused';
 }

@@ -35,7 +35,17 @@ export const notFoundInCopy: OwnPage = {
 export const membersOnly: OwnPage = {
   status: 403,
   title: 'For members',
-  text: 'Only members of the project may see this preview. Open it from the dashboard: a link is good for one minute, and what it opened stays open for eight hours.',
+  text: 'Only members of the project may see this preview. Open it from the dashboard: a link is good for one minute and opens once, and what it opened stays open for eight hours.',
+};
+export const spentLink: OwnPage = {
+  status: 410,
+  title: 'Open it again from Portico',
+  text: 'This link has been opened before, and each link opens a preview once. If it was not you who opened it, somebody else has seen the link.',
+};
+export const unopenedLink: OwnPage = {
+  status: 403,
+  title: 'Not opened yet',
+  text: 'This link opens a preview once, when a browser goes to it. What is fetched ahead does not open it.',
 };
 export const wrongMethod: OwnPage = {
   status: 405,

@@ -85,6 +85,8 @@ export function createPreview(services: Services): RequestListener {
     const admission = await admit(services, origin, target, request);
     if (admission === 'admitted') return serve(target, request, response);
     if (admission === 'refused') return pages.sendPage(response, pages.membersOnly);
+    if (admission === 'spent') return pages.sendPage(response, pages.spentLink);
+    if (admission === 'unopened') return pages.sendPage(response, pages.unopenedLink);
     const { location, cookie } = admission.exchange;
     const headers = { Location: location, 'Set-Cookie': cookie, 'Cache-Control': 'no-store', 'Content-Length': 0 };
     response.writeHead(303, { ...commonHeaders(services, target), ...headers, 'Referrer-Policy': 'no-referrer' }).end();

@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/domain/errors.ts';
 import type { AnyOperation } from '../../src/domain/operation.ts';
@@ -12,20 +10,7 @@ import { routes } from '../../src/rest/routes.ts';
 import { pathParameters, type Row } from '../../src/rest/table.ts';
 import { type Answer, startTestApp, type TestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
-
-const domain = path.join(import.meta.dirname, '../../src/domain');
-
-/** Every operation the domain exports, found by its shape. */
-async function exportedOperations(): Promise<AnyOperation[]> {
-  const files = readdirSync(domain, { recursive: true, encoding: 'utf8' });
-  const found: AnyOperation[] = [];
-  for (const file of files.filter((name) => /\.operations?\.ts$/.test(name)).sort()) {
-    const exported: object = await import(path.join(domain, file));
-    for (const value of Object.values(exported))
-      if (typeof value === 'object' && value && 'execute' in value && 'scope' in value) found.push(value);
-  }
-  return found;
-}
+import { exportedOperations } from '../support/rights.ts';
 
 /** Operations without a URL of their own, each with why. */
 const withoutRoute: Record<string, string> = {
@@ -53,6 +38,7 @@ const withoutRoute: Record<string, string> = {
   'studio.listReferrers': 'GraphQL only: an edge of an entry; REST names referrers when it refuses a deletion',
   'studio.listRoutePatterns': 'GraphQL only: what is saved; REST has it with the repository',
   'studio.listTranslations': 'GraphQL only: the translations of many entries in one call',
+  'studio.revertMedia': 'GraphQL only: REST names a file by its path in POST /revert',
   'studio.readBranchMoves': 'GraphQL only: a subscription reads it',
   'studio.readImport': 'GraphQL only: a subscription reads it; REST has it with the repository',
   'workflows.readExecutionEvents': 'GraphQL only: a subscription reads it',
@@ -65,6 +51,8 @@ const withoutRoute: Record<string, string> = {
 let app: TestApp;
 let strange: string;
 let elsewhere: string;
+/** With every permission, confined to the projects of all rows. */
+let confined: string;
 const single = new Map<Permission, string>();
 
 beforeAll(async () => {
@@ -77,6 +65,7 @@ beforeAll(async () => {
   // A project of its own for each row: some rows delete what they are given.
   for (const at of routes.keys())
     await app.run(createProject, { organization: 'acme', name: `P ${at}`, machine_name: `p${at}` });
+  confined = await app.makeToken(permissionNames, { projects: [...routes.keys()].map((at) => `p${at}`) });
 });
 afterAll(() => app?.stop());
 
@@ -113,6 +102,20 @@ describe.each(named)('$title', ({ row, at }) => {
   if (row.operation.scope === 'project')
     it('403 to a token confined to another project', async () => {
       expect((await ask(row, at, elsewhere)).status).toBe(403);
+    });
+
+  if (row.operation.scope === 'organization')
+    it('403 to a token confined to projects, unless it keeps to them', async () => {
+      const { status, body } = await ask(row, at, confined);
+      if (row.operation.confined === 'own_projects') expect(status).not.toBe(403);
+      else
+        expect({ status, code: body.code, message: body.message }).toEqual({
+          status: 403,
+          code: 'forbidden',
+          message: expect.stringMatching(
+            /^This credential is confined to projects; .* needs a credential for all of its projects$/,
+          ),
+        });
     });
 
   if (row.signedBy !== undefined) {

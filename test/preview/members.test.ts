@@ -102,8 +102,11 @@ describe('a members’ preview', () => {
     const made = Date.parse(given.expires_at ?? '') - 60_000;
     app.clock.now = new Date(made + 59_000);
     expect((await preview.ask(environment.label, targetOf(given))).status).toBe(303);
+    app.clock.now = new Date(made);
+    const late = await link();
     app.clock.now = new Date(made + 60_001);
-    expect((await preview.ask(environment.label, targetOf(given))).status).toBe(403);
+    expect((await preview.ask(environment.label, targetOf(late))).status).toBe(403);
+    expect((await preview.ask(environment.label, targetOf(given))).status).toBe(410);
   });
 
   it('stays open for eight hours', async () => {

@@ -36,6 +36,16 @@ describe('200', () => {
     await app.ask('PATCH', acme, { body: { name: 'Acme' } });
   });
 
+  it('takes away by empty text what null takes away', async () => {
+    const before = (await app.ask('GET', acme)).body;
+    const { body: set } = await app.ask('PATCH', acme, { body: { type: 'agency', region: 'eu' } });
+    expect(set).toMatchObject({ type: 'agency', region: 'eu' });
+    const { status, body } = await app.ask('PATCH', acme, { body: { type: '', region: '' } });
+    expect([status, 'type' in body, 'region' in body]).toEqual([200, false, false]);
+    const { type = null, region = null } = before;
+    await app.ask('PATCH', acme, { body: { type, region } });
+  });
+
   it('takes away what may be absent by null, and nothing else', async () => {
     await app.ask('PATCH', acme, { body: { type: 'agency', region: 'eu', subscription: 'pro' } });
     const { status, body } = await app.ask('PATCH', acme, { body: { type: null, subscription: null } });
@@ -78,7 +88,8 @@ describe('400', () => {
     ['name: must be at most 200 characters', { name: 'x'.repeat(201) }],
     ['name: must not contain control characters', { name: 'a\u0000b' }],
     ['type: must be a string', { type: 1 }],
-    ['type: must not be empty', { type: '' }],
+    ['type: must not be empty', { type: ' ' }],
+    ['name: must not be empty', { name: '' }],
     ['type: must not contain control characters', { type: 'a\u0000b' }],
     ['region: must be at most 100 characters', { region: 'x'.repeat(101) }],
     ['region: must not contain control characters', { region: 'a\nb' }],

@@ -150,6 +150,12 @@ describe('403', () => {
     expectRefusal(await make({ name: 'T', preset: 'readonly' }, token), 403, 'forbidden', /^permissions: you lack /);
   });
 
+  it('refuses to confine a token to no project at all when its maker is confined', async () => {
+    const token = await app.makeToken(permissionNames, { projects: ['site'] });
+    const answer = await make({ name: 'T', permissions: ['browse_studio'] }, token);
+    expectRefusal(answer, 403, 'forbidden', 'projects: you cannot grant access to projects you have no access to');
+  });
+
   it('grants no project its maker has no access to', async () => {
     await app.ask('POST', `${acme}/projects`, { body: { name: 'Second' } });
     const token = await app.makeToken(permissionNames, { projects: ['site'] });
@@ -175,5 +181,59 @@ describe('404', () => {
         "select t.id from token t join organization o on o.id = t.organization_id where o.machine_name = 'other'",
       );
     expectRefusal(await app.ask('DELETE', `${tokens}/${row?.id}`), 404, 'not_found', 'Token not found');
+  });
+});
+
+describe('a token confined to projects', () => {
+  const idOf = async (body: object, token = app.token) => (await make(body, token)).body.id as number;
+  const listed = async (token: string) => {
+    const { body, headers } = await app.ask('GET', `${tokens}?per_page=100`, { token });
+    const ids = body.map((item: { id: number }) => item.id) as number[];
+    expect(headers.get('x-total-count')).toBe(String(ids.length));
+    return ids;
+  };
+
+  it('lists and revokes only tokens whose projects are among its own', async () => {
+    for (const name of ['Left', 'Right']) await app.ask('POST', `${acme}/projects`, { body: { name } });
+    const draft = { name: 'T', preset: 'readonly' };
+    const mine = await make({ name: 'Mine', permissions: permissionNames, projects: ['left', 'right'] });
+    const within = [
+      mine.body.id as number,
+      await idOf({ ...draft, projects: ['left'] }),
+      await idOf({ ...draft, projects: ['right'] }),
+      await idOf({ ...draft, projects: ['right', 'left'] }, mine.body.token),
+    ];
+    const beyond = [
+      await idOf(draft),
+      await idOf({ ...draft, projects: ['site'] }),
+      await idOf({ ...draft, projects: ['left', 'site'] }),
+      await idOf({ ...draft, projects: ['left', 'right', 'site'] }),
+    ];
+    const { token } = mine.body;
+    expect((await listed(token)).sort((a, b) => a - b)).toEqual(within);
+    for (const id of beyond)
+      expectRefusal(await app.ask('DELETE', `${tokens}/${id}`, { token }), 404, 'not_found', 'Token not found');
+    expect(await listed(app.token)).toEqual(expect.arrayContaining(beyond));
+    for (const id of within.slice(1)) expect((await app.ask('DELETE', `${tokens}/${id}`, { token })).status).toBe(200);
+    expect(await listed(token)).toEqual([mine.body.id]);
+    expect(await listed(app.token)).toEqual(expect.arrayContaining(beyond));
+  });
+
+  it('reads the record of the organisation without its limits, and its own projects', async () => {
+    const token = await app.makeToken(permissionNames, { projects: ['site'] });
+    expect((await app.ask('GET', acme, { token })).body).toMatchObject({ machine_name: 'acme' });
+    expect((await app.ask('GET', acme, { token })).body).not.toHaveProperty('limits');
+    expect((await app.ask('GET', acme)).body).toHaveProperty('limits');
+    const { body } = await app.ask('GET', `${acme}/projects`, { token });
+    expect(body.map((item: { machine_name: string }) => item.machine_name)).toEqual(['site']);
+  });
+
+  it('changes nothing of the organisation', async () => {
+    const token = await app.makeToken(permissionNames, { projects: ['site'] });
+    const before = (await app.ask('GET', acme)).body;
+    expect((await app.ask('PATCH', acme, { token, body: { name: 'Taken over' } })).status).toBe(403);
+    expect((await app.ask('POST', `${acme}/projects`, { token, body: { name: 'New' } })).status).toBe(403);
+    expect((await app.ask('GET', `${acme}/audit`, { token })).status).toBe(403);
+    expect((await app.ask('GET', acme)).body).toEqual(before);
   });
 });

@@ -42,6 +42,7 @@ export const restoreBackup = organizationOperation({
   kind: 'command',
   effect: 'external',
   permission: 'instance_admin',
+  confined: 'refused',
   summary: 'Make a new project out of a backup',
   input: restoreDraft,
   output: backupLabel,

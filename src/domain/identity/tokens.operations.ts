@@ -1,7 +1,7 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
+import { type EntityManager, raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../errors.ts';
-import { organizationOperation } from '../operation.ts';
+import { type OrganizationContext, organizationOperation } from '../operation.ts';
 import { findPage, pageInput, pageOf } from '../paging.ts';
 import { presets } from '../permissions.ts';
 import { Project } from '../projects/project.entity.ts';
@@ -20,20 +20,30 @@ async function projectNames(em: EntityManager, tokens: readonly Token[]): Promis
   return (token) => token.projects?.flatMap((id) => names.get(id) ?? []).sort() ?? null;
 }
 
+type Asking = Pick<OrganizationContext, 'organization' | 'grant'>;
+
+/** The tokens a caller can see and revoke: with a grant confined to projects only those that reach no further. */
+const withinReach = ({ organization, grant }: Asking) => ({
+  organization_id: organization.id,
+  revoked_at: null,
+  ...(grant.projects && { [raw('projects <@ ?::jsonb', [JSON.stringify([...grant.projects])])]: [] }),
+});
+
 export const listTokens = organizationOperation({
   name: 'identity.listTokens',
   kind: 'query',
   permission: 'manage_organization',
+  confined: 'own_projects',
   summary: 'List API tokens, without their secrets',
   input: z.object({ ...pageInput }),
   output: pageOf(apiToken),
-  async execute({ em, services, organization }, input) {
-    const living = { revoked_at: null, $or: [{ expires_at: null }, { expires_at: { $gt: services.clock.now() } }] };
+  async execute({ em, services, organization, grant }, input) {
+    const living = { $or: [{ expires_at: null }, { expires_at: { $gt: services.clock.now() } }] };
     const { rows, asPage } = await findPage(
       em,
       input,
       Token,
-      { organization_id: organization.id, ...living },
+      { ...withinReach({ organization, grant }), ...living },
       { orderBy: { created_at: 'desc', id: 'desc' } },
     );
     const projects = await projectNames(em, rows);
@@ -58,6 +68,7 @@ export const createToken = organizationOperation({
   kind: 'command',
   permission: 'manage_organization',
   fresh: true,
+  confined: 'own_projects',
   summary: 'Create an API token; its text is shown in this answer only',
   input: tokenDraft,
   output: createdToken,
@@ -116,15 +127,16 @@ export const revokeToken = organizationOperation({
   permission: 'manage_organization',
   fresh: true,
   destructive: true,
+  confined: 'own_projects',
   summary: 'Revoke an API token at once',
   input: z.object({ token_id: z.string() }),
   output: revokedToken,
   audit: ({ token_id }) => ({ type: 'token', id: token_id }),
-  async execute({ em, services, organization }, { token_id }) {
+  async execute({ em, services, organization, grant }, { token_id }) {
     const id = /^[1-9]\d{0,8}$/.test(token_id) ? Number(token_id) : 0;
     const revoked = await em.nativeUpdate(
       Token,
-      { id, organization_id: organization.id, revoked_at: null },
+      { id, ...withinReach({ organization, grant }) },
       { revoked_at: services.clock.now() },
     );
     if (revoked === 0) throw new DomainError('not_found', 'Token not found');

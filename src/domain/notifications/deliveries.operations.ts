@@ -13,7 +13,7 @@ export const listDeliveries = projectOperation({
   name: 'crawlers.listDeliveries',
   kind: 'query',
   permission: 'browse_crawlers',
-  summary: 'List the notifications of a crawler and how their delivery goes, the newest first',
+  summary: 'List the notifications of a crawler with the state of their delivery, the newest first',
   input: deliveriesWanted,
   output: pageOf(notificationDelivery),
   async execute(context, { crawler: name, status, ...paging }) {
@@ -47,7 +47,7 @@ export const resendDelivery = projectOperation({
   name: 'crawlers.resendDelivery',
   kind: 'command',
   permission: 'edit_crawlers',
-  summary: 'Deliver a notification once more, at once and then by the usual schedule',
+  summary: 'Send a notification again, at once and then on the usual retry schedule',
   input: z.object(deliveryName),
   output: notificationDelivery,
   audit: ({ delivery }) => ({ type: 'notification', id: String(delivery) }),

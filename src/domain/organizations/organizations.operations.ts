@@ -44,11 +44,12 @@ export const getOrganization = organizationOperation({
   name: 'organizations.getOrganization',
   kind: 'query',
   permission: 'browse_organization',
+  confined: 'own_projects',
   summary: 'Get an organisation',
   input: z.object({}),
   output: organization,
   async execute({ organization: row, grant }) {
-    return present(row, grant.permissions.has('manage_organization'));
+    return present(row, grant.permissions.has('manage_organization') && grant.projects === null);
   },
 });
 
@@ -74,6 +75,7 @@ export const updateOrganization = organizationOperation({
   kind: 'command',
   permission: 'manage_organization',
   fresh: true,
+  confined: 'refused',
   summary: 'Change an organisation',
   input: organizationChange,
   output: organization,

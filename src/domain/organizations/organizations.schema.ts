@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, machineName, oneLine, timestamp } from '../shapes.ts';
+import { changeOf, displayName, machineName, oneLine, timestamp } from '../shapes.ts';
 
 const limits = z
   .object({
@@ -19,7 +19,11 @@ export const organization = z
     subscription: z.string().optional().describe('Subscription type'),
     created_at: timestamp.optional(),
     updated_at: timestamp.optional(),
-    limits: limits.optional().describe('Caps of this organisation; only for callers with manage_organization'),
+    limits: limits
+      .optional()
+      .describe(
+        'Caps of this organisation; only for callers with manage_organization who are not confined to projects',
+      ),
   })
   .meta({ id: 'Organization' });
 
@@ -28,9 +32,9 @@ export const organizationSummary = organization
   .meta({ id: 'OrganizationSummary' });
 
 const attribute = oneLine(100);
-const changed = attribute.nullish().describe('null: it has none any more');
+const changed = attribute.nullish().describe('null removes it');
 
-export const organizationChange = z.object({
+export const organizationChange = changeOf({
   name: displayName.optional(),
   type: changed,
   region: changed,

@@ -34,6 +34,7 @@ export const listProjects = organizationOperation({
   name: 'projects.listProjects',
   kind: 'query',
   permission: 'browse_organization',
+  confined: 'own_projects',
   summary: 'List the projects of an organisation',
   input: z.object({ ...pageInput }),
   output: pageOf(project),
@@ -69,13 +70,12 @@ export const createProject = organizationOperation({
   name: 'projects.createProject',
   kind: 'command',
   permission: 'manage_organization',
+  confined: 'refused',
   summary: 'Create a project, empty or from a git repository',
   input: projectDraft,
   output: project,
   audit: (input, output) => ({ type: 'project', id: output?.machine_name ?? input.machine_name ?? null }),
-  async execute({ em, services, organization, grant }, { import_url, ...draft }) {
-    if (grant.projects)
-      throw new DomainError('forbidden', 'This credential is confined to some projects and cannot create one');
+  async execute({ em, services, organization }, { import_url, ...draft }) {
     const now = services.clock.now();
     const machine_name = draft.machine_name ?? machineNameFrom(draft.name);
     const row = em.create(Project, {
@@ -134,7 +134,8 @@ export const restoreProject = organizationOperation({
   name: 'projects.restoreProject',
   kind: 'command',
   permission: 'manage_organization',
-  summary: 'Bring a deleted project back',
+  confined: 'own_projects',
+  summary: 'Restore a deleted project',
   input: z.object({ deleted_project: z.string().describe('Machine name of the deleted project') }),
   output: project,
   audit: ({ deleted_project }) => ({ type: 'project', id: deleted_project }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, machineName, oneLine, timestamp } from '../shapes.ts';
+import { addressOf, changeOf, displayName, machineName, oneLine, timestamp } from '../shapes.ts';
 
 export const project = z
   .object({
@@ -16,20 +16,18 @@ export const project = z
 
 const region = oneLine(100);
 
-export const projectChange = z.object({
+export const projectChange = changeOf({
   name: displayName.optional(),
-  region: region.nullish().describe('null: it has none any more'),
+  region: region.nullish().describe('null removes it'),
 });
 
 /** An upstream given by a caller: https only, nothing secret in it. The address itself is checked when it is connected to. */
 export const importUrl = z
   .string()
   .max(2000, 'must be at most 2000 characters')
-  .refine((text) => URL.canParse(text) && new URL(text).protocol === 'https:', 'must be an https URL')
-  .refine(
-    (text) => !URL.canParse(text) || !(new URL(text).username || new URL(text).password),
-    'must not contain a user name or password',
-  );
+  .regex(addressOf('https'), { error: 'must be an https URL', abort: true })
+  .refine((text) => URL.canParse(text), 'must be an https URL')
+  .regex(/^[^/]*\/\/[^/?#@]*(?:[/?#]|$)/, 'must not contain a user name or password');
 
 export const projectDraft = z.object({
   name: displayName,

@@ -241,6 +241,29 @@ describe('a delivery', () => {
   });
 });
 
+it.each([
+  ['is new', false],
+  ['was tried and waits', true],
+])('is delivered within a minute when the clock is set back by an hour while it %s', async (_which, isTried) => {
+  const id = await event();
+  if (isTried) {
+    answering(503);
+    await attempt(id);
+    answering(204);
+  }
+  const sent = receiver.heard.length;
+  later(-hour);
+  jobs = [];
+  // What the job that was put in before the jump does.
+  await deliver(app.services, id, never);
+  expect([receiver.heard.length, jobs]).toEqual([sent, []]);
+  await wakeDueDeliveries(app.services);
+  expect(jobs).toEqual([{ notification_id: id, delay: undefined }]);
+  expect((await attempt(id)).status).toBe('delivered');
+  await wakeDueDeliveries(app.services);
+  expect([receiver.heard.length, jobs.length]).toEqual([sent + 1, 1]);
+});
+
 it('exists exactly when what it tells of is committed', async () => {
   const { em } = app.services.orm;
   const lost = em.fork().transactional(async (own) => {

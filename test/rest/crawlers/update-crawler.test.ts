@@ -77,7 +77,10 @@ describe('PATCH', () => {
       app.clock.now = null;
       expect(status, JSON.stringify(after)).toBe(200);
       expect(after.updated_at).not.toBe(draft.updated_at);
-      expect({ ...after, updated_at: draft.updated_at }).toEqual(draft);
+      const { warnings, ...saved } = after;
+      expect({ ...saved, updated_at: draft.updated_at }).toEqual(draft);
+      // What only the service says of a crawler cannot be set.
+      expect(warnings.map(({ field }: { field: string }) => field)).toContain('/created_at');
     }
   });
 
@@ -119,6 +122,23 @@ describe('PATCH', () => {
     expect(headers.get('x-ignored-fields')).toBe('nonsense,sitemap.0.x,user_agent');
     expect(body.user_agent).toBe('Me');
     expect((await change(uuid, { domain, browser_mode: false })).body.user_agent).toBe('Me');
+  });
+
+  it('refuses a field without effect, and writes nothing, when nothing may be ignored', async () => {
+    const { uuid, domain } = await made({ browser_mode: true });
+    const strict = { headers: { Prefer: 'handling=strict' } };
+    const before = (await app.ask('GET', `${crawlers}/${uuid}`)).body;
+    const text = 'user_agent: has no effect here; remove it, or send no Prefer: handling=strict';
+    const answer = await app.ask('PATCH', `${crawlers}/${uuid}`, { body: { domain, user_agent: 'Me' }, ...strict });
+    expectRefusal(answer, 400, 'invalid_request', text);
+    expect((await app.ask('GET', `${crawlers}/${uuid}`)).body).toEqual(before);
+    const count = async () => (await app.ask('GET', `${crawlers}?per_page=1`)).headers.get('x-total-count');
+    const total = await count();
+    const body = { domain: 'strict.example.org', name: 'Strict', browser_mode: true, user_agent: 'Me' };
+    expectRefusal(await app.ask('POST', crawlers, { body, ...strict }), 400, 'invalid_request', text);
+    expect(await count()).toBe(total);
+    const effective = { domain, user_agent: 'Me', browser_mode: false };
+    expect((await app.ask('PATCH', `${crawlers}/${uuid}`, { body: effective, ...strict })).status).toBe(200);
   });
 
   it('the domain is required even when nothing about it changes', async () => {

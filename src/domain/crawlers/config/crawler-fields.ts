@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { openAddressOf } from '../../shapes.ts';
 import { requestHeaders } from './header-fields.ts';
 import { headerValue, integerFrom, plainText } from './text-fields.ts';
 
@@ -18,18 +19,13 @@ const patterns = z
 
 const webUrl = plainText('must be an http(s) URL')
   .max(2_048, 'must be an http(s) URL')
-  .refine((text) => {
-    const url = URL.parse(text);
-    return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-  }, 'must be an http(s) URL');
+  .regex(openAddressOf('https?'), { error: 'must be an http(s) URL', abort: true })
+  .refine((text) => URL.canParse(text), 'must be an http(s) URL');
 
 const pairsFault = 'must be key=value pairs joined by &';
 const extraVars = plainText(pairsFault)
   .max(2_048, pairsFault)
-  .refine((text) => {
-    const pairs = text.split('&');
-    return pairs.length <= 50 && pairs.every((pair) => /^[^=&\s]+=[^&]*$/.test(pair));
-  }, pairsFault);
+  .regex(/^[^=&\s]+=[^&]*(?:&[^=&\s]+=[^&]*){0,49}$/, pairsFault);
 
 const statusFault = 'must be a status code from 200 to 599';
 const pageTime = 86_400;
@@ -56,8 +52,8 @@ export const crawlerFields = {
   urls: z.array(address).max(10_000, 'must be at most 10000 URLs').describe('URLs to crawl'),
   start_urls: z.array(address).max(1_000, 'must be at most 1000 URLs').describe('Starting URLs'),
   headers: requestHeaders,
-  include: patterns.describe('URL patterns to include (regular expressions)'),
-  exclude: patterns.describe('URL patterns to exclude (regular expressions)'),
+  include: patterns.describe('URL patterns to include (regular expressions), at most 100000 characters together'),
+  exclude: patterns.describe('URL patterns to exclude (regular expressions), at most 100000 characters together'),
   webhook_url: webUrl.describe('Notification webhook URL'),
   webhook_auth_header: headerValue('is not a valid header value', 4_096).describe(
     'Authorization header value sent to the webhook',

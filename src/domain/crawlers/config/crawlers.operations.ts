@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
+import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
 import { cancelRunsOf } from '../runs/cancel-runs.ts';
 import { Crawler } from './crawler.entity.ts';
 import { crawlerName } from './crawler.schema.ts';
@@ -12,12 +13,13 @@ export const listCrawlers = projectOperation({
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List crawlers',
-  input: z.object({}),
-  output: z.array(crawler),
-  async execute(context) {
+  input: z.object({ ...wholePageInput }),
+  output: pageOf(crawler),
+  async execute(context, paging) {
     const { em, project } = context;
     const where = { project_id: project.id, deleted_at: null };
-    return crawlerRecords(context, await em.find(Crawler, where, { orderBy: { id: 'asc' } }));
+    const { rows, asPage } = await findPage(em, wholeWindowOf(paging), Crawler, where, { orderBy: { id: 'asc' } });
+    return asPage(await crawlerRecords(context, rows));
   },
 });
 

@@ -1,23 +1,26 @@
 import { z } from 'zod';
+import { anyCase } from '../../shapes.ts';
 import { headerValue } from './text-fields.ts';
 
 const maxHeaders = 50;
 const maxValue = 4_096;
 
 /** Token of RFC 9110 5.6.2. */
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const token = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/.source;
 
 /** Headers that frame the message, or that the crawler itself has to set rightly. */
-const ours = new Set(
-  'host,content-length,connection,transfer-encoding,upgrade,te,trailer,keep-alive,accept-encoding,range'.split(','),
-);
-const isOurs = (name: string) => ours.has(name) || name.startsWith('proxy-') || name.startsWith('if-');
+const ours = 'host,content-length,connection,transfer-encoding,upgrade,te,trailer,keep-alive,accept-encoding,range';
+const notOurs = `(?!(?:${anyCase(ours).replaceAll(',', '|')})$|${anyCase('proxy-')}|${anyCase('if-')})`;
+const tokenName = new RegExp(`^${token}$`);
+const headerName = new RegExp(`^${notOurs}${token}$`);
 
 const value = headerValue('', maxValue);
 
+const { $schema: _, ...describedValue } = z.toJSONSchema(value);
+
 function faultOf(name: string, given: unknown): string | null {
-  if (!token.test(name)) return `${name} is not a valid header name`;
-  if (isOurs(name.toLowerCase())) return `${name} may not be set`;
+  if (!tokenName.test(name)) return `${name} is not a valid header name`;
+  if (!headerName.test(name)) return `${name} may not be set`;
   return value.safeParse(given).success ? null : `${name} has an invalid value`;
 }
 
@@ -36,4 +39,9 @@ export const requestHeaders = z
       seen.add(name.toLowerCase());
     }
   })
-  .describe('Custom headers, header name to value');
+  .meta({
+    description: 'Custom headers, header name to value; a name may be given once, in letters of either case',
+    maxProperties: maxHeaders,
+    propertyNames: { type: 'string', pattern: headerName.source },
+    additionalProperties: describedValue,
+  });

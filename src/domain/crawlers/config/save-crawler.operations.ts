@@ -4,6 +4,7 @@ import { DomainError } from '../../errors.ts';
 import { ensureWebhookSecret } from '../../notifications/webhook-secret.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { holdProject } from '../../projects/hold-project.ts';
+import { changeOf } from '../../shapes.ts';
 import { standingsOf } from '../verification/standing.ts';
 import { crawlDefaults } from './crawl-defaults.ts';
 import { Crawler } from './crawler.entity.ts';
@@ -78,7 +79,7 @@ export const updateCrawler = projectOperation({
   fresh: true,
   reads_input: true,
   summary: 'Update a crawler',
-  input: z.object({ ...crawlerName, ...crawlerDraft }),
+  input: changeOf({ ...crawlerName, ...crawlerDraft }),
   output: crawler,
   audit: ({ crawler: name }) => ({ type: 'crawler', id: name }),
   async execute(context, { crawler: name, ...input }) {

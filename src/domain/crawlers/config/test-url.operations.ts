@@ -20,14 +20,14 @@ const urlProblem = 'must be a path or an http(s) URL';
 
 const urlTest = z
   .object({
-    normalised: z.string().describe('The spelling under which a run knows it'),
+    normalised: z.string().describe('The normalised URL that runs use'),
     in_scope: z.boolean(),
     decision: z.enum(['take', 'skip']).meta({ id: 'UrlDecision' }),
     rule: z.string().nullable().describe('Why it is skipped, such as `exclude[3]`; null when it is taken'),
     robots: z
       .enum(['allowed', 'disallowed', 'ignored', 'unreachable', 'not_asked'])
       .meta({ id: 'RobotsVerdict' })
-      .describe('What robots.txt of its host says'),
+      .describe('Result of the robots.txt of its host'),
   })
   .meta({ id: 'UrlTest' });
 
@@ -78,7 +78,7 @@ export const testUrl = projectOperation({
   name: 'crawlers.testUrl',
   kind: 'query',
   permission: 'browse_crawlers',
-  summary: 'Tell whether a crawler would take a URL, and why not',
+  summary: 'Check whether a crawler would fetch a URL, and why not',
   input: z.object({ ...crawlerName, url: z.string().min(1, urlProblem).max(8_192, 'must be at most 8192 characters') }),
   output: urlTest,
   async execute(context, { crawler: name, url: text }) {

@@ -1,11 +1,17 @@
 import { z } from 'zod';
+import { withoutNul } from '../../shapes.ts';
 
-/** What is no text for PostgreSQL or for HTTP: NUL, and half of a surrogate pair. */
-const isText = (text: string) => !text.includes('\u0000') && text.isWellFormed();
+const noText = { error: 'must be text without NUL', abort: true };
 
-/** A string that can be stored and sent. @param problem what is said of anything that is no string */
+/**
+ * A string that can be stored and sent: PostgreSQL and HTTP take no NUL, and no half of a surrogate pair, which JSON Schema has no words for.
+ * @param problem what is said of anything that is no string
+ */
 export const plainText = (problem: string) =>
-  z.string(problem).refine(isText, { error: 'must be text without NUL', abort: true });
+  z
+    .string(problem)
+    .regex(withoutNul, noText)
+    .refine((text) => text.isWellFormed(), noText);
 
 /** A field value of RFC 9110 5.5: one line of bytes, at most `max` of them. */
 export const headerValue = (problem: string, max: number) =>

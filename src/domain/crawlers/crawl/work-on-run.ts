@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
-import { asUnavailable } from '../../unavailable.ts';
+import { asUnavailable, isAway } from '../../unavailable.ts';
 import { LostRun } from '../frontier/turn/run-row.ts';
 import { acquireRun } from '../runs/acquire-run.ts';
 import type { CrawlerRun } from '../runs/crawler-run.entity.ts';
@@ -86,8 +85,7 @@ class Work {
       if (signal.aborted) return signal.reason === 'cancel' ? ended(canceled) : { kind: 'next' };
       this.#services.log.error({ err: error, run: run.id }, 'a run could not go on');
       // With the database away nothing can be said: whoever finds it back goes on.
-      const isAway = error instanceof DomainError && error.code === 'unavailable';
-      return isAway ? { kind: 'lost' } : ended(internal);
+      return isAway(error) ? { kind: 'lost' } : ended(internal);
     }
   }
 

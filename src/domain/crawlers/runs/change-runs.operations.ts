@@ -35,7 +35,7 @@ export const runCrawler = projectOperation({
   name: 'crawlers.runCrawler',
   kind: 'command',
   permission: 'edit_crawlers',
-  summary: 'Start a run of a crawler, of some pages only when they are named',
+  summary: 'Start a run of a crawler, of single pages only when `urls` names them',
   input: z.object({
     ...crawlerName,
     urls: z

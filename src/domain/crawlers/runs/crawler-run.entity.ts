@@ -58,7 +58,7 @@ export const CrawlerRun = defineEntity({
     /** What a partial run was asked for. */
     urls: p.json<string[]>().nullable(),
     mode: p.string().$type<RunMode>(),
-    /** Scheme and host; null until the run has settled on them. */
+    /** Scheme and host; null until the run has determined them. */
     origin: p.text().nullable(),
     hosts: p.json<Record<string, RunHost>>().nullable(),
     trigger: p.string().$type<RunTrigger>(),

@@ -59,7 +59,7 @@ export const crawlerRun = z
     finish_message: z.string().nullable(),
     stop_requested: z.enum(stopRequests).nullable(),
     mode: z.enum(runModes),
-    origin: z.string().nullable().describe('Scheme and host; null until the run has settled on them'),
+    origin: z.string().nullable().describe('Scheme and host; null until the run has determined them'),
     counts: runCounts,
     rate: z.number().describe('Requests a second over the last 30 s'),
     eta_seconds: z.int().nullable().describe('Until what waits now is done, at the present rate'),

@@ -17,7 +17,7 @@ export const createSchedule = projectOperation({
   name: 'crawlers.createSchedule',
   kind: 'command',
   permission: 'edit_crawlers',
-  summary: 'Give a crawler a schedule',
+  summary: 'Create a schedule of a crawler',
   input: scheduleDraft,
   output: crawlerSchedule,
   audit: (_input, output) => subject(output?.id ?? null),

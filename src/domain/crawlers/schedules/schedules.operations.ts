@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { findPage, maxPerPage, pageOf } from '../../paging.ts';
+import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
 import { parseCron } from '../../schedules/cron/cron-expression.ts';
 import { describeCron } from '../../schedules/cron/describe-cron.ts';
 import { firesOf } from '../../schedules/cron/next-fires.ts';
@@ -24,13 +24,16 @@ export const listSchedules = projectOperation({
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List the schedules of a crawler',
-  input: z.object(crawlerName),
-  output: z.array(crawlerSchedule),
-  async execute(context, { crawler: name }) {
+  input: z.object({ ...crawlerName, ...wholePageInput }),
+  output: pageOf(crawlerSchedule),
+  async execute(context, { crawler: name, ...paging }) {
     const { em, services } = context;
     const crawler = await findCrawler(context, name);
-    const rows = await em.find(CrawlerSchedule, { crawler_id: crawler.id }, { orderBy: { id: 'asc' } });
-    return scheduleRecords(em, rows, [crawler], await services.sharedClock.now(em));
+    const where = { crawler_id: crawler.id };
+    const { rows, asPage } = await findPage(em, wholeWindowOf(paging), CrawlerSchedule, where, {
+      orderBy: { id: 'asc' },
+    });
+    return asPage(await scheduleRecords(em, rows, [crawler], await services.sharedClock.now(em)));
   },
 });
 
@@ -87,7 +90,7 @@ export const listFires = projectOperation({
   name: 'crawlers.listFires',
   kind: 'query',
   permission: 'browse_crawlers',
-  summary: 'List the times a schedule was due and what came of them, the newest first',
+  summary: 'List the times a schedule was due, each with its result, the newest first',
   input: firesWanted,
   output: pageOf(crawlerFire),
   async execute(context, { crawler: name, crawler_schedule, ...paging }) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pageInput } from '../../paging.ts';
 import { fireOutcomes } from '../../schedules/schedule-fire.entity.ts';
 import { cronString, timeZone } from '../../schedules/schedules.schema.ts';
-import { timestamp } from '../../shapes.ts';
+import { changeOf, timestamp } from '../../shapes.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { plainText } from '../config/text-fields.ts';
 
@@ -26,7 +26,7 @@ export const scheduleName = { ...crawlerName, crawler_schedule: z.string().descr
 
 export const scheduleDraft = z.object({ ...crawlerName, ...settable });
 
-export const scheduleChange = z.object({
+export const scheduleChange = changeOf({
   ...scheduleName,
   ...settable,
   name: settable.name.describe("When omitted, it is set back to 'Schedule ' and the name of the crawler"),
@@ -54,11 +54,11 @@ export const crawlerSchedule = z
     project_id: z.int32(),
     crawler_last_run_id: z
       .int32()
-      .describe('The newest run this schedule has started; 0: none, or it is not kept any more'),
+      .describe('The newest run this schedule has started; 0: none, or it is no longer stored'),
     schedule_cron_string: z.string(),
     timezone: z.string(),
     enabled: z.boolean(),
-    description: z.string().describe('What the expression says, in words'),
+    description: z.string().describe('The expression in words'),
     next_runs: z.array(timestamp).describe('The next five times; none while it is off'),
     created_at: timestamp,
     updated_at: timestamp,

@@ -41,11 +41,11 @@ export const snapshot = z
     sealed_at: timestamp.nullable(),
     published_at: timestamp.nullable().describe('When it was last made the live copy'),
     created_at: timestamp,
-    preview: previewLink.nullable().optional().describe('Opens this snapshot; only where one is asked for'),
+    preview: previewLink.nullable().optional().describe('Opens this snapshot; only in the answer for one snapshot'),
     live_preview: previewLink
       .nullable()
       .optional()
-      .describe('Opens the live copy, when this is it; only where one is asked for'),
+      .describe('Opens the live copy, when this is it; only in the answer for one snapshot'),
   })
   .meta({ id: 'Snapshot' });
 

@@ -14,7 +14,7 @@ export const getVerification = projectOperation({
   name: 'crawlers.getVerification',
   kind: 'query',
   permission: 'browse_crawlers',
-  summary: 'Tell how a domain stands, and how it is verified',
+  summary: 'Get the verification state of a domain and how to verify it',
   input: z.object({ ...crawlerName, ...hostChoice }),
   output: verification,
   async execute(context, { crawler: name, host }) {
@@ -58,7 +58,7 @@ export const checkVerification = projectOperation({
   effect: 'external',
   permission: 'manage_crawlers',
   fresh: true,
-  summary: 'Look for the proof of a domain now',
+  summary: 'Check the proof of a domain now',
   input: z.object({ ...crawlerName, ...hostChoice, method: proofMethod.optional().describe('Absent: every method') }),
   output: verification,
   audit: ({ crawler: name }) => ({ type: 'crawler', id: name }),

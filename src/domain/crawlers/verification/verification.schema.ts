@@ -17,7 +17,7 @@ const finding = z
     outcome: z
       .enum(findingOutcomes)
       .meta({ id: 'VerificationOutcome' })
-      .describe('`unreachable`: nobody could look, which says nothing'),
+      .describe('`unreachable`: the proof could not be fetched, so that nothing is known'),
     detail: z.string(),
   })
   .meta({ id: 'VerificationFinding' });
@@ -40,7 +40,7 @@ export const verification = z
     host: z.string(),
     state: verificationState,
     method: verificationMethod.nullable(),
-    token: z.string().nullable().describe('Only for callers with manage_crawlers; null before it was asked for'),
+    token: z.string().nullable().describe('Only for callers with manage_crawlers; null until verification was started'),
     instructions: instructions.nullable().describe('As the token'),
     checks: z.array(finding).describe('What each method found last'),
     checked_at: timestamp.nullable(),

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../errors.ts';
+import { isAway } from '../../../unavailable.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { breakOff, type Outcome, outcomeOf } from '../../frontier/outcome.ts';
 import type { Ending } from './ending.ts';
@@ -8,7 +9,7 @@ import type { SliceOptions } from './slice-options.ts';
 export function ownFault({ services, open }: SliceOptions, ending: Ending, of: ClaimedUrl, error: unknown): Outcome {
   if (ending.signal.aborted) return breakOff(of);
   services.log.warn({ err: error, run: open.run.id, url: of.url }, 'a URL of a crawl could not be worked on');
-  if (error instanceof DomainError && error.code === 'unavailable') {
+  if (error instanceof DomainError && isAway(error)) {
     ending.endWith({ status: 'stopped', reason: 'server_limit', message: error.message }, 0);
     return breakOff(of);
   }

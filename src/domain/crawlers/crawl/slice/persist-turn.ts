@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainError } from '../../../errors.ts';
 import type { Services } from '../../../services.ts';
-import { asUnavailable } from '../../../unavailable.ts';
+import { asUnavailable, isAway } from '../../../unavailable.ts';
 import { Census } from '../../frontier/census.ts';
 import { LostRun } from '../../frontier/turn/run-row.ts';
 import { takeTurn } from '../../frontier/turn/turn.ts';
@@ -31,8 +30,7 @@ export async function persistTurn(
     } catch (thrown) {
       if (thrown instanceof LostRun) throw thrown;
       const error = asUnavailable(thrown);
-      const isAway = error instanceof DomainError && error.code === 'unavailable';
-      if (!isAway) faults += 1;
+      if (!isAway(error)) faults += 1;
       if (faults >= mostFaults || isOver()) throw thrown;
       services.log.warn({ err: error, run: input.run.id }, 'results of a crawl could not be written; trying again');
       wasInterrupted = true;

@@ -40,7 +40,7 @@ export const listBrokenLinks = projectOperation({
   name: 'crawlers.listBrokenLinks',
   kind: 'query',
   permission: 'browse_crawlers',
-  summary: 'List what a run found missing or could not get, with the pages that link there',
+  summary: 'List the URLs a run could not fetch, with the pages that link to them',
   input: z.object({ ...crawlerName, ...runNumber, ...pageInput }),
   output: pageOf(brokenLink),
   async execute({ em, project }, { crawler: name, run_id, ...paging }) {

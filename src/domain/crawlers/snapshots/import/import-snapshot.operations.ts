@@ -86,7 +86,7 @@ export const getImport = projectOperation({
   name: 'crawlers.getImport',
   kind: 'query',
   permission: 'browse_crawlers',
-  summary: 'Get how the copying of a snapshot into a branch stands',
+  summary: 'Get the state of an import of a snapshot into a branch',
   input: z.object({ ...crawlerName, import: z.int32().min(1, 'must be at least 1') }),
   output: snapshotImport,
   async execute(context, input) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../../errors.ts';
 import { projectOperation } from '../../../operation.ts';
+import { changeOf } from '../../../shapes.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
 import { plainText } from '../../config/text-fields.ts';
 import { findSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
@@ -17,8 +18,8 @@ export const updateSnapshot = projectOperation({
   name: 'crawlers.updateSnapshot',
   kind: 'command',
   permission: 'edit_crawlers',
-  summary: 'Pin a snapshot, so that it is kept whatever its age, or note something on it',
-  input: z.object({
+  summary: 'Pin a snapshot, so that it is kept whatever its age, or change its note',
+  input: changeOf({
     ...snapshotNumber,
     pinned: z.boolean('must be a boolean').optional(),
     note: note.optional(),

@@ -28,7 +28,7 @@ export const publishSnapshot = projectOperation({
   summary: 'Make a snapshot the live copy of its crawler, also to go back to an older one',
   input: z.object({
     ...snapshotNumber,
-    force: z.boolean('must be a boolean').default(false).describe('Also when a check holds it back'),
+    force: z.boolean('must be a boolean').default(false).describe('Publish although a check fails'),
   }),
   output: snapshot,
   audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),

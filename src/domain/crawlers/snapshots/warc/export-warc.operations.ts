@@ -10,7 +10,7 @@ export const exportWarcFile = projectOperation({
   kind: 'query',
   permission: 'browse_crawlers',
   conflicts: true,
-  summary: 'A snapshot as a WARC file',
+  summary: 'Export a snapshot as a WARC file',
   input: z.object(snapshotNumber),
   output: z.object({ name: z.string().describe('Name for the file') }),
   async execute(context, input) {

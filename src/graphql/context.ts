@@ -75,8 +75,8 @@ export class GraphqlContext {
   }
 
   /**
-   * Runs an operation for this caller. A query runs once for the same input, however many fields of the document ask for it; a command runs
-   * each time, and reads after it see what it did.
+   * Runs an operation for this caller. A query runs once for the same input, however many fields of the document ask for it, unless each answer is
+   * good for one use; a command runs each time, and reads after it see what it did.
    * @param input place and arguments in one; `if_match` and `idempotency_key` of a command become its conditions.
    */
   run<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
@@ -85,6 +85,7 @@ export class GraphqlContext {
   ): Promise<z.input<Out>> {
     if (operation.kind === 'command') return this.command(operation, input);
     const wanted = withoutNulls(operation.input, input);
+    if (operation.single_use) return this.call(operation, wanted, {});
     const key = `${operation.name} ${stableText(wanted)}`;
     const known = this.answers.get(key);
     if (known) return known as Promise<z.input<Out>>;

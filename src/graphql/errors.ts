@@ -1,6 +1,7 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { DomainError, type ErrorCode } from '../domain/errors.ts';
 import type { Log } from '../domain/ports/log.ts';
+import { asUnavailable } from '../domain/unavailable.ts';
 import { LimitError } from './limits/limits.ts';
 
 /** Every `extensions.code` a client may see. */
@@ -63,6 +64,7 @@ export const codeOf: Record<ErrorCode, GraphqlCode> = {
   upstream_unavailable: 'UNAVAILABLE',
   git_timeout: 'UNAVAILABLE',
   unavailable: 'UNAVAILABLE',
+  storage_full: 'UNAVAILABLE',
   internal: 'INTERNAL',
 };
 
@@ -99,7 +101,7 @@ function causeOf(error: unknown): unknown {
 const tooManyTokens = /^Syntax Error: Document contains more tha[nt] \d+ tokens/;
 
 function show(formatted: GraphQLFormattedError, error: unknown, audience: ErrorAudience): Shown {
-  const cause = causeOf(error);
+  const cause = asUnavailable(causeOf(error));
   if (cause instanceof DomainError) {
     if (cause.cause !== undefined) {
       const { request_id, log } = audience;

@@ -1,4 +1,5 @@
 import { DomainError, type ErrorCode } from '../domain/errors.ts';
+import { asUnavailable } from '../domain/unavailable.ts';
 
 interface Refusal {
   status: number;
@@ -17,13 +18,16 @@ interface ParserFault {
 const known: Partial<Record<ErrorCode, [status: number, headers: Record<string, string>]>> = {
   invalid_request: [400, {}],
   unauthenticated: [401, { 'WWW-Authenticate': 'Bearer' }],
+  method_not_allowed: [405, { Allow: 'GET, POST' }],
   too_large: [413, {}],
   unsupported_media: [415, {}],
   rate_limited: [429, { 'Retry-After': '1' }],
   unavailable: [503, { 'Retry-After': '1' }],
+  storage_full: [503, { 'Retry-After': '30' }],
 };
 
-function asDomainError(error: unknown): DomainError | null {
+function asDomainError(thrown: unknown): DomainError | null {
+  const error = asUnavailable(thrown);
   if (error instanceof DomainError) return error;
   const fault = error as ParserFault;
   if (fault?.type === 'entity.too.large') {

@@ -55,6 +55,7 @@ import {
   PullSummaryEdgesResolver,
 } from './resolvers/studio/pull-edges.resolver.ts';
 import { PullsResolver } from './resolvers/studio/pulls.resolver.ts';
+import { RevertResolver } from './resolvers/studio/revert.resolver.ts';
 import { RoutesResolver } from './resolvers/studio/routes.resolver.ts';
 import { SearchResolver } from './resolvers/studio/search.resolver.ts';
 import { ProjectStudioResolver, StudioResolver } from './resolvers/studio/studio.resolver.ts';
@@ -91,6 +92,7 @@ const resolvers = [
   CompareResolver,
   MergesResolver,
   MirrorsResolver,
+  RevertResolver,
   RoutesResolver,
   PullsResolver,
   PullEdgesResolver,

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { isUtf8 } from 'node:buffer';
 import { ApolloServer } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
@@ -14,6 +13,7 @@ import type { GraphQLFormattedError } from 'graphql';
 import { DomainError } from '../domain/errors.ts';
 import type { Actor } from '../domain/identity/actor.ts';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
+import { readJsonBody } from '../domain/json-input.ts';
 import type { Log } from '../domain/ports/log.ts';
 import type { Services } from '../domain/services.ts';
 import { GraphqlContext } from './context.ts';
@@ -27,11 +27,6 @@ import { buildGraphqlSchema } from './schema.ts';
 import { asksForStream, Streams, streamTimes, type Times } from './stream/stream.ts';
 
 const bodyLimit = 10 * 1024 * 1024;
-
-/** The decoder would replace a broken byte, and the replacement would be saved. */
-function onlyUtf8(_request: unknown, _response: unknown, bytes: Buffer): void {
-  if (!isUtf8(bytes)) throw new DomainError('invalid_request', 'body: is not valid UTF-8');
-}
 
 interface Options {
   services: Services;
@@ -117,9 +112,24 @@ export function createGraphql({
   const apollo = createApollo(services, introspection);
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests();
 
+  const knownMethods: RequestHandler = (request, response, next) => {
+    if (request.method === 'GET' || request.method === 'POST') return next();
+    if (request.method === 'OPTIONS') return void response.status(204).set('Allow', 'GET, POST').end();
+    throw new DomainError('method_not_allowed', 'This path knows GET, POST');
+  };
   const authenticate: RequestHandler = async (request, response, next) => {
     response.set({ 'Cache-Control': 'private, no-store', Vary: 'Authorization, Cookie' });
     response.locals.actor = await authenticateHeader(services, request.headers.authorization);
+    next();
+  };
+  const read: RequestHandler = async (request, _response, next) => {
+    // Apollo wants to see that somebody has looked for a body.
+    request.body = undefined;
+    if (request.is('application/json')) {
+      request.body = await readJsonBody(request, bodyLimit);
+      if (request.body === null || typeof request.body !== 'object')
+        throw new DomainError('invalid_request', 'body: must be a JSON object');
+    }
     next();
   };
   const execute = expressMiddleware(apollo, { context: async () => contextNow() });
@@ -140,7 +150,7 @@ export function createGraphql({
   };
 
   const router = express.Router({ strict: true });
-  router.all('/', authenticate, express.json({ limit: bodyLimit, verify: onlyUtf8 }), stream, answer);
+  router.all('/', knownMethods, authenticate, read, stream, answer);
   router.use(refuse(services));
   return router;
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
+import type { FieldError } from '../domain/errors.ts';
 import type { Call } from '../domain/operation.ts';
 import type { Page } from '../domain/paging.ts';
+import { withWarnings } from './ignored-fields.ts';
 import { linkHeader } from './link-header.ts';
 import type { Row } from './table.ts';
 
@@ -34,7 +36,10 @@ function send(row: Row, request: Request, response: Response, call: Call, text: 
   response.send(text);
 }
 
-/** Answers with what an operation gave: in the row's own form, as lines, as a page with its links, or as JSON. */
+/**
+ * Answers with what an operation gave: in the row's own form, as lines, as a page with its links, or as JSON.
+ * @param warnings of a command's request; they stand in the answer when it is an object
+ */
 export function answer(
   row: Row,
   input: Record<string, unknown>,
@@ -42,8 +47,9 @@ export function answer(
   response: Response,
   call: Call,
   output: unknown,
+  warnings: readonly FieldError[],
 ): void {
-  const body = row.present ? row.present.from(output as never) : output;
+  const body = withWarnings(row.present ? row.present.from(output as never) : output, warnings);
   if (call.facts.etag) response.set('ETag', call.facts.etag);
   if (call.facts.replayed) response.set('Idempotency-Replayed', 'true');
   const commit = ((Array.isArray(body) ? body[0] : body) as { commit?: { sha?: string } } | null)?.commit;

@@ -1,4 +1,6 @@
+import type { RequestHandler } from 'express';
 import { DomainError, type ErrorCode, type ErrorDetails } from '../domain/errors.ts';
+import { asUnavailable } from '../domain/unavailable.ts';
 
 /** HTTP status of every refusal; total, so that a new code has to be answered for here. */
 export const statusOf: Record<ErrorCode, number> = {
@@ -43,6 +45,7 @@ export const statusOf: Record<ErrorCode, number> = {
   upstream_unavailable: 503,
   git_timeout: 503,
   unavailable: 503,
+  storage_full: 503,
   internal: 500,
 };
 
@@ -58,6 +61,7 @@ export interface ErrorBody {
 export function errorHeaders({ code, details }: Pick<DomainError, 'code' | 'details'>): Record<string, string> {
   if (typeof details?.retry_after === 'number') return { 'Retry-After': String(details.retry_after) };
   if (code === 'unauthenticated') return { 'WWW-Authenticate': 'Bearer' };
+  if (code === 'storage_full') return { 'Retry-After': '30' };
   if (code === 'rate_limited' || statusOf[code] === 503) return { 'Retry-After': '1' };
   return {};
 }
@@ -72,6 +76,23 @@ export function errorBody(error: DomainError, requestId: string): ErrorBody {
   };
 }
 
+/**
+ * Answers a known path whose method is none of those it has: OPTIONS is 204, all others are 405, both with `Allow` (RFC 9110 9.3.7, 15.5.6).
+ * @param known methods of the path
+ */
+export const otherMethods =
+  (known: readonly string[]): RequestHandler =>
+  (request, response) => {
+    const allow = known.join(', ');
+    response.set('Allow', allow);
+    if (request.method === 'OPTIONS') return void response.status(204).end();
+    const error = new DomainError('method_not_allowed', `This path knows ${allow}`);
+    response.status(statusOf[error.code]).json(errorBody(error, String(response.getHeader('X-Request-Id'))));
+  };
+
+/** For paths that are only read. */
+export const onlyGet = otherMethods(['GET', 'HEAD']);
+
 interface ParserFault {
   code?: string;
   status?: number;
@@ -80,7 +101,8 @@ interface ParserFault {
 }
 
 /** Turns what Express and its body parser throw into refusals of ours; null when it is a fault of the service. */
-export function asDomainError(error: unknown): DomainError | null {
+export function asDomainError(thrown: unknown): DomainError | null {
+  const error = asUnavailable(thrown);
   if (error instanceof DomainError) return error;
   if (error instanceof URIError) return new DomainError('invalid_path', 'The path is not valid percent-encoded UTF-8');
   const fault = error as ParserFault;

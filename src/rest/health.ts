@@ -1,11 +1,12 @@
-import { timingSafeEqual } from 'node:crypto';
-import express, { type Request, type Response, type Router } from 'express';
-import ipaddr from 'ipaddr.js';
-import { DomainError } from '../domain/errors.ts';
-import { errorBody, statusOf } from './errors.ts';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import express, { type Request, type Router } from 'express';
+import { onlyGet } from './errors.ts';
 
 /** What readiness looks at; each resolves to true when it is fine. */
-export type Checks = Record<'database' | 'migrations' | 'queue' | 'keys' | 'repositories', () => Promise<boolean>>;
+export type Checks = Record<
+  'database' | 'migrations' | 'queue' | 'keys' | 'repositories' | 'storage',
+  () => Promise<boolean>
+>;
 
 /** Where a process stands: only a ready one wants requests. */
 export type Phase = 'starting' | 'ready' | 'draining';
@@ -15,8 +16,6 @@ interface HealthOptions {
   phase(): Phase;
   /** What the process does. */
   roles: readonly string[];
-  metrics(): Promise<{ type: string; text: string }>;
-  metricsToken: string | undefined;
 }
 
 const checkTimeout = 2_000;
@@ -33,26 +32,16 @@ async function passes(check: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-/** Loopback by the socket's address: a forwarded header must not open the metrics. */
-const isLocal = (request: Request) =>
-  ipaddr.process(request.socket.remoteAddress ?? '0.0.0.0').range() === 'loopback' &&
-  !request.headers['x-forwarded-for'];
+const digest = (text: string) => createHash('sha256').update(text).digest();
 
-function hasToken(request: Request, token: string | undefined): boolean {
-  const given = Buffer.from(/^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '');
-  const wanted = Buffer.from(token ?? '');
-  return wanted.length > 0 && given.length === wanted.length && timingSafeEqual(given, wanted);
+/** Compares in constant time, whatever the lengths (RFC 6750 2.1 for the header). */
+function hasToken(request: Request, token: string): boolean {
+  const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+  return given !== undefined && timingSafeEqual(digest(given), digest(token));
 }
 
-/** Answers a method that none of these paths knows. */
-function onlyGet(_request: Request, response: Response): void {
-  const error = new DomainError('method_not_allowed', 'This path knows GET, HEAD');
-  response.status(statusOf[error.code]).set('Allow', 'GET, HEAD');
-  response.json(errorBody(error, String(response.getHeader('X-Request-Id'))));
-}
-
-/** `/healthz`, `/readyz`, `/metrics`. */
-export function createHealth({ checks, phase, roles, metrics, metricsToken }: HealthOptions): Router {
+/** `/healthz` and `/readyz`. */
+export function createHealth({ checks, phase, roles }: HealthOptions): Router {
   const router = express.Router();
   router.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   router.get('/readyz', async (_request, response) => {
@@ -65,14 +54,26 @@ export function createHealth({ checks, phase, roles, metrics, metricsToken }: He
       checks: Object.fromEntries(names.map((name, at) => [name, results[at] ? 'ok' : 'failed'])),
     });
   });
-  // Of metrics not even the path is known to everybody.
-  router.use('/metrics', (request, _response, next) =>
-    isLocal(request) || hasToken(request, metricsToken) ? next() : next('router'),
-  );
+  router.all(['/healthz', '/readyz'], onlyGet);
+  return router;
+}
+
+/** What renders the metrics of a process, as Prometheus text. */
+type Render = () => Promise<{ type: string; text: string }>;
+
+/**
+ * `/metrics`, which belongs to the operator: to requests without the token it does not exist, wherever they come from. Loopback proves nothing,
+ * since builds and every proxy of the machine are there too.
+ * @param token undefined: nothing is served
+ */
+export function createMetricsRoute(token: string | undefined, render: Render): Router {
+  const router = express.Router();
+  if (token === undefined) return router;
+  router.use('/metrics', (request, _response, next) => (hasToken(request, token) ? next() : next('router')));
   router.get('/metrics', async (_request, response) => {
-    const { type, text } = await metrics();
-    response.set('Content-Type', type).send(text);
+    const { type, text } = await render();
+    response.set({ 'Content-Type': type, 'Cache-Control': 'no-store' }).send(text);
   });
-  router.all(['/healthz', '/readyz', '/metrics'], onlyGet);
+  router.all('/metrics', onlyGet);
   return router;
 }

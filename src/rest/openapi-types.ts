@@ -1,9 +1,8 @@
 import type { JsonSchema } from './openapi-schemas.ts';
 
 /** The parts of OpenAPI 3.1 that the document uses. */
-export interface Reference {
-  $ref: string;
-}
+// An alias, because a schema may be a reference and has an index signature, which interfaces have not.
+export type Reference = { $ref: string };
 
 export interface Parameter {
   name: string;
@@ -30,7 +29,7 @@ export interface OperationObject {
   summary: string;
   description: string;
   tags: string[];
-  security: Record<string, string[]>[];
+  security: readonly Record<string, string[]>[];
   'x-permission': string;
   'x-further-permissions'?: Record<string, string>;
   parameters?: (Parameter | Reference)[];

@@ -8,11 +8,20 @@ import express, {
 import { DomainError } from '../domain/errors.ts';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
 import { type Call, NotModified } from '../domain/operation.ts';
-import { run } from '../domain/run.ts';
+import type { Spool } from '../domain/ports/spool.ts';
+import { recordRefusal, run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
 import { answer, sendStream } from './answer.ts';
-import { asDomainError, errorBody, errorHeaders, statusOf } from './errors.ts';
-import { ignoredFields } from './ignored-fields.ts';
+import { asDomainError, errorBody, errorHeaders, otherMethods, statusOf } from './errors.ts';
+import {
+  type IgnoredFields,
+  ignoredFields,
+  ignoredHeader,
+  ignoredWarnings,
+  isStrict,
+  knownPart,
+  refuseIgnored,
+} from './ignored-fields.ts';
 import { bodyReader, inputOf } from './input.ts';
 import { mebibyte, type Row } from './table.ts';
 
@@ -41,14 +50,35 @@ function signalOf(response: Response): AbortSignal {
 /** Set on every response by the composition root, before any protocol sees the request. */
 const requestIdOf = (response: Response) => String(response.getHeader('X-Request-Id'));
 
-function handlerFor(row: Row, services: Services): RequestHandler {
+function setIgnored(response: Response, ignored: IgnoredFields, idle?: readonly string[]): void {
+  const header = ignoredHeader(ignored, idle);
+  if (header) response.set('X-Ignored-Fields', header);
+}
+
+/** Reads what a request sends, its files and signed bytes into the call. @throws DomainError, or what Express's parsers throw */
+function requestReader(row: Row) {
   const readBody = bodyReader(row);
+  const { input: schema } = row.operation;
+  return async (request: Request, response: Response, call: Call, spool: Spool) => {
+    Object.assign(call, await readBody(request, response, call, spool));
+    const { organization, project, ...given } = inputOf(row, request);
+    const ignored = ignoredFields(schema, given);
+    setIgnored(response, ignored);
+    if (isStrict(request.get('prefer'))) {
+      response.set('Preference-Applied', 'handling=strict');
+      call.strict = true;
+      refuseIgnored(ignored);
+    }
+    return { input: knownPart(schema, { ...given, organization, project }), ignored };
+  };
+}
+
+function handlerFor(row: Row, services: Services): RequestHandler {
+  const read = requestReader(row);
   return async (request, response) => {
     const actor = await authenticateHeader(services, request.headers.authorization);
     // A stranger is turned away before a byte of the body is read.
     if (!actor && row.operation.permission !== 'public') throw new DomainError('unauthenticated', 'Unauthenticated');
-    const { uploads, signed } = await readBody(request, response);
-    const input = inputOf(row, request);
     const call: Call = {
       services,
       actor,
@@ -56,24 +86,24 @@ function handlerFor(row: Row, services: Services): RequestHandler {
       signal: signalOf(response),
       request_id: requestIdOf(response),
       address: request.ip ?? null,
-      ...(uploads && { uploads }),
-      ...(signed && { signed }),
       facts: {},
     };
-    const { organization, project: _p, ...named } = input;
+    const { organization } = request.params;
     // For the request's line in the log, which tells who did what as well.
     response.locals.operation = { operation: row.operation.name, actor: actor?.id ?? null, organization };
-    const tellIgnored = () => {
-      const ignored = ignoredFields(row.operation.input, named, call.facts.ignored);
-      if (ignored) response.set('X-Ignored-Fields', ignored);
-    };
-    tellIgnored();
     response.set({ 'Cache-Control': row.secret ? 'no-store' : 'private, no-cache', Vary: 'Authorization, Cookie' });
+    const spool = services.spools.open();
+    const { input, ignored } = await read(request, response, call, spool).catch(async (error: unknown) => {
+      await spool.close();
+      await recordRefusal(row.operation, call, request.params, error);
+      throw error;
+    });
     try {
-      const output = await run(row.operation, call, input);
-      if (call.facts.ignored) tellIgnored();
+      const output = await run(row.operation, call, input).finally(() => spool.close());
+      if (call.facts.ignored) setIgnored(response, ignored, call.facts.ignored);
+      const warnings = row.operation.kind === 'command' ? ignoredWarnings(ignored, call.facts.ignored) : [];
       if (call.facts.stream) await sendStream(row, request, response, call, output);
-      else answer(row, input, request, response, call, output);
+      else answer(row, input, request, response, call, output, warnings);
     } catch (error) {
       if (!(error instanceof NotModified)) throw error;
       response
@@ -86,7 +116,10 @@ function handlerFor(row: Row, services: Services): RequestHandler {
 
 /** The last handler: every refusal in one shape, every fault of ours with a fixed text and its cause in the log. */
 export function errorHandler(services: Services): ErrorRequestHandler {
-  return (error, _request, response, _next) => {
+  return (error, request, response, _next) => {
+    // What a parser has begun to read and nothing reads on would stand before the next request of the connection.
+    request.unpipe();
+    request.resume();
     const known = asDomainError(error);
     const id = requestIdOf(response);
     if (!known) services.log.error({ err: error, request_id: id }, 'request failed');
@@ -98,7 +131,7 @@ export function errorHandler(services: Services): ErrorRequestHandler {
   };
 }
 
-/** Serves a table of rows; a known path with another method is 405 with `Allow`. */
+/** Serves a table of rows; a known path with another method is answered with `Allow`. */
 export function createRouter(rows: readonly Row[], services: Services): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   const methods = new Map<string, Set<string>>();
@@ -110,12 +143,15 @@ export function createRouter(rows: readonly Row[], services: Services): Router {
     methods.set(row.path, known);
   }
   for (const [path, known] of methods) {
-    router.all(path, (_request, response) => {
-      response.set('Allow', [...known].sort().join(', '));
-      throw new DomainError('method_not_allowed', `This path knows ${[...known].sort().join(', ')}`);
+    // A path may be that of several rows, such as one with a name and one with a parameter in its place.
+    router.all(path, (_request, response, next) => {
+      response.locals.known = [...(response.locals.known ?? []), ...known];
+      next();
     });
   }
-  router.use((request) => {
+  router.use((request, response, next) => {
+    const { known } = response.locals as { known?: string[] };
+    if (known) return otherMethods([...new Set(known)].sort())(request, response, next);
     throw new DomainError('not_found', `Nothing is at ${request.path.slice(0, 200)}`);
   });
   router.use(errorHandler(services));

@@ -54,6 +54,7 @@ import {
   updateProject,
 } from '../domain/projects/projects.operations.ts';
 import { commitChanges } from '../domain/studio/changes/commit-changes.operations.ts';
+import { revertEntry } from '../domain/studio/changes/revert.operations.ts';
 import { compareBranches } from '../domain/studio/compare/compare.operations.ts';
 import {
   getSchema,
@@ -146,6 +147,7 @@ export const routes: readonly Row[] = [
   put(`${studio}/collections/:collection/*entry`, updateEntry, 200),
   del(`${studio}/collections/:collection/*entry`, deleteEntry, 200),
   post(`${studio}/changes`, commitChanges, 201, { also: { unchanged: 200 }, bodyLimit: 40 * mebibyte }),
+  post(`${studio}/revert`, revertEntry, 201, { also: { unchanged: 200 } }),
   post(`${studio}/validate`, validateEntry, 200),
   get(`${studio}/media`, listMedia, 200),
   post(`${studio}/media`, uploadMedia, 201, {
@@ -183,7 +185,7 @@ export const routes: readonly Row[] = [
   post(`${studio}/deployments/:deployment/cancel`, cancelDeployment, 202),
   post(`${studio}/deployments/:deployment/rerun`, rerunDeployment, 202),
   get(`${studio}/deployments/:deployment/preview`, getDeploymentPreview, 200, { secret: true }),
-  get(`${studio}/deployments/:deployment/jobs/:job/log`, getDeploymentLog, 200, { raw: logText }),
+  get(`${studio}/deployments/:deployment/jobs/:job/log`, getDeploymentLog, 200, { raw: logText, media: 'text/plain' }),
   post(`${studio}/route-patterns/detect`, detectRoutePatterns, 200),
   get(`${studio}/repository`, getRepository, 200),
   patch(`${studio}/repository`, updateRepository, 200),
@@ -232,6 +234,7 @@ export const routes: readonly Row[] = [
   post(`${crawler}/snapshots/:snapshot/import`, importSnapshot, 202),
   get(`${crawler}/imports/:import`, getImport, 200),
   get(`${crawler}/snapshots/:snapshot/warc`, exportWarcFile, 200, {
+    media: 'application/warc',
     stream: ({ name }: { name: string }) => ({
       type: 'application/warc',
       headers: { 'Content-Disposition': `attachment; filename="${name}"` },

@@ -1,7 +1,6 @@
 import express, { type RequestHandler, type Router } from 'express';
-import { DomainError } from '../domain/errors.ts';
 import type { Settings } from '../domain/services.ts';
-import { errorBody, statusOf } from './errors.ts';
+import { onlyGet } from './errors.ts';
 import { openapiDocument } from './openapi.ts';
 import type { Document } from './openapi-types.ts';
 import { assetNamed } from './site/assets.ts';
@@ -38,15 +37,6 @@ const page =
   (_request, response) =>
     void response.set(headers).type('html').send(render());
 
-/** A known path with another method is 405, as everywhere. */
-const onlyGet: RequestHandler = (_request, response) => {
-  const error = new DomainError('method_not_allowed', 'This path knows GET, HEAD');
-  response
-    .status(statusOf[error.code])
-    .set('Allow', 'GET, HEAD')
-    .json(errorBody(error, String(response.getHeader('X-Request-Id'))));
-};
-
 /**
  * The pages of the service itself and the OpenAPI document of its table. Only the paths named here are answered; all others are
  * left to those that come after. Everything is public: it says what the software does, and of the instance only its address.
@@ -65,16 +55,17 @@ export function createSite(settings: Pick<Settings, 'public_url'>, rows: readonl
     '/explorer': page(explorerPage),
     '/api/v2/openapi.json': (_request, response) =>
       void response.set({ 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' }).json(document()),
-    '/site/:name': async (request, response, next) => {
-      const asset = await assetNamed(String(request.params.name));
-      if (asset) response.set({ ...headers, 'Content-Type': asset.type }).send(asset.content);
-      else next();
-    },
   };
   const router = express.Router({ strict: true, caseSensitive: true });
   for (const [path, handler] of Object.entries(handlers)) {
     router.get(path, handler);
-    if (!path.startsWith('/site/')) router.all(path, onlyGet);
+    router.all(path, onlyGet);
   }
+  router.all('/site/:name', async (request, response, next) => {
+    const asset = await assetNamed(String(request.params.name));
+    if (!asset) return next();
+    if (request.method !== 'GET' && request.method !== 'HEAD') return onlyGet(request, response, next);
+    response.set({ ...headers, 'Content-Type': asset.type }).send(asset.content);
+  });
   return router;
 }

@@ -32,6 +32,8 @@ export interface Row {
   secret?: true;
   /** A list that is given as lines of JSON too (`Accept: application/x-ndjson`). */
   lines?: true;
+  /** Type of what `raw` or `stream` sends; of any type when it is not given. */
+  media?: 'text/plain' | 'application/yaml' | 'application/warc';
   /** Answers with the bytes an operation has attached; null means JSON. */
   raw?: (
     output: never,

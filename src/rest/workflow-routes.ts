@@ -17,7 +17,7 @@ import {
   retryDeadLetters,
 } from '../domain/workflows/executions/dead-letters.operations.ts';
 import { listExecutionEvents } from '../domain/workflows/executions/execution-events.operations.ts';
-import { getExecution, listExecutions } from '../domain/workflows/executions/executions.operations.ts';
+import { getExecution, listExecutions, listStepRuns } from '../domain/workflows/executions/executions.operations.ts';
 import {
   createWorkflow,
   disableWorkflow,
@@ -61,7 +61,7 @@ export const workflowRoutes: readonly Row[] = [
   post(`${workflow}/enable`, enableWorkflow, 200),
   post(`${workflow}/disable`, disableWorkflow, 200),
   get(`${workflow}/versions`, listVersions, 200),
-  get(`${workflow}/versions/:number`, getVersion, 200, { raw: definitionText }),
+  get(`${workflow}/versions/:number`, getVersion, 200, { raw: definitionText, media: 'application/yaml' }),
   post(`${workflow}/versions/:number/publish`, publishVersion, 200),
   get(`${workflow}/triggers`, listTriggers, 200),
   post(`${workflow}/triggers`, createTrigger, 201, { location: byId }),
@@ -77,6 +77,7 @@ export const workflowRoutes: readonly Row[] = [
   get(`${workflow}/executions`, listExecutions, 200),
   post(`${workflow}/executions`, runWorkflow, 202),
   get(execution, getExecution, 200),
+  get(`${execution}/steps`, listStepRuns, 200),
   get(`${execution}/events`, listExecutionEvents, 200),
   post(`${execution}/cancel`, cancelExecution, 200),
   post(`${execution}/retry`, retryExecution, 202),

@@ -155,13 +155,21 @@ describe('free values', () => {
   const document = `mutation ($value: JSON) { createEntry(organization: "acme", project: "site", input: { collection: "a", slug: "b", frontmatter: $value }) { slug } }`;
   const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) });
 
-  it('may be nested 100 levels deep, and not more', async () => {
-    const { body } = await app.query(document, { token, variables: { value: nested(101) } });
-    expect(body.errors[0]).toMatchObject({
-      message: expect.stringContaining('must be nested at most 100 levels deep'),
-      extensions: { code: 'BAD_USER_INPUT' },
+  it('are refused with a body that is nested more than 100 levels deep', async () => {
+    // The request and its variables are two levels themselves.
+    const { body } = await app.query(document, { token, variables: { value: nested(99) } });
+    expect(body).toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('nested more than 100 levels deep'),
     });
-    const { body: accepted } = await app.query(document, { token, variables: { value: nested(100) } });
-    expect(accepted.errors?.[0].message ?? '').not.toContain('nested at most 100');
+    const { body: accepted } = await app.query(document, { token, variables: { value: nested(98) } });
+    expect(accepted.errors?.[0].message ?? '').not.toContain('nested more than 100');
+  });
+
+  it('are refused as literals that are nested more than 100 levels deep', async () => {
+    const literal = (depth: number) => `${'{a:'.repeat(depth)}1${'}'.repeat(depth)}`;
+    const written = (depth: number) => document.replace('($value: JSON)', '').replace('$value', literal(depth));
+    const { body } = await app.query(written(101), { token });
+    expect(body.errors[0].message).toMatch(/nested (at most|more than) 100 levels/);
   });
 });

@@ -59,6 +59,18 @@ it('executions are run, read with their steps and events, resumed, cancelled and
     [4, 'step.waiting'],
     [5, 'execution.paused'],
   ]);
+  const paged = await ask(`{ project(${at}) { execution(id: "${id}") { step_count
+    step_runs(first: 1) { total_count nodes { path status } page_info { has_next_page end_cursor } }
+    events { actor status duration_ms } } } }`);
+  const { step_count, step_runs, events } = paged.project.execution;
+  expect([step_count, step_runs]).toMatchObject([
+    2,
+    { total_count: 2, nodes: [{ path: 'first', status: 'completed' }], page_info: { has_next_page: true } },
+  ]);
+  const next = await ask(`{ project(${at}) { execution(id: "${id}") {
+    step_runs(first: 1, after: "${step_runs.page_info.end_cursor}") { nodes { path } page_info { has_next_page } } } } }`);
+  expect(next.project.execution.step_runs).toEqual({ nodes: [{ path: 'ask' }], page_info: { has_next_page: false } });
+  expect(events[2]).toEqual({ actor: `workflow:${workflow}`, status: 'completed', duration_ms: 0 });
   await ask(`mutation { resumeExecution(${at}, input: { execution: "${id}", path: "ask", input: "yes" }) { status } }`);
   await app.settle();
   const cancelled = await ask(

@@ -43,10 +43,10 @@ it('triggers are made, read, changed and deleted; their secrets shown, rotated a
   );
   expect(rotated.rotateTriggerSecret.secret_state).toBe('grace');
   const read =
-    await ask(`{ project(${at}) { workflow(id: "${workflow}") { triggers { id secret_state } trigger(id: "${id}") {
+    await ask(`{ project(${at}) { workflow(id: "${workflow}") { triggers { total_count nodes { id secret_state } } trigger(id: "${id}") {
     url refusals { reason count } deliveries { total_count nodes { id } } } } } }`);
   expect(read.project.workflow).toEqual({
-    triggers: [{ id, secret_state: 'grace' }],
+    triggers: { total_count: 1, nodes: [{ id, secret_state: 'grace' }] },
     trigger: {
       url: expect.stringMatching(/\/webhooks\/ai\/workflows\//),
       refusals: [],

@@ -49,10 +49,9 @@ function outputText(shape: z.ZodRawShape): string {
 
 function inputText(
   shape: z.ZodRawShape,
-  more: { fresh?: boolean; destructive?: boolean; conditional?: boolean } = {},
+  more: { fresh?: boolean; destructive?: boolean; conditional?: true } = {},
 ): string {
-  const { conditional = false, ...flags } = more;
-  const made = inputOf(operation({ input: z.object(shape), fresh: true, ...flags }), { conditional });
+  const made = inputOf(operation({ input: z.object(shape), fresh: true, ...more }));
   @Resolver()
   class TestResolver {
     @Query(() => String)

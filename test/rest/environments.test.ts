@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { permissionNames } from '../../src/domain/permissions.ts';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { expectRefusal } from '../support/refusal.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -212,8 +213,8 @@ describe('DELETE', () => {
 });
 
 it('404 for what is not there, and for another project’s', async () => {
-  expect((await app.ask('GET', `${studio}/environments/999`)).status).toBe(404);
-  expect((await app.ask('GET', `${studio}/deployments/999`)).status).toBe(404);
+  expectRefusal(await app.ask('GET', `${studio}/environments/999`), 404, 'not_found', 'Environment 999 not found');
+  expectRefusal(await app.ask('GET', `${studio}/deployments/999`), 404, 'not_found', 'Deployment 999 not found');
   expect((await app.ask('GET', `${studio}/deployments/latest?environment=999`)).status).toBe(404);
   expect((await app.ask('GET', `${studio}/deployments/1/jobs/999/log`)).status).toBe(404);
 });

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Checks, createHealth, type Phase } from '../../src/rest/health.ts';
+import { type Checks, createHealth, createMetricsRoute, type Phase } from '../../src/rest/health.ts';
 
 const state = { failing: new Set<string>(), phase: 'ready' as Phase };
 const names = ['database', 'migrations', 'queue', 'keys', 'repositories'] as const;
@@ -10,6 +10,7 @@ const check = (name: string) => async () => {
   if (state.failing.has(`${name} throws`)) throw new Error('down');
   return !state.failing.has(name);
 };
+const render = async () => ({ type: 'text/plain; version=0.0.4', text: 'up 1\n' });
 const app = express();
 app.set('trust proxy', true);
 app.use(
@@ -17,9 +18,8 @@ app.use(
     checks: Object.fromEntries(names.map((name) => [name, check(name)])) as Checks,
     phase: () => state.phase,
     roles: ['web'],
-    metrics: async () => ({ type: 'text/plain; version=0.0.4', text: 'up 1\n' }),
-    metricsToken: 'metrics-secret',
   }),
+  createMetricsRoute('metrics-secret', render),
 );
 const server = createServer(app);
 let url = '';
@@ -71,34 +71,52 @@ describe('/readyz', () => {
 describe('/metrics', () => {
   const ask = async (headers: Record<string, string>) => (await fetch(`${url}/metrics`, { headers })).status;
 
-  it('200 from loopback, or with the token', async () => {
-    expect(await ask({})).toBe(200);
-    const forwarded = { 'X-Forwarded-For': '203.0.113.5' };
-    expect(await ask({ ...forwarded, Authorization: 'Bearer metrics-secret' })).toBe(200);
+  it('answers 200 to the token, from wherever it comes', async () => {
+    const authorization = { Authorization: 'Bearer metrics-secret' };
+    expect(await ask(authorization)).toBe(200);
+    expect(await ask({ ...authorization, 'X-Forwarded-For': '203.0.113.5' })).toBe(200);
+    const response = await fetch(`${url}/metrics`, { headers: authorization });
+    expect([await response.text(), response.headers.get('cache-control')]).toEqual(['up 1\n', 'no-store']);
   });
 
-  it('404 to anybody else, as if it were not there', async () => {
-    for (const authorization of [
-      '',
+  it('answers 404 to every other request, from loopback too, as if it were not there', async () => {
+    const wrong = [
       'Bearer wrong',
       'Bearer metrics-secreT',
       'Bearer metrics-secret2',
+      'Bearer metrics-secre',
       'metrics-secret',
-    ])
-      expect(await ask({ 'X-Forwarded-For': '203.0.113.5', Authorization: authorization })).toBe(404);
-    expect(await ask({ 'X-Forwarded-For': '127.0.0.1' })).toBe(404);
-    const post = { method: 'POST', headers: { 'X-Forwarded-For': '203.0.113.5' } };
-    expect((await fetch(`${url}/metrics`, post)).status).toBe(404);
+      'Basic metrics-secret',
+      'Bearer',
+      'Bearer  ',
+    ];
+    for (const headers of [{}, ...wrong.map((authorization) => ({ Authorization: authorization }))]) {
+      expect([headers, await ask(headers)]).toEqual([headers, 404]);
+      expect([headers, await ask({ ...headers, 'X-Forwarded-For': '127.0.0.1' })]).toEqual([headers, 404]);
+      expect((await fetch(`${url}/metrics`, { method: 'POST', headers })).status).toBe(404);
+    }
+    expect((await fetch(`${url}/metrics?token=metrics-secret`)).status).toBe(404);
+  });
+
+  it('answers 404 where no token is configured, whatever is sent', async () => {
+    const without = express().use(createMetricsRoute(undefined, render));
+    const other = createServer(without);
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const at = `http://127.0.0.1:${(other.address() as AddressInfo).port}/metrics`;
+    for (const authorization of ['', 'Bearer ', 'Bearer undefined'])
+      expect((await fetch(at, { headers: { Authorization: authorization } })).status).toBe(404);
+    other.close();
   });
 });
 
 describe('another method', () => {
   it.each(['/healthz', '/readyz', '/metrics'])('405 with the ones %s knows', async (path) => {
-    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-      const response = await fetch(`${url}${path}`, { method });
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const response = await fetch(`${url}${path}`, { method, headers: { Authorization: 'Bearer metrics-secret' } });
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
       expect(await response.json()).toMatchObject({ error: true, code: 'method_not_allowed' });
     }
-    expect((await fetch(`${url}${path}`, { method: 'HEAD' })).status).toBe(200);
+    const head = { method: 'HEAD', headers: { Authorization: 'Bearer metrics-secret' } };
+    expect((await fetch(`${url}${path}`, head)).status).toBe(200);
   });
 });

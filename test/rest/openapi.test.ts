@@ -6,7 +6,7 @@ import { errorCodes } from '../../src/domain/errors.ts';
 import { stepOperationsOf } from '../../src/domain/workflows/step-operations.ts';
 import { openapiDocument, openapiText } from '../../src/rest/openapi.ts';
 import { createSchemaWriter } from '../../src/rest/openapi-schemas.ts';
-import type { OperationObject } from '../../src/rest/openapi-types.ts';
+import type { OperationObject, Parameter, ResponseObject } from '../../src/rest/openapi-types.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { candidateOf, pathParameters } from '../../src/rest/table.ts';
 
@@ -32,11 +32,16 @@ function resolve(reference: string): unknown {
   return target;
 }
 
-/** A schema of the document as zod reads it: definitions beside it instead of in the document. */
+/** The parameters of an operation, whether they stand in it or are shared. */
+const parametersOf = ({ parameters = [] }: OperationObject) =>
+  parameters.map((item) => ('$ref' in item ? (resolve(item.$ref) as Parameter) : item));
+
+/** A schema of the document as zod reads it: definitions beside it instead of in the document, without `not`, which zod does not read. */
 const compile = (schema: object) =>
   z.fromJSONSchema(
     JSON.parse(
       JSON.stringify({ ...schema, $defs: plain.components.schemas }).replaceAll('#/components/schemas/', '#/$defs/'),
+      (name, value) => (name === 'not' ? undefined : value),
     ),
   );
 
@@ -56,6 +61,7 @@ test('it tells which operations steps of workflows may call, and by what name', 
 });
 
 describe('the document keeps the rules of OpenAPI 3.1', () => {
+  const schemes = ['bearer', 'basic', 'webhookSecret', 'webhookToken', 'webhookSignature'] as const;
   const reference = z.strictObject({ $ref: z.string().startsWith('#/components/') });
   const schema = z.record(z.string(), z.unknown());
   const media = z.record(z.string().regex(/^[\w*]+\/[\w*.+-]+$/), z.strictObject({ schema }));
@@ -82,7 +88,7 @@ describe('the document keeps the rules of OpenAPI 3.1', () => {
     summary: z.string().min(1),
     description: z.string().min(1),
     tags: z.array(z.string()).length(1),
-    security: z.array(z.record(z.literal('bearer'), z.array(z.string()).length(0))).max(1),
+    security: z.array(z.partialRecord(z.enum(schemes), z.array(z.string()).length(0))).max(3),
     'x-permission': z.string().min(1),
     'x-further-permissions': z.record(z.string(), z.string()).optional(),
     parameters: z.array(z.union([reference, parameter])).optional(),
@@ -109,9 +115,18 @@ describe('the document keeps the rules of OpenAPI 3.1', () => {
       parameters: z.record(z.string(), parameter),
       headers: z.record(z.string(), header),
       responses: z.record(z.string(), response),
-      securitySchemes: z.strictObject({
-        bearer: z.strictObject({ type: z.literal('http'), scheme: z.literal('bearer'), description: z.string() }),
-      }),
+      securitySchemes: z.record(
+        z.enum(schemes),
+        z.union([
+          z.strictObject({ type: z.literal('http'), scheme: z.enum(['bearer', 'basic']), description: z.string() }),
+          z.strictObject({
+            type: z.literal('apiKey'),
+            in: z.enum(['query', 'header']),
+            name: z.string(),
+            description: z.string(),
+          }),
+        ]),
+      ),
     }),
   });
 
@@ -126,7 +141,10 @@ describe('the document keeps the rules of OpenAPI 3.1', () => {
     );
     expect(references.filter(([, target]) => resolve(target) === undefined)).toEqual([]);
     const used = new Set(references.map(([, target]) => target));
-    for (const name of Object.keys(plain.components.schemas)) expect(used).toContain(`#/components/schemas/${name}`);
+    for (const [place, components] of Object.entries(plain.components).filter(([name]) => name !== 'securitySchemes'))
+      for (const name of Object.keys(components)) expect(used).toContain(`#/components/${place}/${name}`);
+    const demanded = new Set(operations.flatMap(({ operation: { security } }) => security.flatMap(Object.keys)));
+    expect([...demanded].sort()).toEqual(Object.keys(plain.components.securitySchemes).sort());
   });
 
   test('operation ids and tags are unique, tags are declared', () => {
@@ -138,11 +156,8 @@ describe('the document keeps the rules of OpenAPI 3.1', () => {
   });
 
   test('parameters are those of the template, each once', () => {
-    for (const {
-      template,
-      operation: { parameters = [] },
-    } of operations) {
-      const named = parameters.flatMap((item) => ('$ref' in item ? [] : [item]));
+    for (const { template, operation } of operations) {
+      const named = parametersOf(operation);
       const inPath = named.filter((item) => item.in === 'path').map((item) => item.name);
       expect(inPath).toEqual([...template.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]));
       const keys = named.map((item) => `${item.in} ${item.name}`);
@@ -170,11 +185,11 @@ describe('the document says what the table does', () => {
     return found;
   };
   const names = (id: string, place: string) =>
-    (of(id).parameters ?? []).flatMap((item) => (!('$ref' in item) && item.in === place ? [item.name] : []));
+    parametersOf(of(id)).flatMap((item) => (item.in === place ? [item.name] : []));
   const bodyOf = (id: string) => of(id).requestBody?.content['application/json']?.schema;
   const answerOf = (id: string, status: string) => {
     const answer = of(id).responses[status];
-    return answer && !('$ref' in answer) ? answer : undefined;
+    return answer && ('$ref' in answer ? (resolve(answer.$ref) as ResponseObject) : answer);
   };
 
   test.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {
@@ -212,10 +227,63 @@ describe('the document says what the table does', () => {
     expect(bodyOf('createEntry')).toMatchObject({ required: ['slug'], properties: { frontmatter: {}, body: {} } });
   });
 
-  test('lists and objects in a query are written as the server reads them', () => {
-    const byName = Object.fromEntries(
-      (of('listEntries').parameters ?? []).flatMap((item) => ('$ref' in item ? [] : [[item.name, item]])),
+  test('every time has the format date-time, and those of the service end in Z', () => {
+    const times = [...nodes(plain)].flatMap(([place, node]) =>
+      /\/(\w+_at|at|date|since|until|last_used|waiting_until|next_runs|next_fires)$/.test(place)
+        ? [[place, node] as const]
+        : [],
     );
+    const text = (schema: Record<string, unknown>): Record<string, unknown>[] => [
+      schema,
+      ...[schema.items, ...((schema.anyOf as unknown[]) ?? [])].flatMap((it) => (it ? text(it as never) : [])),
+    ];
+    const untimely = times.filter(([, node]) => {
+      const parts = text((node.schema as Record<string, unknown>) ?? node);
+      return (
+        parts.some(({ type }) => [type].flat().includes('string')) &&
+        !parts.some(({ format }) => format === 'date-time')
+      );
+    });
+    expect(times.length).toBeGreaterThan(100);
+    expect(untimely.map(([place]) => place)).toEqual([]);
+    expect(plain.components.schemas.Pull?.properties?.created_at).toEqual({
+      type: 'string',
+      format: 'date-time',
+      pattern: '^(?!0000).*Z$',
+    });
+  });
+
+  test('no schema is empty, and what is recursive has a name', () => {
+    const empty = [...nodes(plain)].filter(
+      ([place, node]) =>
+        /\/(schema|items|additionalProperties|properties\/[^/]+|(any|one|all)Of\/\d+)$/.test(place) &&
+        Object.keys(node).length === 0,
+    );
+    // Where it ends: see `openapi-schemas.ts`.
+    expect(empty.map(([place]) => place)).toEqual(['#/components/schemas/JsonValue/anyOf/5/items/anyOf/5/items']);
+    expect(Object.keys(plain.components.schemas).filter((name) => !/^[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
+  });
+
+  test('every operation names the refusals that any request can meet, and those its own rules add', () => {
+    const statuses = (id: string) => Object.keys(of(id).responses).map(Number);
+    for (const row of routes) {
+      const id = row.operation.name.split('.').at(-1) ?? '';
+      expect(statuses(id)).toEqual(expect.arrayContaining([400, 401, 414, 429, 431, 500, 503]));
+      if (row.method === 'get') expect(statuses(id)).toContain(304);
+      else expect(statuses(id)).toEqual(expect.arrayContaining([408, 413, 415]));
+      expect(statuses(id).includes(404)).toBe(pathParameters(row.path).length > 0);
+      expect(statuses(id).includes(412)).toBe(row.operation.conditional === true);
+      expect(statuses(id).includes(428)).toBe(row.operation.versioned === true);
+    }
+    for (const id of ['updateWorkflow', 'deleteBranch', 'updatePull', 'mergePull'])
+      expect(names(id, 'header')).toContain('If-Match');
+    expect(statuses('getFile')).toContain(413);
+    expect(statuses('callWebhook')).toEqual([202, 401, 404, 405, 408, 413, 415, 429, 431, 503]);
+    expect(statuses('receivePack')).toEqual([200, 400, 401, 403, 404, 408, 413, 414, 415, 429, 431, 500, 503]);
+  });
+
+  test('lists and objects in a query are written as the server reads them', () => {
+    const byName = Object.fromEntries(parametersOf(of('listEntries')).map((item) => [item.name, item]));
     expect(byName.filter).toMatchObject({ style: 'deepObject', explode: true });
     expect(byName.sort).toMatchObject({ style: 'form', explode: false });
   });

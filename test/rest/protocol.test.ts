@@ -1,3 +1,4 @@
+import { Agent, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
@@ -253,7 +254,6 @@ describe('405', () => {
     ['PATCH', `${posts}/en/alpha`, 'DELETE, GET, HEAD, PUT'],
     ['POST', `${posts}/en/alpha`, 'DELETE, GET, HEAD, PUT'],
     ['DELETE', `${studio}/commits`, 'GET, HEAD'],
-    ['OPTIONS', acme, 'GET, HEAD, PATCH'],
     ['PROPFIND', acme, 'GET, HEAD, PATCH'],
     ['TRACE', acme, 'GET, HEAD, PATCH'],
   ])('%s %s', async (method, path, allow) => {
@@ -328,4 +328,40 @@ describe('401 before anything else', () => {
     const answer = await app.ask('GET', `${acme}?token=${app.token}&access_token=${app.token}`, { token: null });
     expectRefusal(answer, 401, 'unauthenticated', 'Unauthenticated');
   });
+});
+
+it('answers the next request on a connection whose upload was refused halfway answers the next request', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const boundary = 'part';
+  const ask = (method: string, at: string, body?: Buffer) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = {
+        Authorization: `Bearer ${app.token}`,
+        ...(body && { 'Content-Type': `multipart/form-data; boundary=${boundary}` }),
+      };
+      const sent = request(`${app.url}${at}`, { method, agent, headers }, (response) => {
+        response.resume().once('end', () => resolve(response.statusCode));
+      });
+      sent.once('error', reject).end(body);
+    });
+  const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\n\r\n`;
+  const body = Buffer.concat([Buffer.from(head), Buffer.alloc(3_000_000, 1), Buffer.from(`\r\n--${boundary}--\r\n`)]);
+  expect(await ask('POST', `${studio}/media?branch=none-such`, body)).toBeGreaterThanOrEqual(400);
+  expect(await ask('GET', acme)).toBe(200);
+  agent.destroy();
+});
+
+describe('two Host headers', () => {
+  it.each(['/', '/healthz', posts, '/git/acme/site.git/info/refs?service=git-upload-pack'])(
+    'are refused with 400 on %s, the same twice as well',
+    async (path) => {
+      for (const second of ['x', 'evil.example']) {
+        const answer = await overSocket(app, `GET ${path} HTTP/1.1\r\nHost: x\r\nhost: ${second}\r\n\r\n`);
+        expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+        expect(answer).toContain('Host: must be sent once');
+      }
+      const one = await overSocket(app, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      expect(one).not.toMatch(/^HTTP\/1\.1 400 /);
+    },
+  );
 });

@@ -81,8 +81,8 @@ describe('refuses', () => {
   });
 
   it('what is not there, and what shows nothing', async () => {
-    expectRefusal(await check({ environment_id: 99 }), 404, 'not_found', /^environment/);
-    expectRefusal(await check({ deployment_id: 99 }), 404, 'not_found', /^deployment/);
+    expectRefusal(await check({ environment_id: 99 }), 404, 'not_found', 'Environment 99 not found');
+    expectRefusal(await check({ deployment_id: 99 }), 404, 'not_found', 'Deployment 99 not found');
     expectRefusal(await check({ environment_id: 0 }), 400, 'invalid_request', /^environment_id/);
     const draft = { name: 'Empty', branch: 'main', provider: 'static', auto_deploy: false };
     const { id } = await running.environment(draft);

@@ -104,7 +104,7 @@ function deriveType(outer: AnySchema, place: Place): Derived {
     }
     case 'unknown':
     case 'any':
-      return { type: Json, nullable: true };
+      return { type: Json, nullable: nullable || z.globalRegistry.get(schema)?.type !== 'object' };
     case 'record':
     case 'tuple':
     case 'intersection':

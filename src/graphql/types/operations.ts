@@ -74,17 +74,12 @@ const isRepeatable = (operation: AnyOperation) => !operation.fresh && !operation
 
 /**
  * The input type of a command: the operation's own input without its place, and the conditions of the call.
- * @param options.conditional the command heeds `if_match`.
  * @param options.verb the mutation's name, when it chooses between operations.
  * @param options.choice what it chooses by: fields beside those of the operations.
  */
 export function inputOf(
   operation: AnyOperation,
-  {
-    conditional = false,
-    verb: mutation = verbOf(operation),
-    choice = {},
-  }: { conditional?: boolean; verb?: string; choice?: Record<string, AnySchema> } = {},
+  { verb: mutation = verbOf(operation), choice = {} }: { verb?: string; choice?: Record<string, AnySchema> } = {},
 ): ClassType {
   const verb = pascal(mutation);
   const made = namedClass(claimName(`${verb}Input`));
@@ -94,7 +89,7 @@ export function inputOf(
   }
   const condition = (name: string, description: string) =>
     Field(() => String, { nullable: true, description })(made.prototype, name);
-  if (conditional) condition('if_match', 'Only when the stored version has this object id or ETag');
+  if (operation.conditional) condition('if_match', 'Only when the stored version has this object id or ETag');
   if (isRepeatable(operation))
     condition('idempotency_key', 'A repeat with the same key gets the first answer, for 24 hours');
   return made;

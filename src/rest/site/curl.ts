@@ -1,5 +1,6 @@
-import type { OperationObject, Parameter } from '../openapi-types.ts';
-import { sampleOf } from './schema-text.ts';
+import type { JsonSchema } from '../openapi-schemas.ts';
+import type { Document, OperationObject, Parameter } from '../openapi-types.ts';
+import { resolve, sampleOf } from './schema-text.ts';
 
 /** Names that are there once the demo site is imported, so that a copied example has a chance to work. */
 const known: Record<string, string> = { organization: 'demo', project: 'site', collection: 'posts' };
@@ -7,8 +8,16 @@ const known: Record<string, string> = { organization: 'demo', project: 'site', c
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** An example call: the required parts, and one field where none is required. */
-export function curlOf(publicUrl: string, method: string, template: string, operation: OperationObject): string {
-  const parameters = (operation.parameters ?? []).filter((item): item is Parameter => !('$ref' in item));
+export function curlOf(
+  publicUrl: string,
+  method: string,
+  template: string,
+  operation: OperationObject,
+  { components }: Document,
+): string {
+  const parameters = (operation.parameters ?? []).flatMap(
+    (item) => resolve<Parameter>(item, components.parameters) ?? [],
+  );
   const path = template.replace(/\{([a-z_]+)\}/g, (_, name: string) => known[name] ?? name.toUpperCase());
   const query = parameters
     .filter((item) => item.in === 'query' && item.required)
@@ -17,7 +26,8 @@ export function curlOf(publicUrl: string, method: string, template: string, oper
         `${item.name}=${encodeURIComponent(item.schema.type === 'string' ? item.name.toUpperCase() : String(sampleOf(item.schema)))}`,
     );
   const lines = [`curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} -H "Authorization: Bearer $TOKEN"`];
-  const { properties = {}, required = [] } = operation.requestBody?.content['application/json']?.schema ?? {};
+  const json = operation.requestBody?.content['application/json']?.schema;
+  const { properties = {}, required = [] } = (json && resolve<JsonSchema>(json, components.schemas)) ?? {};
   const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1);
   if (operation.requestBody) {
     const body = Object.fromEntries(

@@ -1,9 +1,10 @@
+import { statusOfResponse } from '../openapi-errors.ts';
 import type { JsonSchema } from '../openapi-schemas.ts';
 import type { Document, OperationObject, Parameter, ResponseObject } from '../openapi-types.ts';
 import { curlOf } from './curl.ts';
 import { type Html, html, inline } from './html.ts';
 import { copyable } from './layout.ts';
-import { boundsText, typeText } from './schema-text.ts';
+import { boundsText, resolve, typeText } from './schema-text.ts';
 
 /** One endpoint of the document, with where it stands. */
 export interface Endpoint {
@@ -43,9 +44,6 @@ export function fieldsOf({ properties = {}, required = [] }: JsonSchema): Field[
   );
 }
 
-const resolve = <T extends object>(item: T | { $ref: string }, shared: Record<string, T>): T | undefined =>
-  '$ref' in item ? shared[item.$ref.split('/').at(-1) ?? ''] : (item as T);
-
 function parameterTables({ parameters = [] }: OperationObject, { components }: Document): (Html | null)[] {
   const all = parameters.flatMap((item) => resolve<Parameter>(item, components.parameters) ?? []);
   const table = (caption: string, place: Parameter['in']) =>
@@ -60,7 +58,9 @@ function parameterTables({ parameters = [] }: OperationObject, { components }: D
 
 function answer(status: string, { description, headers = {}, content = {} }: ResponseObject): Html {
   const bodies = Object.entries(content).map(([type, { schema }]) =>
-    type === 'application/json' ? html`: ${typeText(schema)}` : html`, or the bytes themselves`,
+    type === 'application/json'
+      ? html`: ${typeText(schema)}`
+      : html`, or <code>${type === '*/*' ? 'the bytes themselves' : type}</code>`,
   );
   const names = Object.keys(headers).filter((name) => name !== 'X-Request-Id' && name !== 'X-Ignored-Fields');
   return html`<li><strong>${status}</strong> ${inline(description)}${bodies}${
@@ -69,12 +69,19 @@ function answer(status: string, { description, headers = {}, content = {} }: Res
   }</li>\n`;
 }
 
-function answers({ responses }: OperationObject): Html {
+/** Refusals that all endpoints share are explained once; those of their own, and all other answers, at the endpoint. */
+function answers({ responses }: OperationObject, { components }: Document): Html {
   const entries = Object.entries(responses);
-  const errors = entries.filter(([, item]) => '$ref' in item).map(([status]) => status);
+  const isShared = (item: object) =>
+    '$ref' in item && statusOfResponse[String(item.$ref).split('/').at(-1) ?? ''] !== undefined;
+  const errors = entries.filter(([, item]) => isShared(item)).map(([status]) => status);
+  const own = entries.flatMap(([status, item]) => {
+    const response = resolve<ResponseObject>(item, components.responses);
+    return response && !errors.includes(status) ? answer(status, response) : [];
+  });
   return html`<h4>Answers</h4>
 <ul class="answers">
-${entries.map(([status, item]) => ('$ref' in item ? null : answer(status, item)))}</ul>
+${own}</ul>
 <p class="errors">Errors: ${errors.map((status, at) => html`${at > 0 && ', '}<a href="#error-${status}">${status}</a>`)}</p>`;
 }
 
@@ -89,14 +96,15 @@ export function endpointSection(endpoint: Endpoint, document: Document, publicUr
   const { method, template, operation } = endpoint;
   const { operationId, summary, description, requestBody } = operation;
   const path = template.split(/(\{[a-z_]+\})/).map((part) => (part.startsWith('{') ? html`<var>${part}</var>` : part));
-  const body = requestBody?.content['application/json']?.schema;
+  const json = requestBody?.content['application/json']?.schema;
+  const body = json && resolve<JsonSchema>(json, document.components.schemas);
   return html`<section class="endpoint" id="${operationId}" data-words="${searchWords(endpoint)}" aria-labelledby="${operationId}-name">
 <h3 id="${operationId}-name"><a href="#${operationId}">${summary}</a></h3>
 <p class="call"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></p>
 <p>${inline(description)}</p>
 ${parameterTables(operation, document)}
 ${body && fieldTable('Fields of the JSON body', fieldsOf(body))}
-${answers(operation)}
-${copyable(`Example: ${summary}`, curlOf(publicUrl, method, template, operation))}
+${answers(operation, document)}
+${copyable(`Example: ${summary}`, curlOf(publicUrl, method, template, operation, document))}
 </section>\n`;
 }

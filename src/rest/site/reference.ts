@@ -31,7 +31,7 @@ ${groups.map(
 }
 
 function errors({ components }: Document): Html {
-  const responses = Object.entries(components.responses);
+  const responses = Object.entries(components.responses).filter(([name]) => statusOfResponse[name] !== undefined);
   return html`<section id="errors"><h2>Errors</h2>
 <p>Every error has the same body, ${typeText({ $ref: '#/components/schemas/Error' })}.</p>
 <dl class="statuses">

@@ -3,6 +3,10 @@ import { type Html, html } from './html.ts';
 
 const nameOf = (reference: string) => reference.split('/').at(-1) ?? reference;
 
+/** What a reference to a component stands for, or the item itself. */
+export const resolve = <T extends object>(item: T | { $ref: string }, shared: Record<string, T>): T | undefined =>
+  '$ref' in item && typeof item.$ref === 'string' ? shared[nameOf(item.$ref)] : (item as T);
+
 const words: Record<string, string> = {
   'date-time': 'date and time',
   uuid: 'UUID',
@@ -19,6 +23,8 @@ const isSchema = (value: unknown): value is JsonSchema => typeof value === 'obje
 /** The type of a value in words, with links to the named shapes. */
 export function typeText(schema: JsonSchema): Html {
   if (schema.$ref) return html`<a href="#shape-${nameOf(schema.$ref)}">${nameOf(schema.$ref)}</a>`;
+  // Beside an answer's own shape: that it may name ignored fields, which all commands do alike.
+  if (schema.type === undefined && schema.allOf && isSchema(schema.allOf[0])) return typeText(schema.allOf[0]);
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (alternatives) return joined(alternatives.filter(isSchema).map(typeText), ' or ');
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;

@@ -2,13 +2,13 @@ import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-gr
 import { deleteCrawler, getCrawler, listCrawlers } from '../../../domain/crawlers/config/crawlers.operations.ts';
 import { createCrawler, updateCrawler } from '../../../domain/crawlers/config/save-crawler.operations.ts';
 import { mapConnection } from '../../connection.ts';
-import type { GraphqlContext } from '../../context.ts';
-import { inputOf } from '../../types/operations.ts';
-import { connectionOfWhole, WholeListArgs } from '../../whole-list.ts';
+import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { argsOf, inputOf } from '../../types/operations.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { Crawler, CrawlerConnection, placedCrawler } from './crawlers.types.ts';
 
+const ListCrawlersArgs = argsOf(listCrawlers);
 const CreateCrawlerInput = inputOf(createCrawler);
 const UpdateCrawlerInput = inputOf(updateCrawler);
 const DeleteCrawlerInput = inputOf(deleteCrawler);
@@ -19,10 +19,10 @@ export class CrawlersResolver {
   @FieldResolver(() => CrawlerConnection, { nullable: true, description: listCrawlers.summary })
   async crawlers(
     @Root() { at }: ProjectParent,
-    @Args(() => WholeListArgs) args: WholeListArgs,
+    @Args(() => ListCrawlersArgs) args: ListArguments,
     @Ctx() context: GraphqlContext,
   ) {
-    const page = connectionOfWhole(await context.run(listCrawlers, { ...at }), args);
+    const page = await context.list(listCrawlers, { ...at, ...args });
     return mapConnection(page, (record) => placedCrawler(at, record));
   }
 

@@ -6,7 +6,11 @@ import {
   runWorkflow,
 } from '../../../domain/workflows/executions/change-executions.operations.ts';
 import { listExecutionEvents } from '../../../domain/workflows/executions/execution-events.operations.ts';
-import { getExecution, listExecutions } from '../../../domain/workflows/executions/executions.operations.ts';
+import {
+  getExecution,
+  listExecutions,
+  listStepRuns,
+} from '../../../domain/workflows/executions/executions.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
 import { ProjectArgs } from '../places.ts';
@@ -18,6 +22,8 @@ import {
   type ExecutionParent,
   ExecutionSummaryConnection,
   ExecutionsArgs,
+  StepRunsArgs,
+  WorkflowStepRunConnection,
 } from './executions.types.ts';
 import { Workflow, type WorkflowParent } from './workflows.types.ts';
 
@@ -85,9 +91,22 @@ export class ExecutionsResolver {
   }
 }
 
-/** What an execution has had happen. */
+/** What an execution has done, and what has happened to it. */
 @Resolver(() => Execution)
 export class ExecutionEdgesResolver {
+  @FieldResolver(() => WorkflowStepRunConnection, {
+    name: 'step_runs',
+    nullable: true,
+    description: listStepRuns.summary,
+  })
+  step_runs(
+    @Root() { at, id }: ExecutionParent,
+    @Args(() => StepRunsArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.list(listStepRuns, { ...at, ...args, execution: id });
+  }
+
   @FieldResolver(() => [ExecutionEvent], { nullable: true, description: listExecutionEvents.summary })
   events(
     @Root() { at, id }: ExecutionParent,

@@ -15,12 +15,15 @@ import {
   rotateTriggerSecret,
 } from '../../../domain/workflows/triggers/trigger-secret.operations.ts';
 import { getTrigger, listTriggers } from '../../../domain/workflows/triggers/triggers.operations.ts';
+import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
 import { type Placed, ProjectArgs } from '../places.ts';
 import { Workflow, type WorkflowParent } from './workflows.types.ts';
 
 const WorkflowTrigger: ClassType = outputOf(getTrigger);
+const WorkflowTriggerConnection = connectionOf(listTriggers);
+const ListTriggersArgs = argsOf(listTriggers, ['workflow']);
 const WorkflowDelivery = outputOf(getWebhookDelivery);
 const WorkflowDeliveryConnection = connectionOf(listWebhookDeliveries);
 const RevealedTriggerSecret = outputOf(revealTriggerSecret);
@@ -48,10 +51,14 @@ type Named = { workflow: string };
 /** What starts a workflow. */
 @Resolver(() => Workflow)
 export class TriggersResolver {
-  @FieldResolver(() => [WorkflowTrigger], { nullable: true, description: listTriggers.summary })
-  async triggers(@Root() { at, id }: WorkflowParent, @Ctx() context: GraphqlContext) {
+  @FieldResolver(() => WorkflowTriggerConnection, { nullable: true, description: listTriggers.summary })
+  async triggers(
+    @Root() { at, id }: WorkflowParent,
+    @Args(() => ListTriggersArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+  ) {
     const names = { ...at, workflow: id };
-    return (await context.run(listTriggers, names)).map((record) => placed(names, record));
+    return mapConnection(await context.list(listTriggers, { ...names, ...args }), (record) => placed(names, record));
   }
 
   @FieldResolver(() => WorkflowTrigger, { nullable: true, description: getTrigger.summary })

@@ -5,16 +5,15 @@ import {
   putWorkflowSecret,
 } from '../../../domain/workflows/secrets.operations.ts';
 import { getVersion, listVersions } from '../../../domain/workflows/versions.operations.ts';
-import { workflowSecret } from '../../../domain/workflows/workflow.schema.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
-import { classOf } from '../../types/derive.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
 import { ProjectArgs } from '../places.ts';
 import { Workflow, type WorkflowParent } from './workflows.types.ts';
 
 const WorkflowVersion = outputOf(getVersion);
 const WorkflowVersionConnection = connectionOf(listVersions);
-const WorkflowSecret = classOf(workflowSecret, 'WorkflowSecret', false);
+const WorkflowSecretConnection = connectionOf(listWorkflowSecrets);
+const ListSecretsArgs = argsOf(listWorkflowSecrets, ['workflow']);
 const ListVersionsArgs = argsOf(listVersions, ['workflow']);
 const PutWorkflowSecretInput = inputOf(putWorkflowSecret);
 const DeleteWorkflowSecretInput = inputOf(deleteWorkflowSecret);
@@ -40,9 +39,13 @@ export class WorkflowEdgesResolver {
     return context.run(getVersion, { ...at, workflow: id, number });
   }
 
-  @FieldResolver(() => [WorkflowSecret], { nullable: true, description: listWorkflowSecrets.summary })
-  secrets(@Root() { at, id }: WorkflowParent, @Ctx() context: GraphqlContext) {
-    return context.run(listWorkflowSecrets, { ...at, workflow: id });
+  @FieldResolver(() => WorkflowSecretConnection, { nullable: true, description: listWorkflowSecrets.summary })
+  secrets(
+    @Root() { at, id }: WorkflowParent,
+    @Args(() => ListSecretsArgs) args: ListArguments,
+    @Ctx() context: GraphqlContext,
+  ) {
+    return context.list(listWorkflowSecrets, { ...at, ...args, workflow: id });
   }
 
   @Mutation(() => Boolean, { nullable: true, description: putWorkflowSecret.summary })

@@ -21,7 +21,7 @@ const DefinitionCheck = outputOf(validateWorkflow);
 const ListWorkflowsArgs = argsOf(listWorkflows);
 const ValidateWorkflowArgs = argsOf(validateWorkflow);
 const CreateWorkflowInput = inputOf(createWorkflow);
-const UpdateWorkflowInput = inputOf(updateWorkflow, { conditional: true });
+const UpdateWorkflowInput = inputOf(updateWorkflow);
 const DeleteWorkflowInput = inputOf(deleteWorkflow);
 const PublishVersionInput = inputOf(publishVersion);
 const SetWorkflowEnabledInput = inputOf(enableWorkflow, {
@@ -73,7 +73,7 @@ export class WorkflowsResolver {
     return { ...(await context.run(updateWorkflow, { ...at, ...input })), at };
   }
 
-  @Mutation(() => Workflow, { nullable: true, description: 'Let the triggers of a workflow start it, or not' })
+  @Mutation(() => Workflow, { nullable: true, description: 'Enable the triggers of a workflow, or not' })
   async setWorkflowEnabled(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => SetWorkflowEnabledInput) { enabled, ...input }: { enabled: boolean },

@@ -10,11 +10,12 @@ import type { Services } from './domain/services.ts';
 import { createGitHttp } from './git-http/git-http.ts';
 import { refuse } from './refuse.ts';
 import { requestLog } from './request-log.ts';
-import { createHealth, type Phase } from './rest/health.ts';
+import { createHealth, createMetricsRoute, type Phase } from './rest/health.ts';
 import { createRouter } from './rest/router.ts';
 import { routes } from './rest/routes.ts';
 import { createSite } from './rest/site.ts';
 import { createWebhook } from './rest/webhook.ts';
+import { storageCheck } from './storage-check.ts';
 
 const maxUrl = 16 * 1024;
 /** A JSON body must have come in after so many milliseconds. */
@@ -31,45 +32,53 @@ function graphqlWhenAsked(services: Services, config: Config): express.RequestHa
   };
 }
 
-/** An application that says how a process is, and nothing else yet. */
-function beginApp(core: Core, config: Config, phase: () => Phase): express.Express {
-  const { services, metrics, queue, kms } = core;
+/** An express application without routes, which logs and counts its requests. */
+function emptyApp({ services, metrics }: Core, config: Config): express.Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('query parser', 'simple');
   // Versions are named by the operations; a hash of the text would change with every request id.
   app.set('etag', false);
   app.set('trust proxy', config.PORTICO_TRUSTED_PROXIES.length > 0 ? config.PORTICO_TRUSTED_PROXIES : false);
-  app.use(requestLog(services.log, metrics.http));
+  return app.use(requestLog(services.log, metrics.http));
+}
+
+/** An application that says how a process is, and nothing else yet. */
+function beginApp(core: Core, config: Config, phase: () => Phase): express.Express {
+  const { services, metrics, queue, kms } = core;
+  const app = emptyApp(core, config);
   app.use(
     createHealth({
       phase,
       roles: config.PORTICO_ROLES,
-      metrics: metrics.render,
-      metricsToken: config.PORTICO_METRICS_TOKEN,
       checks: {
         database: async () => (await services.orm.em.fork().execute('select 1')).length === 1,
         migrations: () => isCurrent(services.orm),
         queue: () => queue.healthy(),
         keys: async () => (await kms.health()).ok,
         repositories: async () => (await stat(config.PORTICO_DATA_DIR)).isDirectory(),
+        storage: storageCheck(config.PORTICO_DATA_DIR),
       },
     }),
   );
+  if (config.PORTICO_METRICS_PORT === undefined)
+    app.use(createMetricsRoute(config.PORTICO_METRICS_TOKEN, metrics.render));
   return app;
 }
 
+const nothingBut = (sentence: string): express.RequestHandler => {
+  return (request, response) => refuse(request, response, new DomainError('not_found', sentence), {});
+};
+
 /** What a worker serves: how it is, and no more. */
-export function createWorkerApp(core: Core, config: Config, phase: () => Phase): express.Express {
-  return beginApp(core, config, phase).use((request, response) =>
-    refuse(
-      request,
-      response,
-      new DomainError('not_found', 'A worker serves nothing but /healthz, /readyz and /metrics'),
-      {},
-    ),
-  );
-}
+export const createWorkerApp = (core: Core, config: Config, phase: () => Phase): express.Express =>
+  beginApp(core, config, phase).use(nothingBut('A worker serves nothing but /healthz, /readyz and /metrics'));
+
+/** What a listener for metrics alone serves (`PORTICO_METRICS_PORT`); it requires the token too. */
+export const createMetricsApp = (core: Core, config: Config): express.Express =>
+  emptyApp(core, config)
+    .use(createMetricsRoute(config.PORTICO_METRICS_TOKEN, core.metrics.render))
+    .use(nothingBut('This port serves nothing but /metrics'));
 
 /** The express application over a core; `phase` turns readiness on when all is there and off before the listener closes. */
 export function createApp(core: Core, config: Config, phase: () => Phase = () => 'ready'): express.Express {

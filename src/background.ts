@@ -10,7 +10,7 @@ import { recoverDeployments } from './domain/studio/deployments/run/recover.ts';
 import { importJob } from './domain/studio/import-job.ts';
 import { syncJob } from './domain/studio/upstream/sync-job.ts';
 import { advanceJob } from './domain/workflows/engine/advance-job.ts';
-import { abandonAll } from './domain/workflows/engine/due.ts';
+import { abandonAll } from './domain/workflows/engine/workers.ts';
 import { crawlSliceJobFor, lookForRuns } from './jobs/crawl-slice.job.ts';
 import { deployJobFor } from './jobs/deploy.job.ts';
 import { deployNoticeJobFor } from './jobs/deploy-notice.job.ts';
@@ -23,14 +23,15 @@ import { scheduleUpkeep } from './jobs/upkeep.ts';
 import { workflowAdvanceJobFor } from './jobs/workflow-advance.job.ts';
 import { beginWorkflowClock } from './jobs/workflow-clock.ts';
 
-/** What an earlier process of this machine left in the middle is taken up at once; a weak isolation is said aloud. */
+/** What an earlier process of this machine left in the middle is taken up at once. How builds are kept apart is logged. */
 async function takeUpDeployments(services: Services): Promise<void> {
   try {
     await recoverDeployments(services);
-    if (process.getuid?.() === 0) return;
     const isolation = await services.deployer.isolation();
-    if ('level' in isolation && isolation.level === 'process')
-      services.log.warn({}, 'Builds run as the user of the server: install bubblewrap to keep them apart from it');
+    if ('refused' in isolation) return services.log.warn({}, isolation.refused);
+    const { level, reason } = isolation;
+    if (level === 'process') services.log.warn({ isolation: level, reason }, 'Builds run as the user of the server');
+    else services.log.info({ isolation: level, reason }, 'Builds are kept apart from the server');
   } catch (err) {
     services.log.warn({ err }, 'deployments that were left are looked at within a minute');
   }

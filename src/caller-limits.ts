@@ -79,7 +79,7 @@ export function limitCallers(options: Options): RequestHandler {
     const now = clock.now().getTime();
     const block = addressBlock(request.ip);
     let window = failures.get(block);
-    if (!window || window.until <= now) window = { count: 0, until: now + minute };
+    if (!window || window.until <= now || window.until > now + minute) window = { count: 0, until: now + minute };
     const wasAccepted = isAccepted(credential);
     if (!wasAccepted && window.count >= failureLimit) {
       return tooMany(

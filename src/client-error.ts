@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 interface Refusal {
@@ -19,6 +20,20 @@ const slow: Refusal = {
 };
 const malformed: Refusal = { line: '400 Bad Request', code: 'invalid_request', message: 'This is not valid HTTP/1.1' };
 
+function answerOf({ code, message }: Omit<Refusal, 'line'>) {
+  const request_id = randomUUID();
+  const body = JSON.stringify({ message, error: true, code, request_id });
+  return {
+    body,
+    headers: {
+      'Content-Type': 'application/json',
+      'Content-Length': String(Buffer.byteLength(body)),
+      'X-Request-Id': request_id,
+      Connection: 'close',
+    },
+  };
+}
+
 function refusalFor(error: NodeJS.ErrnoException): Refusal {
   if (error.code === 'HPE_HEADER_OVERFLOW') return overflow;
   return error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? slow : malformed;
@@ -30,8 +45,20 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     socket.destroy();
     return;
   }
-  const { line, code, message } = refusalFor(error);
-  const body = JSON.stringify({ message, error: true, code, request_id: randomUUID() });
-  const headers = ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close'];
-  socket.end(`HTTP/1.1 ${line}\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
+  const { line, ...refusal } = refusalFor(error);
+  const { body, headers } = answerOf(refusal);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${line}\r\n${lines.join('')}\r\n${body}`);
+}
+
+/**
+ * Refuses a request with several Host headers, of which a proxy may have read another than we would (RFC 9112 3.2).
+ *
+ * @returns whether it was refused
+ */
+export function refuseSecondHost(request: IncomingMessage, response: ServerResponse): boolean {
+  if ((request.headersDistinct.host?.length ?? 0) < 2) return false;
+  const { body, headers } = answerOf({ code: 'invalid_request', message: 'Host: must be sent once' });
+  response.writeHead(400, headers).end(body);
+  return true;
 }

@@ -102,7 +102,10 @@ export const setting = z.object({
     .string()
     .min(8, 'must be at least 8 characters')
     .optional()
-    .describe('Bearer token for /metrics from elsewhere than loopback'),
+    .describe('Bearer token that /metrics always requires; without it there is no /metrics'),
+  PORTICO_METRICS_PORT: port
+    .optional()
+    .describe('Port of a listener for /metrics alone; 0 takes any free one; default: on the port of the API'),
   PORTICO_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')

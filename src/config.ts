@@ -82,6 +82,10 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; wa
       const nearest = settingNames.toSorted((a, b) => distance(name, a) - distance(name, b))[0];
       return `${name} is not a setting; did you mean ${nearest}?`;
     });
+  if (parsed.data.PORTICO_METRICS_PORT !== undefined && parsed.data.PORTICO_METRICS_TOKEN === undefined)
+    warnings.push(
+      'PORTICO_METRICS_PORT is set without PORTICO_METRICS_TOKEN: every request for /metrics is answered 404',
+    );
   return { config: { ...parsed.data, PORTICO_DATA_DIR: path.resolve(parsed.data.PORTICO_DATA_DIR) }, warnings };
 }
 

@@ -2,12 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Config } from './config.ts';
 import { migrate, openKeyOrm, openOrm } from './db/orm.ts';
-import { DomainError } from './domain/errors.ts';
 import type { Clock } from './domain/ports/clock.ts';
 import type { Kms } from './domain/ports/kms.ts';
 import type { Log } from './domain/ports/log.ts';
 import type { Services, Settings } from './domain/services.ts';
-import { asUnavailable } from './domain/unavailable.ts';
 import { WebhookDoor } from './domain/workflows/door/door.ts';
 import { endInOrder } from './end-in-order.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
@@ -16,7 +14,7 @@ import { addExecutionGauges } from './execution-gauges.ts';
 import type { RunningQueue } from './jobs/queue.ts';
 import { makeServices } from './make-services.ts';
 import { type KeyProvider, openKeys } from './open-keys.ts';
-import { StartError } from './start-error.ts';
+import { databaseStartError } from './start-error.ts';
 
 /** All parts of a process that do not listen: what the server and the command line share. */
 export interface Core {
@@ -50,10 +48,7 @@ async function prepareDatabase(config: Config, orm: MikroORM, log: Log): Promise
   try {
     await migrate(orm);
   } catch (thrown) {
-    const error = asUnavailable(thrown);
-    if (!(error instanceof DomainError) || error.code !== 'unavailable') throw error;
-    const reason = (error.cause as { code?: string }).code ?? (error.cause as Error).message;
-    throw new StartError(`The database cannot be reached (${reason}); see DATABASE_URL`, { cause: error });
+    throw databaseStartError(thrown);
   }
   return openKeys(config, orm, log);
 }

@@ -10,6 +10,7 @@ import {
   startEmbeddedPostgres,
 } from './db/postgres.ts';
 import type { Log } from './domain/ports/log.ts';
+import { prepareDataDir } from './start-error.ts';
 
 /** The database a process works on; `stop` ends it when it is ours. */
 export interface Database {
@@ -19,9 +20,11 @@ export interface Database {
 
 /**
  * The database the settings name: `DATABASE_URL`, or the embedded PostgreSQL below the data directory, which one process at a time may run.
- * @throws DataDirInUse when another server has the data directory.
+ * Either way the data directory is there and can be written afterwards.
+ * @throws DataDirInUse when another server has the data directory; StartError when it cannot be written.
  */
 export async function openDatabase(config: Config, log: Log, signal?: AbortSignal): Promise<Database> {
+  await prepareDataDir(config.PORTICO_DATA_DIR);
   if (config.DATABASE_URL !== undefined) return { url: config.DATABASE_URL, stop: async () => {} };
   const lock: DataDirLock = await lockDataDir(config.PORTICO_DATA_DIR);
   try {

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerClientError } from './client-error.ts';
+import { answerClientError, refuseSecondHost } from './client-error.ts';
 import { StartError } from './start-error.ts';
 
 /**
@@ -31,7 +31,9 @@ export function createHttpServer(app: RequestListener): Server {
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 1_000,
     },
-    app,
+    (request, response) => {
+      if (!refuseSecondHost(request, response)) app(request, response);
+    },
   );
   return server.on('clientError', answerClientError);
 }

@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Actor } from './domain/identity/actor.ts';
-import { createToken } from './domain/identity/tokens.operations.ts';
+import { Token } from './domain/identity/token.entity.ts';
+import { hashToken } from './domain/identity/token-text.ts';
+import { createToken, revokeToken } from './domain/identity/tokens.operations.ts';
 import type { AnyOperation } from './domain/operation.ts';
 import { Organization } from './domain/organizations/organization.entity.ts';
 import { createOrganization } from './domain/organizations/organizations.operations.ts';
@@ -43,9 +45,10 @@ async function commitDemo(services: Services, uuid: string, directory: string): 
 
 /**
  * Makes the demo: organisation, project, repository, and a token for it. Each step finds what an interrupted start left.
+ * @param kept the token an interrupted start has written down; one that it has not is revoked, because its text is lost
  * @returns the token.
  */
-export async function makeDemo(services: Services, actor: Actor, directory: string): Promise<string> {
+export async function makeDemo(services: Services, actor: Actor, directory: string, kept = ''): Promise<string> {
   const em = services.orm.em.fork();
   const call = <Op extends AnyOperation>(operation: Op, input: object) =>
     run(operation, systemCall(services, actor), input);
@@ -60,6 +63,10 @@ export async function makeDemo(services: Services, actor: Actor, directory: stri
   }
   const project = await em.findOneOrFail(Project, wanted);
   await commitDemo(services, project.uuid, directory);
+  const made = { organization_id: organization.id, created_by: actor.id, revoked_at: null };
+  const earlier = await em.find(Token, made);
+  if (earlier.some(({ hash }) => hash === hashToken(kept))) return kept;
+  for (const { id } of earlier) await call(revokeToken, { organization: demo.organization, token_id: String(id) });
   const permissions = permissionNames.filter((name) => name !== 'manage_organization');
   const draft = {
     name: 'Demo',

@@ -10,6 +10,7 @@ import { Crawling } from './domain/crawlers/crawl/crawling.ts';
 import { GrantCache } from './domain/identity/grant-cache.ts';
 import { createSecrets } from './domain/keys/secrets.ts';
 import type { Clock } from './domain/ports/clock.ts';
+import type { Deployer } from './domain/ports/deployer.ts';
 import type { Kms } from './domain/ports/kms.ts';
 import type { Log } from './domain/ports/log.ts';
 import type { Services, Settings } from './domain/services.ts';
@@ -40,6 +41,7 @@ import { createExpressions } from './engines/expressions/expressions.ts';
 import { createGitStore } from './engines/git/store.ts';
 import { createGuardedHttp } from './engines/http/guarded-http.ts';
 import { createMetrics } from './engines/metrics/prometheus.ts';
+import { createSpools } from './engines/spool/spool.ts';
 import { createQueue } from './jobs/queue.ts';
 import { routes } from './rest/routes.ts';
 import { candidateOf } from './rest/table.ts';
@@ -58,6 +60,16 @@ interface Ingredients {
   /** For keys alone. */
   keyOrm: MikroORM;
   kms: Kms;
+}
+
+/** What runs builds under these settings. */
+export function deployerFor(config: Config): Deployer {
+  return createDeployer({
+    directory: buildDirectory(config.PORTICO_DATA_DIR, config.PORTICO_BUILD_DIR),
+    dataDirectory: config.PORTICO_DATA_DIR,
+    strict: config.PORTICO_BUILD_ISOLATION === 'strict',
+    ...(config.PORTICO_CA_FILE !== undefined && { caFile: path.resolve(config.PORTICO_CA_FILE) }),
+  });
 }
 
 /** Makes every part that operations use: the only place that names which implementation stands behind which port. */
@@ -92,6 +104,7 @@ export function makeServices({ config, databaseUrl, log, settings, clock, versio
     git,
     archives: createArchiveStore({ product_version: version }),
     blobs,
+    spools: createSpools(path.join(config.PORTICO_DATA_DIR, 'spool')),
     stepOperations: stepOperationsOf(routes.map(candidateOf)),
     expressions: createExpressions(),
     previews: createPreviews({ orm, keyOrm, kms, blobs }),
@@ -128,12 +141,7 @@ export function makeServices({ config, databaseUrl, log, settings, clock, versio
     events,
     retests: new PullRetests(),
     upstreams: new UpstreamSync(),
-    deployer: createDeployer({
-      directory: buildDirectory(config.PORTICO_DATA_DIR, config.PORTICO_BUILD_DIR),
-      dataDirectory: config.PORTICO_DATA_DIR,
-      strict: config.PORTICO_BUILD_ISOLATION === 'strict',
-      ...(config.PORTICO_CA_FILE !== undefined && { caFile: path.resolve(config.PORTICO_CA_FILE) }),
-    }),
+    deployer: deployerFor(config),
     building: new Building(),
     feed: new DeploymentFeed(),
     jobs: queue,

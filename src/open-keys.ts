@@ -1,9 +1,9 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Config } from './config.ts';
-import { checkKeys } from './domain/keys/check-keys.ts';
+import { checkKeys, countByKek } from './domain/keys/check-keys.ts';
 import type { Kms } from './domain/ports/kms.ts';
 import type { Log } from './domain/ports/log.ts';
-import { openLocalKeyring } from './engines/kms/local-keyring.ts';
+import { KeyringMissing, openLocalKeyring } from './engines/kms/local-keyring.ts';
 import { StartError } from './start-error.ts';
 
 /** The provider of key-encryption keys that the settings name. */
@@ -14,10 +14,22 @@ export interface KeyProvider {
   close(): void;
 }
 
-async function openLocal(config: Config, log: Log): Promise<KeyProvider> {
+const startsWithout = (config: Config): boolean => ['1', 'on'].includes(config.PORTICO_KMS_ALLOW_MISSING);
+const orWithout = 'or set PORTICO_KMS_ALLOW_MISSING=1 to start without those secrets.';
+
+const missingKeys = (location: string, ids: readonly string[]): StartError =>
+  new StartError(`Stored secrets need keys that are not in ${location}: ${ids.join(', ')}. Restore them, ${orWithout}`);
+
+async function openLocal(config: Config, orm: MikroORM, log: Log): Promise<KeyProvider> {
+  // Another keyring in the place of a lost one would look like the right one to whoever restores it.
+  const needed = [...(await countByKek(orm.em.fork())).keys()];
   const kms = await openLocalKeyring({
     dataDirectory: config.PORTICO_DATA_DIR,
     ...(config.PORTICO_KEYRING_FILE !== undefined && { file: config.PORTICO_KEYRING_FILE }),
+    mayCreate: needed.length === 0 || startsWithout(config),
+  }).catch((error: unknown) => {
+    if (error instanceof KeyringMissing && needed.length > 0) throw missingKeys(error.path, needed);
+    throw error;
   });
   if (kms.created)
     log.info({ keyring: kms.path }, 'made a keyring; keep a copy: a database backup without it cannot be read');
@@ -41,12 +53,14 @@ async function openAws({ PORTICO_KMS_KEY: key, PORTICO_KMS_URL: url }: Config): 
 /** A start without the keys of what is stored would lose it one refusal at a time. */
 async function requireKeys({ kms }: KeyProvider, config: Config, orm: MikroORM): Promise<void> {
   const { missing, unreadable } = await checkKeys({ kms, em: orm.em });
-  const lost = [...missing, ...unreadable.map((row) => row.kek_id)];
-  if (lost.length === 0 || ['1', 'on'].includes(config.PORTICO_KMS_ALLOW_MISSING)) return;
+  if (startsWithout(config)) return;
   const { location } = await kms.describe();
-  throw new StartError(
-    `Stored secrets need keys that are not in ${location}: ${[...new Set(lost)].join(', ')}. Restore them, or set PORTICO_KMS_ALLOW_MISSING=1 to start without those secrets.`,
-  );
+  const damaged = [...new Set(unreadable.map((row) => row.kek_id))].filter((id) => !missing.includes(id));
+  if (missing.length > 0) throw missingKeys(location, missing);
+  if (damaged.length > 0)
+    throw new StartError(
+      `Stored secrets do not open with ${damaged.join(', ')} of ${location}, which is damaged or belongs to another installation. Restore it from its backup, ${orWithout}`,
+    );
 }
 
 /**
@@ -54,7 +68,7 @@ async function requireKeys({ kms }: KeyProvider, config: Config, orm: MikroORM):
  * @throws StartError
  */
 export async function openKeys(config: Config, orm: MikroORM, log: Log): Promise<KeyProvider> {
-  const provider = await (config.PORTICO_KMS === 'aws' ? openAws(config) : openLocal(config, log));
+  const provider = await (config.PORTICO_KMS === 'aws' ? openAws(config) : openLocal(config, orm, log));
   try {
     await requireKeys(provider, config, orm);
     return provider;

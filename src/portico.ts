@@ -55,6 +55,20 @@ async function openCommandCore(): Promise<CommandCore> {
   return { services: core.services, keys: core.kms, rotateKey: core.rotateKey };
 }
 
+/** Found out as the server does it, which leaves nothing behind. */
+async function isolationHere(): Promise<string> {
+  const { deployerFor } = await import('./make-services.ts');
+  const deployer = deployerFor(settings());
+  try {
+    const found = await deployer.isolation();
+    return 'refused' in found ? `none. ${found.refused}` : `${found.level} (${found.reason})`;
+  } catch (error) {
+    return `unknown: ${(error as Error).message}`;
+  } finally {
+    await deployer.close();
+  }
+}
+
 for (const [name, code] of Object.entries(signals)) {
   process.on(name, () => {
     if (stoppedWith !== undefined) process.exit(code);
@@ -71,6 +85,7 @@ let code: number = await runCli(process.argv.slice(2), {
     return opened;
   },
   settings: () => describeConfig(settings()),
+  isolation: isolationHere,
   version,
   screen,
   signal: stopping.signal,

@@ -1,4 +1,4 @@
-import { createApp, createWorkerApp } from './app.ts';
+import { createApp, createMetricsApp, createWorkerApp } from './app.ts';
 import { beginBackground } from './background.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
@@ -55,12 +55,20 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
   let phase: Phase = 'starting';
   const isWeb = config.PORTICO_ROLES.includes('web');
   const server = createHttpServer((isWeb ? createApp : createWorkerApp)(core, config, () => phase));
-  const port = await listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST, 'PORTICO_PORT').catch(
-    async (error: unknown) => {
-      await core.close();
-      throw error;
-    },
-  );
+  const metrics = config.PORTICO_METRICS_PORT === undefined ? null : createHttpServer(createMetricsApp(core, config));
+  const listenAll = async () => {
+    const port = await listenOn(server, config.PORTICO_PORT, config.PORTICO_HOST, 'PORTICO_PORT');
+    if (metrics === null) return port;
+    const wanted = config.PORTICO_METRICS_PORT ?? 0;
+    const metrics_port = await listenOn(metrics, wanted, config.PORTICO_HOST, 'PORTICO_METRICS_PORT');
+    services.log.info({ metrics_port }, 'metrics have a port of their own');
+    return port;
+  };
+  const port = await listenAll().catch(async (error: unknown) => {
+    server.close();
+    await core.close();
+    throw error;
+  });
   const listener = hearOthers(core, databaseUrl);
   const endBackground = beginBackground(core, config);
   return {
@@ -81,6 +89,8 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
       const patience = Math.max(config.PORTICO_SHUTDOWN_TIMEOUT - 5, 1) * 1000;
       const cut = setTimeout(() => server.closeAllConnections(), patience);
       await closed;
+      metrics?.close();
+      metrics?.closeAllConnections();
       clearInterval(idle);
       clearTimeout(cut);
       await endBackground();

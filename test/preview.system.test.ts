@@ -107,6 +107,38 @@ test('a members’ site opens by its link and stays open, in this browser alone'
   await elsewhere.close();
 });
 
+test('a link opens once: another browser, and this one after a while, are sent back to Portico', async () => {
+  const link = await linkTo(members);
+  const page = await context.newPage();
+  expect((await page.goto(link))?.status()).toBe(200);
+  // Within ten seconds the browser that opened it may do so again.
+  expect((await page.goto(link))?.status()).toBe(200);
+  const elsewhere = await browser.newContext();
+  const stranger = await elsewhere.newPage();
+  expect((await stranger.goto(link))?.status()).toBe(410);
+  expect(await stranger.locator('h1').textContent()).toBe('Open it again from Portico');
+  await elsewhere.close();
+  app.clock.now = new Date(Date.now() + 11_000);
+  expect((await page.goto(link))?.status()).toBe(410);
+  expect((await page.goto(urlOf(members)))?.status()).toBe(200);
+  app.clock.now = null;
+});
+
+test('a link that a page fetches ahead still opens', async () => {
+  const link = await linkTo(members);
+  app.services.settings.public_url = urlOf(open);
+  const page = await context.newPage();
+  await page.goto(urlOf(open));
+  const seen: string[] = [];
+  page.on('request', (request) => {
+    if (request.url() === link) seen.push(request.method());
+  });
+  await page.evaluate(`fetch(${JSON.stringify(link)}, { mode: 'no-cors' }).catch(() => null)`);
+  await page.evaluate(`fetch(${JSON.stringify(link)}, { mode: 'no-cors', method: 'HEAD' }).catch(() => null)`);
+  expect(seen).toEqual(['GET', 'HEAD']);
+  expect((await page.goto(link))?.status()).toBe(200);
+});
+
 test('a members’ site opens in a frame of the dashboard, with a link of its own', async () => {
   const page = await context.newPage();
   await page.goto(await linkTo(members));

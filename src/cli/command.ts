@@ -17,6 +17,8 @@ export interface Surroundings {
   open(): Promise<CommandCore>;
   /** The effective settings, secrets masked. */
   settings(): Record<string, unknown>;
+  /** How this machine keeps builds apart from the server, and why. */
+  isolation(): Promise<string>;
   version: string;
   screen: Screen;
   /** Aborted by Ctrl-C. */

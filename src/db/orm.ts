@@ -76,6 +76,9 @@ function onPoolCreated(pool: Pool): void {
   takeBackLateConnections(pool);
 }
 
+/** How long a query waits for a connection, be it a free one or a new one, before the database counts as away. */
+const connectionTimeoutMillis = 10_000;
+
 /** Opens the object mapper on a database; `pool` is the most connections it takes. */
 export function openOrm(
   url: string,
@@ -97,7 +100,9 @@ export function openOrm(
     },
     pool: { min: 0, max: pool },
     // For transactions that ask for many things at once (`transactPipelined`); the mapper itself waits for each answer all the same.
-    driverOptions: { onPoolCreated, pipeline: true },
+    driverOptions: { onPoolCreated, pipeline: true, connectionTimeoutMillis },
+    // A mistyped name must not become an empty database.
+    ensureDatabase: false,
     debug: false,
   });
   Object.assign(orm.em.getPlatform(), { escapeLiteral: quoteLiteral });

@@ -44,6 +44,7 @@ export const errorCodes = [
   'upstream_unavailable',
   'git_timeout',
   'unavailable',
+  'storage_full',
   'internal',
 ] as const;
 

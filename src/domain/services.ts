@@ -18,6 +18,7 @@ import type { JobQueue } from './ports/jobs.ts';
 import type { Log } from './ports/log.ts';
 import type { Metrics } from './ports/metrics.ts';
 import type { PageReader } from './ports/page-reader.ts';
+import type { Spools } from './ports/spool.ts';
 import type { ContentIndex } from './studio/content/content-index.ts';
 import type { DeploymentFeed } from './studio/deployments/deployment-feed.ts';
 import type { Building } from './studio/deployments/run/building.ts';
@@ -52,6 +53,8 @@ export interface Services {
   git: GitStore;
   archives: ArchiveStore;
   blobs: BlobStore;
+  /** Where files of requests wait. */
+  spools: Spools;
   previews: Previews;
   content: ContentIndex;
   routes: RoutesCache;

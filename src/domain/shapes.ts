@@ -11,6 +11,12 @@ export const timestamp = z.codec(
   },
 );
 
+/** A time on the wire that stays text inside: one that git or another host gave, with its offset. */
+export const timeText = z.string().meta({ format: 'date-time' });
+
+/** Any JSON value. Registered itself and not a copy, because it leads back to itself. */
+export const jsonValue = z.json().register(z.globalRegistry, { id: 'JsonValue' });
+
 export const machineNamePattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** The slug of an organisation or project. */
 export const machineName = z
@@ -29,15 +35,92 @@ export const oneLine = (max: number) =>
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
     .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
 
+/** Text without NUL, which PostgreSQL and the environment of a process cannot hold. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is refused
+export const withoutNul = /^[^\x00]*$/;
+
 /** Text of any lines; PostgreSQL stores no NUL. */
 export const storedText = (max: number) =>
-  z
-    .string()
-    .max(max, `must be at most ${max} characters`)
-    .refine((text) => !text.includes('\u0000'), 'must not contain NUL');
+  z.string().max(max, `must be at most ${max} characters`).regex(withoutNul, 'must not contain NUL');
+
+/** A pattern for a word in letters of either case: JSON Schema has no flags. */
+export const anyCase = (word: string): string =>
+  word.replace(/[a-z]/g, (letter) => `[${letter.toUpperCase()}${letter}]`);
+
+const addressWith = (schemes: string, enders: string) =>
+  new RegExp(`^(?:${anyCase(schemes)})://[^${enders}]+(?:[/?#]|$)`);
+
+/**
+ * An absolute address that names a host (RFC 3986 3.2). White space and backslashes, which the URL Standard would read over or as slashes, end
+ * no host here, so that other readers of the address find the same one.
+ * @param schemes a pattern, such as `https?`
+ */
+export const addressOf = (schemes: string): RegExp => addressWith(schemes, '\\s\\\\/?#');
+/** The same without a user name and password. */
+export const openAddressOf = (schemes: string): RegExp => addressWith(schemes, '\\s\\\\/?#@');
 
 /** One line of text a person typed as a name. */
 export const displayName = oneLine(200);
+
+const webFault = 'must be an http or https URL';
+/** A link to the web, of at most 2000 characters. A check of a pattern would take the place of the format in the description. */
+export const webUrl = z
+  .url({ protocol: /^https?$/, error: webFault, abort: true })
+  .max(2_000)
+  .regex(addressOf('https?'), webFault)
+  .meta({ format: 'uri' });
+
+const changes = z.registry<{ clearable: readonly string[] }>();
+
+/**
+ * The input of a command that changes a configuration record. Empty text takes a field away as null does, so that what a form sends is understood;
+ * fields that null does not take away read it literally.
+ * @param literal fields in which empty text is a value of its own
+ */
+export function changeOf<S extends z.ZodRawShape>(
+  shape: S,
+  literal: readonly (keyof S & string)[] = [],
+): z.ZodObject<S> {
+  const fields = Object.entries(shape) as [string, z.ZodType][];
+  const clearable = fields.filter(([name, field]) => field.safeParse(null).success && !literal.includes(name as never));
+  const described = clearable.map(([name, field]) => {
+    const text = field.description;
+    return [name, field.describe(`${text === undefined ? '' : `${text}. `}Empty text is read as null`)];
+  });
+  const made = z.object({ ...shape, ...Object.fromEntries(described) }) as z.ZodObject<S>;
+  changes.add(made, { clearable: clearable.map(([name]) => name) });
+  return made;
+}
+
+/** An input with null for what empty text takes away (`changeOf`). */
+export function withCleared(schema: z.ZodType, input: unknown): unknown {
+  const { clearable } = changes.get(schema) ?? {};
+  if (!clearable || input === null || typeof input !== 'object') return input;
+  const empty = clearable.filter((name) => (input as Record<string, unknown>)[name] === '');
+  return empty.length === 0 ? input : { ...input, ...Object.fromEntries(empty.map((name) => [name, null])) };
+}
+
+const free = z.registry<{ free: true }>();
+
+/** Whether a schema passes its value on as it is, so that every name in it is kept. */
+export const isFree = (schema: z.core.$ZodType): boolean => free.has(schema) || free.get(schema)?.free === true;
+
+/**
+ * An object whose names are the caller's own data: `__proto__` is one like any other, which `z.record` would drop. The value is passed
+ * on as it is.
+ */
+export const freeObject = z
+  .unknown()
+  .refine(
+    (value): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value),
+    { error: ({ input }) => (input === undefined ? 'is required' : 'must be an object') },
+  )
+  .meta({ type: 'object', additionalProperties: {} });
+free.add(freeObject, { free: true });
+
+/** A value that is the caller's own data, whatever names its objects have. */
+export const freeValue = z.unknown();
+free.add(freeValue, { free: true });
 
 /** One fault of one field, as in `details.errors` of a refusal. */
 export const fieldFault = z

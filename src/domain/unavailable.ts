@@ -9,13 +9,45 @@ const protocolViolation = '08P01';
 const awayTexts =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
-/** A fault of the connection to the database, as the refusal callers may try again after; every other error as it is. */
+/** A disk, a quota or a limit on files that is used up, of files and of PostgreSQL (appendix A, 53100 disk_full). */
+const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100']);
+/** The same in the words of the C library, as git and other programs pass them on. */
+const fullTexts = /No space left on device|Disk quota exceeded|File too large/;
+
+/** Whether an error, or what caused it, is that nothing more can be stored. */
+function isFull(error: unknown): boolean {
+  for (let [cause, depth] = [error, 0]; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
+    const { code } = cause as { code?: unknown };
+    // The message of an error with a code may quote what was given.
+    if (code === undefined ? fullTexts.test(cause.message) : fullCodes.has(String(code))) return true;
+  }
+  return false;
+}
+
+/** What a program such as git could not do has the reason in its cause; other refusals are about something else. */
+const mayHideFull = (error: DomainError) => error.code === 'repository_unavailable' || error.code === 'unavailable';
+
+export const storageFull = (cause: unknown): DomainError =>
+  new DomainError('storage_full', 'The disk of the server is full: nothing was stored; try again later', { cause });
+
+/**
+ * A database that cannot be reached, and a disk that is full, as the refusals callers may try again after (`unavailable`, `storage_full`); every
+ * other error as it is.
+ */
 export function asUnavailable(error: unknown): unknown {
-  if (error instanceof DomainError || !(error instanceof Error)) return error;
+  if (!(error instanceof Error)) return error;
+  if (error instanceof DomainError) return mayHideFull(error) && isFull(error.cause) ? storageFull(error.cause) : error;
+  if (isFull(error)) return storageFull(error);
   const { code = '', severity } = error as { code?: unknown; severity?: unknown };
   const hasAwayCode = code === protocolViolation ? severity === 'FATAL' : awayCodes.test(String(code));
   const isAway = (error instanceof DriverException && hasAwayCode) || awayTexts.test(error.message);
   return isAway
     ? new DomainError('unavailable', 'The database is away for a moment; try again', { cause: error })
     : error;
+}
+
+/** Whether an error is that of a database that is away, or of a disk that is full: both pass, and say nothing about what was asked for. */
+export function isAway(error: unknown): boolean {
+  const known = asUnavailable(error);
+  return known instanceof DomainError && (known.code === 'unavailable' || known.code === 'storage_full');
 }

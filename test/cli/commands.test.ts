@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
 import { Screen } from '../../src/cli/screen.ts';
@@ -47,6 +49,7 @@ async function inProcess(args: readonly string[]) {
   const code = await runCli(args, {
     open: closed,
     settings: () => ({}),
+    isolation: async () => '',
     version: '1.0.0',
     screen: new Screen(sink('stdout'), sink('stderr')),
     signal: new AbortController().signal,
@@ -81,9 +84,15 @@ test.each([
 
 test('config prints the effective values without the secrets, and one line per fault', async () => {
   const secret = 'postgres://me:hidden@db/portico';
-  const shown = await portico(['config'], { PORTICO_PORT: '1234', DATABASE_URL: secret });
+  const dataDir = await newDataDir();
+  const settings = settingsFor(dataDir, { PORTICO_PORT: '1234', DATABASE_URL: secret });
+  const shown = await portico(['config'], settings);
+  expect(await readdir(path.dirname(path.dirname(dataDir)))).not.toContain(
+    path.basename(settings.PORTICO_BUILD_DIR ?? ''),
+  );
   expect(shown.stdout).toMatch(/^PORTICO_PORT=1234$/m);
   expect(shown.stdout).toMatch(/^DATABASE_URL=\*+$/m);
+  expect(shown.stdout).toMatch(/^# Isolation of builds: (bubblewrap|user|process) \(.+\)$/m);
   const wrong = await portico(['config'], { PORTICO_PORT: 'high' });
   expect(wrong).toMatchObject({ code: 1, stdout: '', stderr: 'portico: PORTICO_PORT: must be a port number\n' });
 });

@@ -4,12 +4,12 @@ import { openOrm } from '../../src/db/orm.ts';
 import { executeBound } from '../../src/domain/bound-query.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import { asUnavailable } from '../../src/domain/unavailable.ts';
-import { createDatabase, type TestDatabase } from '../support/postgres.ts';
+import { createDatabase, empty, type TestDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;
 let orm: MikroORM;
 beforeAll(async () => {
-  database = await createDatabase();
+  database = await createDatabase(empty);
   orm = openOrm(database.url, 2);
   await orm.em.fork().execute('create table bound (id integer primary key, text text, bytes bytea, list text[])');
 });

@@ -152,6 +152,14 @@ describe('the settings', () => {
     ]);
   });
 
+  it('warn of a port for metrics that could answer no request', () => {
+    const [warning] = readConfig({ PORTICO_METRICS_PORT: '0' }).warnings;
+    expect(warning).toContain('PORTICO_METRICS_PORT is set without PORTICO_METRICS_TOKEN');
+    const both = readConfig({ PORTICO_METRICS_PORT: '9100', PORTICO_METRICS_TOKEN: 'metrics-secret' });
+    expect([both.warnings, both.config.PORTICO_METRICS_PORT]).toEqual([[], 9100]);
+    expect(readConfig({}).config.PORTICO_METRICS_PORT).toBeUndefined();
+  });
+
   it('say nothing of other programs’ variables', () => {
     expect(readConfig({ PATH: '/bin', POTRICO_PORT: '1', portico_port: '2' }).warnings).toEqual([]);
   });

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { openOrm } from '../../src/db/orm.ts';
 import { executeBound } from '../../src/domain/bound-query.ts';
 import { transactPipelined } from '../../src/domain/pipelined-transaction.ts';
-import { createDatabase, type TestDatabase } from '../support/postgres.ts';
+import { createDatabase, empty, type TestDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;
 let orm: MikroORM;
 
 beforeAll(async () => {
-  database = await createDatabase();
+  database = await createDatabase(empty);
   // One connection: a transaction that does not hand it back leaves none.
   orm = openOrm(database.url, 1);
   await orm.em.fork().execute('create table kept (number integer primary key)');

@@ -8,7 +8,7 @@ import { searchWords } from '../../src/domain/studio/content/search.ts';
 import { seed, startTestApp, type TestApp } from '../support/app.ts';
 import { git as stock } from '../support/git-store.ts';
 import { silentLog } from '../support/no-content-cache.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { createDatabase, empty } from '../support/postgres.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import { standStill } from '../support/stand-still.ts';
 import { twoServers } from '../support/two-servers.ts';
@@ -64,7 +64,7 @@ describe('a database that cannot be used only makes reads of content slower', ()
   });
 
   it('when its tables are not there', async () => {
-    const { url, drop } = await createDatabase();
+    const { url, drop } = await createDatabase(empty);
     onTestFinished(drop);
     expect(await reads(indexOn(url))).toEqual(await expected());
   });

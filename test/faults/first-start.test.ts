@@ -1,8 +1,10 @@
-import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
 import { fsck } from '../support/git-store.ts';
+import { createDatabase } from '../support/postgres.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
 import {
   kill,
@@ -80,6 +82,61 @@ test.each(['SIGKILL', 'SIGTERM'] as const)(
     expect((await server.stop()).code).toBe(0);
   },
 );
+
+/** A new database on the server of the run, and what it holds. */
+async function newDatabase() {
+  const database = await createDatabase();
+  onTestFinished(() => database.drop());
+  const query = async (sql: string) => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    return client.query(sql).then(
+      ({ rows }) => client.end().then(() => rows),
+      (error) => client.end().then(() => Promise.reject(error)),
+    );
+  };
+  return { url: database.url, query };
+}
+
+test.each([2, 4])(
+  '%i servers started together on a new database make one demo with one token, which first-run.json keeps',
+  async (count) => {
+    const database = await newDatabase();
+    const dataDir = await newDataDir();
+    const settings = { DATABASE_URL: database.url };
+    const servers = await Promise.all(Array.from({ length: count }, () => startServer(dataDir, settings)));
+    const { token = '' } = await readFirstRun(dataDir);
+    expect(await database.query(`select last4 from token`)).toEqual([{ last4: token.slice(-4) }]);
+    expect(await database.query('select machine_name from organization')).toEqual([{ machine_name: 'demo' }]);
+    const greeted = servers.filter((server) => server.output().stdout.includes('API token (shown once'));
+    expect(greeted).toHaveLength(1);
+    expect(greeted[0]?.output().stdout).toContain(token);
+    for (const server of servers) {
+      await expectCompleteDemo(server);
+      expect((await server.stop()).code).toBe(0);
+    }
+  },
+);
+
+test('the token of a first run that ended before it was complete is not left valid beside the next one', async () => {
+  const database = await newDatabase();
+  const dataDir = await newDataDir();
+  const settings = { DATABASE_URL: database.url };
+  const first = await startServer(dataDir, settings);
+  const { token: before = '' } = await readFirstRun(dataDir);
+  await first.stop();
+  // As a process leaves it that dies after the token is made and before the first run is written down.
+  await database.query(`delete from setting where name = 'demo'`);
+  await rm(path.join(dataDir, 'first-run.json'));
+  const second = await startServer(dataDir, settings);
+  const { token = '' } = await readFirstRun(dataDir);
+  expect(token).not.toBe(before);
+  expect((await restClient(second.url, before).get('/organizations/demo')).status).toBe(401);
+  await expectCompleteDemo(second);
+  expect(await database.query('select count(*)::integer as count from token where revoked_at is null')).toEqual([
+    { count: 1 },
+  ]);
+});
 
 test('the record is for its owner alone, is renewed at each start, and keeps the token', async () => {
   const dataDir = await newDataDir();

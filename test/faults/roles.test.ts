@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { ServerProcess } from '../support/server-process.ts';
+import { metricsToken, type ServerProcess } from '../support/server-process.ts';
 import { type Peer, startPeer } from '../support/workflows/peer.ts';
 import { startProcesses, threeCalls, until } from '../support/workflows/processes.ts';
 
@@ -19,6 +19,9 @@ const isReady = (server: ServerProcess) =>
     ({ status }) => status === 200,
     60,
   );
+
+const metricsOf = async ({ url }: Pick<ServerProcess, 'url'>) =>
+  (await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${metricsToken}` } })).text();
 
 const logged = (server: ServerProcess, pattern: RegExp) =>
   pattern.test(server.output().stdout + server.output().stderr);
@@ -48,7 +51,7 @@ test('a web server accepts and leaves executions queued; workers execute them, a
   for (const worker of [first, second]) {
     expect((await isReady(worker)).body).toMatchObject({ status: 'ready', roles: ['worker'] });
     expect((await fetch(`${worker.url}/healthz`)).status).toBe(200);
-    expect(await (await fetch(`${worker.url}/metrics`)).text()).toMatch(/^portico_workflow_open_executions/m);
+    expect(await metricsOf(worker)).toMatch(/^portico_workflow_open_executions/m);
     for (const door of [
       '/',
       '/graphql',
@@ -69,7 +72,7 @@ test('a web server accepts and leaves executions queued; workers execute them, a
   );
   // Both have taken some, once there is enough for two.
   const drivers = async () => {
-    const metrics = await Promise.all([first, second].map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+    const metrics = await Promise.all([first, second].map(async ({ url }) => metricsOf({ url })));
     return metrics.map((text) =>
       Number(/^portico_workflow_steps_total\{type="http",status="completed"\} (\d+)$/m.exec(text)?.[1] ?? 0),
     );
@@ -86,7 +89,7 @@ test('a web server accepts and leaves executions queued; workers execute them, a
   await until(statuses, (found) => found.size === 1 && found.has('completed'), 60);
   expect((await drivers()).reduce((sum, count) => sum + count, 0)).toBe(3 * ids.length);
   for (const path of ['/a', '/b', '/c']) expect(peer.counts(path)).toEqual(ids.map(() => 1));
-  expect(await (await fetch(`${web.url}/metrics`)).text()).not.toMatch(/^portico_workflow_steps_total\{/m);
+  expect(await metricsOf(web)).not.toMatch(/^portico_workflow_steps_total\{/m);
 
   for (const server of [first, second, web]) expect((await server.stop('SIGTERM')).code).toBe(0);
 });

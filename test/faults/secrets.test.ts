@@ -13,11 +13,12 @@ const planted = {
   basic: 'planted-basic-4711',
   bearer: 'planted-bearer-4711',
   broken: 'planted-broken-4711',
+  metrics: 'planted-metrics-4711',
 };
 
 test('planted secrets are in no log line, audit row, metric or error', async () => {
   const { dataDir, token } = await demoDataDir();
-  const server = await startServer(dataDir, { PORTICO_LOG_LEVEL: 'trace' });
+  const server = await startServer(dataDir, { PORTICO_LOG_LEVEL: 'trace', PORTICO_METRICS_TOKEN: planted.metrics });
   const made = await portico(['token', 'create', '--organization', 'demo', '--preset', 'admin'], settingsFor(dataDir));
   const owner = made.stdout.trim();
   const rest = restClient(server.url, owner);
@@ -56,7 +57,8 @@ test('planted secrets are in no log line, audit row, metric or error', async () 
     headers: { Authorization: `Basic ${btoa(`any:${planted.basic}`)}` },
   });
   expect((await rest.get(`${demoStudio}/collections`)).status).toBe(200);
-  await raw('/metrics', {});
+  await raw('/metrics', { headers: { Authorization: `Bearer ${planted.metrics}` } });
+  expect(answers.at(-1)).toContain('# TYPE ');
 
   const record = await readPostgresRecord(dataDir);
   const client = new pg.Client({ connectionString: record?.url });

@@ -59,6 +59,9 @@ export interface TestApp {
   stop(): Promise<void>;
 }
 
+/** What `/metrics` of a test application requires. */
+export const metricsToken = 'metrics-of-a-test';
+
 export const acme = '/api/v2/organizations/acme';
 export const studio = `${acme}/projects/site/studio`;
 
@@ -66,7 +69,12 @@ export const studio = `${acme}/projects/site/studio`;
 export async function startTestApp(environment: Record<string, string> = {}): Promise<TestApp> {
   const database = await createDatabase();
   const dataDir = await mkdtemp(path.join(tmpdir(), 'portico-app-'));
-  const { config } = readConfig({ PORTICO_DATA_DIR: dataDir, PORTICO_LOG_LEVEL: 'debug', ...environment });
+  const { config } = readConfig({
+    PORTICO_DATA_DIR: dataDir,
+    PORTICO_LOG_LEVEL: 'debug',
+    PORTICO_METRICS_TOKEN: metricsToken,
+    ...environment,
+  });
   const log: string[] = [];
   const settings = { public_url: 'http://portico.test', public_host: 'portico.test' };
   const time: { now: Date | null } = { now: null };

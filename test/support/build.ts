@@ -1,26 +1,15 @@
 import { execFile } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { sourcesKey } from '../../scripts/sources-key.ts';
 import { oncePerRun } from './once-per-run.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 /** Inside `node_modules`, so that what is built finds the packages. */
 const cache = path.join(root, 'node_modules/.cache/portico-test');
 const keptFor = 24 * 3600_000;
-
-/** Names the sources as they are now: the same name, the same program. */
-async function sourcesKey(): Promise<string> {
-  const names = await readdir(path.join(root, 'src'), { recursive: true });
-  const files = names.filter((name) => name.endsWith('.ts')).sort();
-  const hash = createHash('sha256');
-  for (const name of files) {
-    const { mtimeMs, size } = await stat(path.join(root, 'src', name));
-    hash.update(`${name}\0${mtimeMs}\0${size}\n`);
-  }
-  return hash.digest('hex').slice(0, 16);
-}
 
 async function removeOld(): Promise<void> {
   for (const name of await readdir(cache)) {
@@ -31,7 +20,7 @@ async function removeOld(): Promise<void> {
 }
 
 async function build(): Promise<string> {
-  const place = path.join(cache, await sourcesKey());
+  const place = path.join(cache, sourcesKey(root));
   const entry = path.join(place, 'dist/src');
   if (await stat(entry).catch(() => null)) return entry;
   const draft = `${place}.${randomUUID()}`;

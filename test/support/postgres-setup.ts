@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { migrate, openOrm } from '../../src/db/orm.ts';
 import { startEmbeddedPostgres } from '../../src/db/postgres.ts';
 import { databasePrefix, makeTemporaryRoot } from './temporary-root.ts';
 
@@ -20,6 +21,20 @@ async function dropDatabases(url: string): Promise<void> {
   await client.end();
 }
 
+/** Makes the database that `createDatabase` copies: migrated once for the run. @returns its name */
+async function makeMigratedDatabase(server: string): Promise<string> {
+  const name = `${databasePrefix()}migrated`;
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)} TEMPLATE template0 ENCODING 'UTF8'`);
+  await client.end();
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  const orm = openOrm(url.href, 4);
+  await migrate(orm).finally(() => orm.close());
+  return name;
+}
+
 /** Starts one embedded server for the whole test run, unless DATABASE_URL names one; `createDatabase` uses it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Each test file is a process of its own, which reads the same packages: what was compiled is kept beside them.
@@ -28,6 +43,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const given = process.env.DATABASE_URL;
   if (given) {
     project.provide('databaseUrl', given);
+    project.provide('migratedDatabase', await makeMigratedDatabase(given));
     return async () => {
       await dropDatabases(given);
       await removeTemporaryRoot();
@@ -35,9 +51,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
   const dataDir = await mkdtemp(join(tmpdir(), 'portico-test-'));
   const server = await startEmbeddedPostgres({ dataDir, log: silent, durable: false });
-  project.provide('databaseUrl', server.url);
-  return async () => {
+  const end = async () => {
     await server.stop();
     await removeTemporaryRoot();
   };
+  project.provide('databaseUrl', server.url);
+  const migrated = await makeMigratedDatabase(server.url).catch(async (error: unknown) => {
+    await end();
+    throw error;
+  });
+  project.provide('migratedDatabase', migrated);
+  return end;
 }

@@ -7,6 +7,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A database of the server all tests share: DATABASE_URL, or the embedded one started for the run. */
     databaseUrl: string;
+    /** Name of a database of that server with the newest schema and no rows; no connection to it is open. */
+    migratedDatabase: string;
   }
 }
 
@@ -16,11 +18,14 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** Name of the database to copy for one without tables. */
+export const empty = 'template0';
+
 /**
  * Makes a fresh database on the server of the test run; drop it when done.
- * @param template a database to copy, with nobody connected to it: migrated once, copied for each test. Empty without it.
+ * @param template name of the database to copy, to which no connection is open; default: the one migrated for the run
  */
-export async function createDatabase(template = 'template0'): Promise<TestDatabase> {
+export async function createDatabase(template = inject('migratedDatabase')): Promise<TestDatabase> {
   const name = `${databasePrefix()}${randomBytes(5).toString('hex')}`;
   await administer(`CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(template)} ENCODING 'UTF8'`);
   const url = new URL(inject('databaseUrl'));

@@ -32,7 +32,8 @@ export async function newDataDir(): Promise<string> {
 async function removeDataDir(directory: string): Promise<void> {
   const pid = await postmasterPid(path.join(directory, 'data'));
   if (pid !== null) await endPid(pid, 'SIGQUIT');
-  await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+  for (const place of [directory, `${directory}-builds`])
+    await rm(place, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** The postmaster of a data directory by PostgreSQL's own file; null when there is none. */
@@ -106,12 +107,17 @@ export interface ServerProcess extends Running {
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
-const anyPort = { PORTICO_PORT: '0', PORTICO_PREVIEW_PORT: '0' };
+/** What `/metrics` of these servers requires. */
+export const metricsToken = 'metrics-of-a-process';
+
+const anyPort = { PORTICO_PORT: '0', PORTICO_PREVIEW_PORT: '0', PORTICO_METRICS_TOKEN: metricsToken };
 
 /** Settings of a server, or of a command, on a data directory. */
 export const settingsFor = (dataDir: string, more: Record<string, string> = {}): Record<string, string> => ({
   ...anyPort,
   PORTICO_DATA_DIR: dataDir,
+  // Other users cannot enter the data directory, nor the one it is in.
+  PORTICO_BUILD_DIR: `${path.dirname(dataDir)}-builds`,
   ...more,
 });
 

@@ -25,10 +25,15 @@ export const asRoot = test.runIf(canMount());
 const mounted: string[] = [];
 
 /** Puts a disk of a few mebibytes at a directory. */
-export async function smallDisk(directory: string): Promise<void> {
+export async function smallDisk(directory: string, mebibytes = 8, mode = '711'): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o711 });
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=711', 'tmpfs', directory]);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=${mode}`, 'tmpfs', directory]);
   mounted.push(directory);
+}
+
+/** Makes a disk read-only, or writable again. */
+export function remount(directory: string, option: 'ro' | 'rw'): void {
+  execFileSync('mount', ['-o', `remount,${option}`, directory]);
 }
 
 /** Takes the disks away; directories that a store of blobs keeps open go when it closes them. */

@@ -57,7 +57,7 @@ export class CacheConnection {
   }
 
   async #guarded<T>(work: () => Promise<T>, limit: number): Promise<T | null> {
-    if (Date.now() < this.#quietUntil) return null;
+    if (performance.now() < this.#quietUntil) return null;
     let stop = () => {};
     try {
       const result = work();
@@ -67,7 +67,7 @@ export class CacheConnection {
       result.catch(() => {});
       return await Promise.race([result, late]);
     } catch (err) {
-      if (!isAboutData(err)) this.#quietUntil = Date.now() + pause;
+      if (!isAboutData(err)) this.#quietUntil = performance.now() + pause;
       this.#log.warn({ err }, 'content cache not used');
       return null;
     } finally {

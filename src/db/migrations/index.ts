@@ -18,6 +18,11 @@ import { ExecutionQueues } from './20261206-execution-queues.ts';
 import { CrawlRows } from './20261207-crawl-rows.ts';
 import { ImportAttempts } from './20261208-import-attempts.ts';
 import { CrawlIndexes } from './20261209-crawl-indexes.ts';
+import { CancelledBy } from './20261211-cancelled-by.ts';
+import { StepKeys } from './20261211-step-keys.ts';
+import { Workers } from './20261211-workers.ts';
+import { PreviewLinks } from './20261212-preview-links.ts';
+import { IsolationReason } from './20261219-isolation-reason.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -41,4 +46,9 @@ export const migrations = [
   { name: '20261207-crawl-rows', class: CrawlRows },
   { name: '20261208-import-attempts', class: ImportAttempts },
   { name: '20261209-crawl-indexes', class: CrawlIndexes },
+  { name: '20261211-step-keys', class: StepKeys },
+  { name: '20261211-workers', class: Workers },
+  { name: '20261212-preview-links', class: PreviewLinks },
+  { name: '20261211-cancelled-by', class: CancelledBy },
+  { name: '20261219-isolation-reason', class: IsolationReason },
 ];

@@ -57,11 +57,11 @@ export async function clearRemains({ clusterDir, socketDirectory }: Remains): Pr
     { signal: 'SIGKILL', until: 15_000 },
   ] as const;
   const processes = { clusterDir, clusterName: clusterName(clusterDir) };
-  const begin = Date.now();
+  const begin = performance.now();
   for (const { signal, until } of steps) {
     let left = await postgresProcessesOf(processes);
     if (signal) for (const pid of left) signalProcess(pid, signal);
-    while (left.length > 0 && Date.now() - begin < until) {
+    while (left.length > 0 && performance.now() - begin < until) {
       await sleep(20);
       left = await postgresProcessesOf(processes);
     }

@@ -75,9 +75,9 @@ async function commandLine(pid: number): Promise<string[]> {
 
 /** Waits until the process is gone; false when it is still there after `milliseconds`. */
 export async function waitUntilGone(pid: number, identity: string | null, milliseconds: number): Promise<boolean> {
-  const end = Date.now() + milliseconds;
+  const end = performance.now() + milliseconds;
   while (identity !== null && (await processIdentity(pid)) === identity) {
-    if (Date.now() >= end) return false;
+    if (performance.now() >= end) return false;
     await sleep(10);
   }
   return true;

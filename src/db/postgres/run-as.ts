@@ -32,10 +32,10 @@ const namespaced: RunAs = {
 
 /**
  * Decides how to start PostgreSQL below `dataDir`, and gives `<dataDir>/postgres` to the user it will run as.
- * @throws Error naming DATABASE_URL when root can neither make a user namespace nor use another user.
+ * @throws Error naming DATABASE_URL when root can neither make a user namespace nor use another user, or a user without a name no namespace.
  */
 export async function chooseRunAs(dataDir: string, binaries: PostgresBinaries): Promise<RunAs> {
-  if (process.getuid?.() !== 0) return direct;
+  if (process.getuid?.() !== 0) return (await needsName(dataDir)) ? named(dataDir, binaries) : direct;
   const cluster = await stat(join(dataDir, 'postgres', 'data')).catch(() => null);
   const started = cluster !== null && cluster.uid !== 0;
   // A cluster already given to another user stays with it: a namespace would see a stranger's files.
@@ -50,6 +50,29 @@ export async function chooseRunAs(dataDir: string, binaries: PostgresBinaries): 
   throw new Error(
     'PostgreSQL does not run as root. User namespaces are not available here (unshare --user), and no unprivileged user ' +
       `can reach both ${dirname(binaries.postgres)} and ${dataDir}. Start Portico as an ordinary user. ${useYourOwn}`,
+  );
+}
+
+/** Whether initdb is to run, which looks its user up by name (getpwuid), as a user that has none; the server itself does without. */
+async function needsName(dataDir: string): Promise<boolean> {
+  if (await stat(join(dataDir, 'postgres', 'data', 'PG_VERSION')).catch(() => null)) return false;
+  return run('id', ['-un']).then(
+    () => false,
+    () => true,
+  );
+}
+
+/** In a user namespace the user is `nobody`, by whose name initdb can find it. */
+async function named(dataDir: string, binaries: PostgresBinaries): Promise<RunAs> {
+  const [unshare = '', ...args] = [...namespaced.prefix, 'id', '-un'];
+  const hasName = await run(unshare, args).then(
+    () => true,
+    () => false,
+  );
+  if (hasName && (await canRun(namespaced, binaries, dataDir))) return namespaced;
+  throw new Error(
+    `The user ${process.getuid?.()} has no entry in /etc/passwd, which PostgreSQL needs when it makes its data directory, and user ` +
+      `namespaces are not available here (unshare --user). Add an entry for it. ${useYourOwn}`,
   );
 }
 

@@ -54,12 +54,12 @@ export class Supervisor {
   async #supervise(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const since = Date.now();
+      const since = performance.now();
       const reason = await Promise.race([this.#current.gone, aborted(signal)]);
       if (signal.aborted) return;
       this.#options.log.error({ pid: this.#current.pid, reason }, 'PostgreSQL died; starting it again');
       this.#change('restarting');
-      if (Date.now() - since > settled) this.#pause = shortestPause;
+      if (performance.now() - since > settled) this.#pause = shortestPause;
       await this.#relaunch(signal);
     }
   }

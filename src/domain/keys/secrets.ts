@@ -69,7 +69,9 @@ export function createSecrets({ kms, em, clock, maxUses = 2 ** 30 }: SecretsOpti
   /** The active key with one use taken from our block. */
   async function take(organizationId: number): Promise<string> {
     const known = held.get(organizationId);
-    if (known !== undefined && known.left > 0 && known.until > clock.now().getTime()) {
+    const now = clock.now().getTime();
+    // A time further ahead was taken before the clock was set back.
+    if (known !== undefined && known.left > 0 && known.until > now && known.until <= now + holdMilliseconds) {
       known.left -= 1;
       return known.id;
     }

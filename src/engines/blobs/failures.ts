@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { asUnavailable } from '../../domain/unavailable.ts';
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 
@@ -21,10 +22,9 @@ export function whenThere<T>(read: () => T): T | null {
 
 export const gone = (cause?: unknown) => new DomainError('not_found', 'The content is no longer stored', { cause });
 
-/** @throws DomainError `unavailable` when the disk, or the share of it we may have, is full */
+/** @throws DomainError `storage_full` when the disk, or the share of it we may have, is full */
 export async function withRoom<T>(job: Promise<T>): Promise<T> {
   return job.catch((cause: unknown) => {
-    if (codeOf(cause) !== 'ENOSPC' && codeOf(cause) !== 'EDQUOT') throw cause;
-    throw new DomainError('unavailable', 'The disk is full: nothing was stored', { cause });
+    throw asUnavailable(cause);
   });
 }

@@ -23,12 +23,12 @@ export function guardedConnector({ guard, policy, ca, timeout }: ConnectorOption
   return (options, callback) => {
     const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
     const host = options.hostname.replace(/^\[|\]$/g, '');
-    const started = Date.now();
+    const started = performance.now();
     inTime(guard({ host, port }, policy), timeout, host)
       .then((addresses) => {
         // Certificate errors are never waived, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
         const tls = { ca, rejectUnauthorized: true, allowH2: false, maxCachedSessions: 0 };
-        const left = Math.max(1, timeout - (Date.now() - started));
+        const left = Math.max(1, timeout - (performance.now() - started));
         const connect = buildConnector({ ...tls, timeout: left, lookup: fixedLookup(addresses) });
         let stood = false;
         const dialled = dial(connect, { ...options, hostname: host }, (error, socket) => {

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 
 /** 32 bytes in base64url without padding. */
-const material = z.string().regex(/^[\w-]{43}$/);
+const material = z.string().regex(/^[\w-]{43}$/, 'must be 32 bytes in base64url');
 
 const keyringSchema = z
   .strictObject({
@@ -41,6 +41,10 @@ export type KeyringKey = Keyring['keys'][number];
 /** A keyring we made ourselves, or one handed in by an orchestrator (systemd credential, mounted secret), which we never write. */
 export type KeyringOwner = 'ours' | 'operator';
 
+/** What to do about a keyring that cannot be used; it is never replaced by a new one, under which nothing stored would open. */
+const remedy =
+  'restore it from its backup, or, to give up the stored secrets, move it away and set PORTICO_KMS_ALLOW_MISSING=1';
+
 /** A fresh 256-bit key. */
 export function newKey(now: Date): KeyringKey {
   return {
@@ -53,7 +57,7 @@ export function newKey(now: Date): KeyringKey {
 
 /**
  * Reads and checks the keyring; null when there is no file.
- * @throws Error that tells what to do: readable by others, not owned by us, not a keyring.
+ * @throws Error that says what to do: readable by others, not owned by us, damaged.
  */
 export async function readKeyring(path: string, owner: KeyringOwner): Promise<Keyring | null> {
   if (owner === 'ours') await checkDirectory(dirname(path));
@@ -64,7 +68,8 @@ export async function readKeyring(path: string, owner: KeyringOwner): Promise<Ke
     file = await open(path, flags);
   } catch (error) {
     if (isCode(error, 'ENOENT')) return null;
-    throw new Error(`the keyring ${path} cannot be opened`, { cause: error });
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`the keyring ${path} cannot be opened (${code}); ${remedy}`, { cause: error });
   }
   try {
     checkFile(path, await file.stat(), owner);
@@ -125,12 +130,12 @@ function parseKeyring(path: string, text: string): Keyring {
     json = JSON.parse(text);
   } catch {
     // The parser's message quotes the text, which is key material.
-    throw new Error(`the keyring ${path} is not valid JSON: restore it from its backup`);
+    throw new Error(`the keyring ${path} is damaged (${text === '' ? 'empty' : 'not valid JSON'}): ${remedy}`);
   }
   const parsed = keyringSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path: at, message }) => `${at.join('.') || 'file'}: ${message}`);
-  throw new Error(`the keyring ${path} is not usable (${problems.join('; ')})`);
+  throw new Error(`the keyring ${path} is damaged (${problems.join('; ')}): ${remedy}`);
 }
 
 async function checkDirectory(path: string): Promise<void> {
@@ -146,7 +151,7 @@ async function checkDirectory(path: string): Promise<void> {
 }
 
 function checkFile(path: string, stats: Stats, owner: KeyringOwner): void {
-  if (!stats.isFile()) throw new Error(`the keyring ${path} is not a file`);
+  if (!stats.isFile()) throw new Error(`the keyring ${path} is damaged (not a file): ${remedy}`);
   // systemd hands credentials to a service as root's, readable through the group bits of an access list.
   const forbidden = owner === 'ours' ? 0o077 : 0o027;
   if ((stats.mode & forbidden) !== 0) {

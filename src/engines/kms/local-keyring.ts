@@ -18,6 +18,8 @@ export interface LocalKeyringOptions {
   dataDirectory: string;
   /** `PORTICO_KEYRING_FILE` or a systemd credential: used instead, must exist, never written. */
   file?: string;
+  /** Whether a keyring that is not there is made; false when keys of an earlier one are needed. */
+  mayCreate?: boolean;
   now?: () => Date;
 }
 
@@ -34,18 +36,29 @@ export interface LocalKeyring extends Kms {
 
 const maxKeyBytes = 4_096;
 
+/** There is no keyring, and none may be made in its place. */
+export class KeyringMissing extends Error {
+  override name = 'KeyringMissing';
+  readonly path: string;
+
+  constructor(path: string) {
+    super(`the keyring ${path} does not exist`);
+    this.path = path;
+  }
+}
+
 /**
  * Opens the keyring, or makes it at the first start.
  * @throws Error that tells what to do, when it is not there, is readable by others, belongs to another user or is damaged.
  */
 export async function openLocalKeyring(options: LocalKeyringOptions): Promise<LocalKeyring> {
-  const { dataDirectory, file, now = () => new Date() } = options;
+  const { dataDirectory, file, mayCreate = true, now = () => new Date() } = options;
   const path = file ?? join(dataDirectory, 'keys', 'keyring.json');
   const owner: KeyringOwner = file === undefined ? 'ours' : 'operator';
   let keyring = await readKeyring(path, owner);
   let created = false;
   if (keyring === null) {
-    if (owner === 'operator') throw new Error(`the keyring ${path} does not exist`);
+    if (owner === 'operator' || !mayCreate) throw new KeyringMissing(path);
     const first = newKey(now());
     created = await createKeyring(path, { version: 1, active: first.id, keys: [first] });
     keyring = await readKeyring(path, owner);

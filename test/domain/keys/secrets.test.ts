@@ -7,13 +7,13 @@ import { rewrapDataKeys } from '../../../src/domain/keys/data-keys.ts';
 import { createSecrets, type SecretsOptions } from '../../../src/domain/keys/secrets.ts';
 import { KeyError } from '../../../src/domain/ports/kms.ts';
 import { localKms } from '../../engines/kms/support.ts';
-import { createDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { createDatabase, empty, type TestDatabase } from '../../support/postgres.ts';
 
 let database: TestDatabase;
 let orm: MikroORM;
 
 beforeAll(async () => {
-  database = await createDatabase();
+  database = await createDatabase(empty);
   orm = new MikroORM({ clientUrl: database.url, entities: [DataKey] });
   // As in the first migration, but for the reference to organization.
   await orm.em.fork().execute(`
@@ -83,6 +83,21 @@ describe('secrets', () => {
     expect(await reason(another.secrets.decrypt(1, 'workflow.trigger', 5, 1, before))).toBe('missing_key');
     expect(await open().decrypt(1, 'workflow.trigger', 5, 1, before)).toBe('old');
     expect((await rows()).map(({ state }) => state).sort()).toEqual(['active', 'retired']);
+  });
+
+  it.each([
+    ['goes on', 300_001],
+    ['is set back by an hour', -3600_000],
+    ['is set forward by an hour', 3600_000],
+  ])('follow another data key within five minutes when the clock %s', async (_how, milliseconds) => {
+    const time = { at: Date.parse('2026-11-23T12:00:00Z') };
+    const { secrets, open } = await setUp({ clock: { now: () => new Date(time.at) } });
+    const dataKey = async () => (await secrets.encrypt(1, 'deploy.hook', 1, 1, 'x')).split('.')[1];
+    const before = await dataKey();
+    await open().rotate(1);
+    expect(await dataKey()).toBe(before);
+    time.at += milliseconds;
+    expect(await dataKey()).not.toBe(before);
   });
 
   it('make one data key however many ask at once', async () => {

@@ -86,6 +86,18 @@ describe('what is data stays data', () => {
     expect(await evaluate(`input.${key}`, { input: {} })).toBeUndefined();
   });
 
+  it('names of prototypes in content are data, and lead to no prototype', async () => {
+    const content = JSON.parse('{"a":{"__proto__":{"x":1},"constructor":{"name":"c"},"prototype":"p"}}');
+    expect(
+      await evaluate('[a.x, a.hasOwnProperty, a.constructor.constructor, a.toString, a.__proto__.__proto__]', content),
+    ).toEqual([]);
+    expect(await evaluate('$merge([a, {"y": 2}]).x', content)).toBeUndefined();
+    expect(await evaluate('$lookup(a, "constructor").prototype', content)).toBeUndefined();
+    expect(await evaluate('a.constructor.name', content)).toBe('c');
+    expect(await faultOf(evaluate('a', content))).toBe('forbidden_key');
+    expect(await evaluate('({}).x', {})).toBeUndefined();
+  });
+
   it.each(['process', 'require', 'globalThis', '$process', 'Function'])('%s is nothing', async (name) => {
     expect(await evaluate(name)).toBeUndefined();
   });

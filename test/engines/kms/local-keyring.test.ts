@@ -83,6 +83,13 @@ describe('refusing to start', () => {
     await expect(openLocalKeyring({ dataDirectory: directory })).rejects.toThrow('cannot be opened');
   });
 
+  it('a keyring that is missing where one is needed: none is made in its place', async () => {
+    const { directory, path } = await made();
+    await rm(path);
+    await expect(openLocalKeyring({ dataDirectory: directory, mayCreate: false })).rejects.toThrow('does not exist');
+    expect(await readdir(dirname(path))).toEqual([]);
+  });
+
   it('damage, without showing any key', async () => {
     const { directory, path } = await made();
     const text = await readFile(path, 'utf8');
@@ -100,7 +107,7 @@ describe('refusing to start', () => {
         String,
         (reason: Error) => reason.message,
       );
-      expect(error).toMatch(/the keyring .* is not (valid JSON|usable)/);
+      expect(error).toMatch(/^the keyring \S+ is damaged \(.+\): restore it from its backup/);
       expect(error).not.toContain(secret.slice(1, 20));
     }
   });

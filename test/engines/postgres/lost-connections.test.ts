@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterEach, expect, it } from 'vitest';
 import { openOrm } from '../../../src/db/orm.ts';
-import { createDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { createDatabase, empty, type TestDatabase } from '../../support/postgres.ts';
 
 let database: TestDatabase;
 
@@ -19,7 +19,7 @@ async function endSessions(asked: string): Promise<void> {
 }
 
 it('a connection lost in a transaction is given up: the pool stays whole, and ends', async () => {
-  database = await createDatabase();
+  database = await createDatabase(empty);
   const orm = openOrm(database.url, 2);
   // More often than the pool has connections.
   for (let round = 0; round < 3; round++) {
@@ -34,7 +34,7 @@ it('a connection lost in a transaction is given up: the pool stays whole, and en
 });
 
 it('a query under way fails, and its connection is handed back once', async () => {
-  database = await createDatabase();
+  database = await createDatabase(empty);
   const orm = openOrm(database.url, 1);
   const sleeping = expect(orm.em.fork().execute('select pg_sleep(600)')).rejects.toThrow();
   // Not before it is under way: on a connection that is lost sooner it would not be, and be asked for again.
@@ -45,7 +45,7 @@ it('a query under way fails, and its connection is handed back once', async () =
 });
 
 it('ends though a connection was still being opened', async () => {
-  database = await createDatabase();
+  database = await createDatabase(empty);
   const orm = openOrm(database.url, 2);
   // With this one taken, another has to be opened.
   const holder = orm.em.fork();

@@ -1,0 +1,56 @@
+import { DriverException, UniqueConstraintViolationException } from '@mikro-orm/core';
+import { expect, test } from 'vitest';
+import { DomainError, errorCodes } from '../../src/domain/errors.ts';
+import { asUnavailable, isAway } from '../../src/domain/unavailable.ts';
+import { codeOf } from '../../src/graphql/errors.ts';
+import { refusalOf } from '../../src/graphql/http-refusal.ts';
+import { errorHeaders, statusOf } from '../../src/rest/errors.ts';
+
+const withCode = (code: string, message = code) => Object.assign(new Error(message), { code });
+const ofDatabase = (code: string, message = code) => new DriverException(withCode(code, message));
+
+test.each([
+  ['a file system without blocks', withCode('ENOSPC')],
+  ['a quota', withCode('EDQUOT')],
+  ['a limit on the size of files', withCode('EFBIG')],
+  ['PostgreSQL, by its SQLSTATE', ofDatabase('53100')],
+  ['the cause of another error', new Error('not written', { cause: withCode('ENOSPC') })],
+  [
+    'git, in the words of the C library',
+    new DomainError('repository_unavailable', 'The repository could not be read', {
+      cause: new Error('git repack ended with 128: fatal: write error: No space left on device'),
+    }),
+  ],
+])('a disk that is full is storage_full, told by %s', (_by, error) => {
+  const known = asUnavailable(error) as DomainError;
+  expect(known).toBeInstanceOf(DomainError);
+  expect(known.code).toBe('storage_full');
+  expect(isAway(error)).toBe(true);
+  expect(statusOf[known.code]).toBe(503);
+  expect(errorHeaders(known)).toEqual({ 'Retry-After': '30' });
+  expect(codeOf[known.code]).toBe('UNAVAILABLE');
+  expect(refusalOf(error, 'id')).toMatchObject({ status: 503, body: { code: 'storage_full' } });
+});
+
+test.each([
+  ['another code', withCode('EACCES')],
+  [
+    'content that quotes the words',
+    new UniqueConstraintViolationException(withCode('23505', 'No space left on device')),
+  ],
+  ['a refusal of what was asked for', new DomainError('not_found', 'gone', { cause: withCode('ENOSPC') })],
+  ['what is no error', 'No space left on device'],
+])('%s is not storage_full', (_what, error) => {
+  expect(asUnavailable(error)).toBe(error);
+  expect(isAway(error)).toBe(false);
+});
+
+test('a cause that leads back to itself ends the search', () => {
+  const error = new Error('a');
+  error.cause = error;
+  expect(asUnavailable(error)).toBe(error);
+});
+
+test('every code has a status and a GraphQL code', () => {
+  for (const code of errorCodes) expect([statusOf[code], codeOf[code]]).not.toContain(undefined);
+});

@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+
+const run = promisify(execFile);
+
+/** Starts the database, asks it something, and starts it again on what is there. */
+const program = `
+const { startEmbeddedPostgres } = await import(process.env.MODULE);
+const { default: pg } = await import('pg');
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+for (let at = 0; at < 2; at += 1) {
+  const server = await startEmbeddedPostgres({ dataDir: process.env.DATA, log, durable: false });
+  const client = new pg.Client({ connectionString: server.url, ssl: false });
+  await client.connect();
+  const { rows } = await client.query('select 40 + 2 as answer');
+  console.log(process.getuid(), rows[0].answer);
+  await client.end();
+  await server.stop();
+}`;
+
+it('the embedded database starts, and starts again, for a user id without an entry in /etc/passwd', async () => {
+  expect(process.getuid?.(), 'only root can become another user').toBe(0);
+  const directory = await mkdtemp(join(tmpdir(), 'portico-noname-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  await chmod(directory, 0o777);
+  const env = {
+    PATH: process.env.PATH,
+    HOME: '/',
+    TMPDIR: '/tmp',
+    MODULE: resolve('src/db/postgres.ts'),
+    DATA: join(directory, 'data'),
+  };
+  const user = ['--reuid', '54321', '--regid', '54321', '--clear-groups'];
+  const node = [process.execPath, '--input-type=module', '-e', program];
+  const { stdout } = await run('setpriv', [...user, ...node], { env });
+  expect(stdout).toBe('54321 42\n54321 42\n');
+});

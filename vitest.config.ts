@@ -5,7 +5,8 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.system.test.ts'],
+    // Faults have a lane of their own; one kill each of server and database stays here.
+    exclude: ['test/**/*.system.test.ts', 'test/faults/!(crash).test.ts'],
     globalSetup: ['test/support/postgres-setup.ts'],
     // Many tests wait for processes, timers and answers: the usual one file less than there are cores leaves them idle.
     maxWorkers: availableParallelism() + 1,

@@ -8,6 +8,7 @@ const config = mergeConfig(base, defineConfig({}));
 config.test = {
   ...config.test,
   include: ['test/faults/**/*.test.ts'],
+  exclude: ['test/**/*.system.test.ts'],
   env: { PORTICO_TEST_LONG: '1' },
   testTimeout: day,
 };

@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Resolver, Root } from 'type-graphql';
 import { cancelRun, runCrawler, stopRun } from '../../../domain/crawlers/runs/change-runs.operations.ts';
 import { listRunLog } from '../../../domain/crawlers/runs/list-log.operations.ts';
 import { listRunPages } from '../../../domain/crawlers/runs/list-pages.operations.ts';
@@ -6,6 +6,7 @@ import { getRun, listRuns } from '../../../domain/crawlers/runs/runs.operations.
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { inputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';
 import {
@@ -39,7 +40,7 @@ export class CrawlerRunsResolver {
     return placedRun(at, await context.run(getRun, { ...at, run_id }));
   }
 
-  @Mutation(() => String, { nullable: true, description: `${runCrawler.summary}. Answers with the number of the run` })
+  @Command(() => String, runCrawler, `${runCrawler.summary}. Answers with the number of the run`)
   async runCrawler(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RunCrawlerInput) input: object,
@@ -48,7 +49,7 @@ export class CrawlerRunsResolver {
     return (await context.run(runCrawler, { ...at, ...input })).run_id;
   }
 
-  @Mutation(() => CrawlerRun, { nullable: true, description: stopRun.summary })
+  @Command(() => CrawlerRun, stopRun)
   async stopRun(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => StopRunInput) input: object,
@@ -57,7 +58,7 @@ export class CrawlerRunsResolver {
     return placedRun(at, await context.run(stopRun, { ...at, ...input }));
   }
 
-  @Mutation(() => CrawlerRun, { nullable: true, description: cancelRun.summary })
+  @Command(() => CrawlerRun, cancelRun)
   async cancelRun(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CancelRunInput) input: object,

@@ -3,6 +3,7 @@ import { createOrganization, getOrganization } from '../../domain/organizations/
 import type { ImportProgress } from '../../domain/ports/git-transfer.ts';
 import { createProject, getProject } from '../../domain/projects/projects.operations.ts';
 import type { Services } from '../../domain/services.ts';
+import { leftOutNotice } from '../../domain/studio/ref-name.ts';
 import { importRepository } from '../../domain/studio/repository/import-repository.ts';
 import { getRepository } from '../../domain/studio/repository/repository.operations.ts';
 import { call, callOrNull } from '../call.ts';
@@ -81,14 +82,17 @@ export const importCommand: Command = {
     const began = performance.now();
     const onProgress = ({ phase, received_objects: received, total_objects: total }: ImportProgress) =>
       screen.progress(phases[phase], phase === 'receiving' ? `${received}/${total}` : '');
-    const { branches, default_branch } = await importRepository(services, project.id, from, {
+    const { branches, default_branch, left_out } = await importRepository(services, project.id, from, {
       onProgress,
       signal,
     });
-    if (branches === 0) throw new Problem(`${from.url} has no commits yet: git add --all && git commit -m 'Begin'`);
+    const notice = leftOutNotice(left_out);
+    if (branches === 0)
+      throw new Problem(notice ?? `${from.url} has no commits yet: git add --all && git commit -m 'Begin'`);
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     const what = `${plural(branches, 'branch', 'branches')}, default ${default_branch}`;
     screen.print(`Imported ${from.url} into ${place.organization}/${place.project} in ${seconds} s: ${what}`);
+    if (notice !== null) screen.print(notice);
     await printSummary(services, place, project.uuid, screen);
   },
 };

@@ -28,6 +28,14 @@ export interface ImportSource {
   signal?: AbortSignal;
 }
 
+export interface Imported {
+  default_branch: string;
+  /** How many were taken. */
+  branches: number;
+  /** Full names of the source's branches and tags that cannot have their names here. */
+  left_out: readonly string[];
+}
+
 /** A repository on another host: `https://…`, or `ssh://account@host[:port]/path` with an `ssh_key`. */
 export interface Upstream {
   url: string;

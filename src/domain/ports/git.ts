@@ -12,7 +12,15 @@ import type {
   TreeDiff,
   TreeMerge,
 } from './git-records.ts';
-import type { GitServeRequest, ImportSource, PushMove, Upstream, UpstreamPush, UpstreamRefs } from './git-transfer.ts';
+import type {
+  GitServeRequest,
+  Imported,
+  ImportSource,
+  PushMove,
+  Upstream,
+  UpstreamPush,
+  UpstreamRefs,
+} from './git-transfer.ts';
 import type { CommitRequest, Committed, InternalRefUpdate } from './git-writes.ts';
 import type { Spooled } from './spool.ts';
 
@@ -114,9 +122,9 @@ export interface GitStore {
   list(): Promise<{ ids: string[]; remains: string[] }>;
   /**
    * Fetches all branches and tags of a source, or the branches it names, into an empty repository: fetched aside, checked, then all refs moved in one transaction. Resumable: a
-   * repeat after a crash starts over on what is there. HEAD becomes the source's default branch.
+   * repeat after a crash starts over on what is there. HEAD becomes the source's default branch. Refs whose names cannot be used here are left out.
    */
-  importFrom(id: string, source: ImportSource): Promise<{ default_branch: string; branches: number }>;
+  importFrom(id: string, source: ImportSource): Promise<Imported>;
   /**
    * Answers one request of git's smart HTTP protocol. Writes the whole body to `output`, for an advertisement with the
    * `# service=…` line in front where the protocol version has one, waits for `output` when it is full, and does not end it.
@@ -130,8 +138,9 @@ export interface GitStore {
    */
   lsRemote(upstream: Upstream, signal?: AbortSignal): Promise<UpstreamRefs>;
   /**
-   * Brings `refs/remotes/upstream/*` in step with the upstream's branches, all or none; no other visible ref moves. Every object is checked
-   * before. Fails with `too_large`, too, when the upstream holds more than a repository may.
+   * Brings `refs/remotes/upstream/*` in step with the upstream's branches, all or none; no other visible ref moves. Branches whose names cannot
+   * be used here are left out, unless one of that name is here already; they stay below `refs/portico/upstream`. Every object of the others is
+   * checked before. Fails with `too_large`, too, when the upstream holds more than a repository may, or git needs more memory for it.
    */
   fetchUpstream(id: string, upstream: Upstream, signal?: AbortSignal): Promise<Ref[]>;
   /** Pushes one commit to one branch of an upstream, never with force. Fails only for an address that may not be used. */

@@ -53,6 +53,8 @@ const unseen = /[\p{Bidi_Control}\p{Cf}\p{Zl}\p{Zp}\u0080-\u009f]/u;
 export function newRefNameProblem(name: string): string | null {
   const problem = refNameProblem(name);
   if (problem !== null) return problem;
+  // What git stores as other bytes than UTF-8 is read as this character.
+  if (name.includes('\uFFFD')) return 'must be valid Unicode';
   if (name.startsWith('-')) return 'must not start with a dash';
   if (name === 'HEAD' || name === '@') return `must not be ${name}`;
   if (name.startsWith('refs/')) return 'must not start with refs/; give the short name';
@@ -69,6 +71,31 @@ export function checkNewRefName(field: string, name: string): string {
   const problem = newRefNameProblem(name);
   if (problem !== null) throw fieldError('invalid_name', field, problem);
   return name;
+}
+
+/** A ref's name as it can be shown: quoted, with what cannot be seen in it written out. */
+export function shownRefName(name: string): string {
+  return JSON.stringify(name).replace(
+    new RegExp(unseen, 'gu'),
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+/** Refs that are named in a notice; of the others it says how many there are. */
+const namedAtMost = 5;
+
+/**
+ * What is to be known of refs that were left out of a repository since their names cannot be used here, as a sentence; null when there are none.
+ * @param refs full names, `refs/heads/-x`, as another repository has them
+ */
+export function leftOutNotice(refs: readonly string[]): string | null {
+  if (refs.length === 0) return null;
+  const named = refs.slice(0, namedAtMost).map((ref) => {
+    const [, kind = '', name = ''] = /^refs\/(head|tag)s\/(.*)$/su.exec(ref) ?? [];
+    return `${kind === 'tag' ? 'tag' : 'branch'} ${shownRefName(name)} (${newRefNameProblem(name)})`;
+  });
+  const more = refs.length > namedAtMost ? ` and ${refs.length - namedAtMost} more` : '';
+  return `Left out for their names: ${named.join(', ')}${more}; rename them at the source to have them here`;
 }
 
 /** Names of refs of one kind, by which a new one may be mistaken for another or cannot stand beside it. */

@@ -6,6 +6,7 @@ import type { FsckReport, GitStore, MaintenanceLevel, Repository } from '../../d
 import type { Ref } from '../../domain/ports/git-records.ts';
 import type {
   GitServeRequest,
+  Imported,
   ImportSource,
   PushMove,
   Upstream,
@@ -97,7 +98,7 @@ class FileGitStore implements GitStore {
     };
   }
 
-  async importFrom(id: string, source: ImportSource): Promise<{ default_branch: string; branches: number }> {
+  async importFrom(id: string, source: ImportSource): Promise<Imported> {
     await mkdir(this.#pool.home, { recursive: true });
     const { log } = this.#options;
     const job = {

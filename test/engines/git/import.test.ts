@@ -48,7 +48,7 @@ describe('import from a path', () => {
       kind: 'path',
       onProgress: (progress) => seen.push(progress),
     });
-    expect(answer).toEqual({ default_branch: 'trunk', branches: 3 });
+    expect(answer).toMatchObject({ default_branch: 'trunk', branches: 3 });
     expect(refsOf(path('site'))).toBe(refsOf(from));
     expect(git(path('site'), ['for-each-ref', 'refs/portico'])).toBe('');
     expect(seen.map(({ phase }) => phase)).toEqual(
@@ -76,7 +76,7 @@ describe('import from a path', () => {
       git(path('site'), ['update-ref', `refs/portico/import/${name}`, left]);
     const wanted = [...new Set(branches)].sort();
     const answer = await store.importFrom('site', { url: from, kind: 'path', branches });
-    expect(answer).toEqual({ default_branch, branches: wanted.length });
+    expect(answer).toMatchObject({ default_branch, branches: wanted.length });
     const refs = git(path('site'), ['for-each-ref', '--format=%(refname)']).split('\n');
     expect(refs).toEqual(wanted.map((branch) => `refs/heads/${branch}`));
     expect(await store.open('site').defaultBranch()).toBe(default_branch);
@@ -122,11 +122,34 @@ describe('import from a path', () => {
     await store.create('site', 'main');
     git(path('site'), ['fetch', '-q', '--no-tags', from, '+refs/heads/*:refs/portico/import/heads/*']);
     git(path('site'), ['update-ref', 'refs/portico/import/heads/gone', git(from, ['rev-parse', 'trunk'])]);
-    expect(await store.importFrom('site', { url: from, kind: 'path' })).toEqual({
+    expect(await store.importFrom('site', { url: from, kind: 'path' })).toMatchObject({
       default_branch: 'trunk',
       branches: 3,
     });
     expect(git(path('site'), ['for-each-ref', 'refs/portico'])).toBe('');
+  });
+
+  it('leaves out what cannot have its name here, and nothing of it stays', async () => {
+    const from = source();
+    const head = git(from, ['rev-parse', 'trunk']);
+    const odd = ['heads/-x', 'heads/@', 'heads/HEAD', 'heads/a\u0085b', 'heads/refs/heads/x', 'tags/-t', 'tags/\u200b'];
+    for (const ref of odd) git(from, ['update-ref', `refs/${ref}`, head]);
+    git(from, ['symbolic-ref', 'HEAD', 'refs/heads/-x']);
+    // A name that is no UTF-8.
+    writeFileSync(Buffer.concat([Buffer.from(`${from}/.git/refs/heads/`), Buffer.from([0xff])]), `${head}\n`);
+    const { store, path } = testStore();
+    const answer = await store.importFrom('site', { url: from, kind: 'path' });
+    expect(answer).toMatchObject({ default_branch: 'deep/er', branches: 3 });
+    expect(answer.left_out).toEqual(expect.arrayContaining([...odd.map((ref) => `refs/${ref}`), 'refs/heads/\uFFFD']));
+    expect(answer.left_out).toHaveLength(odd.length + 1);
+    expect(git(path('site'), ['for-each-ref', '--format=%(refname)']).split('\n')).toEqual([
+      'refs/heads/deep/er',
+      'refs/heads/other',
+      'refs/heads/trunk',
+      'refs/tags/light',
+      'refs/tags/v1',
+    ]);
+    fsck(path('site'));
   });
 
   it('takes a source without any commit', async () => {
@@ -217,7 +240,10 @@ describe('import over http', () => {
       },
     });
     const url = `http://upstream.invalid:${http.port}/origin.git`;
-    expect(await store.importFrom('site', { url, kind: 'https' })).toEqual({ default_branch: 'trunk', branches: 3 });
+    expect(await store.importFrom('site', { url, kind: 'https' })).toMatchObject({
+      default_branch: 'trunk',
+      branches: 3,
+    });
     expect(asked).toEqual(['upstream.invalid']);
     fsck(path('site'));
   });

@@ -23,7 +23,7 @@ describe('a private repository over https', () => {
     const { caFile, at, first } = await httpsHost();
     const { store, path } = testStore({ resolveUpstream, caFile });
     const url = at(host);
-    expect(await store.importFrom('site', { url, kind: 'https', auth })).toEqual({
+    expect(await store.importFrom('site', { url, kind: 'https', auth })).toMatchObject({
       default_branch: 'main',
       branches: 1,
     });

@@ -37,7 +37,7 @@ describe('an upstream over ssh', () => {
       details: { reason: 'auth_failed' },
     });
     const auth = { kind: 'ssh_key' as const, private_key: key };
-    expect(await store.importFrom('site', { ...from, auth })).toEqual({ default_branch: 'main', branches: 1 });
+    expect(await store.importFrom('site', { ...from, auth })).toMatchObject({ default_branch: 'main', branches: 1 });
     expect(await store.open('site').head('main')).toBe(first);
     fsck(path('site'));
   });

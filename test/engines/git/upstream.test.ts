@@ -91,6 +91,20 @@ describe('fetchUpstream', () => {
     fsck(gitDir);
   });
 
+  it('leaves out new branches whose names cannot be used here, and goes on with those that are here', async () => {
+    const { fetch, theirDir, gitDir, ours, first } = await mirrored();
+    for (const name of ['-x', 'HEAD', 'a\u202eb']) setRef(theirDir, `refs/heads/${name}`, first);
+    expect((await fetch()).map(({ name }) => name)).toEqual(['refs/remotes/upstream/main']);
+    setRef(gitDir, 'refs/heads/-x', first);
+    const followed = ['refs/remotes/upstream/-x', 'refs/remotes/upstream/main'];
+    expect((await fetch()).map(({ name }) => name)).toEqual(followed);
+    git(gitDir, ['update-ref', '-d', 'refs/heads/-x']);
+    expect((await fetch()).map(({ name }) => name)).toEqual(followed);
+    git(theirDir, ['update-ref', '-d', 'refs/heads/-x']);
+    await fetch();
+    expect(await ours.upstreamHead('-x')).toBeNull();
+  });
+
   it('knows an empty upstream', async () => {
     const { store, upstream, fetch, theirs, first, theirDir } = await mirrored();
     git(theirDir, ['update-ref', '-d', 'refs/heads/main', first]);

@@ -5,7 +5,7 @@ import { importJobFor } from '../../../src/jobs/import.job.ts';
 import type { TestApp } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
 import { signIn } from '../../support/git-http.ts';
-import { save } from '../../support/git-store.ts';
+import { git, save } from '../../support/git-store.ts';
 import { mirrorOf, projectOf, startMirrorApp, type TestProject, upstreamHost } from '../../support/mirror.ts';
 import { expectRefusal } from '../../support/refusal.ts';
 
@@ -198,15 +198,19 @@ describe('push notices', () => {
 });
 
 describe('an import', () => {
-  const begin = async (mode: string, branches: unknown) => {
+  const begin = async (mode: string, branches: unknown, odd: readonly string[] = []) => {
     const host = await upstreamHost();
     await save(host.repository, { 'content/posts/one.md': post({ title: 'One' }) });
     for (const name of ['next', 'old'])
       await host.repository.createBranch(name, (await host.repository.head('main')) ?? '');
+    for (const ref of odd) git(host.directory, ['update-ref', ref, (await host.repository.head('main')) ?? '']);
     const project = await newProject();
     const sent: unknown[] = [];
     const { jobs } = app.services;
-    app.services.jobs = { send: async (_kind, payload) => void sent.push(payload), sendMany: async () => {} };
+    app.services.jobs = {
+      send: async (kind, payload) => void (kind.name === importJob.name && sent.push(payload)),
+      sendMany: async () => {},
+    };
     const asked = await project.ask('POST', '/repository/import', { url: host.url, mode, branches });
     app.services.jobs = jobs;
     const work = async () => {
@@ -229,6 +233,24 @@ describe('an import', () => {
     expect(await namesIn(mirror.project)).toEqual(['main', 'next', 'old']);
   });
 
+  it('leaves out branches and tags whose names cannot be used here, and says so', async () => {
+    const odd = ['refs/heads/-x', 'refs/heads/HEAD', 'refs/heads/a\u202eb', 'refs/tags/-t'];
+    const notice =
+      'Left out for their names: branch "-x" (must not start with a dash), branch "HEAD" (must not be HEAD), ' +
+      'branch "a\\u{202e}b" (must not contain invisible characters or marks of direction), ' +
+      'tag "-t" (must not start with a dash); rename them at the source to have them here';
+    const hosted = await begin('hosted', undefined, odd);
+    expect(await hosted.work()).toMatchObject({ import: { state: 'completed', message: notice }, sync: null });
+    expect(await namesIn(hosted.project)).toEqual(['main', 'next', 'old']);
+    expect(await hosted.project.git.refsBelow('refs/tags')).toEqual([]);
+    const mirror = await begin('remote', undefined, odd);
+    expect(await mirror.work()).toMatchObject({
+      import: { state: 'completed', message: notice },
+      sync: { state: 'in_sync', message: notice.replace(/, tag "-t" [^)]*\)/, '') },
+    });
+    expect(await namesIn(mirror.project)).toEqual(['main', 'next', 'old']);
+  });
+
   it('fails when there is no such branch, and can be tried again', async () => {
     const { work } = await begin('hosted', ['main', 'nope']);
     const message = 'branches: the source has no branch nope';
@@ -247,6 +269,7 @@ describe('an import', () => {
     [[], 400, 'invalid_request'],
     [['a..b'], 422, 'invalid_name'],
     [['main', ''], 422, 'invalid_name'],
+    [['main', '-x'], 422, 'invalid_name'],
     [Array.from({ length: 101 }, (_, at) => `b${at}`), 400, 'invalid_request'],
     [Array.from({ length: 100 }, (_, at) => `b${at}`), 202, undefined],
     ['main', 400, 'invalid_request'],

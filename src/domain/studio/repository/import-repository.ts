@@ -1,9 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../errors.ts';
-import type { ImportProgress, ImportSource } from '../../ports/git-transfer.ts';
+import type { Imported, ImportProgress, ImportSource } from '../../ports/git-transfer.ts';
 import { type ImportState, Project } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import { importSubject, queuedImport } from '../import-job.ts';
+import { leftOutNotice } from '../ref-name.ts';
 
 /** Progress reaches the database at most this often, milliseconds. */
 const savedEvery = 500;
@@ -30,7 +31,7 @@ export function importRepository(
   projectId: number,
   source: Pick<ImportSource, 'url' | 'kind' | 'auth' | 'branches'>,
   options: Options = {},
-): Promise<{ default_branch: string; branches: number }> {
+): Promise<Imported> {
   return services.orm.em.fork().transactional(async (em) => {
     if (!(await claimImport(em, projectId)))
       throw new DomainError('busy', 'Another import into this project is under way');
@@ -43,7 +44,7 @@ async function fetchInto(
   projectId: number,
   source: Pick<ImportSource, 'url' | 'kind' | 'auth' | 'branches'>,
   options: Options,
-): Promise<{ default_branch: string; branches: number }> {
+): Promise<Imported> {
   const { uuid, import: earlier } = await services.orm.em.fork().findOneOrFail(Project, projectId);
   if ((await services.git.open(uuid).branches()).length > 0) {
     throw new DomainError('already_exists', 'The repository has commits; import into a new project');
@@ -73,7 +74,8 @@ async function fetchInto(
       },
     });
     await saving;
-    Object.assign(state, { state: 'completed', phase: null, finished_at: now() });
+    const message = leftOutNotice(result.left_out);
+    Object.assign(state, { state: 'completed', phase: null, message, finished_at: now() });
     await save();
     return result;
   } catch (error) {

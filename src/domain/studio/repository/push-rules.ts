@@ -4,7 +4,7 @@ import type { PushCommand, PushedChange, PushedObjects, PushVerdict } from '../.
 import { isContent, isRegular, refusalOf } from '../content/admission.ts';
 import { schemaAt } from '../content/entry-at.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { newRefNameProblem, RefNames } from '../ref-name.ts';
+import { newRefNameProblem, RefNames, shownRefName } from '../ref-name.ts';
 import { isProtected } from './branch-rules.ts';
 
 type Context = Pick<ProjectContext<'delete_studio' | 'manage_studio'>, 'grant' | 'project' | 'services' | 'git'>;
@@ -126,7 +126,7 @@ async function refusalOfNames({ git }: Context, commands: readonly PushCommand[]
     for (const { ref } of made) {
       const name = ref.slice(prefix.length);
       const problem = newRefNameProblem(name) ?? names.rivalry(name);
-      if (problem !== null) return `${JSON.stringify(name)} ${problem}`;
+      if (problem !== null) return `${shownRefName(name)} ${problem}`;
       names.add(name);
     }
   }

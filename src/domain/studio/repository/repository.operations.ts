@@ -7,7 +7,7 @@ import { holdProject } from '../../projects/hold-project.ts';
 import { Project } from '../../projects/project.entity.ts';
 import { importJob, queuedImport } from '../import-job.ts';
 import { checkStoredPath } from '../path-rules.ts';
-import { checkRefName } from '../ref-name.ts';
+import { checkNewRefName, checkRefName } from '../ref-name.ts';
 import { checkAuthKind, storeUpstream } from '../upstream/remote.ts';
 import { sealAuth } from '../upstream/upstream-secrets.ts';
 import { claimImport } from './import-repository.ts';
@@ -42,7 +42,7 @@ export const startImport = projectOperation({
   async execute(context, { url, auth, mode, branches }) {
     const { em, git, services, project } = context;
     checkAuthKind(url, auth);
-    for (const [at, branch] of (branches ?? []).entries()) checkRefName(`branches.${at}`, branch);
+    for (const [at, branch] of (branches ?? []).entries()) checkNewRefName(`branches.${at}`, branch);
     const row = await holdProject(em, project.id);
     // An import that was killed is still called running; the lock it held tells.
     if (row.import?.state === 'queued' || !(await claimImport(em, project.id))) {

@@ -3,6 +3,7 @@ import { DomainError } from '../../errors.ts';
 import { grantsChanged } from '../../identity/grants-changed.ts';
 import { projectOperation } from '../../operation.ts';
 import { Project } from '../../projects/project.entity.ts';
+import { newRefNameProblem } from '../ref-name.ts';
 import { repositoryWithHook } from '../repository/repository.schema.ts';
 import { repositoryRecord } from '../repository/repository-record.ts';
 import { checkAuthKind, storeUpstream } from './remote.ts';
@@ -26,7 +27,9 @@ export const setRemote = projectOperation({
     // A wrong address or password is told now, not by a state that somebody has to look at.
     const there = await services.git.lsRemote({ url: draft.url, auth: draft.auth }, context.signal);
     // An empty repository begins as the other one does.
-    if (there.default_branch && (await git.branches()).length === 0) await git.setDefaultBranch(there.default_branch);
+    const first = there.default_branch;
+    if (first !== null && newRefNameProblem(first) === null && (await git.branches()).length === 0)
+      await git.setDefaultBranch(first);
     const { hook_secret } = await em.transactional((within) => storeUpstream({ ...context, em: within }, draft));
     services.grants.evict(organization.id);
     await services.upstreams.begin(services, project);

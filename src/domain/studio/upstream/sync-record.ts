@@ -3,7 +3,8 @@ import type { ProjectContext } from '../../operation.ts';
 import { Project } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
-import { branchHeads } from './branch-heads.ts';
+import { leftOutNotice } from '../ref-name.ts';
+import { branchHeads, leftOutBranches } from './branch-heads.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 import type { Divergence, Sync } from './upstream.schema.ts';
 
@@ -105,8 +106,9 @@ export async function syncOfAll(context: Context): Promise<{ sync: Sync; diverge
   const diverged = troubled
     .filter((_, at) => others[at]?.state === 'diverged')
     .map((row) => divergenceOf(context, row));
+  const message = worst.message ?? leftOutNotice((await leftOutBranches(git)).map((name) => `refs/heads/${name}`));
   return {
-    sync: { ...sync, state: worst.state, ...(worst.message !== undefined && { message: worst.message }) },
+    sync: { ...sync, state: worst.state, ...(message !== null && { message }) },
     diverged: (await Promise.all(diverged)).filter((found) => found !== null),
   };
 }

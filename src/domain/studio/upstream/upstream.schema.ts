@@ -16,7 +16,10 @@ export const sync = z
     behind_by: z.int32().describe('Commits of the upstream that are not here'),
     last_fetched_at: at,
     last_pushed_at: at,
-    message: z.string().optional().describe('What is in the way, or happened to the branch'),
+    message: z
+      .string()
+      .optional()
+      .describe('What is in the way, happened to the branch, or was left out of the repository'),
   })
   .meta({ id: 'Sync' });
 export type Sync = z.output<typeof sync>;

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
 import type { Ref } from '../../../domain/ports/git-records.ts';
-import type { ImportSource } from '../../../domain/ports/git-transfer.ts';
+import type { Imported, ImportSource } from '../../../domain/ports/git-transfer.ts';
+import { newRefNameProblem } from '../../../domain/studio/ref-name.ts';
 import { syncDirectories } from '../durable-files.ts';
 import type { SpawnOptions } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
@@ -29,18 +30,18 @@ interface Import {
 
 interface Remote {
   format: ObjectFormat;
-  /** Short name; null when the source's HEAD names no branch. */
+  /** Short name; null when the source's HEAD names no branch, or one that cannot have its name here. */
   head: string | null;
   /** Full names of all refs. */
   refs: ReadonlySet<string>;
 }
 
 /** Fetches all branches and tags of a source, or the branches it names, aside, checks them, and makes them the repository's in one transaction. */
-export function importRepository(job: Import): Promise<{ default_branch: string; branches: number }> {
+export function importRepository(job: Import): Promise<Imported> {
   return withReach(job.source, job.upstream, (way) => importBy(job, way));
 }
 
-async function importBy(job: Import, way: Reach): Promise<{ default_branch: string; branches: number }> {
+async function importBy(job: Import, way: Reach): Promise<Imported> {
   const { processes, repository, source, limits } = job;
   const { gitDir } = repository;
   const signal = source.signal ?? new AbortController().signal;
@@ -51,10 +52,11 @@ async function importBy(job: Import, way: Reach): Promise<{ default_branch: stri
   await fetchAside(job, way, progress);
   progress.phase('checking');
   const fetched = await repository.refs.list(aside);
-  await checkIncoming({ processes, gitDir, env: {}, signal }, fetched.map(tipOf), { scope: 'held' }, limits);
+  const usable = fetched.filter(({ name }) => isUsable(shortName(name)));
+  await checkIncoming({ processes, gitDir, env: {}, signal }, usable.map(tipOf), { scope: 'held' }, limits);
   signal.throwIfAborted();
   progress.phase('finishing');
-  return publish(job, fetched, remote.head);
+  return { ...(await publish(job, fetched, remote.head)), left_out: leftOut(source, remote) };
 }
 
 /** @throws DomainError `not_found` naming the first branch that the source does not have */
@@ -63,14 +65,26 @@ function checkBranches({ branches = [] }: ImportSource, { refs }: Remote): void 
   if (missing !== undefined) throw new DomainError('not_found', `branches: the source has no branch ${missing}`);
 }
 
+const isUsable = (name: string) => newRefNameProblem(name) === null;
+
+/** Refs of the source that were asked for and cannot have their names here. */
+function leftOut({ branches }: ImportSource, { refs }: Remote): string[] {
+  const asked = branches && new Set(branches.map((branch) => `refs/heads/${branch}`));
+  return [...refs].filter((ref) => {
+    const name = /^refs\/(?:heads|tags)\/(.*)$/su.exec(ref)?.[1];
+    return name !== undefined && !isUsable(name) && (asked?.has(ref) ?? true);
+  });
+}
+
 /** What is fetched of a source: its branches and tags, or the branches it names. */
 function refspecs({ branches }: ImportSource): string[] {
   if (branches === undefined) return [`+refs/heads/*:${aside}/heads/*`, `+refs/tags/*:${aside}/tags/*`];
   return [...new Set(branches)].map((branch) => `+refs/heads/${branch}:${aside}/heads/${branch}`);
 }
 
-function spawnOptions({ source: { signal } }: Import, way: Reach): SpawnOptions {
-  return { config: way.config, env: way.env, timeout: wallTime.fetch, ...(signal === undefined ? {} : { signal }) };
+function spawnOptions({ source: { signal }, upstream: { fetchCpu: cpu } }: Import, way: Reach): SpawnOptions {
+  const options = { ...(signal !== undefined && { signal }), ...(cpu !== undefined && { cpu }) };
+  return { config: way.config, env: way.env, timeout: wallTime.fetch, ...options };
 }
 
 /** The source's default branch and hash, from `ls-remote --symref`: lines `ref: <target> TAB HEAD` and `<oid> TAB <ref>`. */
@@ -84,10 +98,12 @@ async function askRemote(job: Import, way: Reach): Promise<Remote> {
   const text = stdout.toString('utf8');
   const oid = text.split('\n').find((line) => isOid(line.split('\t')[0] ?? ''));
   const names = text.split('\n').flatMap((line) => line.split('\t')[1] ?? []);
+  const head = /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(text)?.[1];
   return {
-    refs: new Set(names),
+    // What a tag leads to has a line of its own.
+    refs: new Set(names.filter((name) => !name.endsWith('^{}'))),
     format: oid === undefined ? 'sha1' : formatOf(oid.split('\t')[0] ?? ''),
-    head: /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(text)?.[1] ?? null,
+    head: head !== undefined && isUsable(head) ? head : null,
   };
 }
 
@@ -139,8 +155,8 @@ function failed({ source, log }: Import, stderr: string): DomainError {
   return upstreamError(failureOf(stderr));
 }
 
-/** Of a branch that waits aside. */
-const shortName = (name: string) => name.slice(`${aside}/heads/`.length);
+/** Of a branch or tag that waits aside. */
+const shortName = (name: string) => name.slice(aside.length).replace(/^\/(?:heads|tags)\//, '');
 
 function tipOf({ name, oid }: Ref): Tip {
   return { name: shortName(name), oid };
@@ -151,11 +167,11 @@ async function publish(
   { processes, repository, source }: Import,
   fetched: readonly Ref[],
   head: string | null,
-): Promise<{ default_branch: string; branches: number }> {
+): Promise<Omit<Imported, 'left_out'>> {
   const { gitDir } = repository;
   // An earlier attempt may have fetched what is not wanted any more.
   const names = source.branches && new Set(source.branches.map((branch) => `${aside}/heads/${branch}`));
-  const wanted = fetched.filter(({ name }) => names?.has(name) ?? true);
+  const wanted = fetched.filter(({ name }) => isUsable(shortName(name)) && (names?.has(name) ?? true));
   const branches = wanted.filter(({ name }) => name.startsWith(`${aside}/heads/`)).map(({ name }) => shortName(name));
   const likely = source.branches ?? ['main', 'master', ...branches];
   const chosen = [head, ...likely].find((name) => name != null && branches.includes(name));
@@ -164,11 +180,18 @@ async function publish(
   if (fetched.length > 0) {
     await repository.updater.commit([
       ...wanted.map(({ name, oid }) => ({ ref: `refs${name.slice(aside.length)}`, to: oid, from: null })),
-      ...fetched.map(({ name, oid }) => ({ ref: name, to: null, from: oid })),
+      ...wanted.map(({ name, oid }) => ({ ref: name, to: null, from: oid })),
     ]);
+    await dropAside(processes, gitDir);
     // Thousands of branches are one file then, not thousands.
     await processes.output(['pack-refs', '--all'], { gitDir });
     await syncDirectories([gitDir, join(gitDir, 'refs/heads'), join(gitDir, 'refs/tags')]);
   }
   return { default_branch, branches: branches.length };
+}
+
+/** Removes what is not wanted. By git alone: names that are no UTF-8 pass through as their bytes. */
+async function dropAside(processes: GitProcesses, gitDir: string): Promise<void> {
+  const input = await processes.output(['for-each-ref', '--format=delete %(refname)', aside], { gitDir });
+  if (input.length > 0) await processes.output(['update-ref', '--stdin'], { gitDir, input });
 }

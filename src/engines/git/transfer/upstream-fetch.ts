@@ -1,6 +1,7 @@
 import { DomainError } from '../../../domain/errors.ts';
 import type { Ref } from '../../../domain/ports/git-records.ts';
 import type { Upstream } from '../../../domain/ports/git-transfer.ts';
+import { newRefNameProblem } from '../../../domain/studio/ref-name.ts';
 import { wallTime } from '../git-process.ts';
 import { checkIncoming } from '../incoming/check-incoming.ts';
 import type { Tip } from '../incoming/limits.ts';
@@ -8,7 +9,10 @@ import type { RefUpdate } from '../refs/ref-updater.ts';
 import type { GitRepository } from '../repository.ts';
 import { speak, tracking, type UpstreamContext } from './upstream.ts';
 
-/** What the upstream has, before it is looked at; stands still between fetches, so that only what is new costs anything. */
+/**
+ * What the upstream has, before it is looked at; stands still between fetches, so that only what is new costs anything. Branches that are left
+ * out for their names are nowhere else.
+ */
 const aside = 'refs/portico/upstream';
 /** How often the tracked branches are read again when another process moves them meanwhile. */
 const attempts = 3;
@@ -34,7 +38,7 @@ export async function fetchUpstream(
   }
 }
 
-/** What one branch is on the upstream and as it is tracked; null: it is not there. */
+/** What one branch that may be tracked is on the upstream and as it is tracked; null: it is not there. */
 interface Difference {
   branch: string;
   fetched: string | null;
@@ -44,8 +48,10 @@ interface Difference {
 async function differences(repository: GitRepository): Promise<Difference[]> {
   const read = async (prefix: string) =>
     new Map((await repository.refsBelow(prefix)).map(({ name, oid }) => [name.slice(prefix.length + 1), oid]));
-  const [fetched, tracked] = [await read(aside), await read(tracking)];
+  const [fetched, tracked, here] = [await read(aside), await read(tracking), await read('refs/heads')];
+  const isFollowed = (branch: string) => tracked.has(branch) || here.has(branch) || newRefNameProblem(branch) === null;
   return [...new Set([...fetched.keys(), ...tracked.keys()])]
+    .filter(isFollowed)
     .map((branch) => ({ branch, fetched: fetched.get(branch) ?? null, tracked: tracked.get(branch) ?? null }))
     .filter((found) => found.fetched !== found.tracked);
 }

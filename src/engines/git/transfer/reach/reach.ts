@@ -13,6 +13,8 @@ export interface UpstreamOptions {
   resolveUpstream?: (url: URL) => Promise<{ addresses: string[] }>;
   /** Keys of the ssh hosts that may be connected to, as OpenSSH keeps them (sshd(8), SSH_KNOWN_HOSTS). Without it ssh is refused. */
   sshKnownHosts?: string;
+  /** Processor time of one import, fetch or push to an upstream, seconds, for git and for each process it starts; default its wall time. */
+  fetchCpu?: number;
 }
 
 /** What git needs to reach a repository elsewhere, and nothing beyond it. */

@@ -147,12 +147,12 @@ describe('a file pushed with edit_studio alone', () => {
   });
 
   it.each([
-    ['public/sw.js', 'text', /public\/sw\.js \.js cannot be uploaded/],
-    ['public/_worker.js', 'text', /_worker\.js \.js cannot be uploaded/],
-    ['public/_headers', 'text', /_headers a file without an extension cannot be uploaded/],
+    ['public/sw.js', 'text', /public\/sw\.js has the extension \.js and cannot be uploaded/],
+    ['public/_worker.js', 'text', /_worker\.js has the extension \.js and cannot be uploaded/],
+    ['public/_headers', 'text', /_headers has no extension and cannot be uploaded/],
     ['public/.htaccess', 'text', /\.htaccess must not contain a name that begins with a dot/],
-    ['public/index.html', 'text', /index\.html \.html cannot be uploaded/],
-    ['src/assets/x.ts', 'text', /x\.ts \.ts cannot be uploaded/],
+    ['public/index.html', 'text', /index\.html has the extension \.html and cannot be uploaded/],
+    ['src/assets/x.ts', 'text', /x\.ts has the extension \.ts and cannot be uploaded/],
     ['public/code.png', 'text', /code\.png is not a file of type image\/png, as its name says/],
     ['public/con.png', 'png', /con\.png must not contain the Windows device name/],
     ['content/posts/.gitattributes', 'text', /\.gitattributes is outside/],
@@ -168,7 +168,7 @@ describe('a file pushed with edit_studio alone', () => {
     const limit = 5 * 1024 * 1024;
     expect(await refusalOfPush(commitWith('content/posts/large.md', entry(limit)))).toBeNull();
     expect(await refusalOfPush(commitWith('content/posts/large.md', entry(limit + 1)))).toMatch(
-      /an entry must be at most 5242880 bytes/,
+      /content\/posts\/large\.md must be at most 5242880 bytes, as every entry/,
     );
     const image = (size: number) =>
       Buffer.concat([contents.png ?? Buffer.alloc(0), Buffer.alloc(size)]).subarray(0, size);
@@ -184,6 +184,54 @@ describe('a file pushed with edit_studio alone', () => {
     expect(await refusalOfPush(commitWith('content/posts/run.md', text, '100755'))).toMatch(/gets another mode/);
     expect(await refusalOfPush(commitWith('content/posts/run.md', text, '120000'))).toMatch(/is a link/);
     expect(await refusalOfPush(commitWith('content/posts/a.md', text))).toBeNull();
+  });
+});
+
+describe('a message', () => {
+  const commitOf = (message: string, parent = main) =>
+    git(clone, ['commit-tree', `${main}^{tree}`, '-p', parent], message);
+  const byRest = async (message: string) =>
+    (
+      await app.ask('POST', `${studio}/collections/posts`, {
+        token: editor,
+        body: { slug: `message-${count++}`, frontmatter: { title: 'X' }, message },
+      })
+    ).status;
+
+  it.each([
+    ['letters', 'a'],
+    ['characters of three bytes', '\u20ac'],
+  ])('of %s comes in by a push up to the length an endpoint takes', async (_, character) => {
+    const most = character.repeat(65_536);
+    expect(await byRest(most)).toBe(201);
+    expect(await refusalOfPush(commitOf(`${most}\n`))).toBeNull();
+    expect(await byRest(`${most}a`)).toBe(400);
+    const long = commitOf(`${most}a\n`);
+    const reason = `the message of commit ${long} is longer than 65536 characters; shorten it`;
+    expect(await refusalOfPush(long)).toContain(reason);
+    expect(await refusalOfPush(commitOf('Short', long))).toContain(reason);
+  });
+
+  it('of an annotated tag has the same limit, also below another tag', async () => {
+    const tagged = (name: string, message: string, on = main) => {
+      git(clone, ['tag', '-f', '-a', '-F', '-', name, on], message);
+      return `refs/tags/${name}`;
+    };
+    const most = 'a'.repeat(65_536);
+    const ref = tagged('most', most);
+    expect(await refusalOfPush(ref, ref)).toBeNull();
+    const long = tagged('long', `${most}a`);
+    expect(await refusalOfPush(long, long)).toContain(
+      'the message of tag long is longer than 65536 characters; shorten it',
+    );
+    const outer = tagged('outer', 'Short', 'long');
+    expect(await refusalOfPush(outer, outer)).toMatch(
+      /the message of tag [0-9a-f]{40} is longer than 65536 characters/,
+    );
+  });
+
+  it('is not read at all when the commit is far larger', async () => {
+    expect(await refusalOfPush(commitOf('a'.repeat(600_000)))).toMatch(/commit case-\d+ is larger than 512 KiB/);
   });
 });
 

@@ -129,6 +129,8 @@ describe('raw', () => {
   it.each([
     [{ frontmatter: { a: 1 } }, 400, 'invalid_request', /^raw: excludes frontmatter, body and apply_defaults$/],
     [{ body: 'x' }, 400, 'invalid_request', /^raw: excludes/],
+    [{ frontmatter: {} }, 400, 'invalid_request', /^raw: excludes/],
+    [{ body: '' }, 400, 'invalid_request', /^raw: excludes/],
     [{ apply_defaults: true }, 400, 'invalid_request', /^raw: excludes/],
     [{ raw: '---\na: [\n---\n' }, 422, 'frontmatter_invalid', /^raw: .*line 3/],
     [{ raw: '\ud800' }, 422, 'validation_failed', /^raw: holds half a surrogate pair/],

@@ -8,6 +8,9 @@ export interface Change {
   mode?: Mode;
 }
 
+/** Characters (UTF-16) that the message of a commit or annotated tag may have, by whatever way it comes. */
+export const longestMessage = 65_536;
+
 /** A tree while a commit is planned. */
 export interface StagedTree extends Snapshot {
   /**

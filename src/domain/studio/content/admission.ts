@@ -48,10 +48,8 @@ export function isContent(site: SiteIndex, path: string, mode: string): boolean 
 export function refusalOfName(path: string): Refusal | null {
   const fault = pathProblem(path);
   if (fault !== null) return { code: 'invalid_path', of: 'path', problem: fault };
-  if (steersGit.test(path)) {
-    const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
-    return { code: 'invalid_path', of: 'path', problem: `${name} is not content` };
-  }
+  if (steersGit.test(path))
+    return { code: 'invalid_path', of: 'path', problem: 'is a file that configures git, not content' };
   const unwise = nameProblem(path);
   return unwise === null ? null : { code: 'invalid_name', of: 'path', problem: unwise };
 }
@@ -80,5 +78,5 @@ export function refusalOf(site: SiteIndex, file: OfferedFile, mediaLimit: number
   const refused = refusalOfName(path);
   if (refused !== null || !isEntry) return refused ?? refusalOfMedia(file, mediaLimit);
   if (size <= maxEntryBytes) return null;
-  return { code: 'too_large', of: 'content', problem: `an entry must be at most ${maxEntryBytes} bytes` };
+  return { code: 'too_large', of: 'content', problem: `must be at most ${maxEntryBytes} bytes, as every entry` };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { longestMessage } from '../../ports/git-writes.ts';
 import { fieldFault, freeObject, timeText } from '../../shapes.ts';
 import { conflict, resolution } from '../merge/merge.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
@@ -94,20 +95,23 @@ export const commitAuthor = z
   .object({ name: z.string().min(1).max(200), email: z.string().min(3).max(200) })
   .meta({ id: 'CommitAuthor' });
 
+export const commitMessage = z
+  .string()
+  .max(longestMessage, `must be at most ${longestMessage} characters`)
+  .optional()
+  .describe('Commit message');
+
 export const writeInput = {
   branch: z.string().optional().describe('Branch to write to; default: the default branch'),
-  message: z.string().max(65_536, 'must be at most 65536 characters').optional().describe('Commit message'),
+  message: commitMessage,
   author: commitAuthor.optional().describe('Needs manage_studio'),
 };
 
 export const entryDraft = z.object({
   slug: z.string().describe('Entry identifier within its collection'),
-  frontmatter: freeObject.default({}).describe('Metadata of the entry'),
-  body: z.string().default('').describe('Entry content'),
-  raw: z
-    .string()
-    .optional()
-    .describe('The whole file instead of frontmatter and body, which must be empty then; excludes apply_defaults'),
+  frontmatter: freeObject.optional().describe('Metadata of the entry; default none'),
+  body: z.string().optional().describe('Entry content; default empty'),
+  raw: z.string().optional().describe('The whole file; excludes frontmatter, body and apply_defaults'),
   format: z.string().max(20).optional().describe('File extension (mdx) or metadata language (toml)'),
   path: z.string().optional().describe('Path in the repository, within the collection; default from the slug'),
   locale: z.string().max(35).optional(),

@@ -51,7 +51,7 @@ export async function collectionFor(
 export function newEntryBytes(
   { schema }: CollectionIndex,
   path: string,
-  { format, frontmatter, body }: Pick<NewEntry, 'format' | 'frontmatter' | 'body'>,
+  { format, frontmatter = {}, body = '' }: Pick<NewEntry, 'format' | 'frontmatter' | 'body'>,
 ): Buffer {
   return checkSize(
     createFile({
@@ -71,7 +71,7 @@ function bytesOf(index: CollectionIndex, path: string, draft: Omit<NewEntry, 'co
     const frontmatter: Frontmatter = { ...(apply_defaults && defaultsOf(index.schema)), ...draft.frontmatter };
     return newEntryBytes(index, path, { ...draft, frontmatter });
   }
-  if (Object.keys(draft.frontmatter).length > 0 || body !== '' || apply_defaults)
+  if (draft.frontmatter !== undefined || body !== undefined || apply_defaults)
     throw fieldError('invalid_request', 'raw', 'excludes frontmatter, body and apply_defaults');
   return rawBytes(raw, path);
 }

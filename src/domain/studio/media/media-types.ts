@@ -98,8 +98,8 @@ export function mediaTypeProblem(
   const type = types[extension];
   if (!type) {
     const allowed = Object.keys(types).join(', ');
-    const what = extension === '' ? 'a file without an extension' : `.${extension}`;
-    return { of: 'path', problem: `${what} cannot be uploaded; allowed are ${allowed}` };
+    const what = extension === '' ? 'no extension' : `the extension .${extension}`;
+    return { of: 'path', problem: `has ${what} and cannot be uploaded; allowed are ${allowed}` };
   }
   if (head === null || !type.begins || type.begins(head)) return null;
   return { of: 'content', problem: `is not a file of type ${type.mime}, as its name says` };

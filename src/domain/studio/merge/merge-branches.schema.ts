@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commitAuthor } from '../entries/entries.schema.ts';
+import { commitAuthor, commitMessage } from '../entries/entries.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import { conflict, resolution, resolvedFile } from './merge.schema.ts';
@@ -11,7 +11,7 @@ export const mergeStrategy = z
 /** What every merge takes beside what it merges. */
 export const mergeInput = {
   strategy: mergeStrategy.default('merge'),
-  message: z.string().max(65_536, 'must be at most 65536 characters').optional().describe('Commit message'),
+  message: commitMessage,
   author: commitAuthor.optional().describe('Needs manage_studio'),
   resolutions: z.array(resolution).max(1000, 'must be at most 1000').optional().describe('How to resolve conflicts'),
 };

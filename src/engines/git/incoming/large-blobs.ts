@@ -19,7 +19,8 @@ function walk(reach: Reach): string[] {
   return ['--stdin', '--not', ...(reach.except === undefined ? [] : [`--exclude=${reach.except}`]), '--all'];
 }
 
-async function* lines(place: ObjectPlace, args: string[], tips: readonly Tip[]): AsyncGenerator<string> {
+/** What `rev-list --objects` prints for the arguments and some tips, line by line. */
+export async function* objectLines(place: ObjectPlace, args: string[], tips: readonly Tip[]): AsyncGenerator<string> {
   const { processes, ...rest } = place;
   const options = {
     ...rest,
@@ -48,13 +49,13 @@ export async function findLargeBlob(
 ): Promise<string | null> {
   if (tips.length === 0) return null;
   const filter = [`--filter=blob:limit=${blobBytes + 1}`, '--filter-provided-objects', '--filter-print-omitted'];
-  for await (const line of lines(place, [...filter, '--no-object-names', ...walk(reach)], tips))
+  for await (const line of objectLines(place, [...filter, '--no-object-names', ...walk(reach)], tips))
     if (line.startsWith('~')) return pathOf(place, tips, reach, line.slice(1));
   return null;
 }
 
 async function pathOf(place: ObjectPlace, tips: readonly Tip[], reach: Reach, oid: string): Promise<string> {
-  for await (const line of lines(place, walk(reach), tips))
+  for await (const line of objectLines(place, walk(reach), tips))
     if (line.startsWith(`${oid} `)) return line.slice(oid.length + 1) || oid;
   return oid;
 }

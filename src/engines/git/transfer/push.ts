@@ -3,6 +3,7 @@ import { DomainError } from '../../../domain/errors.ts';
 import type { GitServeRequest, PushVerdict, RefMove } from '../../../domain/ports/git-transfer.ts';
 import { checkIncoming } from '../incoming/check-incoming.ts';
 import type { IncomingLimits, Tip } from '../incoming/limits.ts';
+import { checkMessages } from '../incoming/messages.ts';
 import type { GitRepository } from '../repository.ts';
 import { packetAt } from './push-answer.ts';
 import type { HookCall, PushHooks } from './push-hook.ts';
@@ -72,7 +73,9 @@ async function decide(
   const pushed = new Quarantine(place);
   const lines = parseCommands(call.lines);
   // First of all: what is looked at afterwards has an end then.
-  await checkIncoming(place, lines.flatMap(tipOf), { scope: 'new' }, limits);
+  const tips = lines.flatMap(tipOf);
+  await checkIncoming(place, tips, { scope: 'new' }, limits);
+  await checkMessages(place, tips);
   const commands = await Promise.all(
     lines.map(async (command) => ({ ...command, forced: await pushed.isForced(command) })),
   );

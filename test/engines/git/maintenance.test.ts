@@ -89,6 +89,23 @@ describe('maintain', () => {
 });
 
 describe('maintenanceDue', () => {
+  it('finds quarantines of pushes whose processes died a day ago', async () => {
+    const { store, gitDir } = await fresh();
+    const place = join(gitDir, 'objects/tmp_objdir-incoming-dead');
+    mkdirSync(join(place, 'pack'), { recursive: true });
+    writeFileSync(join(place, 'pack/tmp_pack_1'), 'half');
+    const age = (hours: number, ...paths: string[]) => {
+      const then = new Date(Date.now() - hours * 3600_000);
+      for (const path of paths) utimesSync(path, then, then);
+    };
+    age(25, place, join(place, 'pack'));
+    expect(await store.maintenanceDue('site')).toBeNull();
+    age(25, join(place, 'pack/tmp_pack_1'));
+    expect(await store.maintenanceDue('site')).toBe('light');
+    await store.maintain('site', 'light');
+    expect(await store.maintenanceDue('site')).toBeNull();
+  });
+
   it('goes by loose objects, packs, commits and the week', async () => {
     const { store, repository, gitDir } = await fresh();
     expect(await store.maintenanceDue('site')).toBeNull();

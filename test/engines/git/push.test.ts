@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type {
@@ -11,6 +11,7 @@ import type {
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import { processesWith } from '../../support/processes.ts';
 
 type Authorize = NonNullable<GitServeRequest['authorizePush']>;
 
@@ -41,6 +42,45 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 const sorted = (changes: PushedChange[]) => changes.map(({ path, status, mode }) => `${status} ${mode} ${path}`).sort();
+
+describe('the quarantine of a push', () => {
+  it('stays while its process lives, and goes with maintenance a day after that was killed', async () => {
+    const { store, rules, gitDir, copy, commit, repository } = await pushable();
+    const found = () => readdirSync(join(gitDir, 'objects')).filter((name) => name.startsWith('tmp_objdir-'));
+    const agedBy = (hours: number) => {
+      const then = new Date(Date.now() - hours * 3600_000);
+      for (const name of found()) {
+        const place = join(gitDir, 'objects', name);
+        for (const below of ['', ...readdirSync(place, { recursive: true, encoding: 'utf8' })])
+          utimesSync(join(place, below), then, then);
+      }
+    };
+    const killed = async () => {
+      const pids = await processesWith(`receive-pack --stateless-rpc ${gitDir}`);
+      expect(pids).toHaveLength(1);
+      for (const pid of pids) process.kill(pid, 'SIGKILL');
+      return { allow: false, message: 'gone' } as const;
+    };
+    rules.authorize = killed;
+    await commit('posts/b.md', 'two');
+    await expect(client(copy, 'push', '-q', 'origin', 'main')).rejects.toThrow();
+    expect(found()).toHaveLength(1);
+    agedBy(23);
+    rules.authorize = async () => {
+      await store.maintain('site', 'light');
+      expect(found()).toHaveLength(2);
+      return { allow: true };
+    };
+    const head = await commit('posts/c.md', 'three');
+    await client(copy, 'push', '-q', 'origin', 'main');
+    expect(await repository.head('main')).toBe(head);
+    expect(found()).toHaveLength(1);
+    agedBy(25);
+    await store.maintain('site', 'light');
+    expect(found()).toEqual([]);
+    fsck(gitDir);
+  });
+});
 
 describe('a push that is decided about', () => {
   it('shows its commands and objects before anything is stored', async () => {

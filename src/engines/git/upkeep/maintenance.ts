@@ -43,6 +43,7 @@ export async function maintenanceDue(gitDir: string, commits: number): Promise<M
   if (Date.now() - (await lastDone(gitDir, 'full')) > week) return 'full';
   if (commits >= limits.commits) return 'light';
   const objects = join(gitDir, 'objects');
+  if ((await deadQuarantines(gitDir)).length > 0) return 'light';
   const loose = await Promise.all(sampled.map(async (name) => (await names(join(objects, name))).length));
   const estimate = (loose.reduce((sum, count) => sum + count, 0) * 256) / sampled.length;
   if (estimate >= limits.looseObjects) return 'light';
@@ -71,7 +72,7 @@ export async function maintain(
       cause: new Error(`git ${args[0]}: ${stderr}`),
     });
   };
-  await removeScratch(gitDir);
+  await removeScratch(gitDir, log);
   if (level === 'full') await git('gc', '--quiet', '--prune=2.weeks.ago');
   else {
     await git('maintenance', 'run', '--quiet', '--task=loose-objects');
@@ -96,8 +97,31 @@ export async function maintain(
   if (level === 'full') await markDone(gitDir, 'light');
 }
 
+/** Where git keeps the objects of a push until its hook agrees, and those of other processes that may be dropped as a whole (tmp-objdir.c). */
+const quarantine = /^(?:tmp_objdir-|incoming-)/;
+
+/** Quarantines of processes that died: nothing below them was written for a day, while a push that is under way writes what it receives. */
+async function deadQuarantines(gitDir: string): Promise<string[]> {
+  const objects = join(gitDir, 'objects');
+  const dead: string[] = [];
+  for (const name of await names(objects)) {
+    if (!quarantine.test(name)) continue;
+    const path = join(objects, name);
+    const below = await readdir(path, { recursive: true }).catch(() => []);
+    const seen = await Promise.all(
+      ['', ...below].map((entry) => stat(join(path, entry)).catch(() => ({ mtimeMs: Date.now() }))),
+    );
+    if (seen.every(({ mtimeMs }) => Date.now() - mtimeMs > day)) dead.push(path);
+  }
+  return dead;
+}
+
 /** What processes that died left behind. */
-async function removeScratch(gitDir: string): Promise<void> {
+async function removeScratch(gitDir: string, log: Log): Promise<void> {
+  for (const path of await deadQuarantines(gitDir)) {
+    log.info({ path }, 'removed the quarantine of a push whose process had died');
+    await rm(path, { recursive: true, force: true });
+  }
   for (const name of await names(gitDir)) {
     if (!name.startsWith(scratchPrefix)) continue;
     const seen = await stat(join(gitDir, name)).catch(() => null);

@@ -38,6 +38,9 @@ export const allocationLimit = ({ memory }: Bounds): Record<string, string> => (
   GIT_ALLOC_LIMIT: String(Math.floor(memory / 2)),
 });
 
+/** A bound of its own ended git, and not the other side of a connection. */
+export class BoundExceeded extends DomainError {}
+
 /** git's words when an allocation fails, by the system or by `GIT_ALLOC_LIMIT`; its threads have words of their own. */
 const outOfMemory =
   /^(?:fatal|error): (?:out of memory|attempting to allocate \d+ over limit|.*(?:unable to create thread|cannot allocate memory))/im;
@@ -45,18 +48,26 @@ const outOfMemory =
 /** How the processes that git starts are reported to end at the limit of processor time. */
 const outOfTime = /^error: .* died of signal 24$/m;
 
+/** What a fetch says when the process that reads the pack is gone without a word; how that ended it does not say. */
+const lostReader = /^fatal: fetch-pack: invalid index-pack output$/m;
+
 /**
  * Which bound ended a process or one that it started; null when none did.
  *
- * @param end exit code, signal and standard error of the process
+ * @param end signal and standard error of the process, and for how many seconds it lived
  */
 export function exceeded(
   { memory, cpu }: Bounds,
-  { signal, stderr }: { signal: NodeJS.Signals | null; stderr: string },
-): DomainError | null {
-  if (signal === 'SIGXCPU' || outOfTime.test(stderr))
-    return new DomainError('git_timeout', `git needed more than ${cpu} s of processor time for this and was stopped`);
+  { signal, stderr, seconds = 0 }: { signal: NodeJS.Signals | null; stderr: string; seconds?: number },
+): BoundExceeded | null {
+  // One thread takes no more processor time than passes.
+  const isReaderOutOfTime = seconds >= cpu && lostReader.test(stderr) && !outOfMemory.test(stderr);
+  if (signal === 'SIGXCPU' || outOfTime.test(stderr) || isReaderOutOfTime)
+    return new BoundExceeded('git_timeout', `git needed more than ${cpu} s of processor time for this and was stopped`);
   if (outOfMemory.test(stderr))
-    return new DomainError('too_large', `git needed more than ${Math.floor(memory / mebibyte)} MiB of memory for this`);
+    return new BoundExceeded(
+      'too_large',
+      `git needed more than ${Math.floor(memory / mebibyte)} MiB of memory for this`,
+    );
   return null;
 }

@@ -56,6 +56,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
 
 /** Watches over a process just started within bounds in a group of its own: wall time, abort, stderr, and its end. */
 export function watchChild(streams: ChildProcessWithoutNullStreams, options: SpawnOptions, bounds: Bounds): GitChild {
+  const began = performance.now();
   let ended: unknown = null;
   let ending = false;
   let stderr = '';
@@ -91,7 +92,8 @@ export function watchChild(streams: ChildProcessWithoutNullStreams, options: Spa
       options.signal?.removeEventListener('abort', onAbort);
       // The shell that sets the bounds found no git to become.
       if (code === 127 || code === 126) ended ??= new DomainError('unavailable', 'git could not be started');
-      const over = code === 0 || ended !== null ? null : exceeded(bounds, { signal, stderr });
+      const seconds = (performance.now() - began) / 1000;
+      const over = code === 0 || ended !== null ? null : exceeded(bounds, { signal, stderr, seconds });
       resolve({ code, signal, stderr: stderr.trim(), ended, over });
     };
     streams.once('close', finish);

@@ -151,6 +151,57 @@ describe('a hostile pack', () => {
   });
 });
 
+describe('an upstream', () => {
+  const base = { type: 'blob', content: Buffer.alloc(15 * mebibyte) } as const;
+
+  /** A repository with a commit of files of so many times 15 MiB, which it keeps and sends as deltas. */
+  async function hostile(...times: number[]) {
+    const there = testStore();
+    await there.store.create('site', 'main');
+    const path = there.path('site');
+    // One byte less for each, so that no two are the same.
+    const deltas = times.map((many, at) => ({
+      base: at + 1,
+      delta: repeat(15 * mebibyte, 15 * mebibyte - at, many),
+      oid: oidOf('blob', Buffer.alloc((15 * mebibyte - at) * many)),
+    }));
+    const files = Object.fromEntries(deltas.map(({ oid }, at) => [`f${10 + at}`, oid]));
+    const tree = treeOf({ base: oidOf('blob', base.content), ...files });
+    const made = commitOf(oidOf('tree', tree.content));
+    git(path, ['index-pack', '--stdin'], pack([made, tree, base, ...deltas]));
+    git(path, ['update-ref', 'refs/heads/main', oidOf('commit', made.content)]);
+    const { url } = await gitOverHttp(there.store);
+    return { path, url: url('site') };
+  }
+
+  const bounded = (options: Parameters<typeof testStore>[0]) =>
+    testStore({ allowHttp: true, resolveUpstream: async () => ({ addresses: ['127.0.0.1'] }), ...options });
+
+  it.each([
+    ['memory', [8], { memory: 96 * mebibyte }, 'too_large', 'git needed more than 96 MiB of memory for this'],
+    [
+      'processor time',
+      Array.from({ length: 6 }, () => 6),
+      { fetchCpu: 1 },
+      'git_timeout',
+      'git needed more than 1 s of processor time for this and was stopped',
+    ],
+  ])(
+    'that needs more %s than git may take is neither imported nor fetched, and the reason is given',
+    async (_, times, options, code, message) => {
+      const { path, url } = await hostile(...times);
+      const { store } = bounded(options);
+      const refused = { code, message };
+      await expect(store.importFrom('site', { url: path, kind: 'path' })).rejects.toMatchObject(refused);
+      expect(await store.open('site').branches()).toEqual([]);
+      const mirror = await store.create('mirror', 'main');
+      const fetching = store.fetchUpstream('mirror', { url, auth: { kind: 'none' } });
+      await expect(fetching).rejects.toMatchObject(refused);
+      expect(await mirror.upstreamHead('main')).toBeNull();
+    },
+  );
+});
+
 describe('an object that is stored already and unpacks to much', () => {
   it('is refused to its reader by name of the bound, and others are read on', async () => {
     const { repository, gitDir, store } = await target({ memory: 64 * mebibyte });

@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { GitProcesses } from '../../../src/engines/git/git-process.ts';
 import { Slots } from '../../../src/engines/git/slots.ts';
 import { type Holder, StandingHolders } from '../../../src/engines/git/standing.ts';
+import { temporaryDirectory } from '../../support/git-store.ts';
 
 describe('slots', () => {
   it('run so many at once, keep the others in order and refuse beyond', async () => {
@@ -39,6 +41,26 @@ describe('slots', () => {
     await first;
     expect(await third).toBe('third');
   });
+});
+
+describe('git processes', () => {
+  it('are 256 at most; another one is refused until one has ended', async () => {
+    const home = temporaryDirectory();
+    const processes = new GitProcesses(home);
+    onTestFinished(() => processes.close());
+    const spawn = () => processes.spawn(['hash-object', '--stdin']);
+    const children = Array.from({ length: 256 }, spawn);
+    const refusal = { code: 'unavailable', message: 'Too many git processes are running; try again shortly' };
+    expect(spawn).toThrow(expect.objectContaining(refusal));
+    await expect(processes.run(['version'])).rejects.toMatchObject(refusal);
+    await expect(processes.start(['version'])).rejects.toMatchObject(refusal);
+    children[0]?.streams.stdin.end('');
+    expect(await children[0]?.exited).toMatchObject({ code: 0, ended: null });
+    expect((await processes.run(['version'])).stdout.toString()).toMatch(/^git version /);
+    await processes.close();
+    expect(spawn).toThrow(expect.objectContaining({ message: 'The server is stopping' }));
+    expect(await children[255]?.exited).toMatchObject({ ended: expect.objectContaining({ code: 'unavailable' }) });
+  }, 60_000);
 });
 
 describe('slots with an end of patience', () => {

@@ -1,11 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { loadProject } from '../../../src/domain/projects/project-ref.ts';
 import { syncJobFor } from '../../../src/jobs/sync.job.ts';
 import { pushMirrors } from '../../../src/jobs/upkeep.ts';
 import type { TestApp } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
-import { save } from '../../support/git-store.ts';
-import { mirrorOf, projectOf, startMirrorApp, type TestProject, type UpstreamHost } from '../../support/mirror.ts';
+import { git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
+import {
+  hostRoot,
+  mirrorOf,
+  projectOf,
+  startMirrorApp,
+  type TestProject,
+  type UpstreamHost,
+} from '../../support/mirror.ts';
+import { commitOf, oidOf, pack, repeat, treeOf } from '../../support/packs.ts';
+import { expectRefusal } from '../../support/refusal.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -29,7 +40,40 @@ const goUp = (host: UpstreamHost) => {
 /** The job that a failed push leaves behind, run as the queue does. */
 const runJob = ({ record }: TestProject) =>
   syncJobFor(app.services).handle({ project_id: record.id }, new AbortController().signal);
+/** A file with the root that vouches for the hosts of these tests. */
+const rootFile = () => {
+  const file = path.join(temporaryDirectory(), 'ca.pem');
+  writeFileSync(file, hostRoot);
+  return file;
+};
 const syncState = async ({ ask }: TestProject) => (await ask('GET', '/repository')).body.sync;
+
+describe('an upstream that takes more of git than it may', () => {
+  it('is not fetched, and the state of the repository says which bound it was', async () => {
+    const { host, project } = await mirrorOf(app);
+    const size = 15 * 1024 * 1024;
+    const large = Buffer.alloc(8 * size);
+    const base = { type: 'blob', content: Buffer.alloc(size) } as const;
+    const tree = treeOf({ base: oidOf('blob', base.content), large: oidOf('blob', large) });
+    const made = commitOf(oidOf('tree', tree.content));
+    git(host.directory, ['index-pack', '--stdin'], pack([made, tree, base, { base: 1, delta: repeat(size, size, 8) }]));
+    git(host.directory, ['update-ref', 'refs/heads/large', oidOf('commit', made.content)]);
+    const { store } = testStore({
+      dataDir: path.dirname(path.dirname(app.directory(project.record.uuid))),
+      memory: 96 * 1024 * 1024,
+      resolveUpstream: async () => ({ addresses: ['127.0.0.1'] }),
+      caFile: rootFile(),
+    });
+    const whole = app.services.git;
+    app.services.git = store;
+    onTestFinished(() => {
+      app.services.git = whole;
+    });
+    const message = 'git needed more than 96 MiB of memory for this';
+    expectRefusal(await project.ask('POST', '/repository/sync', {}), 413, 'too_large', message);
+    expect(await syncState(project)).toMatchObject({ state: 'error', message });
+  });
+});
 
 describe('an upstream that is down', () => {
   it('lets reads and writes go on, and has it all when it is back', async () => {

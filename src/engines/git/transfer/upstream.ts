@@ -2,6 +2,7 @@ import { DomainError } from '../../../domain/errors.ts';
 import type { Oid } from '../../../domain/ports/git-records.ts';
 import type { PushMove, Upstream, UpstreamPush, UpstreamRefs } from '../../../domain/ports/git-transfer.ts';
 import { checkRefName } from '../../../domain/studio/ref-name.ts';
+import { BoundExceeded } from '../bounds.ts';
 import { type GitOutput, type GitProcesses, type Log, wallTime } from '../git-process.ts';
 import type { IncomingLimits } from '../incoming/limits.ts';
 import { isOid } from '../objects/object-id.ts';
@@ -118,10 +119,13 @@ async function spoken(
   return withReach(source, options, async (way) => {
     const config = [...way.config, ...incomingObjects('fetch')];
     try {
-      const place = gitDir === undefined ? {} : { gitDir };
+      const { fetchCpu: cpu } = options;
+      const place = { ...(gitDir !== undefined && { gitDir }), ...(cpu !== undefined && { cpu }) };
       return await processes.runNow(args(way), { ...place, config, env: way.env, timeout, signal });
     } catch (error) {
-      if (error instanceof DomainError && error.code === 'git_timeout') return { failure: 'timeout' };
+      const isLate = error instanceof DomainError && error.code === 'git_timeout';
+      // The upstream has no part in how much work its objects are.
+      if (isLate && !(error instanceof BoundExceeded)) return { failure: 'timeout' };
       throw error;
     }
   });

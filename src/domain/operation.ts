@@ -162,6 +162,8 @@ type Kind<In extends z.ZodObject, Out extends z.ZodType> =
        * empty: nothing was asked.
        */
       audit(input: z.output<In>, output: z.output<Out> | null, place: AuditPlace): AuditSubject | AuditSubject[];
+      /** How a call is counted and logged that ran and may not have done what was asked; default `ok`. */
+      outcome?(output: z.output<Out>): 'ok' | 'refused' | 'failed';
     };
 
 type Scopes<Also extends Permission> = {

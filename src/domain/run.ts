@@ -140,6 +140,7 @@ export async function run<S extends Scope, In extends z.ZodObject, Out extends z
     }
     const output = await perform(any, call, em, actor, place, input);
     await claim?.complete({ output, etag: call.facts.etag });
+    if (any.kind === 'command') outcome = any.outcome?.(output as never) ?? outcome;
     return output as z.input<Out>;
   } catch (thrown) {
     const error = asUnavailable(thrown);

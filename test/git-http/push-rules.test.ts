@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Permission } from '../../src/domain/permissions.ts';
-import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
+import { acme, metricsToken, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 
 const run = promisify(execFile);
 let app: TestApp;
@@ -202,6 +202,39 @@ describe('the audit row of a push', () => {
     expect(said).toContain('remote: tagged is a branch and must hold a commit, not an annotated tag');
     expect(rows).toMatchObject([{ outcome: 'denied' }]);
     expect((await push(directory, 'origin', 'v1^{commit}:refs/heads/tagged', 'v1')).code).toBe(0);
+  });
+
+  it('says denied where the metric and the log of the operation say refused, and never ok', async () => {
+    const counted = async (outcome: string) => {
+      const { body } = await app.ask('GET', '/metrics', { token: metricsToken });
+      const name = `portico_operation_seconds_count{operation="studio.pushRepository",outcome="${outcome}"} `;
+      const line = String(body)
+        .split('\n')
+        .find((line) => line.startsWith(name));
+      return Number(line?.slice(name.length) ?? 0);
+    };
+    const logged = () =>
+      app.log
+        .map((line) => JSON.parse(line) as { operation?: string; outcome?: string })
+        .filter(({ operation }) => operation === 'studio.pushRepository')
+        .at(-1)?.outcome;
+    const before = { ok: await counted('ok'), refused: await counted('refused'), failed: await counted('failed') };
+    const directory = await cloneFor();
+    await commit(directory, { 'src/refused.js': 'x' });
+    expect((await push(directory)).code).toBe(1);
+    expect(logged()).toBe('refused');
+    expect((await push(directory, 'origin', 'HEAD~1:refs/heads/counted')).code).toBe(0);
+    expect(logged()).toBe('ok');
+    const lock = path.join(app.directory((await app.repository('site')).id), 'refs/heads/held.lock');
+    writeFileSync(lock, '');
+    expect((await push(directory, 'origin', 'HEAD~1:refs/heads/held')).code).toBe(1);
+    rmSync(lock);
+    expect(logged()).toBe('failed');
+    expect({ ok: await counted('ok'), refused: await counted('refused'), failed: await counted('failed') }).toEqual({
+      ok: before.ok + 1,
+      refused: before.refused + 1,
+      failed: before.failed + 1,
+    });
   });
 
   it('says failed of the refs git does not move, and ok of those it moves', async () => {

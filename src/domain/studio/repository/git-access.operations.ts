@@ -31,6 +31,8 @@ export const preparePush = projectOperation({
 
 const outcomes = ['ok', 'denied', 'failed'] as const;
 const pushedRef = z.object({ ref: z.string(), new: z.string().nullable(), outcome: z.enum(outcomes) });
+/** Of the whole push: `refused` when it was not to be, by the rules, a limit or git; `failed` when git then did not carry it out. */
+const pushOutcomes = ['ok', 'refused', 'failed'] as const;
 
 /** A git client's push, decided on when its objects have come in and before any ref moves. */
 export const pushRepository = projectOperation({
@@ -44,7 +46,7 @@ export const pushRepository = projectOperation({
   },
   summary: 'Push with a git client',
   input: z.object({}),
-  output: z.object({ refs: z.array(pushedRef) }),
+  output: z.object({ refs: z.array(pushedRef), outcome: z.enum(pushOutcomes) }),
   audit: (_input, output, { project }) => {
     if (output === null) return { type: 'repository', id: project };
     return outcomes.flatMap((outcome) => {
@@ -53,10 +55,12 @@ export const pushRepository = projectOperation({
       return refs.length > 0 ? [{ type: 'repository', id, outcome }] : [];
     });
   },
+  outcome: ({ outcome }) => outcome,
   async execute(context) {
     const { services, project, pack, signal, log } = context;
     if (!pack) throw new DomainError('invalid_request', 'A push is made with a git client');
     let denied = false;
+    let allowed = false;
     let result: PushResult = { asked: [], moved: [] };
     const served = services.git.serve(project.uuid, {
       ...pack(),
@@ -67,6 +71,7 @@ export const pushRepository = projectOperation({
         const verdict = await decidePush(context, commands, pushed);
         denied = !verdict.allow;
         if (verdict.allow) await keepPushedHeads(context, commands);
+        allowed = verdict.allow;
         return verdict;
       },
       settledPush(ended) {
@@ -88,6 +93,8 @@ export const pushRepository = projectOperation({
     );
     // The client has its answer; whether the upstream takes it too is told by the branch.
     if (project.is_mirror && branches.length > 0) void services.upstreams.publish(services, project, branches);
-    return { refs };
+    const isDone = refs.every(({ outcome }) => outcome === 'ok');
+    const undone = allowed ? 'failed' : 'refused';
+    return { refs, outcome: isDone ? 'ok' : undone } as const;
   },
 });

@@ -26,6 +26,7 @@ export const errorCodes = [
   'not_fast_forward',
   'branch_moved',
   'upstream_diverged',
+  'conflict',
   'busy',
   'precondition_failed',
   'too_large',

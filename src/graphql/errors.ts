@@ -46,6 +46,7 @@ export const codeOf: Record<ErrorCode, GraphqlCode> = {
   not_fast_forward: 'CONFLICT',
   branch_moved: 'CONFLICT',
   upstream_diverged: 'CONFLICT',
+  conflict: 'CONFLICT',
   busy: 'CONFLICT',
   precondition_failed: 'CONFLICT',
   too_large: 'PAYLOAD_TOO_LARGE',

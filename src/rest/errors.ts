@@ -27,6 +27,7 @@ export const statusOf: Record<ErrorCode, number> = {
   not_fast_forward: 409,
   branch_moved: 409,
   upstream_diverged: 409,
+  conflict: 409,
   busy: 409,
   precondition_failed: 412,
   too_large: 413,

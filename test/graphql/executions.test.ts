@@ -102,7 +102,7 @@ it('says what it refuses', async () => {
     const what = mutation === 'retryExecution' ? 'execution_id' : 'id';
     const query = `mutation { ${mutation}(${at}, input: { execution: "${id}"${input} }) { ${what} } }`;
     const { body } = await app.ask('POST', '/graphql', { body: { query } });
-    expect([mutation, body.errors?.[0]?.extensions.reason]).toEqual([mutation, 'busy']);
+    expect([mutation, body.errors?.[0]?.extensions.reason]).toEqual([mutation, 'conflict']);
   }
 });
 

@@ -78,7 +78,10 @@ describe('POST …/executions/{execution}/acknowledge', () => {
     expect(await list()).toEqual([ids[1]]);
     expect(await metric()).toBe('1');
     const open = await app.begin(workflow);
-    expect(await app.ask('POST', `${at}/${open}/acknowledge`)).toMatchObject({ status: 409, body: { code: 'busy' } });
+    expect(await app.ask('POST', `${at}/${open}/acknowledge`)).toMatchObject({
+      status: 409,
+      body: { code: 'conflict' },
+    });
   });
 
   it('is what trying it again does, too', async () => {

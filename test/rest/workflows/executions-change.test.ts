@@ -178,7 +178,7 @@ describe('an execution that has ended', () => {
     ] as const)
       expect(await change(workflow, id, what, body)).toMatchObject({
         status: 409,
-        body: { code: 'busy', message: `The execution has ended as ${status} at ${at}: ${meaning}` },
+        body: { code: 'conflict', message: `The execution has ended as ${status} at ${at}: ${meaning}` },
       });
   });
 });

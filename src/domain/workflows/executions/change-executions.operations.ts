@@ -15,10 +15,10 @@ import { findExecution, holdWithWorkflow } from './find-execution.ts';
 import { resumeExecution as resume } from './resume-execution.ts';
 import { retryExecutions } from './retry-execution.ts';
 
-/** @throws DomainError `busy` for an execution that has ended, and says what that means */
+/** @throws DomainError `conflict` for an execution that has ended, and says what that means */
 function refuseEnded({ status, finished_at }: Execution, meaning: string): void {
   if (!finished_at) return;
-  throw new DomainError('busy', `The execution has ended as ${status} at ${finished_at.toISOString()}: ${meaning}`);
+  throw new DomainError('conflict', `The execution has ended as ${status} at ${finished_at.toISOString()}: ${meaning}`);
 }
 
 const subject = ({ execution: id }: { execution: string }) => ({ type: 'execution', id });

@@ -51,7 +51,7 @@ export const acknowledgeExecution = projectOperation({
   audit: ({ execution: id }) => ({ type: 'execution', id }),
   async execute(context, input) {
     const row = await findExecution(context, input, { lock: true });
-    if (row.status !== 'failed') throw new DomainError('busy', `The execution is ${row.status}; it has not failed`);
+    if (row.status !== 'failed') throw new DomainError('conflict', `The execution is ${row.status}; it has not failed`);
     row.acknowledged_at ??= context.services.clock.now();
     await context.em.flush();
     return executionRecord(context, row);

@@ -17,7 +17,7 @@ const answerSql = `
 
 /**
  * Answers a step that waits for a person, and lets the execution go on, in the caller's transaction, which holds its row.
- * @throws DomainError `not_found`, `busy` when the step does not wait, `validation_failed` when the answer is not what it asks for
+ * @throws DomainError `not_found`, `conflict` when the step does not wait, `validation_failed` when the answer is not what it asks for
  */
 export async function resumeExecution(
   em: EntityManager,
@@ -35,7 +35,7 @@ export async function resumeExecution(
   // Whoever ends the wait looks for an answer first: one that is let in later would be told to be taken, and lost.
   const isLate = run.next_try_at !== null && new Date(run.next_try_at) <= now;
   if (!isOpen || run.type !== 'wait_for_input' || run.status !== 'waiting' || isLate)
-    throw new DomainError('busy', 'path: the step does not wait for input');
+    throw new DomainError('conflict', 'path: the step does not wait for input');
   const { schema } = run.input ?? {};
   if (schema) {
     const faults = await services.expressions.validate(schema, input ?? null);

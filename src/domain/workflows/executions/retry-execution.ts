@@ -38,7 +38,7 @@ async function keptDeliveries(em: EntityManager, rows: readonly Execution[]): Pr
  * Tries failed or cancelled executions again, each as a new one, in the caller's transaction: what they had completed is copied and does not
  * run again, unless they are to begin at the start. That acknowledges dead letters.
  * @returns the id of the new one for each, or the refusal `in_use` when what started it is not kept any more
- * @throws DomainError `busy` when one has not failed
+ * @throws DomainError `conflict` when one has not failed
  */
 export async function retryExecutions(
   em: EntityManager,
@@ -48,7 +48,10 @@ export async function retryExecutions(
 ): Promise<(string | DomainError)[]> {
   for (const { row } of retried)
     if (row.status !== 'failed' && row.status !== 'cancelled')
-      throw new DomainError('busy', `The execution is ${row.status}; only a failed or cancelled one is tried again`);
+      throw new DomainError(
+        'conflict',
+        `The execution is ${row.status}; only a failed or cancelled one is tried again`,
+      );
   const rows = retried.map(({ row }) => row);
   const kept = await keptDeliveries(em, rows);
   const able = retried.filter(({ row: { delivery_id } }) => delivery_id == null || kept.has(delivery_id));

@@ -55,7 +55,7 @@ it('an answer in time counts, though its driver has not been told of it when the
 it('an answer after the time is refused, though nobody has ended the wait yet', async () => {
   const { step, resume } = await asking();
   app.clock.now = new Date(began.getTime() + 1_000);
-  expect(await resume()).toMatchObject({ status: 409, body: { code: 'busy' } });
+  expect(await resume()).toMatchObject({ status: 409, body: { code: 'conflict' } });
   answer();
   await app.services.executing.idle();
   expect(await step()).toMatchObject({ status: 'failed', error: { code: 'timeout' } });

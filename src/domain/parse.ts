@@ -14,7 +14,8 @@ const wordsOfZod = /^(Invalid (input|option|discriminator)|Too (small|big))\b/;
 
 /** What is wrong, in words that follow the field's name: the schema's own, where it has some. */
 export function faultOf(issue: Issue): string {
-  if (issue.code === 'invalid_type' && issue.input === undefined) return 'is required';
+  const mayBeMissing = issue.code === 'invalid_type' || issue.code === 'invalid_union';
+  if (mayBeMissing && issue.input === undefined) return 'is required';
   if (!wordsOfZod.test(issue.message)) return issue.message;
   switch (issue.code) {
     case 'invalid_type':

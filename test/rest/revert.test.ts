@@ -148,6 +148,13 @@ describe('undo', () => {
     expectRefusal(await revert({ commit: renamed }), 422, 'not_editable', /^commit: .* renamed .*rename it back/);
   });
 
+  it.each(['main', 'abc', '', '0'.repeat(40)])('names the field of the commit %j, which is none', async (commit) => {
+    const answer = await revert({ commit });
+    const problem = 'must be the full id of a commit that a branch, tag or pull request reaches';
+    expectRefusal(answer, 404, 'not_found', `commit: ${problem}`);
+    expect(answer.body.details).toEqual({ errors: [{ field: '/commit', code: 'not_found', message: problem }] });
+  });
+
   it('warns where the former version breaks the schema of today', async () => {
     await seed(app, { 'src/content/posts/en/old.md': '---\ntitle: Old\nauthor: gone\n---\n' });
     slug = 'en/old';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DomainError, fieldError } from '../../errors.ts';
+import { fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import type { Commit, Snapshot } from '../../ports/git-records.ts';
 import { entry, writeInput } from '../entries/entries.schema.ts';
@@ -89,9 +89,10 @@ async function revert(context: Context, target: Revert['target'], input: Input) 
   const author = authorOf(context, input.author);
   const branch = await directBranch(context, input.branch);
   if (!isOid(input.commit) || !(await git.isReachable(input.commit)))
-    throw new DomainError(
+    throw fieldError(
       'not_found',
-      'commit: must be the full id of a commit that a branch, tag or pull request reaches',
+      'commit',
+      'must be the full id of a commit that a branch, tag or pull request reaches',
     );
   const {
     commit: made,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { freeObject } from '../../shapes.ts';
@@ -83,14 +84,32 @@ function placedIn({ schema: { path: root } }: CollectionIndex, { dir, depth, loc
     (locale === undefined || own === locale);
 }
 
-/** The conditions and keys of a selection, those of fields that hold dates marked. */
+/** Operators that compare by order. */
+const ordering: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte']);
+
+/** What a condition compares a field of dates with. @throws DomainError `invalid_filter` where what is no date would be ordered among dates */
+function timeValue({ field, operator, value }: Condition): unknown {
+  const time = asTime(value);
+  if (ordering.has(operator) && typeof time !== 'number')
+    throw fieldError(
+      'invalid_filter',
+      `filter.${field}.${operator}`,
+      'must be a date, with or without a time (ISO 8601)',
+    );
+  return time;
+}
+
+/**
+ * The conditions and keys of a selection, those of fields that hold dates marked.
+ * @throws DomainError `invalid_filter`
+ */
 function timed({ schema: { fields } }: CollectionIndex, { conditions, keys }: Selection) {
   const mark = <T extends { field: string }>(one: T) => ({ ...one, isTime: isTimeField(fields, one.field) });
   return {
     keys: keys.map(mark),
     conditions: conditions.map(mark).map((one) => {
       const isValue = one.isTime && one.operator !== 'contains' && one.operator !== 'exists';
-      return isValue ? { ...one, value: asTime(one.value) } : { ...one, isTime: false };
+      return isValue ? { ...one, value: timeValue(one) } : { ...one, isTime: false };
     }),
   };
 }

@@ -23,15 +23,23 @@ import { scheduleUpkeep } from './jobs/upkeep.ts';
 import { workflowAdvanceJobFor } from './jobs/workflow-advance.job.ts';
 import { beginWorkflowClock } from './jobs/workflow-clock.ts';
 
-/** What an earlier process of this machine left in the middle is taken up at once. How builds are kept apart is logged. */
+/** Logs how the builds of this process are kept apart from it, or why nothing is built. */
+export async function logIsolation({ deployer, log }: Services): Promise<void> {
+  try {
+    const isolation = await deployer.isolation();
+    if ('refused' in isolation) return log.warn({}, isolation.refused);
+    const { level, reason } = isolation;
+    if (level === 'process') log.warn({ isolation: level, reason }, 'Builds run as the user of the server');
+    else log.info({ isolation: level, reason }, 'Builds are kept apart from the server');
+  } catch (err) {
+    log.warn({ err }, 'how builds can be kept apart is found out with the first of them');
+  }
+}
+
+/** What an earlier process of this machine left in the middle is taken up at once. */
 async function takeUpDeployments(services: Services): Promise<void> {
   try {
     await recoverDeployments(services);
-    const isolation = await services.deployer.isolation();
-    if ('refused' in isolation) return services.log.warn({}, isolation.refused);
-    const { level, reason } = isolation;
-    if (level === 'process') services.log.warn({ isolation: level, reason }, 'Builds run as the user of the server');
-    else services.log.info({ isolation: level, reason }, 'Builds are kept apart from the server');
   } catch (err) {
     services.log.warn({ err }, 'deployments that were left are looked at within a minute');
   }

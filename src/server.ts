@@ -74,7 +74,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
     signal.throwIfAborted();
     const roles = config.PORTICO_ROLES;
     if (!roles.includes('web')) {
-      app.ready();
+      await app.ready();
       const url = `http://localhost:${app.port}`;
       process.stdout.write(
         `\nPortico is ready at ${url} as a worker: it executes, and answers /healthz, /readyz, /metrics\n\n`,
@@ -101,7 +101,7 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
       demo: config.PORTICO_DEMO,
       demoDirectory: path.join(packageRoot, 'demo'),
     });
-    app.ready();
+    await app.ready();
     greet(record, isNew, config.PORTICO_DATA_DIR);
     log.info({ url: settings.public_url, roles, milliseconds: Math.round(performance.now()) }, 'ready');
     return stop;

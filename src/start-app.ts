@@ -1,5 +1,5 @@
 import { createApp, createMetricsApp, createWorkerApp } from './app.ts';
-import { beginBackground } from './background.ts';
+import { beginBackground, logIsolation } from './background.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
 import { eventChannel } from './db/event-feed.ts';
@@ -16,8 +16,8 @@ import type { Phase } from './rest/health.ts';
 export interface App {
   services: Services;
   port: number;
-  /** Everything a start does is done: readiness may say so. */
-  ready(): void;
+  /** Everything else a start does is done: readiness says so as soon as the log says how builds are kept apart. */
+  ready(): Promise<void>;
   /** Stops taking work, finishes what runs, and closes everything this process opened. */
   stop(): Promise<void>;
 }
@@ -70,11 +70,13 @@ export async function startApp({ config, core, databaseUrl }: ServerOptions): Pr
     throw error;
   });
   const listener = hearOthers(core, databaseUrl);
+  const isolationLogged = config.PORTICO_ROLES.includes('worker') ? logIsolation(services) : Promise.resolve();
   const endBackground = beginBackground(core, config);
   return {
     services,
     port,
-    ready() {
+    async ready() {
+      await isolationLogged;
       phase = 'ready';
     },
     async stop() {

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Config } from './config.ts';
 import { migrate, openKeyOrm, openOrm } from './db/orm.ts';
+import { askAnything, StallWatch } from './db/stall-watch.ts';
 import type { Clock } from './domain/ports/clock.ts';
 import type { Kms } from './domain/ports/kms.ts';
 import type { Log } from './domain/ports/log.ts';
@@ -63,13 +64,15 @@ export async function openCore({
   version = 'unknown',
 }: CoreOptions): Promise<Core> {
   await mkdir(config.PORTICO_DATA_DIR, { recursive: true, mode: 0o700 });
-  const orm = openOrm(databaseUrl, config.PORTICO_DATABASE_POOL);
+  const watch = new StallWatch({ log, ask: () => askAnything(databaseUrl) });
+  const orm = openOrm(databaseUrl, config.PORTICO_DATABASE_POOL, { watch });
   const keys = await prepareDatabase(config, orm, log).catch(async (error: unknown) => {
     await orm.close();
+    watch.close();
     throw error;
   });
   const { kms } = keys;
-  const keyOrm = openKeyOrm(databaseUrl);
+  const keyOrm = openKeyOrm(databaseUrl, watch);
   const { services, metrics, queue, events, git, http, secrets } = makeServices({
     config,
     databaseUrl,
@@ -80,6 +83,7 @@ export async function openCore({
     orm,
     keyOrm,
     kms,
+    watch,
   });
   const door = new WebhookDoor(services);
   addExecutionGauges(metrics, orm);
@@ -115,6 +119,7 @@ export async function openCore({
         ['key rows', () => keyOrm.close()],
         ['database', () => orm.close()],
       ]);
+      watch.close();
       metrics.stop();
     },
   };

@@ -4,8 +4,9 @@ import { type Config, previewUrlFor } from './config.ts';
 import { crawlLimitsOf } from './config-crawls.ts';
 import { doorLimitsOf } from './config-door.ts';
 import { createContentCache } from './db/content-cache/content-cache.ts';
-import { databaseClock } from './db/database-clock.ts';
+import { createDatabaseClock } from './db/database-clock.ts';
 import { PostgresEventFeed } from './db/event-feed.ts';
+import type { StallWatch } from './db/stall-watch.ts';
 import { Crawling } from './domain/crawlers/crawl/crawling.ts';
 import { GrantCache } from './domain/identity/grant-cache.ts';
 import { createSecrets } from './domain/keys/secrets.ts';
@@ -60,6 +61,7 @@ interface Ingredients {
   /** For keys alone. */
   keyOrm: MikroORM;
   kms: Kms;
+  watch: StallWatch;
 }
 
 /** What runs builds under these settings. */
@@ -73,7 +75,8 @@ export function deployerFor(config: Config): Deployer {
 }
 
 /** Makes every part that operations use: the only place that names which implementation stands behind which port. */
-export function makeServices({ config, databaseUrl, log, settings, clock, version, orm, keyOrm, kms }: Ingredients) {
+export function makeServices(ingredients: Ingredients) {
+  const { config, databaseUrl, log, settings, clock, version, orm, keyOrm, kms, watch } = ingredients;
   const metrics = createMetrics();
   const http = createGuardedHttp({
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
@@ -94,7 +97,7 @@ export function makeServices({ config, databaseUrl, log, settings, clock, versio
     }),
   });
   const events = new PostgresEventFeed(orm, log);
-  const queue = createQueue({ url: databaseUrl, log });
+  const queue = createQueue({ url: databaseUrl, log, onPoolCreated: (pool) => watch.watch(pool) });
   const blobs = createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs'), {
     journal: path.join(config.PORTICO_DATA_DIR, 'blob-journal'),
   });
@@ -125,7 +128,8 @@ export function makeServices({ config, databaseUrl, log, settings, clock, versio
     dns: createDnsResolver(config.PORTICO_DNS_SERVERS),
     clock,
     // A clock that stands in for the machine's stands in for the database's, too.
-    sharedClock: clock === systemClock ? databaseClock : { now: async () => clock.now() },
+    sharedClock:
+      clock === systemClock ? createDatabaseClock() : { now: async () => clock.now(), recent: () => clock.now() },
     metrics,
     log,
     settings: Object.assign(settings, {

@@ -1,9 +1,15 @@
 import type { SharedClock } from '../domain/ports/clock.ts';
 
-/** The time of the database server, to the millisecond. */
-export const databaseClock: SharedClock = {
-  async now(em) {
-    const [row] = await em.execute<{ now: Date }[]>(`select date_trunc('milliseconds', clock_timestamp()) as now`);
-    return new Date(row?.now ?? Number.NaN);
-  },
-};
+/** The time of the database server, to the millisecond; before it is first asked for, that of this machine. */
+export function createDatabaseClock(): SharedClock {
+  let known: { now: number; at: number } | null = null;
+  return {
+    async now(em) {
+      const [row] = await em.execute<{ now: Date }[]>(`select date_trunc('milliseconds', clock_timestamp()) as now`);
+      const now = new Date(row?.now ?? Number.NaN);
+      known = { now: now.getTime(), at: performance.now() };
+      return now;
+    },
+    recent: () => new Date(known === null ? Date.now() : Math.floor(known.now + performance.now() - known.at)),
+  };
+}

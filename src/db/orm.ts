@@ -28,6 +28,7 @@ import { Workflow, WorkflowSecret, WorkflowVersion } from '../domain/workflows/w
 import { forgetLostConnections, takeBackLateConnections } from './lost-connections.ts';
 import { migrations } from './migrations/index.ts';
 import { quoteLiteral } from './quote-literal.ts';
+import type { StallWatch } from './stall-watch.ts';
 
 /** Everything that has rows. */
 const everything = [
@@ -65,15 +66,13 @@ const everything = [
   StepRun,
 ];
 
-interface Mapped {
-  entities: EntitySchema[];
+interface OrmOptions {
+  /** Everything that has rows, when nothing else is said. */
+  entities?: EntitySchema[];
   /** Under one name, a mapper takes part in the transactions of another. */
-  contextName: string;
-}
-
-function onPoolCreated(pool: Pool): void {
-  forgetLostConnections(pool);
-  takeBackLateConnections(pool);
+  contextName?: string;
+  /** Gives up what waits for a database that hangs; without it that waits as long. */
+  watch?: StallWatch;
 }
 
 /** How long a query waits for a connection, be it a free one or a new one, before the database counts as away. */
@@ -83,8 +82,13 @@ const connectionTimeoutMillis = 10_000;
 export function openOrm(
   url: string,
   pool: number,
-  { entities, contextName }: Mapped = { entities: everything, contextName: 'default' },
+  { entities = everything, contextName = 'default', watch }: OrmOptions = {},
 ): MikroORM {
+  const onPoolCreated = (created: Pool) => {
+    forgetLostConnections(created);
+    takeBackLateConnections(created);
+    watch?.watch(created);
+  };
   const orm = new MikroORM({
     clientUrl: url,
     entities,
@@ -113,8 +117,8 @@ export function openOrm(
  * Opens what looks after wrapped keys. Secrets are sealed and opened within transactions, and keys outlive those that are rolled back: with a
  * connection of its own, a key never waits for one that belongs to a transaction which waits for the key.
  */
-export const openKeyOrm = (url: string): MikroORM =>
-  openOrm(url, 1, { entities: [DataKey, Setting], contextName: 'keys' });
+export const openKeyOrm = (url: string, watch: StallWatch): MikroORM =>
+  openOrm(url, 1, { entities: [DataKey, Setting], contextName: 'keys', watch });
 
 const migrationLock = 0x706f7274;
 

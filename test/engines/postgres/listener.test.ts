@@ -1,46 +1,13 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import pg from 'pg';
-import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import { expect, inject, test, vi } from 'vitest';
 import { listen } from '../../../src/db/listener.ts';
 import type { Log } from '../../../src/domain/ports/log.ts';
-
-/** A line to the database of the test run that can be cut without a word to either side. */
-async function line() {
-  const { user, password, database, host, port } = new pg.Client({ connectionString: inject('databaseUrl') });
-  const sockets: Socket[] = [];
-  let isCut = false;
-  const server = createServer({ allowHalfOpen: true }, (near) => {
-    sockets.push(near);
-    near.on('error', () => {});
-    if (isCut) return void near.resume();
-    const far = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
-    sockets.push(far);
-    far.on('error', () => {});
-    near.on('data', (bytes) => isCut || far.write(bytes));
-    far.on('data', (bytes) => isCut || near.write(bytes));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const url = new URL('postgres://127.0.0.1');
-  Object.assign(url, { port: (server.address() as AddressInfo).port, pathname: `/${database}` });
-  Object.assign(url, { username: user ?? '', password: password ?? '' });
-  return {
-    url: url.href,
-    sockets,
-    cut() {
-      isCut = true;
-    },
-  };
-}
+import { openLine } from '../../support/database-line.ts';
 
 const log: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log };
 const listenOn = (url: string) => listen({ url, log, channels: {}, onState() {} });
 
 test('ends while the database says nothing any longer', async () => {
-  const { url, sockets, cut } = await line();
+  const { url, sockets, cut } = await openLine(inject('databaseUrl'));
   const listener = listenOn(url);
   await listener.ready;
   cut();
@@ -49,10 +16,10 @@ test('ends while the database says nothing any longer', async () => {
 });
 
 test('ends while the database has not said anything yet', async () => {
-  const { url, sockets, cut } = await line();
+  const { url, sockets, cut } = await openLine(inject('databaseUrl'));
   cut();
   const listener = listenOn(url);
-  await vi.waitFor(() => expect(sockets).toHaveLength(1), { timeout: 30_000 });
+  await vi.waitFor(() => expect(sockets.length).toBeGreaterThan(0), { timeout: 30_000 });
   await listener.close();
   await listener.ready;
 });

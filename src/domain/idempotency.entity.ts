@@ -12,6 +12,8 @@ export const IdempotencyKey = defineEntity({
     output: p.json<unknown>().nullable(),
     etag: p.string().nullable(),
     completed: p.boolean(),
+    /** Names the call that has the key until it is completed. */
+    claim: p.uuid().nullable(),
     created_at: p.datetime(),
   },
 });

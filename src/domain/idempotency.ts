@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { DomainError, fieldError } from './errors.ts';
 import { IdempotencyKey } from './idempotency.entity.ts';
 import type { Actor } from './identity/actor.ts';
@@ -33,8 +33,9 @@ export async function claimIdempotency(
     throw fieldError('invalid_request', 'Idempotency-Key', 'must be 1 to 255 printable ASCII characters');
   }
   const em = call.services.orm.em.fork();
-  const now = call.services.clock.now();
+  const now = await call.services.sharedClock.now(em);
   const id = { actor: actor.id, operation, key };
+  const claim = randomUUID();
   const input_hash = createHash('sha256').update(JSON.stringify(input)).digest('hex');
   await em.nativeDelete(IdempotencyKey, {
     ...id,
@@ -45,7 +46,7 @@ export async function claimIdempotency(
   });
   const inserted = await em
     .createQueryBuilder(IdempotencyKey)
-    .insert({ ...id, input_hash, output: null, etag: null, completed: false, created_at: now })
+    .insert({ ...id, input_hash, output: null, etag: null, completed: false, claim, created_at: now })
     .onConflict(['actor', 'operation', 'key'])
     .ignore()
     .execute('run');
@@ -60,7 +61,7 @@ export async function claimIdempotency(
     return { replay: { output: stored.output }, complete: async () => {}, release: async () => {} };
   }
   // Another call's, once the lease is over and it has taken the key.
-  const ours = { ...id, created_at: now };
+  const ours = { ...id, claim };
   return {
     replay: null,
     complete: async ({ output, etag }) => {

@@ -7,6 +7,7 @@ import { executeBound } from '../domain/bound-query.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { JobKind, JobQueue } from '../domain/ports/jobs.ts';
 import type { Log } from '../domain/ports/log.ts';
+import { keepQueueAwake } from './queue-clock.ts';
 
 /** What does a kind of job: it gets the payload and a signal that stops it. */
 export interface Job<P extends z.ZodType = z.ZodType> {
@@ -70,6 +71,9 @@ export function createQueue({ url, log, onPoolCreated }: Options): RunningQueue 
     monitorIntervalSeconds: 2,
   });
   boss.on('error', (err) => log.warn({ err }, 'job queue'));
+  /** One of each kind of job. */
+  const workers: string[] = [];
+  let letSleep = () => {};
   const ended = new AbortController();
   let ready = false;
   let pool: Pool | null = null;
@@ -100,17 +104,18 @@ export function createQueue({ url, log, onPoolCreated }: Options): RunningQueue 
         heartbeatRefreshSeconds: 3,
         burstWhenBatchFull: true,
       };
-      if ('batch' in job)
-        await boss.work(kind.name, { ...polling, batchSize: job.batch }, (all) =>
-          job.handleAll(all.map(({ data }) => kind.payload.parse(data))),
-        );
-      else {
-        const groups = job.perGroup !== undefined && { localGroupConcurrency: job.perGroup };
-        await boss.work(kind.name, { ...polling, ...groups }, async ([one]) => {
-          if (one) await job.handle(kind.payload.parse(one.data), one.signal);
-        });
-      }
+      const groups = 'perGroup' in job && job.perGroup !== undefined && { localGroupConcurrency: job.perGroup };
+      workers.push(
+        'batch' in job
+          ? await boss.work(kind.name, { ...polling, batchSize: job.batch }, (all) =>
+              job.handleAll(all.map(({ data }) => kind.payload.parse(data))),
+            )
+          : await boss.work(kind.name, { ...polling, ...groups }, async ([one]) => {
+              if (one) await job.handle(kind.payload.parse(one.data), one.signal);
+            }),
+      );
     }
+    if (workers.length > 0) letSleep = keepQueueAwake(boss, workers, log);
     ready = true;
   };
 
@@ -160,6 +165,7 @@ export function createQueue({ url, log, onPoolCreated }: Options): RunningQueue 
     async stop(timeoutSeconds) {
       ended.abort();
       await started;
+      letSleep();
       if (!ready) return;
       await boss.stop({ graceful: true, timeout: timeoutSeconds * 1000, close: true });
     },

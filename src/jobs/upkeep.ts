@@ -17,6 +17,7 @@ import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
 import { everyMinute, isNightDue } from './beat.ts';
 import { pruneStoredContent } from './prune-content.ts';
+import { outliveSetbacks } from './setbacks.ts';
 
 const day = 24 * 3600_000;
 const deletedProjectDays = 30;
@@ -104,6 +105,7 @@ export function scheduleUpkeep(services: Services, auditDays: number): () => Pro
   const ended = new AbortController();
   const { signal } = ended;
   const all: [when: When, name: string, work: () => Promise<unknown>][] = [
+    [everyBeat, 'clock', () => outliveSetbacks(services)],
     [{ night: '03:17' }, 'retention', () => runRetention(services, auditDays)],
     [{ night: '03:32' }, 'content', () => pruneStoredContent(services, signal)],
     [{ night: '03:37' }, 'crawl_retention', () => retainCrawls(services, signal)],

@@ -35,7 +35,7 @@ async function settled(
   { em, services, signal }: Pick<Context, 'em' | 'services' | 'signal'>,
   row: Pull,
 ): Promise<Pull> {
-  if (!isMerging(row, services.clock.now())) return row;
+  if (!isMerging(row, await services.sharedClock.now(em))) return row;
   await sleep(50, undefined, { signal });
   return settled({ em, services, signal }, await em.fork().findOneOrFail(Pull, row.id));
 }

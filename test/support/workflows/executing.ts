@@ -1,5 +1,6 @@
 import { wakeAwaited, wakeDue } from '../../../src/domain/workflows/engine/due.ts';
 import { buryWorkers } from '../../../src/domain/workflows/engine/workers.ts';
+import { outliveSetbacks } from '../../../src/jobs/setbacks.ts';
 import { workflowAdvanceJobFor } from '../../../src/jobs/workflow-advance.job.ts';
 import { startTestApp, type TestApp } from '../app.ts';
 
@@ -55,6 +56,8 @@ export async function startExecutingApp(environment: Record<string, string> = {}
     },
     async pass(milliseconds: number) {
       app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + milliseconds);
+      // As the upkeep of every minute, before anything else.
+      await outliveSetbacks(app.services);
       await wakeDue(app.services);
       await wakeAwaited(app.services);
       await buryWorkers(app.services, app.services.executing.id);

@@ -12,9 +12,9 @@ export async function wakeDueDeliveries(services: Services): Promise<void> {
   // Written after now: the clock was set back, and nothing says by how much, so these are due.
   await em.execute(
     `update notification set next_attempt_at = ?
-     where status = 'pending' and next_attempt_at > ? and leased_until is null and coalesce(
+     where status = 'pending' and next_attempt_at > ? and (leased_until is null or leased_until <= ?) and coalesce(
        (select max(at) from notification_attempt where notification_id = notification.id), created_at) > ?`,
-    [new Date(now.getTime() - lateness - 1), now, new Date(now.getTime() + lateness)],
+    [new Date(now.getTime() - lateness - 1), now, now, new Date(now.getTime() + lateness)],
   );
   const rows = await em.execute<WaitingDelivery[]>(
     `select id, crawler_id from notification

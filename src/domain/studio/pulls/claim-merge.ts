@@ -21,7 +21,7 @@ export async function claimMerge({ em, services }: Context, row: Pull): Promise<
   const refuse = (what: string) => new DomainError('not_mergeable', `Pull request ${row.number} ${what}`);
   if (row.state !== 'open') throw refuse(row.state === 'merged' ? 'has been merged' : 'is closed');
   if (row.draft) throw refuse('is a draft');
-  const now = services.clock.now();
+  const now = await services.sharedClock.now(em);
   const claimed = await em.nativeUpdate(
     Pull,
     {

@@ -92,7 +92,8 @@ export const updatePull = projectOperation({
     await em.execute('select id from pull where project_id = ? and number = ? for update', [project.id, number]);
     const row = await findPull(context, number);
     checkTag(conditions.if_match, row, await headsOf(context, row));
-    if (isMerging(row, services.clock.now())) throw new DomainError('busy', `Pull request ${number} is being merged`);
+    if (isMerging(row, await services.sharedClock.now(em)))
+      throw new DomainError('busy', `Pull request ${number} is being merged`);
     if (state !== undefined && state !== row.state) await moveTo(context, row, state);
     em.assign(row, { ...defined(change), updated_at: services.clock.now(), version: row.version + 1 });
     await em.flush();

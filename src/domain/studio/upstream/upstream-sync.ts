@@ -47,7 +47,8 @@ export class UpstreamSync {
     const { fetchedAt, failedAt, fetching } = this.#of(project);
     const seconds = project.settings.fresh_for[kind];
     const now = services.clock.now().getTime();
-    const isFresh = (at: number) => now - at < seconds * 1000;
+    // What lies ahead was written before the clock was set back.
+    const isFresh = (at: number) => at <= now && now - at < seconds * 1000;
     if (isFresh(fetchedAt) || isFresh(failedAt) || (fetching && kind === 'read')) return;
     const joins = fetching && isFresh(fetching.since);
     const done = joins ? fetching.done : this.#request(services, project, { fetch: true, branches: null });
@@ -111,7 +112,8 @@ export class UpstreamSync {
   /** Waits for a few seconds, but not for an upstream that has just failed or let others wait. */
   async #wait({ clock }: Services, project: ProjectRef, work: Promise<void>): Promise<void> {
     const standing = this.#of(project);
-    if (clock.now().getTime() - standing.failedAt < coolDown) return;
+    const since = clock.now().getTime() - standing.failedAt;
+    if (since >= 0 && since < coolDown) return;
     if (!(await within(this.#patience, work))) standing.failedAt = clock.now().getTime();
   }
 

@@ -1,3 +1,4 @@
+import { DomainError } from '../../errors.ts';
 import { anyOf } from '../../text-pattern.ts';
 import { writtenForms } from '../../written-forms.ts';
 import { templatesIn } from '../definition/expressions-of.ts';
@@ -21,13 +22,22 @@ function namesIn(value: unknown): string[] | null {
   return names;
 }
 
-/** Values of the secrets of a call's workflow that a value's templates name. @throws DomainError `unavailable` when one cannot be opened */
+/**
+ * Values of the secrets of a call's workflow that a value's templates name.
+ * @throws DomainError `not_found` with the reason `secret_not_set` when one is not set, `unavailable` when one cannot be opened
+ */
 export async function secretsFor(call: StepCall, value: unknown): Promise<Record<string, string>> {
   const { services, organization, workflow_id } = call;
   const names = namesIn(value);
   if (names?.length === 0) return {};
   const where = { workflow_id, ...(names && { name: { $in: names } }) };
   const rows = await services.orm.em.fork().find(WorkflowSecret, where, { disableIdentityMap: true });
+  const missing = names?.find((name) => rows.every((row) => row.name !== name));
+  // A request without it would go out unsigned, or to another address.
+  if (missing !== undefined) {
+    const message = `the secret "${missing}" is not set; set it, then retry the execution`;
+    throw new DomainError('not_found', message, { details: { reason: 'secret_not_set' } });
+  }
   const values: Record<string, string> = {};
   for (const { name, version, ciphertext } of rows) {
     const record = secretRecord(workflow_id, name);

@@ -217,10 +217,21 @@ describe('secrets', () => {
     expect(JSON.stringify(result)).not.toContain('planted');
   });
 
-  it('that are not there are nothing', async () => {
-    expect(await run({ url: base, headers: { 'X-A': '[${{ secrets.NONE }}]' } })).toMatchObject({ kind: 'completed' });
-    expect(seen[0]?.headers['x-a']).toBe('[]');
-  });
+  it.each(['url', 'query', 'headers', 'body'])(
+    'that are not set fail a step whose %s needs them, and nothing is sent',
+    async (where) => {
+      const text = '${{ secrets.NONE }}';
+      const parts = { url: base, query: { q: text }, headers: { 'X-A': `[${text}]` }, body: { a: text } };
+      const step = where === 'url' ? { url: `${base}/${text}` } : { url: base, [where]: parts[where as 'query'] };
+      const before = seen.length;
+      expect(await run({ ...step, method: 'POST' })).toEqual({
+        kind: 'failed',
+        error: { code: 'secret_not_set', message: 'the secret "NONE" is not set; set it, then retry the execution' },
+        isRetryable: false,
+      });
+      expect(seen).toHaveLength(before);
+    },
+  );
 });
 
 it('a step whose time is over is aborted', async () => {

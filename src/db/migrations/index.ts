@@ -23,6 +23,7 @@ import { StepKeys } from './20261211-step-keys.ts';
 import { Workers } from './20261211-workers.ts';
 import { PreviewLinks } from './20261212-preview-links.ts';
 import { IsolationReason } from './20261219-isolation-reason.ts';
+import { SuspectGroups } from './20261220-suspect-groups.ts';
 import { IdempotencyClaims } from './20261221-idempotency-claims.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
@@ -52,5 +53,6 @@ export const migrations = [
   { name: '20261212-preview-links', class: PreviewLinks },
   { name: '20261211-cancelled-by', class: CancelledBy },
   { name: '20261219-isolation-reason', class: IsolationReason },
+  { name: '20261220-suspect-groups', class: SuspectGroups },
   { name: '20261221-idempotency-claims', class: IdempotencyClaims },
 ];

@@ -1,7 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
 import type { Execution } from '../executions/execution.entity.ts';
-import { waitIsOver } from './workers.ts';
 
 /** An execution as its row says, times as the driver of the database gives them. */
 export type ClaimedRow = Pick<
@@ -18,6 +17,7 @@ export type ClaimedRow = Pick<
   | 'attempt'
   | 'crashes'
   | 'suspect'
+  | 'suspect_group'
   | 'cancel_requested'
   | 'cancel_reason'
   | 'slot_key'
@@ -35,8 +35,8 @@ const claimSql = `
   where id = any($2::uuid[]) and status in ('pending', 'running', 'paused')
     and (slot_key is null or has_slot or cancel_requested)
     and (driver_id is not null or suspect is null or cancel_requested
-      or $3::boolean and (waiting_until is null or ${waitIsOver('$4::timestamptz')}))
-  returning id, project_id, workflow_id, version, status, trigger_id, trigger_type, delivery_id, input, attempt, crashes, suspect,
+      or $3::boolean and (waiting_until is null or waiting_until <= $4::timestamptz))
+  returning id, project_id, workflow_id, version, status, trigger_id, trigger_type, delivery_id, input, attempt, crashes, suspect, suspect_group,
     cancel_requested, cancel_reason, slot_key, has_slot, state, started_at, created_at, not wake as is_mine`;
 
 /** Which suspects may be claimed: none, or those whose wait is over at a time. */
@@ -65,20 +65,17 @@ export async function freeSuspects(em: EntityManager, now: Date, most: number): 
   const rows = await executeBound<{ id: string }>(
     em,
     `select id from execution where suspect is not null and driver_id is null and status in ('pending', 'running', 'paused')
-       and (waiting_until is null or ${waitIsOver('$1::timestamptz')}) and (slot_key is null or has_slot) order by id limit $2`,
+       and (waiting_until is null or waiting_until <= $1) and (slot_key is null or has_slot) order by id limit $2`,
     [now, most],
   );
   return rows.map(({ id }) => id);
 }
 
-/** Notes that a suspect has its turn: from here on a loss counts against it. @returns whether it is this driver's still */
-export async function beginAlone(
-  em: EntityManager,
-  { id, attempt }: { id: string; attempt: number },
-): Promise<boolean> {
+/** Notes that a suspect has its turn: from here on a loss says something about it. @returns whether it is this driver's still */
+export async function beginTurn(em: EntityManager, { id, attempt }: { id: string; attempt: number }): Promise<boolean> {
   const rows = await executeBound<unknown>(
     em,
-    `update execution set suspect = 'alone' where id = $1 and attempt = $2 and driver_id is not null returning id`,
+    `update execution set suspect = 'acting' where id = $1 and attempt = $2 and driver_id is not null returning id`,
     [id, attempt],
   );
   return rows.length > 0;

@@ -3,9 +3,8 @@ import { executeBound } from '../../bound-query.ts';
 import type { Services } from '../../services.ts';
 import { advanceJob } from './advance-job.ts';
 import { handSlotsOver, type SlotKey } from './slots.ts';
-import { waitIsOver } from './workers.ts';
 
-type Needs = Pick<Services, 'orm' | 'clock' | 'jobs'>;
+type Needs = Pick<Services, 'orm' | 'sharedClock' | 'jobs'>;
 
 const mostAtOnce = 1_000;
 const open = `status in ('pending', 'running', 'paused')`;
@@ -21,8 +20,8 @@ async function send(em: EntityManager, { jobs }: Needs, sql: string, values: unk
 /** Wakes executions whose time has come: delays, retries, deadlines. Of several processes one takes each. @returns how many */
 export async function wakeDue(services: Needs): Promise<number> {
   const em = services.orm.em.fork();
-  const now = services.clock.now();
-  const due = `${waitIsOver('$1::timestamptz')} and ${open}`;
+  const now = await services.sharedClock.now(em);
+  const due = `waiting_until <= $1 and ${open}`;
   // Twice a second, and mostly for nothing: then it costs one statement and no transaction.
   if ((await executeBound<unknown>(em, `select 1 from execution where ${due} limit 1`, [now])).length === 0) return 0;
   return em.transactional((within) =>
@@ -64,14 +63,16 @@ export async function sweep(services: Needs, isIdle: () => Promise<boolean>): Pr
     );
   for (const slot of slots) await services.orm.em.fork().transactional((em) => handSlotsOver(em, services, slot));
   if (!(await isIdle())) return 0;
+  const now = services.sharedClock.recent();
   return send(
     services.orm.em.fork(),
     services,
-    `select id from execution where ${open} and driver_id is null and waiting_until is null and created_at < $1
+    `select id from execution where ${open} and driver_id is null and waiting_until is null
+       and (created_at < $1 or created_at > $2)
        and (status <> 'paused' or wake) and (slot_key is null or has_slot or cancel_requested)
        and not exists (select 1 from step_run where execution_id = execution.id and step_run.status = 'waiting'
          and waits_for is not null and not execution.wake)
      order by created_at limit ${mostAtOnce}`,
-    [new Date(services.clock.now().getTime() - 30_000)],
+    [new Date(now.getTime() - 30_000), now],
   );
 }

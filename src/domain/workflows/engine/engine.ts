@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import { asUnavailable } from '../../unavailable.ts';
-import { beginAlone, type ClaimedRow, claim, freeSuspects, wordsFor } from './claim.ts';
+import { beginTurn, type ClaimedRow, claim, freeSuspects, wordsFor } from './claim.ts';
 import { Driver } from './driver/driver.ts';
 import { type DriverBench, makeBench } from './driver/driver-bench.ts';
 import { Guides } from './guides.ts';
 import { type Belongings, readBelongings, readClaimed } from './read-claimed.ts';
+import { Suspects } from './suspects.ts';
 import { beat, letGo, mostCrashes, recordFault, signOff } from './workers.ts';
 
 /** Executions a process advances at the same time; those that rest, or only wait for peers, are not among them. */
@@ -31,7 +32,7 @@ interface Owed {
 }
 
 /**
- * The executions this process advances. Suspects, which were acting in a process that died, act one at a time beside all others until a
+ * The executions this process advances. Suspects, which were acting in a process that died, act in small groups beside all others until a
  * checkpoint clears them: so the one that kills its process is found, and no bystander is blamed for it.
  */
 export class Engine {
@@ -39,10 +40,7 @@ export class Engine {
   readonly #calls: number;
   readonly #guides = new Guides();
   readonly #drivers = new Map<string, { driver: Driver; began: number; done: Promise<void> }>();
-  /** Suspects that are held here and wait for their turn. */
-  #suspects: ClaimedRow[] = [];
-  /** The suspect whose turn it is. */
-  #alone: string | null = null;
+  #suspects = new Suspects<ClaimedRow>();
   #isRefilling = false;
   #owed: Owed[] = [];
   #id = randomUUID();
@@ -85,11 +83,11 @@ export class Engine {
     await this.#within(ids.length, async () => {
       if (performance.now() - this.#lastBeat > staleBeat) await this.#showLife();
       const em = services.orm.em.fork();
-      const suspects = this.#suspects.length < mostSuspects ? { now: services.clock.now() } : null;
+      const suspects = this.#suspects.waiting.length < mostSuspects ? { now: services.sharedClock.recent() } : null;
       const rows = await claim(em, this.#id, ids, { suspects });
       const isHeld = ({ suspect, crashes, cancel_requested }: ClaimedRow) =>
         suspect !== null && crashes < mostCrashes && !cancel_requested;
-      this.#suspects.push(...rows.filter(isHeld));
+      this.#suspects.add(rows.filter(isHeld));
       const free = rows.filter((row) => !isHeld(row));
       // One whose steps cannot be read must not keep the others.
       const known = await readBelongings(em, services, free).catch(() => null);
@@ -125,7 +123,7 @@ export class Engine {
     if (claimed === null) return false;
     this.#bench ??= makeBench(services, this.#calls);
     const driver = new Driver(this.#bench, claimed, {
-      onCleared: () => this.#endTurn(row.id),
+      onCleared: () => this.#endTurn(row, true),
       onWaiting: () => this.#tellChange(),
     });
     const done = driver.run().catch((err: unknown) => this.#giveBack(row, err));
@@ -134,7 +132,7 @@ export class Engine {
       began: performance.now(),
       done: done.finally(() => {
         if (this.#drivers.get(row.id) === entry) this.#drivers.delete(row.id);
-        this.#endTurn(row.id);
+        this.#endTurn(row, false);
         this.#tellChange();
       }),
     };
@@ -144,38 +142,36 @@ export class Engine {
     return true;
   }
 
-  /** Lets the next suspect act, when none does; a process that stops lets all of them go. */
+  /** Lets suspects act as far as their turn has come; a process that stops lets all of them go. */
   async #letNextIn(): Promise<void> {
     if (this.#closing) return this.#dismissSuspects();
-    while (this.#alone === null) {
-      const row = this.#suspects.shift();
-      if (row === undefined) return;
-      this.#alone = row.id;
-      const isBegun = await beginAlone(this.#services().orm.em.fork(), row).then(
-        (isOurs) => isOurs && this.#tryBegin(row, null),
-        (err: unknown) => this.#giveBack(row, err).then(() => false),
+    const suspects = this.#suspects;
+    for (let row = suspects.next(); row !== null; row = suspects.next()) {
+      const next = row;
+      const isBegun = await beginTurn(this.#services().orm.em.fork(), next).then(
+        (isOurs) => isOurs && this.#tryBegin(next, null),
+        (err: unknown) => this.#giveBack(next, err).then(() => false),
       );
-      if (!isBegun && this.#alone === row.id) this.#alone = null;
+      if (!isBegun) suspects.end(next, false);
     }
   }
 
-  /** The suspect whose turn it is has come past a checkpoint, or is gone. */
-  #endTurn(id: string): void {
-    if (this.#alone !== id) return;
-    this.#alone = null;
+  /** A suspect whose turn it was has come past a checkpoint, or is gone. */
+  #endTurn(row: ClaimedRow, isCleared: boolean): void {
+    if (!this.#suspects.end(row, isCleared)) return;
     void this.#within(1, async () => {
       await this.#letNextIn();
-      if (this.#suspects.length === 0) await this.#refill();
+      await this.#refill();
     }).catch(() => {});
   }
 
   /** Takes up suspects that were left because too many waited, here or where they were before. */
   async #refill(): Promise<void> {
-    if (this.#isRefilling || this.#closing || this.#suspects.length > 0) return;
+    if (this.#isRefilling || this.#closing || this.#suspects.waiting.length > 0) return;
     this.#isRefilling = true;
     try {
-      const { orm, clock } = this.#services();
-      const ids = await freeSuspects(orm.em.fork(), clock.now(), mostSuspects);
+      const { orm, sharedClock } = this.#services();
+      const ids = await freeSuspects(orm.em.fork(), sharedClock.recent(), mostSuspects);
       if (ids.length > 0) await this.advance(ids);
     } finally {
       this.#isRefilling = false;
@@ -183,7 +179,7 @@ export class Engine {
   }
 
   async #dismissSuspects(): Promise<void> {
-    await letGo(this.#services(), this.#suspects.splice(0), null);
+    await letGo(this.#services(), this.#suspects.clear(), null);
   }
 
   /**
@@ -213,7 +209,8 @@ export class Engine {
     const em = this.#services().orm.em.fork();
     if (!(await beat(em, this.#id))) {
       for (const { driver } of this.#drivers.values()) driver.stop('lost');
-      this.#suspects = [];
+      this.#suspects.clear();
+      this.#suspects = new Suspects<ClaimedRow>();
       this.#id = randomUUID();
       await beat(em, this.#id);
     }
@@ -227,7 +224,7 @@ export class Engine {
     await this.#payOwed();
     const now = performance.now();
     const old = [...this.#drivers].filter(([, { began }]) => now - began > oldEnough);
-    const ids = [...old.map(([id]) => id), ...this.#suspects.map(({ id }) => id)];
+    const ids = [...old.map(([id]) => id), ...this.#suspects.waiting.map(({ id }) => id)];
     const words = ids.length === 0 ? [] : await wordsFor(this.#services().orm.em.fork(), this.#id, ids);
     const heard = new Map(words.map((word) => [word.id, word]));
     for (const [id, { driver }] of old) {
@@ -238,13 +235,14 @@ export class Engine {
       else if (word.wake) driver.word();
     }
     await this.#cancelSuspects(new Map(words.map(({ id, cancel }) => [id, cancel])));
+    await this.#letNextIn();
     if (renew) await this.#refill();
   }
 
   /** Those that are cancelled while they wait for their turn need none. */
   async #cancelSuspects(cancelled: ReadonlyMap<string, string | null>): Promise<void> {
-    for (const row of this.#suspects.filter(({ id }) => (cancelled.get(id) ?? null) !== null)) {
-      this.#suspects = this.#suspects.filter(({ id }) => id !== row.id);
+    for (const row of this.#suspects.waiting.filter(({ id }) => (cancelled.get(id) ?? null) !== null)) {
+      this.#suspects.remove(row.id);
       const reason = cancelled.get(row.id) ?? null;
       await this.#within(1, async () => {
         await this.#tryBegin({ ...row, cancel_requested: true, cancel_reason: reason }, null);

@@ -4,6 +4,7 @@ import { executeBound } from '../../bound-query.ts';
 import type { Services } from '../../services.ts';
 import { executionSubject } from '../executions/execution-feed.ts';
 import { advanceJob } from './advance-job.ts';
+import { type Loss, type LostExecution, lossesOf } from './suspects.ts';
 
 /** Seconds after which a process that shows no life counts as gone. */
 const patience = 10;
@@ -12,18 +13,7 @@ export const mostCrashes = 5;
 const waits = [2_000, 8_000, 30_000, 120_000];
 const mostAtOnce = 1_000;
 
-/**
- * SQL that says whether the wait of an execution is over. The waits above are short, so one that ends further ahead than its wait is long
- * was written by a clock that has been set back since, or by another host's: it is over too, and delays nothing.
- * @param now SQL of the time, a parameter with its type
- */
-export const waitIsOver = (now: string): string => `(waiting_until <= ${now} or suspect is not null
-  and waiting_until > ${now} + interval '1 millisecond' * (array[${waits.join(', ')}])[least(greatest(crashes, 1), ${waits.length})])`;
-
-/** How often an execution may have been taken up and lost before it is suspected though it was not seen to act. */
-const mostTaken = 5;
-
-type Needs = Pick<Services, 'orm' | 'clock' | 'events' | 'jobs'>;
+type Needs = Pick<Services, 'orm' | 'sharedClock' | 'events' | 'jobs'>;
 
 /** Why an execution lost the process that advanced it, as its log says it. */
 const reasons = {
@@ -67,55 +57,49 @@ const lookSql = `select exists (select 1 from worker where ${isLost}) or exists 
 const buryWorkersSql = `
   update worker set lost_at = now(), lost_reason = case when alive_until = '-infinity' then 'restarted' else 'silent' end where ${isLost}`;
 const abandonedSql = `
-  select id, project_id, driver_id, attempt, suspect, crashes, cancel_requested,
+  select id, project_id, driver_id, attempt, suspect, suspect_group, crashes, cancel_requested,
     (select lost_reason from worker where worker.id = driver_id) as reason,
     exists (select 1 from step_run where execution_id = execution.id and step_run.status = 'running'
       and type in ('http', 'operation')) as has_acted
   from execution where ${isAbandoned} order by id limit ${mostAtOnce} for update`;
 
-interface LostRow {
+interface LostRow extends LostExecution {
   id: string;
   project_id: number;
   driver_id: string;
-  attempt: number;
-  /** A step of it was noted as acting on the outside or on the project; otherwise it had only been taken up. */
-  has_acted: boolean;
-  suspect: 'waiting' | 'alone' | null;
   crashes: number;
   cancel_requested: boolean;
   reason: LossReason | null;
 }
 
-/** What becomes of an execution whose driver is gone. */
-interface Loss extends LostRow {
-  /** It was under way; otherwise it only waited for its turn. */
-  wasActing: boolean;
-  /** It counts against this execution. */
-  counts: boolean;
-}
-
 const loseSql = `
-  update execution set driver_id = null, crashes = lost.crashes, waiting_until = lost.until, suspect = lost.suspect
-  from json_to_recordset($1::json) as lost (id uuid, crashes integer, until timestamptz, suspect text) where execution.id = lost.id`;
+  update execution set driver_id = null, crashes = lost.crashes, waiting_until = lost.until, suspect = lost.suspect,
+    suspect_group = lost.suspect_group
+  from json_to_recordset($1::json) as lost (id uuid, crashes integer, until timestamptz, suspect text, suspect_group integer) where execution.id = lost.id`;
 
-const messageOf = ({ reason, counts }: Loss, crashes: number): string => {
+const messageOf = ({ reason, counts }: Loss<LostRow>, crashes: number): string => {
   const why = reasons[reason ?? 'silent'];
   if (!counts) return `The worker that executed this beside others was lost: ${why}`;
   return `The worker that executed this was lost: ${why}; loss ${crashes} of ${mostCrashes} without a finished step`;
 };
 
 /** Frees executions whose drivers are gone, says so in their logs, and sends the jobs of those that need not wait. */
-async function lose(em: EntityManager, { clock, events, jobs }: Needs, losses: readonly Loss[]): Promise<void> {
-  const now = clock.now();
+async function lose(
+  em: EntityManager,
+  { sharedClock, events, jobs }: Needs,
+  losses: readonly Loss<LostRow>[],
+): Promise<void> {
+  const now = sharedClock.recent();
   const freed = losses.map((loss) => {
     const crashes = loss.crashes + (loss.counts ? 1 : 0);
     const wait = loss.counts && !loss.cancel_requested ? waits[crashes - 1] : undefined;
     return { ...loss, loss, crashes, until: wait === undefined ? null : new Date(now.getTime() + wait) };
   });
-  const rows = freed.map(({ id, crashes, until, suspect, wasActing }) => ({
+  const rows = freed.map(({ id, crashes, until, suspect, suspect_group, wasActing }) => ({
     id,
     crashes,
     until,
+    suspect_group,
     suspect: wasActing || suspect !== null ? 'waiting' : null,
   }));
   await executeBound(em, loseSql, [JSON.stringify(rows)]);
@@ -143,23 +127,6 @@ async function lose(em: EntityManager, { clock, events, jobs }: Needs, losses: r
   );
   const ready = freed.filter(({ until }) => until === null).map(({ id }) => ({ execution_id: id }));
   await jobs.sendMany(advanceJob, ready, { em });
-}
-
-/**
- * Which executions were acting in a process that died, and whether its end counts against one: the suspect that acted alone, or the only
- * execution that acted. What had only been taken up did not act and is not suspected, whether others acted or none did: a process that is
- * killed while it starts leaves hundreds of those, and suspects are cleared one at a time. One that was taken up and lost time and again is
- * suspected after all, since something may kill its processes before a step of it is noted; so is one that was all its process had.
- */
-function lossesOf(rows: readonly LostRow[]): Loss[] {
-  const moved = rows.filter(({ suspect }) => suspect !== 'waiting');
-  const hasActed = (row: LostRow) => row.has_acted || row.suspect === 'alone' || moved.length === 1;
-  const acting = moved.filter((row) => hasActed(row) || row.attempt > mostTaken);
-  return rows.map((row) => {
-    const wasActing = acting.includes(row);
-    const wasOnly = acting.length === 1 && hasActed(row);
-    return { ...row, wasActing, counts: wasActing && (row.suspect === 'alone' || wasOnly) };
-  });
 }
 
 /**
@@ -199,7 +166,7 @@ export function recordFault(services: Needs, { id, attempt }: { id: string; atte
   return services.orm.em.fork().transactional(async (em) => {
     const rows = await executeBound<LostRow>(
       em,
-      `select id, project_id, driver_id, attempt, true as has_acted, suspect, crashes, cancel_requested from execution
+      `select id, project_id, driver_id, attempt, true as has_acted, suspect, suspect_group, crashes, cancel_requested from execution
        where id = $1 and attempt = $2 and driver_id is not null for update`,
       [id, attempt],
     );
@@ -224,7 +191,7 @@ export async function letGo(
   pause: number | null,
 ): Promise<void> {
   if (held.length === 0) return;
-  const until = pause === null ? null : new Date(services.clock.now().getTime() + pause);
+  const until = pause === null ? null : new Date(services.sharedClock.recent().getTime() + pause);
   const rows = held.map(({ id, attempt }) => ({ id, attempt }));
   await services.orm.em.fork().transactional(async (em) => {
     const freed = await executeBound<{ id: string }>(em, letGoSql, [JSON.stringify(rows), until]);

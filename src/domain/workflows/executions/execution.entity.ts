@@ -60,8 +60,10 @@ export const Execution = defineEntity({
     attempt: p.integer(),
     /** Losses of its driver that count against it, since it last finished a step. */
     crashes: p.integer(),
-    /** It was acting in a process that died: it waits for its turn to act alone, or has it. */
-    suspect: p.string().$type<'waiting' | 'alone'>().nullable(),
+    /** It was acting in a process that died: it waits for its turn to act, or has it. */
+    suspect: p.string().$type<'waiting' | 'acting'>().nullable(),
+    /** Suspects that may act at the same time as it, itself among them; null: as many as may at all. */
+    suspect_group: p.integer().nullable(),
     /** The process whose driver advances it; null when none does. */
     driver_id: p.uuid().nullable(),
     /** Something has happened that its driver has not seen. */

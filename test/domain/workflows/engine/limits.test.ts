@@ -10,7 +10,7 @@ import { storeValue } from '../../../../src/domain/workflows/engine/stored-value
 import { retryDelay } from '../../../../src/domain/workflows/engine/work/retries.ts';
 
 const time = { now: 0 };
-const clock = { now: () => new Date(time.now) };
+const clock = { recent: () => new Date(time.now) };
 const call = (id: string, more: object = {}): Step =>
   ({ id, type: 'http', url: 'https://example.com/', ...more }) as Step;
 const site = (path: string) => ({ step: call('a'), path, scope: new PlanScope() });

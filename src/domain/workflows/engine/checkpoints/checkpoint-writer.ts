@@ -13,7 +13,7 @@ const mostUnderWay = 2;
 const mostTries = 8;
 const pause = 250;
 
-type Needs = Pick<Services, 'orm' | 'clock' | 'events' | 'jobs' | 'metrics'>;
+type Needs = Pick<Services, 'orm' | 'sharedClock' | 'events' | 'jobs' | 'metrics'>;
 
 interface Waiting {
   checkpoint: Checkpoint;

@@ -14,7 +14,8 @@ const updateSql = `
     waiting_until = case when kept.is_released and not execution.wake then kept.waiting_until end,
     driver_id = case when kept.is_ended or kept.is_released and not execution.wake then null else execution.driver_id end,
     suspect = case when kept.is_clear then null when kept.is_released and not execution.wake and execution.suspect is not null then 'waiting'
-      else execution.suspect end
+      else execution.suspect end,
+    suspect_group = case when kept.is_clear then null else execution.suspect_group end
   from json_to_recordset($1::json) as kept (id uuid, attempt integer, status text, outcome text, output text, output_sha256 text,
     error text, state text, started_at timestamptz, finished_at timestamptz, waiting_until timestamptz, has_progressed boolean,
     is_clear boolean, is_released boolean, is_ended boolean)
@@ -49,7 +50,7 @@ const rowFor = (checkpoint: Checkpoint, now: Date) => ({
   is_ended: isOver(checkpoint),
 });
 
-type Needs = Pick<Services, 'clock' | 'events' | 'jobs'>;
+type Needs = Pick<Services, 'sharedClock' | 'events' | 'jobs'>;
 
 /** Keeps checkpoints in one transaction, those of executions that others have taken over left out. */
 export async function keepCheckpoints(
@@ -57,7 +58,7 @@ export async function keepCheckpoints(
   services: Needs,
   checkpoints: readonly Checkpoint[],
 ): Promise<Map<string, Kept>> {
-  const now = services.clock.now();
+  const now = services.sharedClock.recent();
   const updated = await executeBound<Updated>(em, updateSql, [
     JSON.stringify(checkpoints.map((one) => rowFor(one, now))),
   ]);

@@ -33,7 +33,7 @@ export function makeParts(
 ): DriverParts {
   const { row, runs, guide } = claimed;
   const standing = new Standing(row);
-  const journal = new Journal(services.clock, row.state?.events ?? 1);
+  const journal = new Journal(services.sharedClock, row.state?.events ?? 1);
   journal.load(runs);
   const rootsAt = (at: object) => rootsOf(claimed, standing, services.settings, { at, now: journal.now });
   return {

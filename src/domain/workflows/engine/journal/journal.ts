@@ -11,7 +11,7 @@ import { detailOf, eventTypeOf } from './step-events.ts';
 /** The step runs of one execution in memory, and what of them and of its log has not been written yet. */
 export class Journal {
   readonly runs = new Map<string, StepState>();
-  readonly #clock: Services['clock'];
+  readonly #clock: Pick<Services['sharedClock'], 'recent'>;
   #changed = new Set<StepState>();
   #events: ExecutionEvent[] = [];
   #eventCount: number;
@@ -20,13 +20,13 @@ export class Journal {
   /** Bytes of outputs. */
   context = 0;
 
-  constructor(clock: Services['clock'], eventCount: number) {
+  constructor(clock: Pick<Services['sharedClock'], 'recent'>, eventCount: number) {
     this.#clock = clock;
     this.#eventCount = eventCount;
   }
 
   get now(): number {
-    return this.#clock.now().getTime();
+    return this.#clock.recent().getTime();
   }
 
   /** Whether a step has come to its end since the last checkpoint. */

@@ -22,7 +22,8 @@ const foreignModules = ['http', 'https', 'http2', 'net', 'tls', 'child_process',
 const statement = /^(?:import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"]([^'"\n]+)['"]/gm;
 const dynamic = /\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g;
 
-function importsOf(text: string): Import[] {
+/** What a file imports and re-exports, types included; `specifier` as it is written. */
+export function importsOf(text: string): Import[] {
   const code = text.replace(/^\s*(?:\/\/.*|\/\*[\s\S]*?\*\/)$/gm, '');
   const found = [...code.matchAll(statement)].map((match) => ({ specifier: match[2] ?? '', isValue: !match[1] }));
   return [...found, ...[...code.matchAll(dynamic)].map((match) => ({ specifier: match[1] ?? '', isValue: true }))];

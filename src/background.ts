@@ -1,8 +1,8 @@
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
-import { takeUpAllRuns, takeUpRuns } from './domain/crawlers/crawl/take-up-runs.ts';
-import { sliceJob } from './domain/crawlers/runs/slice-job.ts';
-import { snapshotImportJob } from './domain/crawlers/snapshots/import/import-job.ts';
+import { takeUpAllRuns, takeUpRuns } from './domain/crawlers/crawl/work-on-run.ts';
+import { sliceJob } from './domain/crawlers/runs/queue-run.ts';
+import { snapshotImportJob } from './domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { notifyJob } from './domain/notifications/delivery/notify-job.ts';
 import type { Services } from './domain/services.ts';
 import { deployJob, deployNoticeJob } from './domain/studio/deployments/deploy-job.ts';

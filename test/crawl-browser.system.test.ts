@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { requestEnd } from '../src/domain/crawlers/runs/request-end.ts';
+import { requestEnd } from '../src/domain/crawlers/runs/change-runs.operations.ts';
 import { startTestApp, type TestApp } from './support/app.ts';
 import {
   crawl,

@@ -1,5 +1,5 @@
-import { beginWork, takeUpRuns } from '../domain/crawlers/crawl/take-up-runs.ts';
-import { sliceJob } from '../domain/crawlers/runs/slice-job.ts';
+import { beginWork, takeUpRuns } from '../domain/crawlers/crawl/work-on-run.ts';
+import { sliceJob } from '../domain/crawlers/runs/queue-run.ts';
 import type { Services } from '../domain/services.ts';
 import type { Job } from './queue.ts';
 

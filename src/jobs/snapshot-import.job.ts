@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { snapshotImportJob } from '../domain/crawlers/snapshots/import/import-job.ts';
+import { snapshotImportJob } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { writeImport } from '../domain/crawlers/snapshots/import/write-import.operations.ts';
 import { systemActor } from '../domain/identity/actor.ts';
 import { run } from '../domain/run.ts';

@@ -1,6 +1,6 @@
 import { AuditRow } from '../domain/audit/audit.entity.ts';
-import { watchRuns } from '../domain/crawlers/runs/watch-runs.ts';
-import { tickImports } from '../domain/crawlers/snapshots/import/import-job.ts';
+import { watchRuns } from '../domain/crawlers/runs/acquire-run.ts';
+import { tickImports } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { removeExpiredSnapshots, retainCrawls } from '../domain/crawlers/snapshots/retention.ts';
 import { recheckDomains } from '../domain/crawlers/verification/recheck.ts';
 import { IdempotencyKey } from '../domain/idempotency.entity.ts';

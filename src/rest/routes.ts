@@ -1,31 +1,36 @@
 import { z } from 'zod';
 import { listAudit } from '../domain/audit/audit.operations.ts';
-import { deleteCrawler, getCrawler, listCrawlers } from '../domain/crawlers/config/crawlers.operations.ts';
-import { createCrawler, updateCrawler } from '../domain/crawlers/config/save-crawler.operations.ts';
+import {
+  createCrawler,
+  deleteCrawler,
+  getCrawler,
+  listCrawlers,
+  updateCrawler,
+} from '../domain/crawlers/config/crawlers.operations.ts';
 import { testUrl } from '../domain/crawlers/config/test-url.operations.ts';
 import { cancelRun, runCrawler, stopRun } from '../domain/crawlers/runs/change-runs.operations.ts';
-import { listRunLog } from '../domain/crawlers/runs/list-log.operations.ts';
-import { listRunPages } from '../domain/crawlers/runs/list-pages.operations.ts';
-import { getRun, listRuns } from '../domain/crawlers/runs/runs.operations.ts';
+import { getRun, listRunLog, listRunPages, listRuns } from '../domain/crawlers/runs/runs.operations.ts';
 import {
   createSchedule,
   deleteSchedule,
-  updateSchedule,
-} from '../domain/crawlers/schedules/save-schedule.operations.ts';
-import {
   getSchedule,
   listFires,
   listSchedules,
   previewSchedule,
+  updateSchedule,
 } from '../domain/crawlers/schedules/schedules.operations.ts';
-import { listBrokenLinks } from '../domain/crawlers/snapshots/broken-links/broken-links.operations.ts';
+import { listBrokenLinks } from '../domain/crawlers/snapshots/broken-links.operations.ts';
+import { diffSnapshots } from '../domain/crawlers/snapshots/diff-snapshots.operations.ts';
+import { exportWarcFile } from '../domain/crawlers/snapshots/export-warc.operations.ts';
 import { getImport, importSnapshot } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
-import { deleteSnapshot, updateSnapshot } from '../domain/crawlers/snapshots/operations/change-snapshot.operations.ts';
-import { diffSnapshots } from '../domain/crawlers/snapshots/operations/diff-snapshots.operations.ts';
-import { listSnapshotEntries } from '../domain/crawlers/snapshots/operations/list-snapshot-entries.operations.ts';
-import { publishSnapshot } from '../domain/crawlers/snapshots/operations/publish-snapshot.operations.ts';
-import { getSnapshot, listSnapshots } from '../domain/crawlers/snapshots/operations/read-snapshots.operations.ts';
-import { exportWarcFile } from '../domain/crawlers/snapshots/warc/export-warc.operations.ts';
+import {
+  deleteSnapshot,
+  getSnapshot,
+  listSnapshotEntries,
+  listSnapshots,
+  publishSnapshot,
+  updateSnapshot,
+} from '../domain/crawlers/snapshots/snapshots.operations.ts';
 import {
   checkVerification,
   getVerification,

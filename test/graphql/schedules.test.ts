@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createCrawler } from '../../src/domain/crawlers/config/save-crawler.operations.ts';
+import { createCrawler } from '../../src/domain/crawlers/config/crawlers.operations.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 
 let app: GraphqlApp;

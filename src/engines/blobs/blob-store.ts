@@ -1,22 +1,109 @@
-import { createReadStream, statSync } from 'node:fs';
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { type FileHandle, open, readFile, stat, utimes } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
-import { blobPaths } from './blob-paths.ts';
-import { BlobPresence } from './blob-presence.ts';
-import { codingThread } from './codings/coding-thread.ts';
-import { type Codings, findCodings } from './codings/codings.ts';
+import { type BlobPaths, blobPaths } from './blob-paths.ts';
+import { type Codings, codingThread, findCodings } from './codings.ts';
 import { DurableDirectories } from './durable-file.ts';
 import { absentAs, gone, withRoom } from './failures.ts';
 import { measure, measureStream } from './hash.ts';
-import { BlobJournal } from './journal/blob-journal.ts';
-import { plainFile, readSmall } from './read-small.ts';
+import { BlobJournal } from './journal.ts';
 import { sweepBlobs } from './sweep.ts';
+
+/** Files looked at together. */
+const batch = 32;
+
+/** Milliseconds for which files are looked at without letting all else have its turn. */
+const lookingTime = 2;
+
+/** A blob that was made young less than so many milliseconds ago is young enough: a fraction of what any sweep leaves to those who refer to one. */
+const stillYoung = 30 * 60_000;
+
+/** Tells which blobs are there, and makes young those that are: whoever asks is about to refer to them. */
+class BlobPresence {
+  readonly #paths: BlobPaths;
+  readonly #files: DurableDirectories;
+
+  constructor(paths: BlobPaths, files: DurableDirectories) {
+    this.#paths = paths;
+    this.#files = files;
+  }
+
+  /**
+   * Makes a blob young when it is there; one cut short by a loss of power does not count.
+   * @param size bytes it should have; null: whatever it has
+   */
+  async touch(sha256: Sha256, size: number | null): Promise<boolean> {
+    const place = this.#paths.of(sha256);
+    const found = await stat(place).catch(absentAs(null));
+    if (found === null || (size !== null && found.size !== size)) return false;
+    if (this.#isSettled(place, found)) return true;
+    const now = new Date();
+    if (!(await utimes(place, now, now).then(() => true, absentAs(false)))) return false;
+    await this.#files.landed(place);
+    return true;
+  }
+
+  /** Those that are not there; the others are made young. */
+  async missing(sha256s: Iterable<Sha256>): Promise<Set<Sha256>> {
+    const absent = new Set<Sha256>();
+    const left = this.#lookQuickly([...new Set(sha256s)], absent);
+    for (let from = 0; from < left.length; from += batch) {
+      const together = left.slice(from, from + batch);
+      const found = await Promise.all(together.map((sha256) => this.touch(sha256, null)));
+      for (const [index, sha256] of together.entries()) if (!found[index]) absent.add(sha256);
+    }
+    return absent;
+  }
+
+  /** What can be said of blobs at once: names that are in memory are looked at in microseconds, the disk is not waited for. */
+  #lookQuickly(sha256s: readonly Sha256[], absent: Set<Sha256>): Sha256[] {
+    const until = performance.now() + lookingTime;
+    return sha256s.filter((sha256) => {
+      if (performance.now() > until) return true;
+      const place = this.#paths.of(sha256);
+      const found = statSync(place, { throwIfNoEntry: false });
+      if (found === undefined) absent.add(sha256);
+      return found !== undefined && !this.#isSettled(place, found);
+    });
+  }
+
+  /** Whether a file need not be made young, nor its name durable: another put may have given it that this moment. */
+  #isSettled(place: string, { mtimeMs }: Stats): boolean {
+    const age = Date.now() - mtimeMs;
+    return age >= 0 && age < stillYoung && !this.#files.isLanding(place);
+  }
+}
+
+/** How files are opened that somebody else has made: never by a link, and without waiting for whoever writes into a pipe. */
+const plainFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Files up to this size are read at once, larger ones are streamed; bytes. */
+const small = 64 * 1024;
+
+/**
+ * Reads a small file that has just been written, and so is still in memory: four turns of the thread pool would take many times as long,
+ * and more of this thread as well.
+ * @returns null when it is large, or grows
+ */
+function readSmall(place: string): Buffer | null {
+  const file = openSync(place, plainFile);
+  try {
+    const { size } = fstatSync(file);
+    if (size > small) return null;
+    // One byte further than it says it is long.
+    const content = Buffer.allocUnsafe(size + 1);
+    const read = readSync(file, content, 0, size + 1, 0);
+    return read > size ? null : content.subarray(0, read);
+  } finally {
+    closeSync(file);
+  }
+}
 
 /** Contents up to this size may become durable in a journal; bytes. */
 const journaled = 64 * 1024;
 
-export interface BlobStoreOptions {
+interface BlobStoreOptions {
   /** Where small contents are made durable together; without it each is for itself. */
   journal?: string;
 }

@@ -1,4 +1,4 @@
-import { isImage, looksLikeHtml } from '../../domain/crawlers/pages/text/sniff.ts';
+import { isImage, looksLikeHtml } from '../../domain/crawlers/pages/charset.ts';
 import type { FetchRequest } from '../../domain/ports/fetcher.ts';
 
 /** Types that page readers know: HTML, CSS, web manifests. */

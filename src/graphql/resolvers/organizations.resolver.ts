@@ -1,4 +1,4 @@
-import { Arg, Args, type ClassType, Ctx, Query, Resolver } from 'type-graphql';
+import { Arg, Args, type ClassType, Ctx, Mutation, Query, Resolver } from 'type-graphql';
 import {
   createOrganization,
   getOrganization,
@@ -8,7 +8,6 @@ import {
 import { organization } from '../../domain/organizations/organizations.schema.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
-import { Command } from './command.ts';
 import { lazyRecord } from './lazy-record.ts';
 import { OrganizationArgs, type Placed } from './places.ts';
 
@@ -35,13 +34,13 @@ export class OrganizationsResolver {
     return { ...lazyRecord(organization, () => context.run(getOrganization, at)), at };
   }
 
-  @Command(() => Organization, createOrganization)
+  @Mutation(() => Organization, { nullable: true, description: createOrganization.summary })
   async createOrganization(@Arg('input', () => CreateOrganizationInput) input: object, @Ctx() context: GraphqlContext) {
     const made = await context.run(createOrganization, { ...input });
     return { ...made, at: { organization: made.machine_name } };
   }
 
-  @Command(() => Organization, updateOrganization)
+  @Mutation(() => Organization, { nullable: true, description: updateOrganization.summary })
   async updateOrganization(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => UpdateOrganizationInput) input: object,

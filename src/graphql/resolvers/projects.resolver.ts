@@ -1,4 +1,4 @@
-import { Arg, Args, type ClassType, Ctx, FieldResolver, Query, Resolver, Root } from 'type-graphql';
+import { Arg, Args, type ClassType, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql';
 import {
   createProject,
   deleteProject,
@@ -11,7 +11,6 @@ import { project } from '../../domain/projects/projects.schema.ts';
 import { mapConnection } from '../connection.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
-import { Command } from './command.ts';
 import { lazyRecord } from './lazy-record.ts';
 import { Organization, type OrganizationParent } from './organizations.resolver.ts';
 import { OrganizationArgs, type Placed, ProjectArgs } from './places.ts';
@@ -41,7 +40,7 @@ export class ProjectsResolver {
     return { ...lazyRecord(project, () => context.run(getProject, at)), at };
   }
 
-  @Command(() => Project, createProject)
+  @Mutation(() => Project, { nullable: true, description: createProject.summary })
   async createProject(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => CreateProjectInput) input: object,
@@ -50,7 +49,7 @@ export class ProjectsResolver {
     return placed(at, await context.run(createProject, { ...at, ...input }));
   }
 
-  @Command(() => Project, updateProject)
+  @Mutation(() => Project, { nullable: true, description: updateProject.summary })
   async updateProject(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateProjectInput) input: object,
@@ -59,13 +58,13 @@ export class ProjectsResolver {
     return placed(at, await context.run(updateProject, { ...at, ...input }));
   }
 
-  @Command(() => Boolean, deleteProject)
+  @Mutation(() => Boolean, { nullable: true, description: deleteProject.summary })
   async deleteProject(@Args(() => ProjectArgs) at: ProjectArgs, @Ctx() context: GraphqlContext) {
     await context.run(deleteProject, { ...at });
     return true;
   }
 
-  @Command(() => Project, restoreProject)
+  @Mutation(() => Project, { nullable: true, description: restoreProject.summary })
   async restoreProject(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => RestoreProjectInput) input: object,

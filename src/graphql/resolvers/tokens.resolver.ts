@@ -1,8 +1,7 @@
-import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
 import { createToken, listTokens, revokeToken } from '../../domain/identity/tokens.operations.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
-import { Command } from './command.ts';
 import { Organization, type OrganizationParent } from './organizations.resolver.ts';
 import { OrganizationArgs } from './places.ts';
 
@@ -24,7 +23,7 @@ export class TokensResolver {
     return context.list(listTokens, { ...at, ...args });
   }
 
-  @Command(() => CreatedToken, createToken)
+  @Mutation(() => CreatedToken, { nullable: true, description: createToken.summary })
   createToken(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => CreateTokenInput) input: object,
@@ -33,7 +32,7 @@ export class TokensResolver {
     return context.run(createToken, { ...at, ...input });
   }
 
-  @Command(() => RevokedToken, revokeToken)
+  @Mutation(() => RevokedToken, { nullable: true, description: revokeToken.summary })
   revokeToken(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => RevokeTokenInput) input: object,

@@ -7,9 +7,8 @@ import {
   type Rewritten,
   rewriteContent,
 } from '../../domain/crawlers/snapshots/rewrite/rewrite-content.ts';
-import type { SiteAddresses } from '../../domain/crawlers/snapshots/serve/site-addresses.ts';
-import type { SiteEntry } from '../../domain/crawlers/snapshots/serve/site-entries.ts';
-import { siteLinks } from '../../domain/crawlers/snapshots/serve/site-links.ts';
+import type { SiteAddresses } from '../../domain/crawlers/snapshots/site-addresses.ts';
+import { type SiteEntry, siteLinks } from '../../domain/crawlers/snapshots/snapshot-site.ts';
 import type { BlobEncoding, BlobStore, Sha256 } from '../../domain/ports/blobs.ts';
 
 /** A content with its links as they must be where it is served. */

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { RunHosts } from '../../../src/domain/crawlers/crawl/open/run-hosts.ts';
-import { watchRuns } from '../../../src/domain/crawlers/runs/watch-runs.ts';
+import { RunHosts } from '../../../src/domain/crawlers/crawl/open/open-site.ts';
+import { watchRuns } from '../../../src/domain/crawlers/runs/acquire-run.ts';
 import { retainCrawls } from '../../../src/domain/crawlers/snapshots/retention.ts';
-import { makeLive } from '../../../src/domain/crawlers/snapshots/seal/publish.ts';
+import { makeLive } from '../../../src/domain/crawlers/snapshots/seal-snapshot.ts';
 import { settleDelivery } from '../../../src/domain/notifications/delivery/claim.ts';
 import { notify } from '../../../src/domain/notifications/notify.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';

@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { blobPaths } from '../../../src/engines/blobs/blob-paths.ts';
 import { createBlobStore } from '../../../src/engines/blobs/blob-store.ts';
 import { DurableDirectories } from '../../../src/engines/blobs/durable-file.ts';
-import { BlobJournal } from '../../../src/engines/blobs/journal/blob-journal.ts';
-import { encodeRecord, isWhole, namesIn, recordsOf } from '../../../src/engines/blobs/journal/journal-records.ts';
+import { BlobJournal, encodeRecord, isWhole, namesIn, recordsOf } from '../../../src/engines/blobs/journal.ts';
 import fc from '../../support/properties.ts';
 
 let root: string;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { JobThread } from '../../../src/engines/blobs/threads/job-thread.ts';
+import { JobThread } from '../../../src/engines/blobs/job-thread.ts';
 
 it('tells whoever asks when its thread cannot be started', async () => {
   const thread = new JobThread({ module: new URL('http://site.test/'), heapMegabytes: 64, idle: 1_000 });

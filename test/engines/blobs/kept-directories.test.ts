@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { KeptDirectories } from '../../../src/engines/blobs/kept-directories.ts';
+import { KeptDirectories } from '../../../src/engines/blobs/durable-file.ts';
 
 let root: string;
 beforeEach(async () => {

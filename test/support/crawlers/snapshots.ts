@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { initialSettings } from '../../../src/domain/crawlers/config/crawl-defaults.ts';
+import { initialSettings } from '../../../src/domain/crawlers/config/crawl-limits.ts';
+import { beginSnapshot } from '../../../src/domain/crawlers/crawl/open/provision.ts';
 import { noCounts } from '../../../src/domain/crawlers/runs/run-counts.ts';
-import { beginSnapshot } from '../../../src/domain/crawlers/snapshots/begin-snapshot.ts';
-import { type EntryDraft, insertEntries } from '../../../src/domain/crawlers/snapshots/entries/insert-entries.ts';
-import type { EndedRun } from '../../../src/domain/crawlers/snapshots/seal/ended-run.ts';
-import { sealSnapshot } from '../../../src/domain/crawlers/snapshots/seal/seal-snapshot.ts';
+import type { EndedRun } from '../../../src/domain/crawlers/snapshots/seal-checks.ts';
+import { sealSnapshot } from '../../../src/domain/crawlers/snapshots/seal-snapshot.ts';
+import { type EntryDraft, insertEntries } from '../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
 import type { Services } from '../../../src/domain/services.ts';
 
 /** Whatever has services. */

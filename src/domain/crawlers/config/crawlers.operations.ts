@@ -1,12 +1,60 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { projectOperation } from '../../operation.ts';
-import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
-import { cancelRunsOf } from '../runs/cancel-runs.ts';
+import { DomainError } from '../../errors.ts';
+import { ensureWebhookSecret } from '../../notifications/webhook-secret.ts';
+import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
+import { holdProject } from '../../projects/hold-project.ts';
+import { changeOf } from '../../shapes.ts';
+import { cancelRunsOf } from '../runs/end-run.ts';
+import { CrawlSnapshot } from '../snapshots/snapshot.entity.ts';
+import { snapshotRecords } from '../snapshots/snapshot-record.ts';
+import { snapshot } from '../snapshots/snapshots.schema.ts';
+import { standingsOf } from '../verification/standing.ts';
+import { type CrawlDefaults, crawlDefaults } from './crawl-limits.ts';
 import { Crawler } from './crawler.entity.ts';
-import { crawlerName } from './crawler.schema.ts';
-import { crawler } from './crawler-record.schema.ts';
-import { crawlerRecord, crawlerRecords } from './crawler-record.ts';
+import { crawlerDraft, crawlerName } from './crawler.schema.ts';
+import { crawler, crawlerRecord, crawlerRecords } from './crawler-record.ts';
+import { openCrawlerSecrets, sealCrawlerSecrets } from './crawler-secrets.ts';
+import { type Candidate, type DraftValues, reviewDraft } from './draft.ts';
 import { findCrawler } from './find-crawler.ts';
+
+export const getPublishedSnapshots = projectOperation({
+  name: 'crawlers.getPublishedSnapshots',
+  kind: 'query',
+  permission: 'browse_crawlers',
+  summary: 'Get the live snapshots of many crawlers, each null where there is none',
+  input: z.object({ crawlers: z.array(z.int32()).max(maxPerPage) }),
+  output: z.array(snapshot.nullable()),
+  async execute({ em, project }, { crawlers: ids }) {
+    const crawlers = await em.find(Crawler, { id: { $in: ids }, project_id: project.id, deleted_at: null });
+    const live = crawlers.flatMap(({ published_snapshot_id }) => published_snapshot_id ?? []);
+    const snapshots = await em.find(CrawlSnapshot, { id: { $in: live } });
+    const records = await snapshotRecords(em, snapshots, crawlers);
+    return ids.map((id) => records.find(({ crawler_id }) => crawler_id === id) ?? null);
+  },
+});
+
+/** Fields that burden a site, in the order they are looked at, and whether a value does. */
+const burdens: readonly [keyof DraftValues, (value: unknown, defaults: CrawlDefaults) => boolean][] = [
+  ['workers', (value) => value !== 2],
+  ['delay', (value) => value !== 4],
+  ['max_hits', (value) => value !== 0],
+  ['max_html', (value, { max_html }) => value !== max_html],
+  ['ignore_robots', (value) => value === true],
+];
+
+/** @throws DomainError `verification_required` when a body sets what only owners of a site may set */
+function requireVerification(values: DraftValues, defaults: CrawlDefaults): void {
+  const names = burdens
+    .filter(([name, isBurden]) => values[name] != null && isBurden(values[name], defaults))
+    .map(([name]) => name);
+  if (names.length === 0) return;
+  const message = 'a non-default value requires a verified domain';
+  throw new DomainError('verification_required', `${names[0]}: ${message}`, {
+    details: { errors: names.map((name) => ({ field: `/${name}`, code: 'verification_required', message })) },
+  });
+}
 
 export const listCrawlers = projectOperation({
   name: 'crawlers.listCrawlers',
@@ -52,5 +100,84 @@ export const deleteCrawler = projectOperation({
     await em.execute('update crawler_schedule set enabled = false, next_fire_at = null where crawler_id = ?', [row.id]);
     await cancelRunsOf(em, services, row);
     return null;
+  },
+});
+
+const maxCrawlers = 500;
+
+type Context = Pick<ProjectContext, 'em' | 'services' | 'organization' | 'project' | 'ignore'>;
+
+/** Tells what has no effect. @throws DomainError `verification_required` */
+async function allow(context: Context, next: Candidate, values: DraftValues): Promise<void> {
+  const { em, services, organization } = context;
+  const standing = await standingsOf(em, services.settings, organization);
+  if (standing(next.host).state !== 'verified')
+    requireVerification(values, crawlDefaults(services.settings, organization));
+  if (values.user_agent != null && next.settings.browser_mode) context.ignore('user_agent');
+}
+
+/** Seals what the body says of secrets; a body that says nothing of them leaves what is sealed. */
+async function seal({ services, project }: Context, row: Crawler, { secrets }: Candidate, values: DraftValues) {
+  if (values.headers !== undefined || values.webhook_auth_header !== undefined)
+    row.secrets = await sealCrawlerSecrets(services, project, row, secrets);
+  await ensureWebhookSecret(services, project, row);
+}
+
+/** Holds the project's row until the transaction ends. @throws DomainError `limit_reached` */
+async function takePlace({ em, project }: Context): Promise<void> {
+  await holdProject(em, project.id);
+  const others = await em.count(Crawler, { project_id: project.id, deleted_at: null });
+  if (others >= maxCrawlers)
+    throw new DomainError('limit_reached', `A project has at most ${maxCrawlers} crawlers; delete one first`);
+}
+
+export const createCrawler = projectOperation({
+  name: 'crawlers.createCrawler',
+  kind: 'command',
+  permission: 'edit_crawlers',
+  fresh: true,
+  reads_input: true,
+  summary: 'Create a crawler',
+  input: z.object(crawlerDraft),
+  output: crawler,
+  audit: (_input, output) => ({ type: 'crawler', id: output?.uuid ?? null }),
+  async execute(context, input) {
+    const { em, services, project } = context;
+    const { settings } = services;
+    const { next, values } = await reviewDraft(input, null, { settings, organization: context.organization });
+    await allow(context, next, values);
+    await takePlace(context);
+    const { secrets: _, ...plain } = next;
+    const now = services.clock.now();
+    const times = { created_at: now, updated_at: now };
+    const row = em.create(Crawler, { ...plain, ...times, uuid: randomUUID(), project_id: project.id, version: 1 });
+    await seal(context, row, next, values);
+    await em.persist(row).flush();
+    return crawlerRecord(context, row);
+  },
+});
+
+export const updateCrawler = projectOperation({
+  name: 'crawlers.updateCrawler',
+  kind: 'command',
+  permission: 'edit_crawlers',
+  fresh: true,
+  reads_input: true,
+  summary: 'Update a crawler',
+  input: changeOf({ ...crawlerName, ...crawlerDraft }),
+  output: crawler,
+  audit: ({ crawler: name }) => ({ type: 'crawler', id: name }),
+  async execute(context, { crawler: name, ...input }) {
+    const { em, services, project, organization } = context;
+    const row = await findCrawler(context, name, { lock: true });
+    const secrets = await openCrawlerSecrets(services, project, row);
+    const surroundings = { settings: services.settings, organization };
+    const { next, values } = await reviewDraft(input, { ...row, secrets }, surroundings);
+    await allow(context, next, values);
+    const { secrets: _, ...plain } = next;
+    em.assign(row, { ...plain, version: row.version + 1, updated_at: services.clock.now() });
+    await seal(context, row, next, values);
+    await em.flush();
+    return crawlerRecord(context, row);
   },
 });

@@ -1,22 +1,85 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
 import { asUnavailable, isAway } from '../../unavailable.ts';
-import { LostRun } from '../frontier/turn/run-row.ts';
-import { acquireRun } from '../runs/acquire-run.ts';
-import type { CrawlerRun } from '../runs/crawler-run.entity.ts';
-import type { RunEnding } from '../runs/end-run.ts';
-import { keepAlive } from '../runs/keep-alive.ts';
+import { LostRun } from '../frontier/run-row.ts';
+import { acquireRun, handBack, keepAlive, patience } from '../runs/acquire-run.ts';
+import type { CrawlerRun, FinishReason, StopRequest } from '../runs/crawler-run.entity.ts';
+import { endRun, holdCrawlerOf, letGo, type RunEnding } from '../runs/end-run.ts';
+import { wakeRun } from '../runs/queue-run.ts';
 import { keepCookies } from '../runs/run-cookies.ts';
-import { conclude } from './conclude.ts';
 import type { SliceStop } from './crawling.ts';
 import { openRun } from './open/open-run.ts';
-import { openSite } from './open/open-site.ts';
+import { openSite, RunHosts } from './open/open-site.ts';
 import { startRun } from './open/provision.ts';
-import { RunHosts } from './open/run-hosts.ts';
 import type { SliceEnd } from './slice/ending.ts';
 import type { Slice } from './slice/slice.ts';
 import { sliceOf } from './slice/slice-of.ts';
-import { type CrawlTiming, usualTiming } from './timing.ts';
+import { type CrawlTiming, usualTiming } from './slice/slice-options.ts';
+
+interface Standing {
+  finish_reason: FinishReason | null;
+  stop_requested: StopRequest | null;
+  fetched: number;
+  max_hits: number;
+  max_html: number;
+}
+
+const standingSql = `
+  select finish_reason, stop_requested, urls.* from crawler_run, (
+    select count(*) filter (where is_entry and state = 'done' and sha256 is not null)::integer as fetched,
+      count(*) filter (where rule = 'max_hits' and state = 'skipped')::integer as max_hits,
+      count(*) filter (where rule = 'max_html' and state = 'skipped')::integer as max_html
+    from crawl_url where run_id = ?) as urls
+  where id = ?`;
+
+/** Why none of the URLs a run begins with could be had, by the example of the first. */
+async function startFailure(em: EntityManager, run_id: number): Promise<string> {
+  const [row] = await em.execute<{ url: string; why: string | null }[]>(
+    `select url, coalesce(error_message, 'left out by ' || rule, 'the answer was ' || http_status) as why
+     from crawl_url where run_id = ? and is_entry order by id limit 1`,
+    [run_id],
+  );
+  return row
+    ? `No URL to begin with could be fetched: ${row.url}: ${row.why ?? 'it led nowhere'}`
+    : 'There is no URL to begin with';
+}
+
+/**
+ * How a run really ends, by its rows. Whoever was told that it is to be canceled finds it canceled, whatever became of it meanwhile: the caller
+ * holds its crawler, so that nobody else is told so until its end is written.
+ */
+async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending: RunEnding): Promise<RunEnding> {
+  const [row] = await em.execute<Standing[]>(standingSql, [id, id]);
+  if (!row) return ending;
+  if (row.stop_requested === 'cancel') {
+    const reason = row.finish_reason === 'crawler_deleted' ? 'crawler_deleted' : 'user';
+    return { status: 'canceled', reason, message: null };
+  }
+  if (ending.status !== 'completed') return ending;
+  if (row.fetched === 0) return { status: 'failed', reason: 'start_failed', message: await startFailure(em, id) };
+  if (row.max_hits > 0) return { ...ending, reason: 'max_hits' };
+  return row.max_html > 0 ? { ...ending, reason: 'max_html' } : ending;
+}
+
+/** The end of a slice as rows say it: the run's last state, or that the next slice may begin. */
+async function conclude(services: Services, run: CrawlerRun, end: SliceEnd): Promise<void> {
+  const { crawling, orm } = services;
+  if (end.kind !== 'next') {
+    crawling.forget(run.id);
+    await services.browser.forget(run.id);
+  }
+  if (end.kind === 'lost') return;
+  await orm.em.fork().transactional(async (em) => {
+    await letGo(em);
+    if (end.kind === 'ended') {
+      await holdCrawlerOf(em, run.id);
+      return void (await endRun(em, services, run, await finish(em, run, end.ending)));
+    }
+    await handBack(em, run);
+    if (!crawling.closing) await wakeRun(em, services, run.id);
+  });
+}
 
 const ended = (ending: RunEnding): SliceEnd => ({ kind: 'ended', ending });
 const canceled: RunEnding = { status: 'canceled', reason: 'user', message: null };
@@ -125,4 +188,40 @@ export async function workOnRun(
     (reason) => work.stop(reason),
     () => work.on(run_id),
   );
+}
+
+/** Runs at work whose worker shows no life, and those that wait and are the first of their crawler while none is at work. */
+const idleSql = `
+  select id from crawler_run where
+    (status in ('provisioning', 'running') and (heartbeat_at is null or heartbeat_at < now() - interval '${patience} seconds'))
+    or (status = 'queued' and not exists (select 1 from crawler_run as other
+      where other.crawler_id = crawler_run.crawler_id
+        and (other.status in ('provisioning', 'running') or (other.status = 'queued' and other.id < crawler_run.id))))
+  order by id limit ?`;
+
+/** Works on a run beside whatever else happens, when this process has room for it. */
+export function beginWork(services: Services, run_id: number): void {
+  const { crawling, log } = services;
+  if (crawling.room === 0) return;
+  // The word of its next slice may come before the last one is quite over.
+  const begun = crawling.has(run_id)
+    ? crawling.left(run_id).then(() => workOnRun(services, run_id))
+    : workOnRun(services, run_id);
+  begun.catch((err: unknown) => log.error({ err, run: run_id }, 'a run was left to others'));
+}
+
+/** Looks for runs nobody works on: a process has died, a job was lost, or there was no room before. */
+export async function takeUpRuns(services: Services): Promise<void> {
+  const { crawling, orm } = services;
+  if (crawling.room === 0) return;
+  const idle = await orm.em.fork().execute<{ id: number }[]>(idleSql, [crawling.room]);
+  for (const { id } of idle) if (!crawling.has(id)) beginWork(services, id);
+}
+
+/** Takes up at once what an earlier process left, when there can be no other one. */
+export async function takeUpAllRuns(services: Services): Promise<void> {
+  await services.orm.em
+    .fork()
+    .execute(`update crawler_run set heartbeat_at = null where status in ('provisioning', 'running')`);
+  await takeUpRuns(services);
 }

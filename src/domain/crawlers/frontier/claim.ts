@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
-import { type EarlierEntry, earlierColumns, earlierEntrySql, takeEarlier } from '../snapshots/entries/earlier-entry.ts';
+import { type EarlierEntry, earlierColumns, earlierEntrySql, takeEarlier } from '../snapshots/snapshot-entries.ts';
 import type { UrlKind } from './crawl-url.entity.ts';
 import type { Ledger } from './ledger.ts';
 import type { UrlDraft } from './url-draft.ts';

@@ -1,13 +1,158 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../bound-query.ts';
 import { together } from '../../together.ts';
-import { entryRow, insertEntriesSql } from '../snapshots/entries/insert-entries.ts';
+import { entryRow, insertEntriesSql } from '../snapshots/snapshot-entries.ts';
 import { storableJson } from '../storable-json.ts';
-import { completeUnchanged } from './complete-unchanged.ts';
-import { isLeased, leasedRows, placesOf } from './leased-rows.ts';
 import type { Ledger } from './ledger.ts';
-import { insertLinksSql, linkRows } from './link-rows.ts';
+import { keyBytes } from './link-keys.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
+
+/**
+ * Joins the rows of leased URLs, as `leased`, to a `given` that has their `place`: found there, none but them is read, whatever the statistics
+ * say of the frontier.
+ */
+const leasedRows = `
+  cross join lateral (select ctid as place, id, run_id, url_hash, url, kind, state from crawl_url where ctid = given.place limit 1) as leased`;
+
+/**
+ * Condition on what `leasedRows` joins: that it still is what was given.
+ * @param run, epoch the parameters that name them
+ */
+const isLeased = (run: string, epoch: string): string =>
+  `leased.id = given.id and leased.run_id = ${run} and leased.state = 'leased' and (select epoch from crawler_run where id = ${run}) = ${epoch}`;
+
+const placesSql = `
+  select id, ctid as place from crawl_url
+  where run_id = ? and state = 'leased' and (select epoch from crawler_run where id = ?) = ?
+    and id in (select unnest(string_to_array(?, ' '))::bigint)`;
+
+/** @returns by id the places where URLs are that still are leased in a run of this epoch */
+async function placesOf(
+  em: EntityManager,
+  { run_id, epoch }: { run_id: number; epoch: number },
+  outcomes: readonly Outcome[],
+): Promise<Map<number, string>> {
+  const ids = outcomes.map(({ of }) => of.id).join(' ');
+  const rows = await em.execute<{ id: string; place: string }[]>(placesSql, [run_id, run_id, epoch, ids]);
+  return new Map(rows.map(({ id, place }) => [Number(id), place]));
+}
+
+/** The type of `bigint` in PostgreSQL's catalogue. */
+const bigintType = 20;
+
+/** Numbers of eight bytes each, in pieces, as a `bigint[]` in the form PostgreSQL's protocol has for it (`array_send`). */
+function bigintArray(pieces: readonly Uint8Array[]): Buffer {
+  const count = pieces.reduce((sum, { length }) => sum + length, 0) / keyBytes;
+  if (count === 0) return Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, bigintType]);
+  const bytes = Buffer.allocUnsafe(20 + count * (4 + keyBytes));
+  // Dimensions, no nulls, type; then size and first index of the only dimension.
+  let at = 0;
+  for (const word of [1, 0, bigintType, count, 1]) at = bytes.writeInt32BE(word, at);
+  for (const piece of pieces) {
+    for (let from = 0; from < piece.length; from += keyBytes) {
+      at = bytes.writeInt32BE(keyBytes, at);
+      for (let next = 0; next < keyBytes; next += 1) bytes[at + next] = piece[from + next] as number;
+      at += keyBytes;
+    }
+  }
+  return bytes;
+}
+
+function packed(numbers: readonly number[]): Buffer {
+  const bytes = Buffer.allocUnsafe(numbers.length * 8);
+  for (const [index, number] of numbers.entries()) bytes.writeBigInt64BE(BigInt(number), index * 8);
+  return bytes;
+}
+
+/** Links of outcomes as three `bigint[]`: where they are from, the last place of each one's keys among all keys, and all keys. */
+function linkRows(outcomes: readonly Outcome[]): [from: Buffer, last: Buffer, keys: Buffer] {
+  const linking = outcomes.filter(({ link_keys }) => link_keys.length > 0);
+  let count = 0;
+  const last = linking.map(({ link_keys }) => {
+    count += link_keys.length / keyBytes;
+    return count;
+  });
+  const from = linking.map(({ of }) => of.id);
+  return [
+    bigintArray([packed(from)]),
+    bigintArray([packed(last)]),
+    bigintArray(linking.map(({ link_keys }) => link_keys)),
+  ];
+}
+
+/**
+ * A statement that writes the links of a run's URLs; what is there already stays as it is.
+ * @param run the parameter that names the run; `from`, `last` and `keys` those that hold `linkRows`
+ * @param which condition on `from_id`
+ */
+const insertLinksSql = (run: string, from: string, last: string, keys: string, which: string): string => `
+  insert into crawl_link (run_id, from_id, to_keys)
+  select ${run}::integer, from_id, (${keys}::bigint[])[before + 1 : last] from (
+    select from_id, last::integer, coalesce(lag(last) over (order by last), 0)::integer as before
+    from unnest(${from}::bigint[], ${last}::bigint[]) as link (from_id, last)) as link
+  where ${which} on conflict do nothing`;
+
+/** Of an entry that is written again: everything but what the answer may have said anew. */
+const same = `http_status, content_type, charset, headers, sha256, bytes, request_hash, first_seen_run, fetched_at`;
+
+/**
+ * The rows an unchanged URL leaves are those of the earlier snapshot: they are copied where they are, which costs both sides a fraction of
+ * reading and sending them. Without the earlier entry the URL stays leased.
+ */
+const completeUnchangedSql = `
+  with found as materialized (
+    select leased.place, leased.id, leased.url_hash, leased.url, leased.kind, given.duration_ms, given.canonical,
+      coalesce(given.etag, entry.etag) as etag, coalesce(given.last_modified, entry.last_modified) as last_modified,
+      coalesce(given.outlinks_sha256, entry.outlinks_sha256) as outlinks_sha256, ${same.replaceAll(/\w+/g, 'entry.$&')}
+    from json_to_recordset($5::json) as given
+        (id bigint, place tid, duration_ms integer, canonical text, etag text, last_modified text, outlinks_sha256 text)
+      ${leasedRows}
+      cross join lateral (
+        select * from snapshot_entry where snapshot_id = $2 and url_hash = leased.url_hash and sha256 is not null limit 1) as entry
+    where ${isLeased('$1', '$4')}
+  ), done as (
+    update crawl_url set state = 'done', attempts = attempts + 1, not_before = null, rule = null, http_status = found.http_status,
+      content_type = found.content_type, bytes = found.bytes, sha256 = found.sha256, redirect_to = null, canonical = found.canonical,
+      error = null, error_message = null, change = 'unchanged_304', from_cache = true, duration_ms = found.duration_ms, fetched_at = now()
+    from found where crawl_url.ctid = found.place
+    returning crawl_url.id
+  ), kept as (
+    insert into snapshot_entry (snapshot_id, url_hash, url, kind, etag, last_modified, outlinks_sha256, ${same})
+    select $3::integer, url_hash, url, kind, etag, last_modified, outlinks_sha256, ${same} from found
+    on conflict (snapshot_id, url_hash) do nothing
+  ), linked as (${insertLinksSql('$1', '$6', '$7', '$8', 'from_id in (select id from found)')}
+  )
+  select id from done`;
+
+/** What has come of an unchanged URL beside what its earlier entry says. */
+const unchangedRow = ({ of, duration_ms, canonical, again }: Outcome) => ({
+  id: of.id,
+  place: of.place,
+  ...(duration_ms !== null && { duration_ms }),
+  ...(canonical !== null && { canonical }),
+  ...again,
+});
+
+/**
+ * Writes outcomes that leave an earlier snapshot's entry as it was (`again`).
+ * @returns ids of those that were still leased, and whose earlier entry is still there
+ */
+async function completeUnchanged(
+  em: EntityManager,
+  {
+    run_id,
+    snapshot_id,
+    base_id,
+    epoch,
+  }: { run_id: number; snapshot_id: number; base_id: number | null; epoch: number },
+  outcomes: readonly Outcome[],
+): Promise<Set<number>> {
+  if (outcomes.length === 0) return new Set();
+  const rows = storableJson(outcomes.map(unchangedRow));
+  const given = [run_id, base_id, snapshot_id, epoch, rows, ...linkRows(outcomes)];
+  const done = await executeBound<{ id: string }>(em, completeUnchangedSql, given);
+  return new Set(done.map(({ id }) => Number(id)));
+}
 
 const columns = `id bigint, place tid, state text, sent boolean, delay double precision, rule text, http_status integer, content_type text,
   bytes bigint, sha256 text, redirect_to text, canonical text, error text, error_message text, change text, from_cache boolean,
@@ -35,7 +180,7 @@ const completeSql = `
   )
   select id from done`;
 
-const rowOf = ({ of, ...outcome }: Outcome) => ({
+const outcomeRow = ({ of, ...outcome }: Outcome) => ({
   id: of.id,
   place: of.place,
   state: outcome.state,
@@ -104,7 +249,7 @@ async function completePlain(
 ): Promise<Set<number>> {
   if (outcomes.length === 0) return new Set();
   const entries = outcomes.flatMap(({ of, entry }) => (entry ? entryRow(entry, of.id) : []));
-  const rows = storableJson(outcomes.map(rowOf));
+  const rows = storableJson(outcomes.map(outcomeRow));
   const given = [run_id, rows, snapshot_id, storableJson(entries), epoch, ...linkRows(outcomes)];
   const done = await executeBound<{ id: string }>(em, completeSql, given);
   return new Set(done.map(({ id }) => Number(id)));

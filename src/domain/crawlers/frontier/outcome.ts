@@ -1,7 +1,7 @@
 import type { Sha256 } from '../../ports/blobs.ts';
 import type { HostSignal } from '../hosts/host-pace.ts';
 import type { LogLine } from '../runs/run-feed.ts';
-import type { EntryDraft } from '../snapshots/entries/insert-entries.ts';
+import type { EntryDraft } from '../snapshots/snapshot-entries.ts';
 import type { ClaimedUrl } from './claim.ts';
 import type { UrlChange, UrlError, UrlState } from './crawl-url.entity.ts';
 import { type LinkKeys, noKeys } from './link-keys.ts';

@@ -1,8 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../services.ts';
 import { returnLeases } from '../frontier/claim.ts';
 import { Ledger } from '../frontier/ledger.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
-import { holdCrawlerOf, letGo } from './hold-crawler.ts';
+import { endRun, holdCrawlerOf, letGo } from './end-run.ts';
 
 /** Seconds after which a worker that shows no life counts as gone. */
 export const patience = 8;
@@ -55,4 +56,60 @@ export async function handBack(em: EntityManager, { id, epoch }: Pick<CrawlerRun
     `update crawler_run set heartbeat_at = null, updated_at = now() where id = ? and epoch = ? and status in ('provisioning', 'running')`,
     [id, epoch],
   );
+}
+
+/** Take-overs without progress after which a run is given up. */
+const mostTakeovers = 3;
+
+/** With no host of the project that pauses, half an hour of work without an answer is too long. */
+const isStalled = `status in ('provisioning', 'running') and (
+    takeovers >= ${mostTakeovers}
+    or (coalesce(progress_at, started_at) < now() - interval '30 minutes' and heartbeat_at > now() - interval '${patience} seconds'
+      and not exists (select 1 from crawl_host where crawl_host.project_id = crawler_run.project_id
+        and paused_until > now() - interval '30 minutes')))`;
+
+// Whoever may still work on it writes nothing any more.
+const giveUpSql = `update crawler_run set epoch = epoch + 1 where id = ? and ${isStalled} returning epoch`;
+
+/** Looks every minute for runs that get no further, and ends them. */
+export async function watchRuns(services: Services): Promise<void> {
+  const em = services.orm.em.fork();
+  const stalled = await em.execute<{ id: number }[]>(`select id from crawler_run where ${isStalled}`);
+  for (const { id } of stalled)
+    await em.fork().transactional(async (within) => {
+      await holdCrawlerOf(within, id);
+      // Asked again: it may have got further meanwhile.
+      const [given] = await within.execute<{ epoch: number }[]>(giveUpSql, [id]);
+      if (!given) return;
+      const message = 'The run made no progress any more';
+      await endRun(within, services, { id, epoch: given.epoch }, { status: 'failed', reason: 'stalled', message });
+    });
+}
+
+/** Milliseconds between two signs of life. */
+const beatEvery = 2_000;
+
+const beatSql = `
+  update crawler_run set heartbeat_at = now()
+  where id = ? and epoch = ? and status in ('provisioning', 'running') and heartbeat_at is not null
+  returning stop_requested`;
+
+/**
+ * Shows that a run is worked on, and hears whether it still is to be: `lost` when it is somebody else's, or has ended, else what was asked.
+ * @returns how to end it
+ */
+export function keepAlive(
+  { orm, log }: Pick<Services, 'orm' | 'log'>,
+  { id, epoch }: Pick<CrawlerRun, 'id' | 'epoch'>,
+  onHeard: (heard: 'lost' | 'cancel' | 'stop') => void,
+): () => void {
+  const beat = async () => {
+    const [row] = await orm.em.fork().execute<Pick<CrawlerRun, 'stop_requested'>[]>(beatSql, [id, epoch]);
+    if (!row) onHeard('lost');
+    else if (row.stop_requested) onHeard(row.stop_requested);
+  };
+  const timer = setInterval(() => {
+    beat().catch((err: unknown) => log.debug({ err, run: id }, 'heartbeat of a run not written'));
+  }, beatEvery);
+  return () => clearInterval(timer);
 }

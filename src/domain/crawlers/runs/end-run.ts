@@ -1,12 +1,78 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { EventData, EventType } from '../../notifications/event-payload.ts';
+import { notify } from '../../notifications/notify.ts';
 import type { Services } from '../../services.ts';
-import type { Collisions } from '../snapshots/seal/collisions.ts';
-import { sealSnapshot } from '../snapshots/seal/seal-snapshot.ts';
-import { CrawlerRun, type FinishReason, type TerminalStatus } from './crawler-run.entity.ts';
-import { holdCrawlerOf } from './hold-crawler.ts';
-import { notifyRun } from './notify-run.ts';
+import type { Crawler } from '../config/crawler.entity.ts';
+import type { Collisions } from '../snapshots/seal-checks.ts';
+import { sealSnapshot } from '../snapshots/seal-snapshot.ts';
+import { activeStatuses, CrawlerRun, type FinishReason, type TerminalStatus } from './crawler-run.entity.ts';
 import { wakeRun } from './queue-run.ts';
 import { announceRun, type LogLine, writeLog } from './run-feed.ts';
+import { unix } from './run-record.ts';
+
+/**
+ * Makes a transaction end that is left in the middle: a process that is stopped there, but not dead, would keep what it holds from whoever
+ * takes its runs over.
+ */
+export async function letGo(em: EntityManager): Promise<void> {
+  await em.execute(`set local idle_in_transaction_session_timeout = '5s'`);
+}
+
+/** Holds the crawler of a run until the transaction ends, before anything of its runs: who needs both takes them in this order. */
+export async function holdCrawlerOf(em: EntityManager, run_id: number): Promise<void> {
+  await em.execute('select id from crawler where id = (select crawler_id from crawler_run where id = ?) for update', [
+    run_id,
+  ]);
+}
+
+type Told = Pick<
+  CrawlerRun,
+  | 'id'
+  | 'crawler_id'
+  | 'trigger'
+  | 'schedule_id'
+  | 'status'
+  | 'finish_reason'
+  | 'started_at'
+  | 'completed_at'
+  | 'counts'
+>;
+
+/** Examples of what went wrong, the first ones. */
+async function firstErrors(em: EntityManager, run_id: number): Promise<{ url: string; error: string }[]> {
+  return em.execute<{ url: string; error: string }[]>(
+    `select url, error from crawl_url where run_id = ? and state = 'error' and error is not null order by id limit 10`,
+    [run_id],
+  );
+}
+
+/** Tells the webhook of a run's crawler how the run stands, with the caller's transaction. */
+export async function notifyRun(
+  em: EntityManager,
+  services: Services,
+  run: Told,
+  type: EventType,
+  snapshot?: EventData['snapshot'],
+): Promise<void> {
+  const { id, crawler_id, trigger, schedule_id, status, finish_reason, started_at, completed_at, counts } = run;
+  const duration_ms = started_at && completed_at ? completed_at.getTime() - started_at.getTime() : null;
+  const errors = counts.errors > 0 ? await firstErrors(em, id) : [];
+  await notify(em, services, { id: crawler_id }, type, {
+    run: {
+      id,
+      trigger,
+      schedule_id: schedule_id ?? null,
+      status,
+      reason: finish_reason ?? null,
+      started_at: unix(started_at),
+      completed_at: unix(completed_at),
+      duration_ms,
+    },
+    counts,
+    ...(snapshot && { snapshot }),
+    ...(completed_at && { first_errors: errors }),
+  });
+}
 
 /** How a run ends. */
 export interface RunEnding {
@@ -89,4 +155,16 @@ export async function endRun(
   await announceRun(em, services, run);
   await wakeNext(em, services, run.crawler_id);
   return true;
+}
+
+/** Ends every run of a crawler that is deleted, in the caller's transaction: those that wait at once, one at work within seconds. */
+export async function cancelRunsOf(em: EntityManager, services: Services, { id }: Pick<Crawler, 'id'>): Promise<void> {
+  const waiting = await em.find(CrawlerRun, { crawler_id: id, status: 'queued' }, { disableIdentityMap: true });
+  for (const run of waiting)
+    await endRun(em, services, run, { status: 'canceled', reason: 'crawler_deleted', message: null });
+  await em.nativeUpdate(
+    CrawlerRun,
+    { crawler_id: id, status: { $in: [...activeStatuses] } },
+    { stop_requested: 'cancel', finish_reason: 'crawler_deleted', updated_at: services.clock.now() },
+  );
 }

@@ -1,12 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
+import type { JobKind } from '../../ports/jobs.ts';
 import type { Services } from '../../services.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
-import { frozenSettings } from '../config/frozen-settings.ts';
+import type { CrawlerSettings } from '../config/crawler.schema.ts';
 import { CrawlerRun, type RunMode, type RunTrigger } from './crawler-run.entity.ts';
 import { noCounts } from './run-counts.ts';
-import { sliceJob } from './slice-job.ts';
+
+/** The settings a run works with, however the crawler is changed meanwhile. */
+function frozenSettings({ name, domain, settings }: Pick<Crawler, 'name' | 'domain' | 'settings'>): CrawlerSettings {
+  const { start_urls_unset: _, ...rest } = settings;
+  return { name, domain, ...rest };
+}
+
+/**
+ * Wakes a worker for a run. The run's row says whether somebody works on it, by a sign of life every two seconds: one job too many does no
+ * harm, and a process that dies loses the run to another.
+ */
+export const sliceJob = {
+  name: 'crawl.slice',
+  payload: z.object({ run_id: z.int() }),
+  retries: 3,
+  expireSeconds: 60,
+} satisfies JobKind;
 
 /** Runs of a crawler that may wait. */
 export const mostQueued = 10;

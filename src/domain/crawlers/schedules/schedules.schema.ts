@@ -3,8 +3,7 @@ import { pageInput } from '../../paging.ts';
 import { fireOutcomes } from '../../schedules/schedule-fire.entity.ts';
 import { cronString, timeZone } from '../../schedules/schedules.schema.ts';
 import { changeOf, timestamp } from '../../shapes.ts';
-import { crawlerName } from '../config/crawler.schema.ts';
-import { plainText } from '../config/text-fields.ts';
+import { crawlerName, plainText } from '../config/crawler.schema.ts';
 
 export const mostSchedules = 20;
 

@@ -5,7 +5,7 @@ import { crawlerLabel, snapshotLabel } from '../../studio/previews/preview-label
 import { canHoldPass, memberLink } from '../../studio/previews/preview-link.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { findableSnapshots } from './find-snapshot.ts';
-import { siteAddresses } from './serve/site-addresses.ts';
+import { siteAddresses } from './site-addresses.ts';
 import type { CrawlSnapshot } from './snapshot.entity.ts';
 import type { snapshot } from './snapshots.schema.ts';
 

@@ -1,12 +1,88 @@
-import { compilePatterns } from './filters.ts';
 import type { RobotsRules } from './robots.ts';
-import { type CrawlScope, scopeTest } from './scope.ts';
-import { type UrlTrap, urlTrap } from './url-traps.ts';
+
+/** Tests a URL; linear in its length. */
+type UrlPattern = (url: string) => boolean;
+
+/**
+ * Compiles patterns of `include` or `exclude` once for a run, in RE2 syntax and unanchored. The library is loaded when the first
+ * pattern is met.
+ * @throws PatternError for one that does not compile; crawlers never store such
+ */
+async function compilePatterns(patterns: readonly string[]): Promise<UrlPattern[]> {
+  if (patterns.length === 0) return [];
+  const { RE2JS } = await import('re2js');
+  return patterns.map((pattern, index) => {
+    try {
+      const expression = RE2JS.compile(pattern);
+      return (url) => expression.test(url);
+    } catch (error) {
+      throw new PatternError(index, error instanceof Error ? error.message : String(error));
+    }
+  });
+}
+
+/** A pattern RE2 does not know. */
+export class PatternError extends Error {
+  /** Its place in the list. */
+  readonly index: number;
+  constructor(index: number, message: string) {
+    super(message);
+    this.index = index;
+  }
+}
+
+/** Which hosts a run may take from. Hosts are `name`, or `name:port` when the port is not the scheme's own. */
+interface CrawlScope {
+  /** Scheme and host chosen at the start of the run. */
+  origin: URL;
+  /** The primary host, and its sibling when the start page redirects there. */
+  hosts: readonly string[];
+  /** `allowed_domains`: a host, or `*.host` for all names below it (on default ports), not itself. */
+  allowed: readonly string[];
+}
+
+/** Tests whether the host of a normalised URL is in scope. */
+export function scopeTest({ origin, hosts, allowed }: CrawlScope): (url: URL) => boolean {
+  const exact = new Set([origin.host, ...hosts, ...allowed.filter((host) => !host.startsWith('*.'))]);
+  const suffixes = allowed.filter((host) => host.startsWith('*.')).map((host) => host.slice(1));
+  return ({ host }) => exact.has(host) || suffixes.some((suffix) => host.endsWith(suffix) && host !== suffix.slice(1));
+}
+
+/** The traps that a URL alone shows. */
+type UrlTrap = 'url_shape' | 'repeated_segment';
+
+const urlTrapBounds = { characters: 2_048, segments: 32, parameters: 32, inRow: 3, inAll: 5 };
+
+/** The trap a normalised URL is, or null: too long, too deep or with too many parameters; a segment over and over. */
+function urlTrap(url: URL): UrlTrap | null {
+  const { href, pathname, search } = url;
+  if (href.length > urlTrapBounds.characters) return 'url_shape';
+  const segments = pathname.slice(1).split('/');
+  if (segments.at(-1) === '') segments.pop();
+  if (segments.length > urlTrapBounds.segments) return 'url_shape';
+  if (search !== '' && search.split('&').length > urlTrapBounds.parameters) return 'url_shape';
+  return hasRepeats(segments) ? 'repeated_segment' : null;
+}
+
+function hasRepeats(segments: readonly string[]): boolean {
+  if (segments.length <= urlTrapBounds.inRow) return false;
+  const counts = new Map<string, number>();
+  let inRow = 0;
+  let before: string | undefined;
+  for (const segment of segments) {
+    inRow = segment === before ? inRow + 1 : 1;
+    before = segment;
+    const count = (counts.get(segment) ?? 0) + 1;
+    counts.set(segment, count);
+    if (inRow > urlTrapBounds.inRow || count > urlTrapBounds.inAll) return true;
+  }
+  return false;
+}
 
 /** Why a URL is left out, as the run's pages and `test-url` show it. `exclude[3]` is the fourth pattern of `exclude`. */
-export type SkipRule = 'scope' | `exclude[${number}]` | 'include' | 'robots' | UrlTrap;
+type SkipRule = 'scope' | `exclude[${number}]` | 'include' | 'robots' | UrlTrap;
 
-export type Decision = { verdict: 'take' } | { verdict: 'skip'; rule: SkipRule };
+type Decision = { verdict: 'take' } | { verdict: 'skip'; rule: SkipRule };
 
 export interface DecideContext {
   kind: 'page' | 'asset' | 'sitemap';
@@ -21,7 +97,7 @@ export interface DecideContext {
 /** Decides by the URL alone, in this order: scope, exclude, include (pages only), robots, traps. */
 export type Decider = (url: string, context: DecideContext) => Decision;
 
-export interface DeciderOptions {
+interface DeciderOptions {
   scope: CrawlScope;
   include: readonly string[];
   exclude: readonly string[];

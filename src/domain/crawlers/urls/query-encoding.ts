@@ -1,4 +1,4 @@
-import { legacyBytes } from '../pages/text/legacy-bytes.ts';
+import { legacyBytes } from '../pages/legacy-bytes.ts';
 
 /** Written as they are where they stand in a query (WHATWG URL 1.3, special-query percent-encode set). */
 const plain = /[!$%&()*+,\-./0-9:;=?@A-Z[\\\]^_`a-z{|}~]/;

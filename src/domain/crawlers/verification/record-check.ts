@@ -4,8 +4,8 @@ import { recordAudit } from '../../audit/audit.ts';
 import { notify } from '../../notifications/notify.ts';
 import type { Services } from '../../services.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
+import type { Proof } from './check-host.ts';
 import { DomainVerification, type Finding } from './domain-verification.entity.ts';
-import type { Proof } from './proof/proof.ts';
 import { covers, standingsOf } from './standing.ts';
 
 /** A proof may be away so long, seen to be so each time, before the host counts as lost. */

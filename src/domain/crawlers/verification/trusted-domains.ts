@@ -1,4 +1,7 @@
-import { hostOf } from '../config/host.ts';
+import type { HttpPolicy } from '../../ports/http.ts';
+import type { Services } from '../../services.ts';
+import { type Host, hostOf, hostText } from '../config/host.ts';
+import { publicSuffixes } from '../urls/public-suffixes.ts';
 
 /** An entry of `PORTICO_TRUSTED_DOMAINS`. */
 export interface TrustedDomain {
@@ -35,3 +38,39 @@ export const isTrusted = (entries: readonly TrustedDomain[], host: string): bool
 /** The exact names of the list, as a policy of outgoing requests takes them: those alone may be private addresses. */
 export const trustedNames = (entries: readonly TrustedDomain[]): string[] =>
   entries.filter(({ is_wildcard }) => !is_wildcard).map(({ name, port }) => (port === null ? name : `${name}:${port}`));
+
+/** Options of the public suffix list: suffixes of hosting services count, since their customers are strangers to each other. */
+const suffixes = { allowPrivateDomains: true, validateHostname: false };
+
+/** The domain one can register that a name belongs to; null for addresses, single labels and public suffixes. */
+export const registrableDomain = (name: string): string | null => publicSuffixes().getDomain(name, suffixes);
+
+const isSingle = ({ is_address, name }: Host) => is_address || !name.includes('.');
+
+/**
+ * The host of a crawler's domain.
+ * @returns null for what is no host or origin, a public suffix, or (unless the operator vouches for it) an address or a single label
+ */
+export function crawlableHost(domain: string, trusted: readonly TrustedDomain[]): Host | null {
+  const host = hostOf(domain);
+  if (!host) return null;
+  if (isTrusted(trusted, hostText(host))) return host;
+  return isSingle(host) || registrableDomain(host.name) === null ? null : host;
+}
+
+/** Why a domain has no host that can be crawled, as it follows the field's name. */
+export function domainFault(domain: string): string {
+  const host = hostOf(domain);
+  const hint =
+    host && isSingle(host) ? '; an address or a single label only where PORTICO_TRUSTED_DOMAINS lists it' : '';
+  return `must be a host name or an http(s) origin${hint}`;
+}
+
+/** What crawls and domain checks of an organisation may reach: the ports of the web, and inner addresses only by exact trusted names. */
+export function policyFor(
+  { settings }: Pick<Services, 'settings'>,
+  { organization_id }: { organization_id: number },
+): HttpPolicy {
+  const { ports, trusted_domains } = settings.crawl;
+  return { pool: String(organization_id), ports, trustedNames: trustedNames(trusted_domains) };
+}

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { registrableDomain } from '../config/draft/check-domain.ts';
 import { hostOf } from '../config/host.ts';
+import { registrableDomain } from './trusted-domains.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const length = 27;
@@ -37,4 +37,18 @@ export async function ensureToken(em: EntityManager, organization_id: number, ho
     on conflict (organization_id, domain) do update set domain = excluded.domain returning token`;
   const [row] = await em.execute<[{ token: string }]>(sql, [organization_id, tokenDomain(host), newToken()]);
   return row.token;
+}
+
+export const filePath = '/.well-known/portico-verification.txt';
+export const metaName = 'portico-verification';
+
+export const dnsText = (token: string) => `portico-verification=${token}`;
+export const dnsName = (name: string) => `_portico-challenge.${name}`;
+export const metaTag = (token: string) => `<meta name="${metaName}" content="${token}">`;
+
+/** The names whose records may prove a host, the one that proves most in front; none for an address. */
+export function dnsNames(host: string): string[] {
+  const there = hostOf(host);
+  if (!there || there.is_address) return [];
+  return [...new Set([registrableDomain(there.name) ?? there.name, there.name])];
 }

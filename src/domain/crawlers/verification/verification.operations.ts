@@ -1,14 +1,74 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
+import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
+import type { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
+import { hostOf, hostText } from '../config/host.ts';
 import { checkHost } from './check-host.ts';
-import { takeCheck } from './check-limit.ts';
+import { DomainVerification } from './domain-verification.entity.ts';
 import { holdVerification, recordCheck } from './record-check.ts';
+import { standingsOf } from './standing.ts';
 import { hostChoice, proofMethod, verification } from './verification.schema.ts';
-import { chosenHost, verificationRecord } from './verification-record.ts';
-import { ensureToken } from './verification-token.ts';
+import { dnsName, dnsNames, dnsText, ensureToken, filePath, findToken, metaTag } from './verification-token.ts';
+
+const window = 60_000;
+const most = 10;
+
+/**
+ * Counts a check of a crawler whose row the transaction holds.
+ * @returns 0 when it may be made, else the seconds until the next one may
+ */
+async function takeCheck(em: EntityManager, { id }: { id: number }, now: Date): Promise<number> {
+  const sql = 'select verification_checks as times from crawler where id = ?';
+  const [row] = await em.execute<[{ times: number[] | null }]>(sql, [id]);
+  const recent = (row.times ?? []).filter((time) => now.getTime() - time < window);
+  if (recent.length >= most) return Math.max(1, Math.ceil(((recent[0] ?? 0) + window - now.getTime()) / 1_000));
+  const times = JSON.stringify([...recent, now.getTime()]);
+  await em.execute('update crawler set verification_checks = ? where id = ?', [times, id]);
+  return 0;
+}
+
+/**
+ * The host that is meant, in its normal form.
+ * @param chosen absent: the crawler's own
+ * @throws DomainError `invalid_request` for one that the crawler has nothing to do with
+ */
+function chosenHost({ host, settings }: Pick<Crawler, 'host' | 'settings'>, chosen: string | undefined): string {
+  if (chosen === undefined) return host;
+  const there = hostOf(chosen.trim());
+  const text = there && hostText(there);
+  const known = [host, ...settings.allowed_domains.map((entry) => entry.replace(/^\*\./, ''))];
+  if (text !== null && known.includes(text)) return text;
+  throw fieldError('invalid_request', 'host', 'must be the host of the crawler or one of its allowed_domains');
+}
+
+const instructionsFor = (host: string, token: string) => {
+  const [name] = dnsNames(host).slice(-1);
+  return {
+    dns: name === undefined ? null : { name: dnsName(name), type: 'TXT' as const, value: dnsText(token) },
+    file: { url: `https://${host}${filePath}`, content: token },
+    meta: { html: metaTag(token) },
+  };
+};
+
+type Context = Pick<ProjectContext, 'services' | 'organization' | 'grant'> & { em: EntityManager };
+
+/** How a host stands, with the token for those who may use it. */
+async function verificationRecord(context: Context, host: string): Promise<z.output<typeof verification>> {
+  const { em, services, organization, grant } = context;
+  const standing = (await standingsOf(em, services.settings, organization))(host);
+  const row = await em.findOne(DomainVerification, { organization_id: organization.id, host }, { refresh: true });
+  const token = grant.permissions.has('manage_crawlers') ? await findToken(em, organization.id, host) : null;
+  return {
+    host,
+    ...standing,
+    token,
+    instructions: token === null ? null : instructionsFor(host, token),
+    checks: row?.checks ?? [],
+  };
+}
 
 export const getVerification = projectOperation({
   name: 'crawlers.getVerification',

@@ -1,4 +1,4 @@
-import { snapshotBlobs } from '../../crawlers/snapshots/snapshot-blobs.ts';
+import { snapshotBlobs } from '../../crawlers/snapshots/snapshot-entries.ts';
 import type { Services } from '../../services.ts';
 import { deliveryBlobs } from '../../workflows/deliveries/delivery-blobs.ts';
 import { executionBlobs } from '../../workflows/executions/execution-blobs.ts';

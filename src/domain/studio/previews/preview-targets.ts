@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { loadLiveCopy, loadSnapshotSite, type SnapshotSite } from '../../crawlers/snapshots/serve/snapshot-site.ts';
+import { loadLiveCopy, loadSnapshotSite, type SnapshotSite } from '../../crawlers/snapshots/snapshot-site.ts';
 import { upTo } from '../../lru-size.ts';
 import type { Permission } from '../../permissions.ts';
 import type { Sha256 } from '../../ports/blobs.ts';

@@ -1,5 +1,5 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
-import { SiteEntries } from '../../crawlers/snapshots/serve/site-entries.ts';
+import { SiteEntries } from '../../crawlers/snapshots/snapshot-site.ts';
 import type { BlobStore } from '../../ports/blobs.ts';
 import type { Kms } from '../../ports/kms.ts';
 import { Outputs } from './outputs.ts';

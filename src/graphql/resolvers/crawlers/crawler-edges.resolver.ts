@@ -1,7 +1,7 @@
 import { Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
-import { getPublishedSnapshots } from '../../../domain/crawlers/config/crawler-edges.operations.ts';
+import { getPublishedSnapshots } from '../../../domain/crawlers/config/crawlers.operations.ts';
 import { getRun } from '../../../domain/crawlers/runs/runs.operations.ts';
-import { getSnapshot } from '../../../domain/crawlers/snapshots/operations/read-snapshots.operations.ts';
+import { getSnapshot } from '../../../domain/crawlers/snapshots/snapshots.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { outputOf } from '../../types/operations.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';

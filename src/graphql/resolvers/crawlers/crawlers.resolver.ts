@@ -1,10 +1,14 @@
-import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
-import { deleteCrawler, getCrawler, listCrawlers } from '../../../domain/crawlers/config/crawlers.operations.ts';
-import { createCrawler, updateCrawler } from '../../../domain/crawlers/config/save-crawler.operations.ts';
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import {
+  createCrawler,
+  deleteCrawler,
+  getCrawler,
+  listCrawlers,
+  updateCrawler,
+} from '../../../domain/crawlers/config/crawlers.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, inputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { Crawler, CrawlerConnection, placedCrawler } from './crawlers.types.ts';
@@ -36,7 +40,7 @@ export class CrawlersResolver {
     return placedCrawler(at, await context.run(getCrawler, { ...at, crawler }));
   }
 
-  @Command(() => Crawler, createCrawler)
+  @Mutation(() => Crawler, { nullable: true, description: createCrawler.summary })
   async createCrawler(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateCrawlerInput) input: object,
@@ -45,7 +49,7 @@ export class CrawlersResolver {
     return placedCrawler(at, await context.run(createCrawler, { ...at, ...input }));
   }
 
-  @Command(() => Crawler, updateCrawler)
+  @Mutation(() => Crawler, { nullable: true, description: updateCrawler.summary })
   async updateCrawler(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateCrawlerInput) input: object,
@@ -54,7 +58,7 @@ export class CrawlersResolver {
     return placedCrawler(at, await context.run(updateCrawler, { ...at, ...input }));
   }
 
-  @Command(() => Boolean, deleteCrawler)
+  @Mutation(() => Boolean, { nullable: true, description: deleteCrawler.summary })
   async deleteCrawler(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteCrawlerInput) input: object,

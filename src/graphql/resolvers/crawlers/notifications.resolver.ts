@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
 import {
   getDelivery,
   listDeliveries,
@@ -8,7 +8,6 @@ import {
 import { revealWebhookSecret, rotateWebhookSecret } from '../../../domain/notifications/webhook-secret.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';
 
@@ -38,7 +37,7 @@ export class NotificationsResolver {
     return context.run(getDelivery, { ...at, delivery: id });
   }
 
-  @Command(() => NotificationDelivery, resendDelivery)
+  @Mutation(() => NotificationDelivery, { nullable: true, description: resendDelivery.summary })
   resendDelivery(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ResendDeliveryInput) input: object,
@@ -47,7 +46,7 @@ export class NotificationsResolver {
     return context.run(resendDelivery, { ...at, ...input });
   }
 
-  @Command(() => NotificationDelivery, testWebhook)
+  @Mutation(() => NotificationDelivery, { nullable: true, description: testWebhook.summary })
   testWebhook(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => TestWebhookInput) input: object,
@@ -56,7 +55,7 @@ export class NotificationsResolver {
     return context.run(testWebhook, { ...at, ...input });
   }
 
-  @Command(() => WebhookSecret, revealWebhookSecret)
+  @Mutation(() => WebhookSecret, { nullable: true, description: revealWebhookSecret.summary })
   revealWebhookSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevealWebhookSecretInput) input: object,
@@ -65,7 +64,7 @@ export class NotificationsResolver {
     return context.run(revealWebhookSecret, { ...at, ...input });
   }
 
-  @Command(() => WebhookSecret, rotateWebhookSecret)
+  @Mutation(() => WebhookSecret, { nullable: true, description: rotateWebhookSecret.summary })
   rotateWebhookSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RotateWebhookSecretInput) input: object,

@@ -1,12 +1,9 @@
-import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
 import { cancelRun, runCrawler, stopRun } from '../../../domain/crawlers/runs/change-runs.operations.ts';
-import { listRunLog } from '../../../domain/crawlers/runs/list-log.operations.ts';
-import { listRunPages } from '../../../domain/crawlers/runs/list-pages.operations.ts';
-import { getRun, listRuns } from '../../../domain/crawlers/runs/runs.operations.ts';
+import { getRun, listRunLog, listRunPages, listRuns } from '../../../domain/crawlers/runs/runs.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { inputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';
 import {
@@ -40,7 +37,7 @@ export class CrawlerRunsResolver {
     return placedRun(at, await context.run(getRun, { ...at, run_id }));
   }
 
-  @Command(() => String, runCrawler, `${runCrawler.summary}. Answers with the number of the run`)
+  @Mutation(() => String, { nullable: true, description: `${runCrawler.summary}. Answers with the number of the run` })
   async runCrawler(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RunCrawlerInput) input: object,
@@ -49,7 +46,7 @@ export class CrawlerRunsResolver {
     return (await context.run(runCrawler, { ...at, ...input })).run_id;
   }
 
-  @Command(() => CrawlerRun, stopRun)
+  @Mutation(() => CrawlerRun, { nullable: true, description: stopRun.summary })
   async stopRun(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => StopRunInput) input: object,
@@ -58,7 +55,7 @@ export class CrawlerRunsResolver {
     return placedRun(at, await context.run(stopRun, { ...at, ...input }));
   }
 
-  @Command(() => CrawlerRun, cancelRun)
+  @Mutation(() => CrawlerRun, { nullable: true, description: cancelRun.summary })
   async cancelRun(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CancelRunInput) input: object,

@@ -1,7 +1,5 @@
 import type { ClassType } from 'type-graphql';
-import { listRunLog } from '../../../domain/crawlers/runs/list-log.operations.ts';
-import { listRunPages } from '../../../domain/crawlers/runs/list-pages.operations.ts';
-import { getRun, listRuns } from '../../../domain/crawlers/runs/runs.operations.ts';
+import { getRun, listRunLog, listRunPages, listRuns } from '../../../domain/crawlers/runs/runs.operations.ts';
 import { crawlerLogLine } from '../../../domain/crawlers/runs/runs.schema.ts';
 import { classOf } from '../../types/derive.ts';
 import { argsOf, connectionOf, outputOf } from '../../types/operations.ts';

@@ -1,22 +1,19 @@
-import { Arg, Args, type ClassType, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
+import { Arg, Args, type ClassType, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
 import {
   createSchedule,
   deleteSchedule,
-  updateSchedule,
-} from '../../../domain/crawlers/schedules/save-schedule.operations.ts';
-import {
   getSchedule,
   listFires,
   listSchedules,
   listSchedulesOf,
   previewSchedule,
+  updateSchedule,
 } from '../../../domain/crawlers/schedules/schedules.operations.ts';
 import { scheduleId } from '../../../domain/crawlers/schedules/schedules.schema.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
 import { connectionOfWhole, WholeListArgs } from '../../whole-list.ts';
-import { Command } from '../command.ts';
 import { type Placed, ProjectArgs } from '../places.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';
 
@@ -82,7 +79,7 @@ export class SchedulesResolver {
     return context.run(previewSchedule, { ...at, ...args });
   }
 
-  @Command(() => CrawlerSchedule, createSchedule)
+  @Mutation(() => CrawlerSchedule, { nullable: true, description: createSchedule.summary })
   async createSchedule(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateScheduleInput) input: object,
@@ -91,7 +88,7 @@ export class SchedulesResolver {
     return placed(at, await context.run(createSchedule, { ...at, ...input }));
   }
 
-  @Command(() => CrawlerSchedule, updateSchedule)
+  @Mutation(() => CrawlerSchedule, { nullable: true, description: updateSchedule.summary })
   async updateSchedule(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateScheduleInput) input: ScheduleInput,
@@ -100,7 +97,7 @@ export class SchedulesResolver {
     return placed(at, await context.run(updateSchedule, named(at, input)));
   }
 
-  @Command(() => Boolean, deleteSchedule)
+  @Mutation(() => Boolean, { nullable: true, description: deleteSchedule.summary })
   async deleteSchedule(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteScheduleInput) input: ScheduleInput,

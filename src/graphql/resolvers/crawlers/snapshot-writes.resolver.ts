@@ -1,13 +1,12 @@
-import { Arg, Args, Ctx, Resolver } from 'type-graphql';
+import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
 import { importSnapshot } from '../../../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import {
   deleteSnapshot,
+  publishSnapshot,
   updateSnapshot,
-} from '../../../domain/crawlers/snapshots/operations/change-snapshot.operations.ts';
-import { publishSnapshot } from '../../../domain/crawlers/snapshots/operations/publish-snapshot.operations.ts';
+} from '../../../domain/crawlers/snapshots/snapshots.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { placedSnapshot, Snapshot, SnapshotImport } from './snapshots.types.ts';
 
@@ -19,7 +18,7 @@ const ImportSnapshotInput = inputOf(importSnapshot);
 /** What is done with snapshots. */
 @Resolver(() => Snapshot)
 export class SnapshotWritesResolver {
-  @Command(() => Snapshot, publishSnapshot)
+  @Mutation(() => Snapshot, { nullable: true, description: publishSnapshot.summary })
   async publishSnapshot(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => PublishSnapshotInput) input: object,
@@ -28,7 +27,7 @@ export class SnapshotWritesResolver {
     return placedSnapshot(at, await context.run(publishSnapshot, { ...at, ...input }));
   }
 
-  @Command(() => Snapshot, updateSnapshot)
+  @Mutation(() => Snapshot, { nullable: true, description: updateSnapshot.summary })
   async updateSnapshot(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateSnapshotInput) input: object,
@@ -37,7 +36,7 @@ export class SnapshotWritesResolver {
     return placedSnapshot(at, await context.run(updateSnapshot, { ...at, ...input }));
   }
 
-  @Command(() => Boolean, deleteSnapshot)
+  @Mutation(() => Boolean, { nullable: true, description: deleteSnapshot.summary })
   async deleteSnapshot(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteSnapshotInput) input: object,
@@ -47,7 +46,7 @@ export class SnapshotWritesResolver {
     return true;
   }
 
-  @Command(() => SnapshotImport, importSnapshot)
+  @Mutation(() => SnapshotImport, { nullable: true, description: importSnapshot.summary })
   importSnapshot(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ImportSnapshotInput) input: object,

@@ -1,9 +1,12 @@
 import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Resolver, Root } from 'type-graphql';
-import { listBrokenLinks } from '../../../domain/crawlers/snapshots/broken-links/broken-links.operations.ts';
+import { listBrokenLinks } from '../../../domain/crawlers/snapshots/broken-links.operations.ts';
+import { diffSnapshots } from '../../../domain/crawlers/snapshots/diff-snapshots.operations.ts';
 import { getImport } from '../../../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
-import { diffSnapshots } from '../../../domain/crawlers/snapshots/operations/diff-snapshots.operations.ts';
-import { listSnapshotEntries } from '../../../domain/crawlers/snapshots/operations/list-snapshot-entries.operations.ts';
-import { getSnapshot, listSnapshots } from '../../../domain/crawlers/snapshots/operations/read-snapshots.operations.ts';
+import {
+  getSnapshot,
+  listSnapshotEntries,
+  listSnapshots,
+} from '../../../domain/crawlers/snapshots/snapshots.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';

@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, Extensions, FieldResolver, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, Extensions, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
 import { testUrl } from '../../../domain/crawlers/config/test-url.operations.ts';
 import {
   checkVerification,
@@ -7,7 +7,6 @@ import {
 } from '../../../domain/crawlers/verification/verification.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';
 
@@ -35,7 +34,7 @@ export class CrawlerVerificationResolver {
     return context.run(testUrl, { ...at, url });
   }
 
-  @Command(() => CrawlerVerification, startVerification)
+  @Mutation(() => CrawlerVerification, { nullable: true, description: startVerification.summary })
   startVerification(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => StartVerificationInput) input: object,
@@ -44,7 +43,7 @@ export class CrawlerVerificationResolver {
     return context.run(startVerification, { ...at, ...input });
   }
 
-  @Command(() => CrawlerVerification, checkVerification)
+  @Mutation(() => CrawlerVerification, { nullable: true, description: checkVerification.summary })
   checkVerification(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CheckVerificationInput) input: object,

@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
 import {
   getDeployment,
   getLatestDeployment,
@@ -13,7 +13,6 @@ import {
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Deployment, placedDeployment } from './deployments.types.ts';
 import { Studio, type StudioParent } from './studio.types.ts';
@@ -53,7 +52,7 @@ export class DeploymentsResolver {
     return placedDeployment(await context.run(getLatestDeployment, { ...at, ...args }), at);
   }
 
-  @Command(() => Deployment, startDeployment)
+  @Mutation(() => Deployment, { nullable: true, description: startDeployment.summary })
   async startDeployment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => StartDeploymentInput) input: object,
@@ -62,7 +61,7 @@ export class DeploymentsResolver {
     return placedDeployment(await context.run(startDeployment, { ...at, ...input }), at);
   }
 
-  @Command(() => Deployment, cancelDeployment)
+  @Mutation(() => Deployment, { nullable: true, description: cancelDeployment.summary })
   async cancelDeployment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CancelDeploymentInput) input: object,
@@ -71,7 +70,7 @@ export class DeploymentsResolver {
     return placedDeployment(await context.run(cancelDeployment, { ...at, ...input }), at);
   }
 
-  @Command(() => Deployment, rerunDeployment)
+  @Mutation(() => Deployment, { nullable: true, description: rerunDeployment.summary })
   async rerunDeployment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RerunDeploymentInput) input: object,
@@ -80,7 +79,7 @@ export class DeploymentsResolver {
     return placedDeployment(await context.run(rerunDeployment, { ...at, ...input }), at);
   }
 
-  @Command(() => Deployment, reportDeployment)
+  @Mutation(() => Deployment, { nullable: true, description: reportDeployment.summary })
   async reportDeployment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ReportDeploymentInput) input: object,

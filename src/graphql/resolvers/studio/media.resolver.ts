@@ -1,10 +1,9 @@
-import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
 import { deleteMedia } from '../../../domain/studio/media/delete-media.operations.ts';
 import { listMedia } from '../../../domain/studio/media/list-media.operations.ts';
 import { uploadMedia } from '../../../domain/studio/media/upload-media.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Studio, type StudioParent } from './studio.types.ts';
 
@@ -22,7 +21,7 @@ export class MediaResolver {
     return context.list(listMedia, { ...at, ...args });
   }
 
-  @Command(() => UploadedMedia, uploadMedia)
+  @Mutation(() => UploadedMedia, { nullable: true, description: uploadMedia.summary })
   uploadMedia(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UploadMediaInput) input: object,
@@ -31,7 +30,7 @@ export class MediaResolver {
     return context.run(uploadMedia, { ...at, ...input });
   }
 
-  @Command(() => DeletedMedia, deleteMedia)
+  @Mutation(() => DeletedMedia, { nullable: true, description: deleteMedia.summary })
   deleteMedia(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteMediaInput) input: object,

@@ -1,9 +1,8 @@
-import { Arg, Args, Ctx, Resolver } from 'type-graphql';
+import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
 import { removeRemote, setRemote } from '../../../domain/studio/upstream/remote.operations.ts';
 import { syncRepository } from '../../../domain/studio/upstream/sync.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 
 const RepositoryWithHook = outputOf(setRemote);
@@ -14,7 +13,7 @@ const SyncRepositoryInput = inputOf(syncRepository);
 /** Repositories that mirror one on another git host. */
 @Resolver()
 export class MirrorsResolver {
-  @Command(() => RepositoryWithHook, setRemote)
+  @Mutation(() => RepositoryWithHook, { nullable: true, description: setRemote.summary })
   setRemote(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => SetRemoteInput) input: object,
@@ -23,13 +22,13 @@ export class MirrorsResolver {
     return context.run(setRemote, { ...at, ...input });
   }
 
-  @Command(() => Boolean, removeRemote)
+  @Mutation(() => Boolean, { nullable: true, description: removeRemote.summary })
   async removeRemote(@Args(() => ProjectArgs) at: ProjectArgs, @Ctx() context: GraphqlContext) {
     await context.run(removeRemote, { ...at });
     return true;
   }
 
-  @Command(() => Sync, syncRepository)
+  @Mutation(() => Sync, { nullable: true, description: syncRepository.summary })
   syncRepository(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => SyncRepositoryInput, { nullable: true }) input: object | null,

@@ -1,11 +1,10 @@
-import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
 import { mergePull } from '../../../domain/studio/pulls/merge-pull.operations.ts';
 import { getPull, listPulls } from '../../../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../../../domain/studio/pulls/write-pull.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { conflictsIn } from './merges.resolver.ts';
 import { Pull, Studio, type StudioParent } from './studio.types.ts';
@@ -33,7 +32,7 @@ export class PullsResolver {
     return { ...(await context.run(getPull, { ...at, number })), at };
   }
 
-  @Command(() => Pull, createPull)
+  @Mutation(() => Pull, { nullable: true, description: createPull.summary })
   async createPull(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreatePullInput) input: object,
@@ -42,7 +41,7 @@ export class PullsResolver {
     return { ...(await context.run(createPull, { ...at, ...input })), at };
   }
 
-  @Command(() => Pull, updatePull)
+  @Mutation(() => Pull, { nullable: true, description: updatePull.summary })
   async updatePull(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdatePullInput) input: object,
@@ -51,7 +50,7 @@ export class PullsResolver {
     return { ...(await context.run(updatePull, { ...at, ...input })), at };
   }
 
-  @Command(() => MergedPull, mergePull)
+  @Mutation(() => MergedPull, { nullable: true, description: mergePull.summary })
   async mergePull(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => MergePullInput) input: { number: number },

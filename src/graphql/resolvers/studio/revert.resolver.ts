@@ -1,8 +1,7 @@
-import { Arg, Args, Ctx, Resolver } from 'type-graphql';
+import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
 import { revertEntry, revertMedia } from '../../../domain/studio/changes/revert.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { conflictsIn } from './merges.resolver.ts';
 
@@ -21,7 +20,7 @@ function refused(error: unknown) {
 
 @Resolver()
 export class RevertResolver {
-  @Command(() => RevertedFile, revertEntry)
+  @Mutation(() => RevertedFile, { nullable: true, description: revertEntry.summary })
   async revertEntry(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevertEntryInput) input: object,
@@ -30,7 +29,7 @@ export class RevertResolver {
     return context.run(revertEntry, { ...at, ...input }).catch(refused);
   }
 
-  @Command(() => RevertedFile, revertMedia)
+  @Mutation(() => RevertedFile, { nullable: true, description: revertMedia.summary })
   async revertMedia(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevertMediaInput) input: object,

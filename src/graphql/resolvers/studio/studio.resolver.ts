@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
 import { listCollections, listSchemas, refreshSchemas } from '../../../domain/studio/content/schemas.operations.ts';
 import { listCommits } from '../../../domain/studio/repository/commits.operations.ts';
 import { getFile, getFiletree } from '../../../domain/studio/repository/files.operations.ts';
@@ -10,7 +10,6 @@ import {
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { type RefArgs, Studio, type StudioParent } from './studio.types.ts';
@@ -87,7 +86,7 @@ export class StudioResolver {
     return context.run(getFiletree, { ...at, ...args });
   }
 
-  @Command(() => RefreshedSchemas, refreshSchemas)
+  @Mutation(() => RefreshedSchemas, { nullable: true, description: refreshSchemas.summary })
   refreshSchemas(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RefreshSchemasInput, { nullable: true }) input: object | null,
@@ -96,7 +95,7 @@ export class StudioResolver {
     return context.run(refreshSchemas, { ...at, ...input });
   }
 
-  @Command(() => Repository, updateRepository)
+  @Mutation(() => Repository, { nullable: true, description: updateRepository.summary })
   updateRepository(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateRepositoryInput) input: object,
@@ -105,7 +104,7 @@ export class StudioResolver {
     return context.run(updateRepository, { ...at, ...input });
   }
 
-  @Command(() => RepositoryWithHook, startImport)
+  @Mutation(() => RepositoryWithHook, { nullable: true, description: startImport.summary })
   importRepository(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ImportRepositoryInput) input: object,

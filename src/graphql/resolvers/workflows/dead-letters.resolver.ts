@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
 import {
   acknowledgeDeadLetters,
   acknowledgeExecution,
@@ -7,7 +7,6 @@ import {
 } from '../../../domain/workflows/executions/dead-letters.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { Execution } from './executions.types.ts';
@@ -32,7 +31,7 @@ export class DeadLettersResolver {
     return context.list(listDeadLetters, { ...at, ...args });
   }
 
-  @Command(() => Execution, acknowledgeExecution)
+  @Mutation(() => Execution, { nullable: true, description: acknowledgeExecution.summary })
   async acknowledgeExecution(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => AcknowledgeExecutionInput) input: object,
@@ -41,7 +40,7 @@ export class DeadLettersResolver {
     return { ...(await context.run(acknowledgeExecution, { ...at, ...input })), at };
   }
 
-  @Command(() => AcknowledgedDeadLetters, acknowledgeDeadLetters)
+  @Mutation(() => AcknowledgedDeadLetters, { nullable: true, description: acknowledgeDeadLetters.summary })
   acknowledgeDeadLetters(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => AcknowledgeDeadLettersInput) input: object,
@@ -50,7 +49,7 @@ export class DeadLettersResolver {
     return context.run(acknowledgeDeadLetters, { ...at, ...input });
   }
 
-  @Command(() => RetriedDeadLetters, retryDeadLetters)
+  @Mutation(() => RetriedDeadLetters, { nullable: true, description: retryDeadLetters.summary })
   retryDeadLetters(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RetryDeadLettersInput) input: object,

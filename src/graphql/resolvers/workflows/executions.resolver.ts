@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
 import {
   cancelExecution,
   resumeExecution,
@@ -13,7 +13,6 @@ import {
 } from '../../../domain/workflows/executions/executions.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import {
@@ -55,7 +54,7 @@ export class ExecutionsResolver {
     return { ...(await context.run(getExecution, { ...at, execution: id })), at };
   }
 
-  @Command(() => BegunExecution, runWorkflow)
+  @Mutation(() => BegunExecution, { nullable: true, description: runWorkflow.summary })
   runWorkflow(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RunWorkflowInput) input: object,
@@ -64,7 +63,7 @@ export class ExecutionsResolver {
     return context.run(runWorkflow, { ...at, ...input });
   }
 
-  @Command(() => Execution, cancelExecution)
+  @Mutation(() => Execution, { nullable: true, description: cancelExecution.summary })
   async cancelExecution(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CancelExecutionInput) input: object,
@@ -73,7 +72,7 @@ export class ExecutionsResolver {
     return { ...(await context.run(cancelExecution, { ...at, ...input })), at };
   }
 
-  @Command(() => BegunExecution, retryExecution)
+  @Mutation(() => BegunExecution, { nullable: true, description: retryExecution.summary })
   retryExecution(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RetryExecutionInput) input: object,
@@ -82,7 +81,7 @@ export class ExecutionsResolver {
     return context.run(retryExecution, { ...at, ...input });
   }
 
-  @Command(() => Execution, resumeExecution)
+  @Mutation(() => Execution, { nullable: true, description: resumeExecution.summary })
   async resumeExecution(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ResumeExecutionInput) input: object,

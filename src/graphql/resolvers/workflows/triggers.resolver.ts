@@ -1,4 +1,4 @@
-import { Arg, Args, type ClassType, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
+import { Arg, Args, type ClassType, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
 import {
   getWebhookDelivery,
   listWebhookDeliveries,
@@ -18,7 +18,6 @@ import { getTrigger, listTriggers } from '../../../domain/workflows/triggers/tri
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
-import { Command } from '../command.ts';
 import { type Placed, ProjectArgs } from '../places.ts';
 import { Workflow, type WorkflowParent } from './workflows.types.ts';
 
@@ -72,7 +71,7 @@ export class TriggersResolver {
     return placed(names, await context.run(getTrigger, { ...names, trigger: id }));
   }
 
-  @Command(() => WorkflowTrigger, createTrigger)
+  @Mutation(() => WorkflowTrigger, { nullable: true, description: createTrigger.summary })
   async createTrigger(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateTriggerInput) input: Named,
@@ -81,7 +80,7 @@ export class TriggersResolver {
     return placed({ ...at, workflow: input.workflow }, await context.run(createTrigger, { ...at, ...input }));
   }
 
-  @Command(() => WorkflowTrigger, updateTrigger)
+  @Mutation(() => WorkflowTrigger, { nullable: true, description: updateTrigger.summary })
   async updateTrigger(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateTriggerInput) input: Named,
@@ -90,7 +89,7 @@ export class TriggersResolver {
     return placed({ ...at, workflow: input.workflow }, await context.run(updateTrigger, { ...at, ...input }));
   }
 
-  @Command(() => Boolean, deleteTrigger)
+  @Mutation(() => Boolean, { nullable: true, description: deleteTrigger.summary })
   async deleteTrigger(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteTriggerInput) input: object,
@@ -100,7 +99,7 @@ export class TriggersResolver {
     return true;
   }
 
-  @Command(() => RevealedTriggerSecret, revealTriggerSecret)
+  @Mutation(() => RevealedTriggerSecret, { nullable: true, description: revealTriggerSecret.summary })
   revealTriggerSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevealTriggerSecretInput) input: object,
@@ -109,7 +108,7 @@ export class TriggersResolver {
     return context.run(revealTriggerSecret, { ...at, ...input });
   }
 
-  @Command(() => RotatedTrigger, rotateTriggerSecret)
+  @Mutation(() => RotatedTrigger, { nullable: true, description: rotateTriggerSecret.summary })
   rotateTriggerSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RotateTriggerSecretInput) input: object,
@@ -118,7 +117,7 @@ export class TriggersResolver {
     return context.run(rotateTriggerSecret, { ...at, ...input });
   }
 
-  @Command(() => WorkflowTrigger, revokeTriggerSecret)
+  @Mutation(() => WorkflowTrigger, { nullable: true, description: revokeTriggerSecret.summary })
   async revokeTriggerSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevokeTriggerSecretInput) input: Named,
@@ -145,7 +144,7 @@ export class WorkflowDeliveriesResolver {
     return context.run(getWebhookDelivery, { ...at, delivery: id });
   }
 
-  @Command(() => RedeliveredExecution, redeliver)
+  @Mutation(() => RedeliveredExecution, { nullable: true, description: redeliver.summary })
   redeliver(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RedeliverInput) input: object,

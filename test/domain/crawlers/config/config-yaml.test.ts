@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { configYaml, urlsListYaml } from '../../../../src/domain/crawlers/config/config-yaml.ts';
-import { initialSettings } from '../../../../src/domain/crawlers/config/crawl-defaults.ts';
+import { initialSettings } from '../../../../src/domain/crawlers/config/crawl-limits.ts';
 import type { StoredSettings } from '../../../../src/domain/crawlers/config/crawler.entity.ts';
+import { configYaml, urlsListYaml } from '../../../../src/domain/crawlers/config/crawler-record.ts';
 import fc from '../../../support/properties.ts';
 
 const defaults = { max_html: 500, user_agent: 'Mozilla/5.0 (compatible; Portico/1.0; +https://portico.example)' };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { requestEnd } from '../../../../src/domain/crawlers/runs/request-end.ts';
+import { requestEnd } from '../../../../src/domain/crawlers/runs/change-runs.operations.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { makeCrawler, queue, runOf, workThrough } from '../../../support/crawlers/crawls.ts';
 import { page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { takeUpRuns } from '../../../../src/domain/crawlers/crawl/take-up-runs.ts';
+import { takeUpRuns } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { expectCountsOfRows, makeCrawler, queue, runOf } from '../../../support/crawlers/crawls.ts';
 import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';

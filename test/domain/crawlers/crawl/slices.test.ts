@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Slice } from '../../../../src/domain/crawlers/crawl/slice/slice.ts';
-import { takeUpAllRuns, takeUpRuns } from '../../../../src/domain/crawlers/crawl/take-up-runs.ts';
-import { workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
-import { acquireRun, handBack } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
-import { watchRuns } from '../../../../src/domain/crawlers/runs/watch-runs.ts';
+import { takeUpAllRuns, takeUpRuns, workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
+import { acquireRun, handBack, watchRuns } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import {
   crawl,

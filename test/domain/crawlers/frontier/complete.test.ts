@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beginSnapshot } from '../../../../src/domain/crawlers/crawl/open/provision.ts';
 import { type ClaimedUrl, claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
@@ -7,8 +8,7 @@ import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts'
 import { type EntryAgain, type Outcome, outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
 import { priorities, type UrlDraft, urlHash } from '../../../../src/domain/crawlers/frontier/url-draft.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
-import { beginSnapshot } from '../../../../src/domain/crawlers/snapshots/begin-snapshot.ts';
-import { type EntryDraft, insertEntries } from '../../../../src/domain/crawlers/snapshots/entries/insert-entries.ts';
+import { type EntryDraft, insertEntries } from '../../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { queue } from '../../../support/crawlers/crawls.ts';
 import { makeCrawler, origin } from '../../../support/crawlers/snapshots.ts';

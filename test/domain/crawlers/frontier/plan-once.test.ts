@@ -6,7 +6,7 @@ import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
 import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
-import { planOnce } from '../../../../src/domain/crawlers/frontier/plan-once.ts';
+import { planOnce } from '../../../../src/domain/crawlers/frontier/run-row.ts';
 import { noCounts } from '../../../../src/domain/crawlers/runs/run-counts.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { queue } from '../../../support/crawlers/crawls.ts';

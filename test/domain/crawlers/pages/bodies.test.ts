@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { maxLinks } from '../../../../src/domain/crawlers/pages/collector.ts';
 import { maxBytes } from '../../../../src/domain/crawlers/pages/document.ts';
-import { maxNesting } from '../../../../src/domain/crawlers/pages/html/page-handler.ts';
-import { readPage } from '../../../../src/domain/crawlers/pages/html/read-page.ts';
+import { maxNesting, readPage } from '../../../../src/domain/crawlers/pages/read-page.ts';
 import fc from '../../../support/properties.ts';
 import { links, read } from './reading.ts';
 

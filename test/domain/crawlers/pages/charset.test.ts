@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { charsetOf } from '../../../../src/domain/crawlers/pages/text/charset.ts';
+import { charsetOf } from '../../../../src/domain/crawlers/pages/charset.ts';
 import fc from '../../../support/properties.ts';
 import { read } from './reading.ts';
 

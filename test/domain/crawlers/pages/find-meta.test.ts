@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findMeta } from '../../../../src/domain/crawlers/pages/html/find-meta.ts';
+import { findMeta } from '../../../../src/domain/crawlers/pages/find-meta.ts';
 
 it.each([
   ['<meta name=portico content=a>', ['a']],

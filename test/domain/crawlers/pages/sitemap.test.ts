@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { readSitemap } from '../../../../src/domain/crawlers/pages/sitemap/read-sitemap.ts';
-import type { SitemapItem, sitemapBounds } from '../../../../src/domain/crawlers/pages/sitemap/sitemap-item.ts';
+import { readSitemap } from '../../../../src/domain/crawlers/pages/read-sitemap.ts';
+import type { SitemapItem, sitemapBounds } from '../../../../src/domain/crawlers/pages/sitemap-item.ts';
 import fc from '../../../support/properties.ts';
 
 const url = 'https://example.com/sitemap.xml';

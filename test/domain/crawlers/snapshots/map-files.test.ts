@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { importLinks, relativeLink } from '../../../../src/domain/crawlers/snapshots/import/import-links.ts';
 import {
   type CapturedFile,
   manifestPath,
   mapFiles,
+  safeSegment,
+  shortHash,
 } from '../../../../src/domain/crawlers/snapshots/import/map-files.ts';
-import { safeSegment, shortHash } from '../../../../src/domain/crawlers/snapshots/import/safe-segment.ts';
-import { siteAddresses } from '../../../../src/domain/crawlers/snapshots/serve/site-addresses.ts';
+import { importLinks, relativeLink } from '../../../../src/domain/crawlers/snapshots/import/write-import.operations.ts';
+import { siteAddresses } from '../../../../src/domain/crawlers/snapshots/site-addresses.ts';
 import { normalise } from '../../../../src/domain/crawlers/urls/normalise.ts';
 import { nameProblem, pathProblem } from '../../../../src/domain/studio/path-rules.ts';
 import fc from '../../../support/properties.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { tickImports } from '../../../../src/domain/crawlers/snapshots/import/import-job.ts';
+import { usedBytes } from '../../../../src/domain/crawlers/crawl/slice/slice-of.ts';
+import { tickImports } from '../../../../src/domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { removeExpiredSnapshots, retainCrawls } from '../../../../src/domain/crawlers/snapshots/retention.ts';
-import { usedBytes } from '../../../../src/domain/crawlers/snapshots/used-bytes.ts';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { crawl, endRun, makeCrawler, makeSnapshot } from '../../../support/crawlers/snapshots.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { rewriteContent } from '../../../../src/domain/crawlers/snapshots/rewrite/rewrite-content.ts';
-import { rewriteSrcset } from '../../../../src/domain/crawlers/snapshots/rewrite/srcset.ts';
-import { siteAddresses } from '../../../../src/domain/crawlers/snapshots/serve/site-addresses.ts';
-import { siteLinks } from '../../../../src/domain/crawlers/snapshots/serve/site-links.ts';
+import { rewriteSrcset } from '../../../../src/domain/crawlers/snapshots/rewrite/tag-links.ts';
+import { siteAddresses } from '../../../../src/domain/crawlers/snapshots/site-addresses.ts';
+import { siteLinks } from '../../../../src/domain/crawlers/snapshots/snapshot-site.ts';
 import fc from '../../../support/properties.ts';
 
 const origin = 'https://www.example.com';

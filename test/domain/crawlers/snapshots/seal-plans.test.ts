@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sealSnapshot } from '../../../../src/domain/crawlers/snapshots/seal/seal-snapshot.ts';
+import { sealSnapshot } from '../../../../src/domain/crawlers/snapshots/seal-snapshot.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { holdStatistics, reading } from '../../../support/crawlers/reads.ts';
 import { crawl, type MadeRun, makeCrawler, makeSnapshot, type Page } from '../../../support/crawlers/snapshots.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readLog } from '../../../../src/domain/crawlers/runs/read-log.ts';
+import { readLog } from '../../../../src/domain/crawlers/runs/runs.operations.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { crawl } from '../../../support/crawlers/crawls.ts';
 import { expectOutcome, type Tortured, torture } from '../../../support/crawlers/torture.ts';

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { siblingOf } from '../../../../src/domain/crawlers/config/host.ts';
-import { createDecider, type DecideContext } from '../../../../src/domain/crawlers/urls/decide.ts';
-import { PatternError } from '../../../../src/domain/crawlers/urls/filters.ts';
+import {
+  createDecider,
+  type DecideContext,
+  PatternError,
+  scopeTest,
+} from '../../../../src/domain/crawlers/urls/decide.ts';
 import { parseRobots } from '../../../../src/domain/crawlers/urls/robots.ts';
-import { scopeTest } from '../../../../src/domain/crawlers/urls/scope.ts';
 
 const scope = {
   origin: new URL('https://example.com'),

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KeyedSets } from '../../../../src/domain/crawlers/urls/keyed-sets.ts';
-import { QueryFanout, SameContent } from '../../../../src/domain/crawlers/urls/trap-counters.ts';
+import { KeyedSets, QueryFanout, SameContent } from '../../../../src/domain/crawlers/urls/trap-counters.ts';
 import fc from '../../../support/properties.ts';
 
 const variant = (index: number, path = '/p') => `https://example.com${path}?x=${index}`;

@@ -3,9 +3,8 @@ import { executeBound } from '../../../bound-query.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
-import { type EarlierEntry, earlierEntrySql } from '../../snapshots/entries/earlier-entry.ts';
-import type { KeptOutlinks } from './kept-outlinks.ts';
-import type { OutlinkStore } from './outlink-store.ts';
+import { type EarlierEntry, earlierEntrySql } from '../../snapshots/snapshot-entries.ts';
+import type { KeptOutlinks, OutlinkStore } from './outlinks.ts';
 
 /** What the newest sealed snapshot holds of a URL. */
 export interface BaseEntry extends EarlierEntry {

@@ -5,11 +5,11 @@ import type { PageReader } from '../../../ports/page-reader.ts';
 import type { Services } from '../../../services.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
-import type { Discovery } from '../discover/discover.ts';
+import type { Discovery } from '../discover.ts';
 import type { BaseEntry } from './base-entries.ts';
+import type { ShownPage } from './captured.ts';
 import type { CookieJar } from './cookies.ts';
-import type { OutlinkStore } from './outlink-store.ts';
-import type { ShownPage } from './shown-page.ts';
+import type { OutlinkStore } from './outlinks.ts';
 
 /** What the fetching of pages asks of a browser. */
 export interface PageBrowser {

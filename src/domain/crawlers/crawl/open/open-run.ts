@@ -1,16 +1,89 @@
+import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Organization } from '../../../organizations/organization.entity.ts';
 import { Project } from '../../../projects/project.entity.ts';
 import type { Services } from '../../../services.ts';
-import { crawlDefaults } from '../../config/crawl-defaults.ts';
+import { type CrawlDefaults, crawlDefaults } from '../../config/crawl-limits.ts';
 import { Crawler } from '../../config/crawler.entity.ts';
+import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import { openCrawlerSecrets } from '../../config/crawler-secrets.ts';
+import type { Budget } from '../../frontier/turn-input.ts';
 import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
-import { policyFor } from '../../verification/crawl-policy.ts';
 import { recheckBeforeRun } from '../../verification/recheck.ts';
 import { standingsOf } from '../../verification/standing.ts';
-import { type EffectiveLimits, effectiveLimits, unverifiedLimits } from './effective-limits.ts';
-import { requestHash, requestHeaders } from './request-headers.ts';
+import { policyFor } from '../../verification/trusted-domains.ts';
+
+/** What an unverified host gets, whatever was raised for the crawler. */
+const unverifiedLimits = { delay: 4, inFlight: 2 };
+
+/** The limits a run keeps to. */
+interface EffectiveLimits {
+  budget: Budget;
+  workers: number;
+  /** Seconds between starts on the primary host. */
+  delay: number;
+  ignoreRobots: boolean;
+  /** The primary host is not verified (any more), and something was raised for it. */
+  isClamped: boolean;
+}
+
+/** The smaller of two limits of which 0 is none. */
+const tighter = (a: number, b: number) => (a === 0 ? b : b === 0 ? a : Math.min(a, b));
+
+/**
+ * The settings of a run as they hold for it: without verification nothing is more than an unverified crawler could ask for.
+ * @param isVerified of the primary host, now
+ * @param maxDepth of the server
+ */
+export function effectiveLimits(
+  settings: Pick<
+    CrawlerSettings,
+    'workers' | 'delay' | 'max_hits' | 'max_html' | 'max_errors' | 'depth' | 'ignore_robots'
+  >,
+  { max_html: usual }: Pick<CrawlDefaults, 'max_html'>,
+  { isVerified, maxDepth }: { isVerified: boolean; maxDepth: number },
+): EffectiveLimits {
+  const { workers, delay, max_hits, max_errors, depth, ignore_robots } = settings;
+  const max_html = settings.max_html ?? usual;
+  const budget = { max_hits, max_html, max_errors, depth: depth < 0 ? -1 : Math.min(depth, maxDepth) };
+  if (isVerified) return { budget, workers, delay, ignoreRobots: ignore_robots, isClamped: false };
+  const clamped = {
+    budget: { ...budget, max_html: tighter(max_html, usual) },
+    workers: Math.min(workers, unverifiedLimits.inFlight),
+    delay: Math.max(delay, unverifiedLimits.delay),
+    ignoreRobots: false,
+  };
+  const isClamped =
+    clamped.workers !== workers || clamped.delay !== delay || clamped.budget.max_html !== max_html || ignore_robots;
+  return { ...clamped, isClamped };
+}
+
+interface HeaderSources {
+  userAgent: string;
+  /** Of the crawler. */
+  headers: Readonly<Record<string, string>>;
+  /** Primary host and its sibling. */
+  isOwn: boolean;
+}
+
+const credentials = new Set(['authorization', 'cookie']);
+
+/** Headers of a request: those of the crawler go to its own hosts, and to allowed ones without credentials. */
+export function requestHeaders({ userAgent, headers, isOwn }: HeaderSources): Record<string, string> {
+  const sent: Record<string, string> = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', 'user-agent': userAgent };
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (isOwn || !credentials.has(lower)) sent[lower] = value;
+  }
+  return sent;
+}
+
+/** A name for request headers: validators are only sent to those that asked alike. */
+export const requestHash = (headers: Readonly<Record<string, string>>): string =>
+  createHash('sha256')
+    .update(JSON.stringify(Object.entries(headers).sort()))
+    .digest('base64url')
+    .slice(0, 22);
 
 /** A run with everything that is looked up once by whoever works on it. */
 export interface OpenRun {

@@ -1,12 +1,83 @@
+import type { CrawlFetcher } from '../../../ports/fetcher.ts';
 import type { Services } from '../../../services.ts';
+import type { CrawlerRun, RunHost } from '../../runs/crawler-run.entity.ts';
 import type { RunEnding } from '../../runs/end-run.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import { fetchRobots, keepRobots, keptRobots, type Robots, type RobotsAnswer } from './host-robots.ts';
 import type { OpenRun } from './open-run.ts';
-import { settleOrigin } from './origin.ts';
 import { entryDrafts } from './provision.ts';
-import type { RunHosts } from './run-hosts.ts';
 import { type RobotsSource, RunSite } from './run-site.ts';
+
+/** Where a run begins, and what the robots.txt there said. */
+interface Settled {
+  origin: URL;
+  answer: RobotsAnswer;
+}
+
+const isSecure = (movedTo: string | null, host: string) => {
+  const url = movedTo === null ? null : URL.parse(movedTo);
+  return url?.protocol === 'https:' && url.host === host;
+};
+
+/**
+ * Settles scheme and host of a run by asking for robots.txt, which has to be known anyway: of a domain without a scheme https is tried,
+ * then http, and the one that answers is taken. A host that sends everybody from http to https is crawled by https.
+ */
+async function settleOrigin(
+  { domain: { scheme, host }, policy, headers }: OpenRun,
+  fetcher: CrawlFetcher,
+  signal: AbortSignal,
+  pause: (attempt: number) => Promise<void>,
+): Promise<Settled> {
+  const ask = async (origin: string): Promise<Settled> => ({
+    origin: new URL(origin),
+    answer: await fetchRobots({ fetcher, origin, request: { headers: headers(true).headers, policy }, signal, pause }),
+  });
+  if (scheme === 'https') return ask(`https://${host}`);
+  if (scheme === null) {
+    // Whoever does not answer at all there is asked once: many hosts speak http alone.
+    const secure = await fetcher
+      .fetch({ url: `https://${host}/robots.txt`, headers: headers(true).headers, policy, signal, read: 'none' })
+      .then(({ ok }) => ok);
+    if (secure) return ask(`https://${host}`);
+  }
+  const plain = await ask(`http://${host}`);
+  return isSecure(plain.answer.movedTo, host) ? { ...plain, origin: new URL(`https://${host}`) } : plain;
+}
+
+/** Laid over what is there: of two notes at the same time none takes the other back. */
+const noteSql = `
+  update crawler_run set hosts = (coalesce(hosts::jsonb, '{}') || jsonb_build_object(?::text,
+    coalesce(hosts::jsonb -> ?::text, '{}') || ?::jsonb))::json
+  where id = ? and epoch = ?`;
+
+/** What a run has found out about its hosts, kept on its row for whoever works on it next. */
+export class RunHosts {
+  readonly #services: Pick<Services, 'orm'>;
+  readonly #run: Pick<CrawlerRun, 'id' | 'epoch'>;
+  readonly #hosts: Record<string, RunHost>;
+
+  constructor(services: Pick<Services, 'orm'>, run: Pick<CrawlerRun, 'id' | 'epoch' | 'hosts'>) {
+    this.#services = services;
+    this.#run = run;
+    this.#hosts = { ...run.hosts };
+  }
+
+  isDown(host: string): boolean {
+    return this.#hosts[host]?.is_down === true;
+  }
+
+  /** The sibling of the primary host, when the start page led there. */
+  get siblings(): string[] {
+    return Object.keys(this.#hosts).filter((host) => this.#hosts[host]?.is_sibling);
+  }
+
+  async note(host: string, found: RunHost): Promise<void> {
+    this.#hosts[host] = { ...this.#hosts[host], ...found };
+    const { id, epoch } = this.#run;
+    await this.#services.orm.em.fork().execute(noteSql, [host, host, JSON.stringify(found), id, epoch]);
+  }
+}
 
 interface Options {
   services: Services;

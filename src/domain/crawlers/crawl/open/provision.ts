@@ -1,17 +1,58 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { inTurns } from '../../../in-turns.ts';
 import type { Services } from '../../../services.ts';
 import { insertUrls } from '../../frontier/insert-urls.ts';
 import { Ledger } from '../../frontier/ledger.ts';
-import { LostRun } from '../../frontier/turn/run-row.ts';
+import { LostRun } from '../../frontier/run-row.ts';
 import { hostOfUrl, priorities, type UrlDraft } from '../../frontier/url-draft.ts';
-import { holdCrawlerOf, letGo } from '../../runs/hold-crawler.ts';
-import { notifyRun } from '../../runs/notify-run.ts';
+import { holdCrawlerOf, letGo, notifyRun } from '../../runs/end-run.ts';
 import { type LogLine, writeLog } from '../../runs/run-feed.ts';
-import { beginSnapshot } from '../../snapshots/begin-snapshot.ts';
 import { normalise } from '../../urls/normalise.ts';
-import { skippedSitemaps } from '../discover/skipped-sitemaps.ts';
+import { skippedSitemaps } from '../fetch/sitemap.ts';
 import type { OpenRun } from './open-run.ts';
 import type { RunSite } from './run-site.ts';
+
+interface BeginningRun {
+  id: number;
+  crawler_id: number;
+  /** Scheme and host the run has settled on. */
+  origin: string;
+}
+
+const beginSql = `
+  with begun as (
+    insert into snapshot (crawler_id, run_id, state, host, origin, base_id, created_at)
+    select ?, ?, 'building', ?, ?,
+      (select max(id) from snapshot where crawler_id = ? and state in ('ready', 'held', 'partial')), ?
+    returning id, base_id
+  ), noted as (
+    update crawler_run set snapshot_id = (select id from begun) where id = ?
+  )
+  select id, base_id from begun`;
+
+/**
+ * Begins the snapshot of a run and notes it on the run's row: once, in the transaction that settles the run's origin.
+ * @returns its id, and the newest sealed snapshot of the crawler (null: none), whose validators the run may use
+ */
+export async function beginSnapshot(
+  em: EntityManager,
+  { id, crawler_id, origin }: BeginningRun,
+  now: Date,
+): Promise<{ id: number; base_id: number | null }> {
+  const { host } = new URL(origin);
+  const rows = await em.execute<{ id: number; base_id: number | null }[]>(beginSql, [
+    crawler_id,
+    id,
+    host,
+    origin,
+    crawler_id,
+    now,
+    id,
+  ]);
+  const [begun] = rows;
+  if (!begun) throw new Error(`the snapshot of run ${id} was not begun`);
+  return begun;
+}
 
 type Entry = { link: string; kind: 'page' | 'sitemap'; follows: boolean };
 

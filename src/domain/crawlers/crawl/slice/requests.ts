@@ -1,17 +1,115 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bell } from '../../../bell.ts';
+import { DomainError } from '../../../errors.ts';
 import { NotSent } from '../../../ports/exchange.ts';
-import { putBack } from '../../frontier/outcome.ts';
-import type { Slot } from '../../frontier/turn/turn-input.ts';
+import { isAway } from '../../../unavailable.ts';
+import type { ClaimedUrl } from '../../frontier/claim.ts';
+import { breakOff, type Outcome, outcomeOf, putBack } from '../../frontier/outcome.ts';
+import type { Slot } from '../../frontier/turn-input.ts';
 import { takeSlotAgain } from '../../hosts/host-rows.ts';
-import { withBase } from '../fetch/base-entries.ts';
+import { type BaseEntry, withBase } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import { fetchUrl } from '../fetch/fetch-url.ts';
 import type { Ending } from './ending.ts';
-import { ownFault } from './own-fault.ts';
 import type { SliceOptions } from './slice-options.ts';
-import { isLate, SlotQueue, type Waiting } from './slot-queue.ts';
 import type { Unwritten } from './unwritten.ts';
+
+/** What a fault of ours comes to while a URL is worked on: a full disk ends the run, anything else only the URL. */
+function ownFault({ services, open }: SliceOptions, ending: Ending, of: ClaimedUrl, error: unknown): Outcome {
+  if (ending.signal.aborted) return breakOff(of);
+  services.log.warn({ err: error, run: open.run.id, url: of.url }, 'a URL of a crawl could not be worked on');
+  if (error instanceof DomainError && isAway(error)) {
+    ending.endWith({ status: 'stopped', reason: 'server_limit', message: error.message }, 0);
+    return breakOff(of);
+  }
+  const error_message = 'A fault of the server, see its log';
+  return outcomeOf(of, { state: 'error', error: 'internal', error_message });
+}
+
+/** A leased URL that waits for its turn to be asked for. */
+export interface Waiting extends Slot {
+  base: BaseEntry | undefined;
+  /** Its connection was there too late for a slot before: it is not given up for that again. */
+  wasSlow?: boolean;
+}
+
+/** A request later than this has missed its slot: two of one host would come too close together. Milliseconds. */
+const lateness = 12;
+
+/** A connection is opened so long before the slot at most, or half the way from the slot before: a server may close one that is not used. */
+const earliest = 1_000;
+
+/** Whether a request has missed its slot. @param now milliseconds on the database's clock */
+const isLate = ({ start }: Slot, now: number): boolean => start > 0 && now - start > lateness;
+
+/** What is to be done next. */
+type Next =
+  | { kind: 'fetch'; waiting: Waiting }
+  /** Its slot is past: it needs another one. */
+  | { kind: 'late'; waiting: Waiting }
+  /** Its slot is near: its connection may be opened. */
+  | { kind: 'connect'; waiting: Waiting }
+  /** Nothing before so many milliseconds. */
+  | { kind: 'wait'; for: number };
+
+/** Leased URLs in the order they are to be asked for, each not before its slot and no more of a host at once than it may have. */
+export class SlotQueue {
+  #waiting: Waiting[] = [];
+  /** Those whose connections were to be opened. */
+  readonly #near = new WeakSet<Waiting>();
+  readonly #busy = new Map<string, number>();
+  readonly #most: (host: string) => number;
+
+  /** @param most requests to a host at the same time */
+  constructor(most: (host: string) => number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  add(waiting: readonly Waiting[]): void {
+    this.#waiting.push(...waiting);
+  }
+
+  /** @param now milliseconds on the database's clock */
+  next(now: number): Next {
+    let soonest = Number.POSITIVE_INFINITY;
+    for (const [index, waiting] of this.#waiting.entries()) {
+      const { start, of, gap } = waiting;
+      const isFull = (this.#busy.get(of.host) ?? 0) >= this.#most(of.host);
+      if (start > now) {
+        const early = isFull || this.#near.has(waiting) ? 0 : Math.min(earliest, gap / 2);
+        soonest = Math.min(soonest, start - early - now);
+        if (start - early > now) continue;
+        this.#near.add(waiting);
+        return { kind: 'connect', waiting };
+      }
+      if (isFull) continue;
+      if (index === 0) this.#waiting.shift();
+      else this.#waiting.splice(index, 1);
+      if (isLate(waiting, now)) return { kind: 'late', waiting };
+      this.#busy.set(of.host, (this.#busy.get(of.host) ?? 0) + 1);
+      return { kind: 'fetch', waiting };
+    }
+    return { kind: 'wait', for: soonest };
+  }
+
+  /** A request to a host is over. */
+  leave(host: string): void {
+    const busy = (this.#busy.get(host) ?? 1) - 1;
+    if (busy === 0) this.#busy.delete(host);
+    else this.#busy.set(host, busy);
+  }
+
+  /** Takes out what waits for some hosts, or for all. */
+  drop(isDropped: (host: string) => boolean): ClaimedUrl[] {
+    const dropped = this.#waiting.filter(({ of }) => isDropped(of.host));
+    if (dropped.length > 0) this.#waiting = this.#waiting.filter(({ of }) => !isDropped(of.host));
+    return dropped.map(({ of }) => of);
+  }
+}
 
 /** Milliseconds until a process that has all its requests under way is asked for another one. */
 const enterAgain = 10;

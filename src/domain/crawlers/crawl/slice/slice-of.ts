@@ -1,22 +1,74 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../services.ts';
 import { Census } from '../../frontier/census.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
-import { RequestBudget } from '../browser/request-budget.ts';
-import { RunBrowser } from '../browser/run-browser.ts';
-import { QueryTraps } from '../discover/query-traps.ts';
-import { SeenUrls } from '../discover/seen-urls.ts';
+import { RequestBudget } from '../browser-session.ts';
+import { QueryTraps, SeenUrls } from '../discover.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
-import { OutlinkStore } from '../fetch/outlink-store.ts';
-import type { OpenRun } from '../open/open-run.ts';
-import { requestHash } from '../open/request-headers.ts';
-import type { RunHosts } from '../open/run-hosts.ts';
+import { OutlinkStore } from '../fetch/outlinks.ts';
+import { type OpenRun, requestHash } from '../open/open-run.ts';
+import type { RunHosts } from '../open/open-site.ts';
 import type { RunSite } from '../open/run-site.ts';
-import type { CrawlTiming } from '../timing.ts';
-import { ServerLimits } from './server-limits.ts';
+import { RunBrowser } from '../run-browser.ts';
 import { Slice } from './slice.ts';
+import type { CrawlTiming } from './slice-options.ts';
+
+/**
+ * Bytes of all contents that snapshots of an organisation hold, each counted once however many hold it: what its quota is about. Reads
+ * every entry, so it is asked once for a slice of a run, not for each page.
+ *
+ * @param run_id a run whose own snapshot does not count, because it counts itself what it adds
+ */
+export async function usedBytes(em: EntityManager, organization_id: number, run_id: number): Promise<number> {
+  const [row] = await em.execute<{ bytes: string }[]>(
+    `select coalesce(sum(bytes), 0) as bytes from (
+       select distinct on (sha256) snapshot_entry.bytes from snapshot_entry join snapshot on snapshot.id = snapshot_id
+         join crawler on crawler.id = crawler_id join project on project.id = project_id
+       where organization_id = ? and run_id <> ? and sha256 is not null) as once`,
+    [organization_id, run_id],
+  );
+  return Number(row?.bytes ?? 0);
+}
+
+/** What one run may take of the server, whatever its crawler says. */
+export const serverCaps = { milliseconds: 72 * 3600_000, bytes: 20 * 2 ** 30, urls: 2_000_000 };
+
+/** Looks whether a run has reached a limit of the server. */
+export class ServerLimits {
+  readonly #services: Pick<Services, 'orm' | 'clock'>;
+  readonly #open: OpenRun;
+  #before: Promise<number> | null = null;
+
+  constructor(services: Pick<Services, 'orm' | 'clock'>, open: OpenRun) {
+    this.#services = services;
+    this.#open = open;
+  }
+
+  /**
+   * The limit that is reached, in words; null: none is.
+   * @param urls of the run, in any state
+   * @param bytes it has stored
+   */
+  async reached(urls: number, bytes: number): Promise<string | null> {
+    const { run, quota } = this.#open;
+    const age = this.#services.clock.now().getTime() - (run.started_at?.getTime() ?? Number.POSITIVE_INFINITY);
+    if (age > serverCaps.milliseconds) return 'The run takes longer than 72 hours';
+    if (urls > serverCaps.urls) return `The run has more than ${serverCaps.urls} URLs`;
+    if (bytes > serverCaps.bytes) return 'The run has stored more than 20 GiB';
+    if (quota === null || (await this.#stored()) + bytes <= quota) return null;
+    return 'The organisation has no room left for snapshots';
+  }
+
+  /** Bytes of the organisation's snapshots but this run's own; they change too little in a slice to be added up again. */
+  #stored(): Promise<number> {
+    const { organization_id, run } = this.#open;
+    this.#before ??= usedBytes(this.#services.orm.em.fork(), organization_id, run.id);
+    return this.#before;
+  }
+}
 
 /** What a slice is put together from. */
-export interface SliceParts {
+interface SliceParts {
   services: Services;
   open: OpenRun;
   hosts: RunHosts;

@@ -4,8 +4,34 @@ import type { LogLine } from '../../runs/run-feed.ts';
 import type { Crawling } from '../crawling.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import type { OpenRun } from '../open/open-run.ts';
-import type { RunHosts } from '../open/run-hosts.ts';
-import type { CrawlTiming } from '../timing.ts';
+import type { RunHosts } from '../open/open-site.ts';
+
+/** How long things take in a crawl; milliseconds. Tests make it shorter. */
+export interface CrawlTiming {
+  /** A worker hands the run over after so long. */
+  slice: number;
+  /** Before the second try of a URL. */
+  firstRetry: number;
+  /** Between tries of robots.txt, times the number of the try. */
+  robotsRetry: number;
+  /** Results wait at most so long to be written. */
+  flush: number;
+  /** A worker that has nothing to do looks so often for what else there is. */
+  idle: number;
+  /** What requests under way get when the run is stopped, and when the server stops. */
+  stop: number;
+  drain: number;
+}
+
+export const usualTiming: CrawlTiming = {
+  slice: 300_000,
+  firstRetry: 2_000,
+  robotsRetry: 1_000,
+  flush: 100,
+  idle: 10_000,
+  stop: 30_000,
+  drain: 10_000,
+};
 
 /** What a slice works with. */
 export interface SliceOptions {

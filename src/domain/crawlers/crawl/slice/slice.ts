@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Bell } from '../../../bell.ts';
 import { together } from '../../../together.ts';
-import { LostRun } from '../../frontier/turn/run-row.ts';
+import { LostRun } from '../../frontier/run-row.ts';
 import type { SliceStop } from '../crawling.ts';
-import { hasOutlinks } from '../fetch/outlink-store.ts';
+import { hasOutlinks } from '../fetch/outlinks.ts';
 import { Ending, type SliceEnd } from './ending.ts';
 import { Requests } from './requests.ts';
 import type { SliceOptions } from './slice-options.ts';

@@ -1,16 +1,164 @@
-import type { Census } from '../../frontier/census.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Services } from '../../../services.ts';
+import { asUnavailable, isAway } from '../../../unavailable.ts';
+import { Census } from '../../frontier/census.ts';
 import type { Outcome } from '../../frontier/outcome.ts';
-import type { TurnResult } from '../../frontier/turn/turn-input.ts';
+import { LostRun } from '../../frontier/run-row.ts';
+import { takeTurn } from '../../frontier/turn.ts';
+import type { TurnInput, TurnResult } from '../../frontier/turn-input.ts';
 import type { Ending } from './ending.ts';
-import { heed } from './heed.ts';
-import { persistTurn } from './persist-turn.ts';
-import { reportTurn } from './report-turn.ts';
-import { RequestRate } from './request-rate.ts';
 import type { Requests } from './requests.ts';
-import type { SliceOptions } from './slice-options.ts';
-import { TurnClock } from './turn-clock.ts';
-import { turnInput } from './turn-input-of.ts';
+import type { CrawlTiming, SliceOptions } from './slice-options.ts';
 import { mostUnwritten, type Unwritten } from './unwritten.ts';
+
+/** What the counters and the wishes of others mean for the run. */
+function heed(
+  ending: Ending,
+  { open, timing }: Pick<SliceOptions, 'open' | 'timing'>,
+  { stop, counts }: TurnResult,
+): void {
+  if (stop === 'cancel') ending.stop('cancel');
+  else if (stop === 'stop') ending.endWith({ status: 'stopped', reason: 'user', message: null }, timing.stop);
+  const { max_errors } = open.limits.budget;
+  if (counts.errors <= max_errors) return;
+  const message = `${counts.errors} errors, more than the ${max_errors} of max_errors`;
+  ending.endWith({ status: 'failed', reason: 'max_errors', message }, 0);
+}
+
+/** Tries of a turn that fails for another reason than a database that is away. */
+const mostFaults = 3;
+/** Milliseconds between two tries. */
+const again = 500;
+
+/**
+ * Takes a turn. A database that is away for a moment must cost nothing: the same results are written when it is back.
+ * @param isOver whether there is no time to wait for it
+ * @returns also the census, which was taken anew when a try was interrupted and nobody knew what had been written
+ */
+async function persistTurn(
+  services: Services,
+  input: TurnInput,
+  isOver: () => boolean,
+): Promise<{ result: TurnResult; census: Census; wasInterrupted: boolean }> {
+  let { census } = input;
+  let wasInterrupted = false;
+  for (let faults = 0; ; ) {
+    try {
+      const result = await takeTurn(services.orm.em.fork(), services, { ...input, census });
+      return { result, census, wasInterrupted };
+    } catch (thrown) {
+      if (thrown instanceof LostRun) throw thrown;
+      const error = asUnavailable(thrown);
+      if (!isAway(error)) faults += 1;
+      if (faults >= mostFaults || isOver()) throw thrown;
+      services.log.warn({ err: error, run: input.run.id }, 'results of a crawl could not be written; trying again');
+      wasInterrupted = true;
+      await sleep(again);
+      census = await Census.take(services.orm.em.fork(), input.run.id).catch(() => census);
+    }
+  }
+}
+
+/** Counts what a turn has written. @param milliseconds it took */
+function reportTurn(
+  metrics: Services['metrics'],
+  outcomes: readonly Outcome[],
+  { held }: TurnResult,
+  milliseconds: number,
+): void {
+  const counts: Record<string, number> = {};
+  for (const { state } of outcomes) counts[state] = (counts[state] ?? 0) + 1;
+  metrics.crawlTurn({
+    seconds: milliseconds / 1_000,
+    outcomes: counts,
+    captured: outcomes.filter(({ state, sha256 }) => state === 'done' && sha256 !== null).length,
+    bytes: outcomes.reduce((sum, { bytes_wire }) => sum + bytes_wire, 0),
+    slowed: held.size,
+  });
+}
+
+/** Milliseconds that are looked back on. */
+const span = 30_000;
+
+/** How many requests a second a run makes, over the last half minute. */
+class RequestRate {
+  #samples: { at: number; count: number }[] = [];
+  readonly #began: number;
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#began = now();
+  }
+
+  count(requests: number): void {
+    if (requests > 0) this.#samples.push({ at: this.#now(), count: requests });
+  }
+
+  perSecond(): number {
+    const now = this.#now();
+    const old = this.#samples.findIndex(({ at }) => at > now - span);
+    this.#samples = old === -1 ? [] : this.#samples.slice(old);
+    const all = this.#samples.reduce((sum, { count }) => sum + count, 0);
+    const seconds = Math.max(1_000, Math.min(span, now - this.#began)) / 1_000;
+    return Math.round((all / seconds) * 10) / 10;
+  }
+}
+
+/** Milliseconds between claims, at least, and at most when they give nothing though some host may be asked. */
+const soonest = 15;
+const latest = 1_000;
+
+/** When the next turn of a slice has to be taken, and when it may claim again. */
+class TurnClock {
+  readonly #timing: CrawlTiming;
+  #last: number | null = null;
+  #claimAt = 0;
+  /** Claims in a row that gave nothing, though some host may be asked. */
+  #empty = 0;
+
+  constructor(timing: CrawlTiming) {
+    this.#timing = timing;
+  }
+
+  /** No turn was taken yet, or none for long. */
+  get isOverdue(): boolean {
+    return this.#last === null || performance.now() - this.#last >= this.#timing.idle;
+  }
+
+  get mayClaim(): boolean {
+    return performance.now() >= this.#claimAt;
+  }
+
+  get claimAt(): number {
+    return this.#claimAt;
+  }
+
+  /** A turn is over. @param wanted URLs it was to claim */
+  took({ slots, wait }: Pick<TurnResult, 'slots' | 'wait'>, wanted: number): void {
+    this.#last = performance.now();
+    this.#empty = slots.length > 0 || wanted === 0 ? 0 : this.#empty + 1;
+    const again = Math.min(soonest * 2 ** this.#empty, latest);
+    this.#claimAt = this.#last + Math.min(Math.max(wait ?? 0, again), this.#timing.idle);
+  }
+}
+
+/** What a turn of a slice is given. */
+function turnInput(
+  { open, snapshot, hosts, context, takeLog }: SliceOptions,
+  given: Pick<TurnInput, 'census' | 'outcomes' | 'want' | 'rate'>,
+): TurnInput {
+  const { id, project_id, epoch } = open.run;
+  const { site } = context.discovery;
+  return {
+    ...given,
+    run: { id, project_id, epoch, snapshot_id: snapshot.id, base_id: snapshot.base_id },
+    budget: open.limits.budget,
+    delayOf: (host) => Math.max(open.limitsOf(host).delay, site.crawlDelay(host)),
+    isDown: (host) => hosts.isDown(host),
+    log: takeLog(),
+  };
+}
 
 /** Leased URLs for each worker, and those leased at a time. */
 const perWorker = 8;

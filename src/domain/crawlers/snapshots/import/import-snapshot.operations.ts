@@ -1,17 +1,103 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../errors.ts';
 import { projectOperation } from '../../../operation.ts';
+import type { JobKind } from '../../../ports/jobs.ts';
+import type { Services } from '../../../services.ts';
+import { timestamp } from '../../../shapes.ts';
 import { authorOf } from '../../../studio/entries/write-entry.ts';
 import { checkPath } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler } from '../../config/find-crawler.ts';
-import { findSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
-import { SnapshotImport } from '../snapshot.entity.ts';
+import { findableSnapshots, findSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
+import { importStates, SnapshotImport } from '../snapshot.entity.ts';
 import { snapshotNumber } from '../snapshots.schema.ts';
-import { wakeImport } from './import-job.ts';
-import { importRecord } from './import-record.ts';
-import { snapshotImport } from './imports.schema.ts';
+
+const skippedFile = z
+  .object({
+    path: z.string().describe('Relative to the directory'),
+    url: z.string().nullable(),
+    reason: z
+      .enum(['not_imported', 'edited', 'too_large', 'blocked'])
+      .describe('not_imported: somebody else’s file is there; edited: since it was imported'),
+  })
+  .meta({ id: 'SkippedFile' });
+
+const snapshotImport = z
+  .object({
+    id: z.int32(),
+    snapshot_id: z.int32().nullable().describe('Null once it was deleted'),
+    state: z.enum(importStates),
+    branch: z.string(),
+    directory: z.string(),
+    mode: z.enum(['mirror', 'add']),
+    rewrite_links: z.boolean(),
+    commit: z.string().nullable().describe('Null when nothing was different'),
+    added: z.int32(),
+    changed: z.int32(),
+    removed: z.int32(),
+    skipped: z.array(skippedFile),
+    error: z.string().nullable(),
+    created_at: timestamp,
+    completed_at: timestamp.nullable(),
+  })
+  .meta({ id: 'SnapshotImport' });
+
+/** An import as callers see it. */
+async function importRecord(em: EntityManager, row: SnapshotImport): Promise<z.output<typeof snapshotImport>> {
+  const snapshots = await findableSnapshots(em, [row.snapshot_id]);
+  return {
+    id: row.id,
+    snapshot_id: snapshots.has(row.snapshot_id) ? row.snapshot_id : null,
+    state: row.state,
+    branch: row.request.branch,
+    directory: row.request.directory,
+    mode: row.request.mode,
+    rewrite_links: row.request.rewrite_links,
+    commit: row.commit_sha ?? null,
+    added: row.added,
+    changed: row.changed,
+    removed: row.removed,
+    skipped: row.skipped,
+    error: row.error ?? null,
+    created_at: row.created_at,
+    completed_at: row.completed_at ?? null,
+  };
+}
+
+/** Copies a snapshot into a branch. Doing it twice changes nothing more, so a process that dies loses it to another. */
+export const snapshotImportJob = {
+  name: 'snapshot-import',
+  payload: z.object({ import_id: z.int() }),
+  retries: 3,
+  expireSeconds: 4 * 3600,
+  policy: 'stately',
+} satisfies JobKind;
+
+/** Puts the job of an import in with the transaction. A queue that is starting loses nothing: the minute's tick looks for what waits. */
+async function wakeImport(em: EntityManager, { jobs, log }: Pick<Services, 'jobs' | 'log'>, id: number): Promise<void> {
+  try {
+    await jobs.send(snapshotImportJob, { import_id: id }, { em, singletonKey: String(id) });
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    log.debug({ err: error }, 'an import waits for the next look');
+  }
+}
+
+const minute = 60_000;
+
+/** Wakes imports that wait for longer than a minute, or were left by a process that died. */
+export async function tickImports(services: Services): Promise<void> {
+  const before = new Date(services.clock.now().getTime() - minute);
+  const em = services.orm.em.fork();
+  const left = await em.find(
+    SnapshotImport,
+    { state: { $in: ['queued', 'running'] }, created_at: { $lt: before } },
+    { orderBy: { id: 'asc' }, limit: 100 },
+  );
+  for (const { id } of left) await em.transactional((within) => wakeImport(within, services, id));
+}
 
 const longestMessage = 10_000;
 

@@ -1,9 +1,46 @@
+import { z } from 'zod';
 import { DomainError } from '../../../errors.ts';
 import type { TreeFile } from '../../../ports/git-records.ts';
 import type { Change, StagedTree } from '../../../ports/git-writes.ts';
 import type { SkippedFile } from '../snapshot.entity.ts';
-import { type ImportManifest, isSameManifest, manifestText, readManifest } from './import-manifest.ts';
 import { manifestPath } from './map-files.ts';
+
+const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
+
+const manifest = z.object({
+  snapshot: z.int(),
+  origin: z.string(),
+  /** File of each URL. */
+  files: z.record(z.string(), z.string()),
+  redirects: z.record(z.string(), z.object({ status: z.int(), to: z.string() })),
+  /** Object id of every file that imports have written here: what has another one now was edited since. */
+  written: z.record(z.string(), oid),
+});
+
+/** What imports have written into a directory; paths are relative to it. */
+type ImportManifest = z.output<typeof manifest>;
+
+const sorted = <T>(record: Record<string, T>): Record<string, T> =>
+  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** The same content always gives the same text. */
+function manifestText({ snapshot, origin, files, redirects, written }: ImportManifest): Buffer {
+  const shown = { snapshot, origin, files: sorted(files), redirects: sorted(redirects), written: sorted(written) };
+  return Buffer.from(`${JSON.stringify(shown, null, 2)}\n`);
+}
+
+/** @returns null for what no import has written */
+function readManifest(content: Buffer): ImportManifest | null {
+  try {
+    return manifest.safeParse(JSON.parse(content.toString('utf8'))).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether two say the same, whichever snapshots they are of. */
+const isSameManifest = (one: ImportManifest, other: ImportManifest): boolean =>
+  manifestText({ ...one, snapshot: 0 }).equals(manifestText({ ...other, snapshot: 0 }));
 
 /** A file of a snapshot as it is to stand in the repository; `path` is relative to the directory. */
 export interface ImportedFile {

@@ -1,10 +1,215 @@
+import type { EntityData } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../../operation.ts';
-import { CrawlSnapshot } from '../snapshot.entity.ts';
-import { claimImport, type ImportClaim } from './claim-import.ts';
-import { commitImport, earlierCommit } from './commit-import.ts';
-import { prepareImport } from './prepare-import.ts';
+import type { Committed } from '../../../ports/git-writes.ts';
+import { messageOf } from '../../../studio/entries/write-entry.ts';
+import { directBranch } from '../../../studio/repository/branch-rules.ts';
+import { normalise } from '../../urls/normalise.ts';
+import type { LinkMapper } from '../rewrite/carrier.ts';
+import { siteAddresses } from '../site-addresses.ts';
+import { CrawlSnapshot, type SkippedFile, SnapshotImport } from '../snapshot.entity.ts';
+import { fileFinder, makeFiles, readSite } from './make-files.ts';
+import { manifestPath, mapFiles } from './map-files.ts';
+import { type Importing, type ImportPlan, planImport } from './plan-import.ts';
+
+interface SiteFiles {
+  /** Scheme and host that were crawled. */
+  origin: string;
+  stripParams: readonly string[];
+  /** The file of a URL, over redirects of the snapshot; null when it has none. */
+  fileOf(url: string): string | null;
+}
+
+const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
+
+/** How one file names another, both relative to the same directory. A page in a directory is named by the directory. */
+export function relativeLink(from: string, to: string): string {
+  const [here, there] = [from.split('/').slice(0, -1), to.split('/')];
+  let common = 0;
+  while (common < here.length && common < there.length - 1 && here[common] === there[common]) common += 1;
+  const rest = there.slice(common);
+  if (rest.at(-1) === 'index.html') rest[rest.length - 1] = '';
+  const link = '../'.repeat(here.length - common) + encodePath(rest.join('/'));
+  // A name with a colon would be taken for a scheme, and nothing at all for this very document.
+  return link === '' || link.startsWith('/') || /^[^/]*:/.test(link) ? `./${link}` : link;
+}
+
+/** Links of an imported document: to files beside it where they have been imported, to the site itself where not. @param path of the document */
+export function importLinks({ origin, stripParams, fileOf }: SiteFiles, path: string): LinkMapper {
+  const primary = new URL(origin);
+  return (link, base, role) => {
+    // Each link is written anew, so the document needs no other base than itself.
+    if (role === 'base') return '';
+    const text = link.trim();
+    const url = URL.parse(text, base.href);
+    if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
+    const isHere = text === '' || text.startsWith('#');
+    const target = normalise(url.href, base.href, { origin: primary, stripParams });
+    const file = target === null ? null : fileOf(target);
+    if (isHere && file === path) return null;
+    return file === null ? url.href : relativeLink(path, file) + url.hash;
+  };
+}
+
+/** An import this process works on. */
+interface ImportClaim {
+  row: SnapshotImport;
+  /** Another process has begun it, and may have committed it. */
+  wasBegun: boolean;
+  /** @returns false when another process has taken the import over, or is done with it: nothing was written. */
+  write(change: EntityData<SnapshotImport>): Promise<boolean>;
+}
+
+const claimSql = `
+  update snapshot_import set state = 'running', attempt = attempt + 1
+  where id = ? and state in ('queued', 'running') returning attempt`;
+
+/**
+ * Takes an import that is not done, also from a process that has it: the process may be dead, and when it is not, what it writes from now on
+ * counts no longer.
+ * @returns null when it is done, or gone
+ */
+async function claimImport(em: EntityManager, id: number): Promise<ImportClaim | null> {
+  const [claimed] = await em.execute<{ attempt: number }[]>(claimSql, [id]);
+  if (!claimed) return null;
+  const { attempt } = claimed;
+  return {
+    row: await em.findOneOrFail(SnapshotImport, { id }, { refresh: true }),
+    wasBegun: attempt > 1,
+    write: async (change) => (await em.nativeUpdate(SnapshotImport, { id, attempt, state: 'running' }, change)) > 0,
+  };
+}
+
+type PrepareContext = Pick<ProjectContext, 'git' | 'services' | 'em' | 'log' | 'signal'>;
+
+/** Object ids of what a branch holds below a directory. */
+async function presentFiles(
+  { git }: Pick<PrepareContext, 'git'>,
+  branch: string,
+  directory: string,
+): Promise<Map<string, string>> {
+  const head = await git.snapshot(await git.head(branch));
+  return new Map((await head.files(directory)).map(({ path, oid }) => [path, oid]));
+}
+
+/**
+ * Makes the files of an import from its snapshot.
+ * @returns what is to be committed, and what is too large for it
+ * @throws DomainError `not_found` when the snapshot is no longer kept
+ */
+async function prepareImport(
+  context: PrepareContext,
+  row: SnapshotImport,
+  snapshot: CrawlSnapshot,
+): Promise<{ importing: Importing; tooLarge: SkippedFile[] }> {
+  const { em, services, log, signal } = context;
+  const { origin, origins } = snapshot;
+  if (origins === null || origins === undefined || snapshot.state === 'expired')
+    throw new DomainError('not_found', 'The snapshot is no longer kept');
+  const site = await readSite(em, { id: snapshot.id, origins });
+  const { files, owners, collisions } = mapFiles(site.captured, siteAddresses(origin, origins));
+  if (collisions.length > 0)
+    log.info({ import: row.id, collisions: collisions.length, example: collisions[0] }, 'merge_collision');
+  const { branch, directory, rewrite_links } = row.request;
+  const fileOf = fileFinder(files, site.redirects);
+  const stripParams = services.settings.crawl.strip_params;
+  const wanted = site.captured.flatMap((file) => {
+    const path = files.get(file.url);
+    if (path === undefined || owners.get(path) !== file.url) return [];
+    return { path, file, links: rewrite_links ? importLinks({ origin, stripParams, fileOf }, path) : null };
+  });
+  const present = await presentFiles(context, branch, directory);
+  const made = await makeFiles(context, { wanted, present, signal });
+  const about = {
+    snapshot: snapshot.id,
+    origin,
+    files: Object.fromEntries(files),
+    redirects: Object.fromEntries(site.redirects),
+  };
+  const importing: Importing = { directory, mode: row.request.mode, files: made.files, about };
+  return { importing, tooLarge: made.tooLarge };
+}
+
+type CommitContext = Pick<ProjectContext, 'git' | 'project'>;
+
+const mostTries = 3;
+
+/** What the commit of an import says of itself, so that a process that takes it over finds it. */
+const trailer = (id: number) => `Portico-Import: ${id}`;
+
+/** The commit an earlier process has made for this import, before it could say so; null: none. */
+async function earlierCommit(
+  { git }: Pick<CommitContext, 'git'>,
+  { id, request }: SnapshotImport,
+): Promise<string | null> {
+  const head = await git.head(request.branch);
+  if (head === null) return null;
+  const path = request.directory === '' ? manifestPath : `${request.directory}/${manifestPath}`;
+  const commit = (await git.lastCommits(head, [path])).get(path);
+  return commit?.message.split('\n').includes(trailer(id)) ? commit.sha : null;
+}
+
+const isMoved = (error: unknown): boolean => error instanceof DomainError && error.code === 'branch_moved';
+
+/**
+ * Commits what an import leaves of its files to be written; nothing when all of it is there.
+ * @throws DomainError `branch_moved` when the head is not the expected one, or has moved three times; whatever the branch refuses
+ */
+async function commit(
+  { git, project }: CommitContext,
+  row: SnapshotImport,
+  host: string,
+  importing: Importing,
+  keep: (plan: ImportPlan) => Promise<void>,
+): Promise<Committed<ImportPlan>> {
+  const { branch, message, expected_head } = row.request;
+  const subject = messageOf(message ?? undefined, `Import snapshot ${row.snapshot_id} of ${host}`);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await git.write({
+        branch: await directBranch({ git, project }, branch),
+        author: { name: row.actor.name, email: row.actor.email },
+        async plan(head) {
+          if (expected_head !== null && expected_head !== head.commit)
+            throw new DomainError('branch_moved', 'expected_head: the branch has moved since it was read');
+          const plan = await planImport(head, importing);
+          if (plan.changes.length > 0) await keep(plan);
+          return { changes: plan.changes, message: `${subject}\n\n${trailer(row.id)}`, result: plan };
+        },
+      });
+    } catch (error) {
+      if (!isMoved(error) || expected_head !== null || attempt === mostTries) throw error;
+    }
+  }
+}
+
+/**
+ * Commits an import, unless a process that was given up as dead has done it meanwhile.
+ * @param host that was captured
+ * @param keep told what is about to be committed, so that whoever takes the import over knows it from the rows
+ * @returns the commit; null when nothing was different
+ * @throws DomainError `branch_moved` when the head is not the expected one, or has moved three times; whatever the branch refuses
+ */
+async function commitImport(
+  context: CommitContext,
+  row: SnapshotImport,
+  host: string,
+  importing: Importing,
+  keep: (plan: ImportPlan) => Promise<void>,
+): Promise<string | null> {
+  try {
+    const { commit: made, result } = await commit(context, row, host, importing, keep);
+    const sha = made?.sha ?? (await earlierCommit(context, row));
+    if (sha === null) await keep(result);
+    return sha;
+  } catch (error) {
+    const sha = isMoved(error) ? await earlierCommit(context, row) : null;
+    if (sha === null) throw error;
+    return sha;
+  }
+}
 
 type Context = Pick<ProjectContext, 'git' | 'services' | 'project' | 'em' | 'log' | 'signal'>;
 

@@ -1,10 +1,133 @@
-import { Tokenizer } from 'htmlparser2';
-import type { Carrier } from './carrier.ts';
-import type { Rewriting } from './link-mapper.ts';
-import { PassingTag } from './passing-tag.ts';
-import { PassingText } from './passing-text.ts';
+import { QuoteType, Tokenizer } from 'htmlparser2';
+import type { Carrier, Rewriting } from './carrier.ts';
 import { rewriteCss } from './rewrite-css.ts';
-import { rewriteTag, type TagRewriting } from './tag-links.ts';
+import { type Attribute, rewriteTag, type TagRewriting } from './tag-links.ts';
+
+/** Text that passes: what has come in and has not gone out is held. Positions count from the first character of all that came in. */
+class PassingText {
+  #held = '';
+  /** Position of the first character that is held. */
+  #start = 0;
+  #out = '';
+
+  /** Takes more in. */
+  add(text: string): void {
+    this.#held += text;
+  }
+
+  get heldLength(): number {
+    return this.#held.length;
+  }
+
+  /** Where what has come in ends. */
+  get end(): number {
+    return this.#start + this.#held.length;
+  }
+
+  /** What is held between two positions. */
+  slice(from: number, to: number): string {
+    return this.#held.slice(from - this.#start, to - this.#start);
+  }
+
+  /** Lets everything up to a position go out. */
+  release(to: number): void {
+    if (to <= this.#start) return;
+    this.#out += this.slice(this.#start, to);
+    this.#drop(to);
+  }
+
+  /** Puts something in the place of what lies between two positions. */
+  replace(from: number, to: number, by: string): void {
+    this.release(from);
+    this.#drop(to);
+    this.#out += by;
+  }
+
+  /** What has gone out since the last call. */
+  taken(): string {
+    const out = this.#out;
+    this.#out = '';
+    return out;
+  }
+
+  #drop(to: number): void {
+    this.#held = this.#held.slice(to - this.#start);
+    this.#start = to;
+  }
+}
+
+interface PassingAttribute {
+  name: string;
+  /** First character of the name, last but one of the value with its quotes. */
+  start: number;
+  nameEnd: number;
+  end: number;
+  quote: QuoteType;
+  parts: (string | number)[];
+}
+
+/** The text of an attribute's value: its own characters and those its references name. */
+function textOf(parts: readonly (string | number)[], decode: Carrier['decode']): string {
+  let [value, carried] = ['', ''];
+  for (const part of parts) {
+    if (typeof part === 'string') {
+      carried += part;
+      continue;
+    }
+    value += decode(carried) + String.fromCodePoint(part);
+    carried = '';
+  }
+  return value + decode(carried);
+}
+
+/** A value between double quotes, whatever the encoding of the document. */
+const quoted = (value: string) =>
+  `"${value.replace(/[&"<]|[^ -~]/gu, (character) => `&#${character.codePointAt(0)};`)}"`;
+
+/** An opening tag as the tokenizer goes through it, with where its attributes are in the text. */
+class PassingTag {
+  readonly name: string;
+  /** Where its bracket is. */
+  readonly start: number;
+  readonly #attributes: PassingAttribute[] = [];
+
+  constructor(name: string, start: number) {
+    this.name = name.toLowerCase();
+    this.start = start;
+  }
+
+  /** The name of an attribute, which may have no value. */
+  begin(name: string, start: number, end: number): void {
+    const quote = QuoteType.NoValue;
+    this.#attributes.push({ name: name.toLowerCase(), start, nameEnd: end, end, quote, parts: [] });
+  }
+
+  /** A piece of the latest attribute's value: its own characters, or the one that a reference names. */
+  add(part: string | number): void {
+    this.#attributes.at(-1)?.parts.push(part);
+  }
+
+  /** @param end last but one of the value with its quotes */
+  endValue(quote: QuoteType, end: number): void {
+    const attribute = this.#attributes.at(-1);
+    if (!attribute || quote === QuoteType.NoValue) return;
+    attribute.quote = quote;
+    attribute.end = end;
+  }
+
+  /** Names and values, without references. */
+  attributes(decode: Carrier['decode']): Attribute[] {
+    return this.#attributes.map(({ name, parts }) => ({ name, value: textOf(parts, decode) }));
+  }
+
+  /** Gives an attribute another value, or takes it out of the text. */
+  change(at: number, value: string | undefined, text: PassingText): void {
+    const attribute = this.#attributes[at];
+    if (!attribute) return;
+    if (value === undefined) text.replace(attribute.start, attribute.end, '');
+    else if (attribute.quote !== QuoteType.NoValue) text.replace(attribute.nameEnd, attribute.end, `=${quoted(value)}`);
+  }
+}
 
 /** A tag longer than this goes out as it is; characters. */
 const longestTag = 8 * 1024 * 1024;

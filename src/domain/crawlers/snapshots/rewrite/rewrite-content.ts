@@ -1,6 +1,5 @@
 import { encodeQuery } from '../../urls/query-encoding.ts';
-import { carrierFor } from './carrier.ts';
-import type { LinkMapper, Rewriting } from './link-mapper.ts';
+import { carrierFor, type LinkMapper, type Rewriting } from './carrier.ts';
 
 /** What holds links and can be rewritten. */
 export type RewritableKind = 'html' | 'xhtml' | 'css';

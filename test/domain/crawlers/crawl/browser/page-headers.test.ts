@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { pageHeaders } from '../../../../../src/domain/crawlers/crawl/browser/page-headers.ts';
-import { mergedCookies } from '../../../../../src/domain/crawlers/crawl/fetch/merged-cookies.ts';
+import { mergedCookies } from '../../../../../src/domain/crawlers/crawl/fetch/fetch-url.ts';
+import { pageHeaders } from '../../../../../src/domain/crawlers/crawl/run-browser.ts';
 
 const request = {
   url: 'http://a.test/',

@@ -4,10 +4,10 @@ import {
   discover,
   discoverAgain,
   type Led,
-} from '../../../../../src/domain/crawlers/crawl/discover/discover.ts';
-import { QueryTraps } from '../../../../../src/domain/crawlers/crawl/discover/query-traps.ts';
-import { SeenUrls } from '../../../../../src/domain/crawlers/crawl/discover/seen-urls.ts';
-import { readOutlinks, writeOutlinks } from '../../../../../src/domain/crawlers/crawl/fetch/kept-outlinks.ts';
+  QueryTraps,
+  SeenUrls,
+} from '../../../../../src/domain/crawlers/crawl/discover.ts';
+import { readOutlinks, writeOutlinks } from '../../../../../src/domain/crawlers/crawl/fetch/outlinks.ts';
 import type { RunSite } from '../../../../../src/domain/crawlers/crawl/open/run-site.ts';
 import type { ClaimedUrl } from '../../../../../src/domain/crawlers/frontier/claim.ts';
 import type { Outlinks } from '../../../../../src/domain/crawlers/frontier/outcome.ts';

@@ -1,11 +1,11 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { OutlinkStore } from '../../../../../src/domain/crawlers/crawl/fetch/outlink-store.ts';
+import { OutlinkStore } from '../../../../../src/domain/crawlers/crawl/fetch/outlinks.ts';
 import type { ClaimedUrl } from '../../../../../src/domain/crawlers/frontier/claim.ts';
 import { packKeys } from '../../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { type Outcome, outcomeOf } from '../../../../../src/domain/crawlers/frontier/outcome.ts';
-import type { EntryDraft } from '../../../../../src/domain/crawlers/snapshots/entries/insert-entries.ts';
+import type { EntryDraft } from '../../../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
 import type { BlobStore } from '../../../../../src/domain/ports/blobs.ts';
 import { startTestApp, type TestApp } from '../../../../support/app.ts';
 import { expectCountsOfRows, makeCrawler, queue, workThrough } from '../../../../support/crawlers/crawls.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { backOff, retryAfter } from '../../../../../src/domain/crawlers/crawl/fetch/retries.ts';
-import { effectiveLimits } from '../../../../../src/domain/crawlers/crawl/open/effective-limits.ts';
+import { backOff, retryAfter } from '../../../../../src/domain/crawlers/crawl/fetch/fetch-url.ts';
+import { effectiveLimits } from '../../../../../src/domain/crawlers/crawl/open/open-run.ts';
 
 const raised = {
   workers: 20,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { workOnRun } from '../../../../../src/domain/crawlers/crawl/work-on-run.ts';
-import { holdCrawlerOf } from '../../../../../src/domain/crawlers/runs/hold-crawler.ts';
+import { holdCrawlerOf } from '../../../../../src/domain/crawlers/runs/end-run.ts';
 import { startTestApp, type TestApp } from '../../../../support/app.ts';
 import { makeCrawler, queue, quick, runOf } from '../../../../support/crawlers/crawls.ts';
 import { page, type SiteServer, serveSite } from '../../../../support/sites/site-server.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SlotQueue, type Waiting } from '../../../../../src/domain/crawlers/crawl/slice/slot-queue.ts';
+import { SlotQueue, type Waiting } from '../../../../../src/domain/crawlers/crawl/slice/requests.ts';
 import { priorities } from '../../../../../src/domain/crawlers/frontier/url-draft.ts';
 
 /** A leased page of a host, with its slot. */

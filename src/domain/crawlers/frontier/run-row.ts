@@ -1,0 +1,63 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
+import type { StopRequest } from '../runs/crawler-run.entity.ts';
+import type { RunCounts } from '../runs/run-counts.ts';
+import type { Ledger } from './ledger.ts';
+import type { Outcome } from './outcome.ts';
+import type { RunHandle, TurnInput } from './turn-input.ts';
+
+/**
+ * Expressions of a `select` that has PostgreSQL plan each statement of a turn once for its connection: planned for its values each time, as it
+ * would be, a batch takes half as long to plan as to write. A plan that was made while the frontier was small must still look rows up by
+ * their keys when it is large, so none may read a table whole. Until the transaction ends.
+ */
+export const planOnce =
+  "set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)";
+
+/** Somebody else works on the run now, or it has ended: nothing may be written any more. */
+export class LostRun extends Error {
+  override name = 'LostRun';
+}
+
+/** What a turn needs of the run's row. */
+interface RunRow {
+  counts: RunCounts;
+  hits_reserved: number;
+  recent: number[] | null;
+  stop_requested: StopRequest | null;
+}
+
+// A process that is stopped in the middle must not keep the run from whoever takes it over.
+const holdSql = `
+  select counts, hits_reserved, recent, stop_requested, set_config('idle_in_transaction_session_timeout', '5s', true), ${planOnce}
+  from crawler_run where id = $1 and epoch = $2 and status in ('provisioning', 'running') for update`;
+
+const saveSql = `
+  update crawler_run set counts = $1::json, hits_reserved = $2, recent = $3::json, rate = $4, heartbeat_at = now(), updated_at = $5,
+    progress_at = case when $6 then now() else progress_at end, takeovers = case when $6 then 0 else takeovers end
+  where id = $7`;
+
+/** Holds the run's row for the transaction. @throws LostRun */
+export async function holdRun(em: EntityManager, { id, epoch }: RunHandle): Promise<RunRow> {
+  const [row] = await executeBound<RunRow>(em, holdSql, [id, epoch]);
+  if (!row) throw new LostRun(`run ${id} is not ours any more`);
+  return row;
+}
+
+const mostRecent = 20;
+
+/** Writes what a turn has changed on the run's row, which the caller holds. */
+export async function saveRun(
+  em: EntityManager,
+  { run, rate }: TurnInput,
+  { counts }: Ledger,
+  { hits_reserved, recent }: RunRow,
+  completed: readonly Outcome[],
+  now: Date,
+): Promise<void> {
+  const answered = completed.filter(({ sent }) => sent).map(({ of }) => of.id);
+  const isFurther = answered.length > 0;
+  const last = [...(recent ?? []), ...answered].slice(-mostRecent);
+  const given = [JSON.stringify(counts), hits_reserved, JSON.stringify(last), rate, now, isFurther, run.id];
+  await executeBound(em, saveSql, given);
+}

@@ -1,0 +1,300 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { transactPipelined } from '../../pipelined-transaction.ts';
+import type { Services } from '../../services.ts';
+import { together } from '../../together.ts';
+import { afterSignal, allowance, gapOf, type HostPace, horizon, takeSlots } from '../hosts/host-pace.ts';
+import { addHosts, readHosts, saveHosts } from '../hosts/host-rows.ts';
+import type { SlotClock } from '../hosts/slot-clock.ts';
+import { announceRun, type LogLine, writeLog } from '../runs/run-feed.ts';
+import type { Census } from './census.ts';
+import { claimUrls, failWaiting, skipWaiting } from './claim.ts';
+import { completeUrls } from './complete.ts';
+import type { UrlKind } from './crawl-url.entity.ts';
+import { insertUrls } from './insert-urls.ts';
+import { Ledger, type Standing } from './ledger.ts';
+import type { Outcome } from './outcome.ts';
+import { recordUrls } from './record.ts';
+import { holdRun, saveRun } from './run-row.ts';
+import { htmlLeft, type Slot, spent, type TurnInput, type TurnResult } from './turn-input.ts';
+import { hostOfUrl, urlHash } from './url-draft.ts';
+
+/** Follows redirects from a URL until they come back to it; a chain has at most 20 of them. */
+const loopSql = `
+  with recursive chain as (
+    select id, url, redirect_to, 1 as length from crawl_url where run_id = ? and id = ?
+    union all
+    select next.id, next.url, next.redirect_to, chain.length + 1 from chain
+    join crawl_url as next on next.run_id = ? and next.url_hash = sha256(convert_to(chain.redirect_to, 'UTF8'))
+    where chain.redirect_to is not null and next.redirect_to is not null and chain.length <= 21 and next.id <> ?
+  ), closed as (
+    select exists (select 1 from chain join crawl_url as start on start.run_id = ? and start.id = ? where chain.redirect_to = start.url) as is_loop
+  ), ended as (
+    update crawl_url set state = 'error', error = 'redirect_loop', error_message = 'The redirects lead back to where they began'
+    from chain where crawl_url.run_id = ? and crawl_url.id = chain.id and crawl_url.state = 'done' and (select is_loop from closed)
+    returning crawl_url.kind, crawl_url.host, crawl_url.depth, crawl_url.url_hash
+  ), removed as (
+    delete from snapshot_entry using ended where snapshot_id = ? and snapshot_entry.url_hash = ended.url_hash
+  )
+  select kind, host, depth from ended`;
+
+/** Ends every member of a chain of redirects that leads back to one of them in `redirect_loop`. */
+async function endRedirectLoop(
+  em: EntityManager,
+  { run_id, snapshot_id }: { run_id: number; snapshot_id: number },
+  id: number,
+  ledger: Ledger,
+): Promise<void> {
+  const members = await em.execute<{ kind: UrlKind; host: string; depth: number }[]>(loopSql, [
+    run_id,
+    id,
+    run_id,
+    id,
+    run_id,
+    id,
+    run_id,
+    snapshot_id,
+  ]);
+  for (const member of members) {
+    const standing: Omit<Standing, 'state'> = { ...member, rule: null };
+    ledger.move({ ...standing, state: 'done' }, { ...standing, state: 'error' });
+    ledger.counts.redirects -= 1;
+  }
+}
+
+/** Ends what the limits leave no room for, and says so. */
+async function applyLimits(
+  em: EntityManager,
+  { run, budget }: TurnInput,
+  ledger: Ledger,
+  hits: number,
+): Promise<LogLine[]> {
+  const limit = ledger.counts.pending === 0 ? null : spent(budget, ledger.counts, hits);
+  if (limit === null) return [];
+  const { rule, kind } = limit;
+  const skipped = await skipWaiting(em, run.id, { rule, ...(kind && { kind }) }, ledger);
+  if (skipped === 0) return [];
+  const message = `The limit ${rule} is reached: ${skipped} URLs are left out`;
+  return [{ level: 'info', event: rule, message, data: { skipped } }];
+}
+
+/** Ends what waits for hosts that are given up, and says so. */
+async function giveUp(
+  em: EntityManager,
+  { run, isDown }: TurnInput,
+  names: readonly string[],
+  { down }: TurnHosts,
+  ledger: Ledger,
+): Promise<LogLine[]> {
+  const log: LogLine[] = [];
+  for (const host of names) {
+    if (!down.has(host) && !isDown(host)) continue;
+    const failed = await failWaiting(em, run.id, host, ledger);
+    const message = `${host} does not answer any more: ${failed} URLs end in an error`;
+    if (down.has(host)) log.push({ level: 'error', event: 'host_down', message, data: { host, failed } });
+  }
+  return log;
+}
+
+const unlimited = 2 ** 31 - 1;
+
+/** The hosts of a turn, as their rows say and as the turn changes them. */
+interface TurnHosts {
+  paces: Map<string, HostPace>;
+  clock: SlotClock;
+  changed: Set<string>;
+  /** Asked to be slower, or paused, in this turn. */
+  slowed: Set<string>;
+  down: Set<string>;
+}
+
+const isBad = ({ signal }: Outcome) => signal !== null && signal.kind !== 'good';
+
+/** Hosts a turn may have to do with, as far as is known before it: what waits, what was asked, what is found. */
+async function lookAtHosts(
+  em: EntityManager,
+  { run, census, outcomes, delayOf }: TurnInput,
+  clock: SlotClock,
+): Promise<Map<string, HostPace>> {
+  const found = outcomes.flatMap(({ of, drafts }) => [
+    of.host,
+    ...drafts.filter(({ rule }) => rule === null).map(({ url }) => hostOfUrl(url)),
+  ]);
+  const names = [...new Set([...census.waiting.keys(), ...found])];
+  return readHosts(em, run.project_id, names, outcomes.some(isBad) || names.some((name) => delayOf(name) > 0), clock);
+}
+
+/**
+ * Opens the hosts a turn has to do with, and holds their rows when it takes slots of them or changes them: with no delay and nothing wrong
+ * they are only looked at.
+ * @param seen by `lookAtHosts`
+ */
+async function openHosts(
+  em: EntityManager,
+  { run, delayOf }: TurnInput,
+  names: readonly string[],
+  completed: readonly Outcome[],
+  seen: ReadonlyMap<string, HostPace>,
+  clock: SlotClock,
+): Promise<TurnHosts> {
+  const isHeld = completed.some(isBad) || names.some((name) => delayOf(name) > 0);
+  let paces = new Map(names.flatMap((name) => seen.get(name) ?? []).map((pace) => [pace.host, pace]));
+  const unknown = names.filter((name) => !paces.has(name));
+  const isSlow = [...paces.values()].some(({ delay, failures, pauses }) => delay > 0 || failures + pauses > 0);
+  if (unknown.length > 0 || (!isHeld && isSlow)) {
+    await addHosts(em, run.project_id, unknown);
+    paces = await readHosts(em, run.project_id, names, isHeld || isSlow, clock);
+  }
+  return { paces, clock, changed: new Set(), slowed: new Set(), down: new Set() };
+}
+
+const isSame = (a: HostPace, b: HostPace) =>
+  a.delay === b.delay &&
+  a.paused_until === b.paused_until &&
+  a.failures === b.failures &&
+  a.pauses === b.pauses &&
+  a.good === b.good;
+
+/** Applies what requests have told of their hosts. */
+function hearHosts(hosts: TurnHosts, { delayOf }: TurnInput, outcomes: readonly Outcome[]): void {
+  const now = hosts.clock.now();
+  for (const { of, signal } of outcomes) {
+    const before = hosts.paces.get(of.host);
+    if (!signal || !before) continue;
+    const { pace, isDown } = afterSignal(before, signal, { configured: delayOf(of.host), now });
+    if (isDown) hosts.down.add(of.host);
+    if (isSame(pace, before)) continue;
+    hosts.paces.set(of.host, pace);
+    hosts.changed.add(of.host);
+    if (pace.delay > before.delay || pace.paused_until > before.paused_until) hosts.slowed.add(of.host);
+  }
+}
+
+/** Milliseconds until one of the hosts may be claimed from; null: one may be now, or there is none. */
+function waitOf({ paces, clock }: TurnHosts, { delayOf }: TurnInput): number | null {
+  const now = clock.now();
+  const waits = [...paces.values()].map((pace) => {
+    const ahead = gapOf(pace, delayOf(pace.host)) === 0 ? 0 : pace.next_at - now - horizon;
+    return Math.max(pace.paused_until - now, ahead);
+  });
+  const least = Math.min(...waits);
+  return Number.isFinite(least) && least > 0 ? least : null;
+}
+
+/** Leases the URLs whose turn it is, and takes the slots of their hosts. */
+async function claimSlots(
+  em: EntityManager,
+  hosts: TurnHosts,
+  { run, budget, delayOf }: TurnInput,
+  census: Census,
+  most: number,
+  ledger: Ledger,
+): Promise<Slot[]> {
+  const { paces, clock } = hosts;
+  const now = clock.now();
+  const gaps = new Map([...paces].map(([host, pace]) => [host, gapOf(pace, delayOf(host))]));
+  const open = [...paces.values()]
+    .map((pace) => ({ host: pace.host, most: allowance(pace, gaps.get(pace.host) ?? 0, now, most) }))
+    .filter((host) => host.most > 0);
+  const depth = budget.depth < 0 ? unlimited : (census.frontDepth ?? unlimited);
+  const claimed = await claimUrls(em, run.id, { most, depth, hosts: open, base_id: run.base_id }, ledger);
+  const slots: Slot[] = [];
+  for (const [host, urls] of Map.groupBy(claimed, ({ host: name }) => name)) {
+    const pace = paces.get(host);
+    const gap = gaps.get(host) ?? 0;
+    const taken = pace && gap > 0 ? takeSlots(pace, gap, clock.now(), urls.length) : null;
+    for (const [index, of] of urls.entries()) slots.push({ of, start: taken?.starts[index] ?? 0, gap });
+    if (!pace || !taken) continue;
+    paces.set(host, { ...pace, next_at: taken.next_at });
+    hosts.changed.add(host);
+  }
+  return slots;
+}
+
+const draftsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ drafts }) => drafts);
+
+/**
+ * Writes outcomes with all they lead to. What they lead to is sent along with them, unless browsers have asked for more, which comes between:
+ * an outcome that was written before, by a turn nobody heard the end of, leads to what is there already.
+ * @returns those that still counted
+ */
+async function writeOutcomes(
+  em: EntityManager,
+  { run, outcomes }: TurnInput,
+  ledger: Promise<Ledger>,
+): Promise<Outcome[]> {
+  const of = { run_id: run.id, snapshot_id: run.snapshot_id, base_id: run.base_id, epoch: run.epoch };
+  const isPlain = outcomes.every(({ beside }) => beside === null);
+  const insert = (from: readonly Outcome[]) => insertUrls(em, run.id, draftsOf(from), ledger, run.epoch);
+  const [finished, inserted] = await together([
+    completeUrls(em, of, outcomes, ledger),
+    isPlain ? insert(outcomes) : null,
+  ]);
+  const completed = isPlain ? finished : [...finished, ...(await recordUrls(em, of, finished, await ledger))];
+  const known = inserted ?? (await insert(completed));
+  for (const { of: from, redirect_to } of completed)
+    if (redirect_to !== null && (redirect_to === from.url || known.has(urlHash(redirect_to).toString('hex'))))
+      await endRedirectLoop(em, of, from.id, await ledger);
+  return completed;
+}
+
+/**
+ * One transaction of a run: writes what has become of leased URLs with all they lead to, and leases the next ones. So a crash loses no link
+ * and counts nothing twice.
+ * @throws LostRun when the run is not the caller's any more
+ */
+export async function takeTurn(em: EntityManager, services: Services, input: TurnInput): Promise<TurnResult> {
+  const { run, census, budget, want } = input;
+  const { clock } = services.crawling;
+  const write = async (within: EntityManager) => {
+    // All of it is sent at once: each answer that is waited for costs a turn of the event loop.
+    const holding = holdRun(within, run);
+    const counting = holding.then(({ counts }) => new Ledger(counts));
+    const [row, ledger, completed, seen] = await together([
+      holding,
+      counting,
+      writeOutcomes(within, input, counting),
+      lookAtHosts(within, input, clock),
+    ]);
+    let hits = row.hits_reserved - completed.filter(({ refund }) => refund).length;
+    const log = [...input.log, ...completed.flatMap((outcome) => outcome.log)];
+    log.push(...(await applyLimits(within, input, ledger, hits)));
+    const present = census.after(ledger);
+    const heard = completed.flatMap(({ of, signal }) => (signal ? [of.host] : []));
+    const names = [...new Set([...present.waiting.keys(), ...heard])];
+    const hosts = await openHosts(within, input, names, completed, seen, clock);
+    hearHosts(hosts, input, completed);
+    log.push(...(await giveUp(within, input, names, hosts, ledger)));
+    const room = Math.min(
+      want,
+      htmlLeft(budget, ledger.counts, present.leasedPages),
+      budget.max_hits > 0 ? budget.max_hits - hits : want,
+    );
+    const mayClaim = room > 0 && row.stop_requested === null;
+    const [slots] = await together([
+      mayClaim ? claimSlots(within, hosts, input, census.after(ledger), room, ledger) : [],
+      writeLog(within, services, run, log),
+      completed.length > 0 && announceRun(within, services, run),
+    ]);
+    hits += slots.length;
+    const { changed, paces, slowed, down } = hosts;
+    await saveHosts(
+      within,
+      run.project_id,
+      [...changed].flatMap((host) => paces.get(host) ?? []),
+    );
+    const result = {
+      counts: ledger.counts,
+      slots,
+      stop: row.stop_requested,
+      held: slowed,
+      wait: waitOf(hosts, input),
+      down: [...down],
+    };
+    const save = (last: EntityManager) =>
+      saveRun(last, input, ledger, { ...row, hits_reserved: hits }, completed, services.clock.now());
+    return { ledger, result, save };
+  };
+  const { ledger, result } = await transactPipelined(em, write, (last, { save }) => save(last));
+  census.follow(ledger);
+  return result;
+}

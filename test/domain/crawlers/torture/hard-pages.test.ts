@@ -49,7 +49,9 @@ it('says of which pages only the beginning was read', async () => {
   expect(run).toMatchObject({ status: 'completed', counts: { html: 2 } });
   expect(site.paths()).toEqual(['/', '/first']);
   const lines = await readLog(app.services.orm.em.fork(), run, { after: 0, level: 'warn', limit: 10 });
-  expect(lines).toMatchObject([{ event: 'document_fault', data: { url: `${site.origin}/`, fault: 'too_large' } }]);
+  // On a busy machine the time for reading the page may end as well.
+  const sizes = lines.filter(({ data }) => data?.fault !== 'time');
+  expect(sizes).toMatchObject([{ event: 'document_fault', data: { url: `${site.origin}/`, fault: 'too_large' } }]);
 });
 
 describe('patience', () => {

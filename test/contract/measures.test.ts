@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { measure } from '../../scripts/measures.ts';
 
-const valueOf = (files: Record<string, string>, name: string) =>
+const rowOf = (files: Record<string, string>, name: string) =>
   measure(new Map(Object.entries(files))).find((row) => row.name === name);
 
 test('a file with one importer in its own folder counts as a fragment, one with two importers does not', () => {
@@ -11,7 +11,7 @@ test('a file with one importer in its own folder counts as a fragment, one with 
     'src/a/three.ts': '',
     'src/b/four.ts': `import { one } from '../a/one.ts';\n`,
   };
-  expect(valueOf(files, 'files with one importer, in their own folder')?.places).toEqual(['src/a/two.ts']);
+  expect(rowOf(files, 'files with one importer, in their own folder')?.places).toEqual(['src/a/two.ts']);
 });
 
 test('imports of types close a circle too, and the largest circle is named', () => {
@@ -22,7 +22,7 @@ test('imports of types close a circle too, and the largest circle is named', () 
     'src/d.ts': `import { a } from './a.ts';\nimport type { E } from './e.ts';\n`,
     'src/e.ts': `import type { D } from './d.ts';\n`,
   };
-  const circle = valueOf(files, 'files in the largest import circle');
+  const circle = rowOf(files, 'files in the largest import circle');
   expect(circle?.value).toBe(3);
   expect(circle?.places.toSorted()).toEqual(['src/a.ts', 'src/b.ts', 'src/c.ts']);
 });
@@ -31,5 +31,5 @@ test('words of our own are counted in comments and names, not in imports or in t
   const files = {
     'src/a.ts': `import { tellTurns } from './turns.ts';\n/** Whoever asked is told. */\nconst slice = list.slice(1);\nconst nextTurns = 1;\n`,
   };
-  expect(valueOf(files, 'words of our own for terms of the field')?.value).toBe(5);
+  expect(rowOf(files, 'words of our own for terms of the field')?.value).toBe(5);
 });

@@ -51,14 +51,26 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
   socket.end(`HTTP/1.1 ${line}\r\n${lines.join('')}\r\n${body}`);
 }
 
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const { body, headers } = answerOf({ code: 'invalid_request', message });
+  response.writeHead(status, headers).end(body);
+}
+
 /**
- * Refuses a request with several Host headers, of which a proxy may have read another than we would (RFC 9112 3.2).
+ * Refuses a request without a Host header, which HTTP/1.1 requires, and one with several, of which a proxy may have read another than we would
+ * (RFC 9112 3.2).
  *
  * @returns whether it was refused
  */
-export function refuseSecondHost(request: IncomingMessage, response: ServerResponse): boolean {
-  if ((request.headersDistinct.host?.length ?? 0) < 2) return false;
-  const { body, headers } = answerOf({ code: 'invalid_request', message: 'Host: must be sent once' });
-  response.writeHead(400, headers).end(body);
+export function refuseWithoutHost(request: IncomingMessage, response: ServerResponse): boolean {
+  const hosts = request.headersDistinct.host?.length ?? 0;
+  const isOld = request.httpVersion === '1.0';
+  if (hosts === 1 || (hosts === 0 && isOld)) return false;
+  refuse(response, 400, hosts === 0 ? 'Host: is required' : 'Host: must be sent once');
   return true;
+}
+
+/** Refuses a request that expects anything but to be told to go on with its body (RFC 9110 10.1.1). */
+export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  refuse(response, 417, 'Expect: must be 100-continue, or absent');
 }

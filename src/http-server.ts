@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerClientError, refuseSecondHost } from './client-error.ts';
+import { answerClientError, refuseExpectation, refuseWithoutHost } from './client-error.ts';
 import { StartError } from './start-error.ts';
 
 /**
@@ -30,10 +30,12 @@ export function createHttpServer(app: RequestListener): Server {
       requestTimeout: 3600_000,
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 1_000,
+      // Node itself would answer without a body.
+      requireHostHeader: false,
     },
     (request, response) => {
-      if (!refuseSecondHost(request, response)) app(request, response);
+      if (!refuseWithoutHost(request, response)) app(request, response);
     },
   );
-  return server.on('clientError', answerClientError);
+  return server.on('clientError', answerClientError).on('checkExpectation', refuseExpectation);
 }

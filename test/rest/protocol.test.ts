@@ -365,3 +365,32 @@ describe('two Host headers', () => {
     },
   );
 });
+
+describe('a request that Node would refuse without a body', () => {
+  const refused = (answer: string) => {
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    return { line: head.split('\r\n')[0], body: JSON.parse(body) };
+  };
+
+  it.each(['/', '/healthz', posts])('has the usual one without a Host header, at %s', async (path) => {
+    const { line, body } = refused(await overSocket(app, `GET ${path} HTTP/1.1\r\n\r\n`));
+    expect(line).toBe('HTTP/1.1 400 Bad Request');
+    expect(body).toEqual({
+      message: 'Host: is required',
+      error: true,
+      code: 'invalid_request',
+      request_id: expect.any(String),
+    });
+    // HTTP/1.0 has none.
+    expect(await overSocket(app, `GET ${path} HTTP/1.0\r\n\r\n`)).not.toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it('has the usual one when it expects something else than 100-continue', async () => {
+    const head = 'Host: x\r\nConnection: close\r\nContent-Length: 2\r\n';
+    const { line, body } = refused(await overSocket(app, `POST ${posts} HTTP/1.1\r\n${head}Expect: 200-ok\r\n\r\n{}`));
+    expect(line).toBe('HTTP/1.1 417 Expectation Failed');
+    expect(body).toMatchObject({ message: 'Expect: must be 100-continue, or absent', code: 'invalid_request' });
+    const went = await overSocket(app, `POST ${posts} HTTP/1.1\r\n${head}Expect: 100-continue\r\n\r\n{}`);
+    expect(went).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 401 /);
+  });
+});

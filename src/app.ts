@@ -4,6 +4,7 @@ import { limitBodyTime } from './body-timer.ts';
 import { limitCallers } from './caller-limits.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
+import { allowOrigins } from './cors.ts';
 import { isCurrent } from './db/orm.ts';
 import { DomainError } from './domain/errors.ts';
 import type { Services } from './domain/services.ts';
@@ -96,6 +97,7 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
     rateLimit: config.PORTICO_RATE_LIMIT,
     isAccepted: (credential: string) => services.grants.isAccepted(credential),
   };
+  app.use(['/api/v2', '/graphql'], allowOrigins(config.PORTICO_CORS_ORIGINS));
   app.use(['/api/v2', '/graphql', '/git'], limitCallers(limits));
   app.use(['/api/v2', '/graphql'], limitBodyTime(bodyTime));
   app.use(createGitHttp(services));

@@ -16,6 +16,12 @@ const cidrs = list.refine(
   (items) => items.every((item) => ipaddr.isValidCIDR(item)),
   'must be address ranges such as 10.0.0.0/8, separated by commas',
 );
+const isOrigin = (text: string) =>
+  /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text && !text.includes('*');
+const origins = list.refine(
+  (items) => items.every(isOrigin),
+  'must be origins such as https://app.example.org, without a path, separated by commas',
+);
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .transform((text) => text.replace(/\/+$/, ''));
@@ -76,6 +82,9 @@ export const setting = z.object({
   PORTICO_DEMO: onOff.optional().describe('Import the demo site; default on at the very first start'),
   PORTICO_MEDIA_LIMIT: z.coerce.number().int().min(1).max(100).default(25).describe('Largest media file, MiB'),
   PORTICO_TRUSTED_PROXIES: cidrs.default([]).describe('Ranges of proxies whose X-Forwarded-For counts'),
+  PORTICO_CORS_ORIGINS: origins
+    .default([])
+    .describe('Origins whose pages may use the API with bearer tokens, never with cookies'),
   PORTICO_ALLOWED_CIDRS: cidrs.default([]).describe('Private ranges that outgoing requests may reach'),
   PORTICO_CA_FILE: z
     .string()

@@ -118,7 +118,7 @@ export function createGraphql({
     throw new DomainError('method_not_allowed', 'This path knows GET, POST');
   };
   const authenticate: RequestHandler = async (request, response, next) => {
-    response.set({ 'Cache-Control': 'private, no-store', Vary: 'Authorization, Cookie' });
+    response.set({ 'Cache-Control': 'private, no-store' }).vary('Authorization, Cookie');
     response.locals.actor = await authenticateHeader(services, request.headers.authorization);
     next();
   };

@@ -61,7 +61,11 @@ export function answer(
   if (status === 204) return void response.end();
   const accepts = (type: string) => request.accepts('application/json', type) === type;
   const raw = row.raw?.(output as never, input, call.facts.bytes, accepts);
-  if (raw) return void response.set(raw.headers).type(raw.type).send(raw.content);
+  if (raw) {
+    const { Vary, ...headers } = raw.headers ?? {};
+    if (Vary !== undefined) response.vary(Vary);
+    return void response.set(headers).type(raw.type).send(raw.content);
+  }
   if (isPage(output)) {
     response.set('X-Total-Count', String(output.total_count));
     response.set('Link', linkHeader(request.originalUrl, output));

@@ -91,7 +91,7 @@ function handlerFor(row: Row, services: Services): RequestHandler {
     const { organization } = request.params;
     // For the request's line in the log, which tells who did what as well.
     response.locals.operation = { operation: row.operation.name, actor: actor?.id ?? null, organization };
-    response.set({ 'Cache-Control': row.secret ? 'no-store' : 'private, no-cache', Vary: 'Authorization, Cookie' });
+    response.set({ 'Cache-Control': row.secret ? 'no-store' : 'private, no-cache' }).vary('Authorization, Cookie');
     const spool = services.spools.open();
     const { input, ignored } = await read(request, response, call, spool).catch(async (error: unknown) => {
       await spool.close();

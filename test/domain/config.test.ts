@@ -92,6 +92,36 @@ describe('the settings', () => {
     ['PORTICO_DEMO', 'yes', 'must be one of on, off'],
     ['PORTICO_ROLES', 'queen,king', 'must be web, worker or both'],
     ['PORTICO_RATE_LIMIT', 'fast', 'must be off, or a number of at least 1'],
+    [
+      'PORTICO_CORS_ORIGINS',
+      '*',
+      'must be origins such as https://app.example.org, without a path, separated by commas',
+    ],
+    [
+      'PORTICO_CORS_ORIGINS',
+      'https://a.example/',
+      'must be origins such as https://app.example.org, without a path, separated by commas',
+    ],
+    [
+      'PORTICO_CORS_ORIGINS',
+      'https://a.example,b.example',
+      'must be origins such as https://app.example.org, without a path, separated by commas',
+    ],
+    [
+      'PORTICO_CORS_ORIGINS',
+      'https://*.example.org',
+      'must be origins such as https://app.example.org, without a path, separated by commas',
+    ],
+    [
+      'PORTICO_CORS_ORIGINS',
+      'https://a.example:443',
+      'must be origins such as https://app.example.org, without a path, separated by commas',
+    ],
+    [
+      'PORTICO_CORS_ORIGINS',
+      'null',
+      'must be origins such as https://app.example.org, without a path, separated by commas',
+    ],
     ['PORTICO_PUBLIC_URL', 'example.org', 'must be an http or https URL'],
   ])('say of %s=%s that it %s', (name, text, fault) => {
     expect(faultsOf({ [name]: text })).toEqual([`${name}: ${fault}`]);

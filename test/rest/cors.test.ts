@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { acme, startTestApp, type TestApp } from '../support/app.ts';
+
+const origins = ['https://app.example.org', 'http://localhost:3000'];
+let app: TestApp;
+let closed: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ PORTICO_CORS_ORIGINS: origins.join(', ') });
+  closed = await startTestApp();
+});
+afterAll(async () => {
+  await app?.stop();
+  await closed?.stop();
+});
+
+const preflight = (origin: string) => ({
+  token: null,
+  headers: {
+    Origin: origin,
+    'Access-Control-Request-Method': 'PUT',
+    'Access-Control-Request-Headers': 'authorization,if-match',
+  },
+});
+const namesOf = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control-'));
+
+describe.each(['/api/v2/organizations', '/graphql'])('a page of an origin that is listed, at %s', (path) => {
+  it.each(origins)('has its preflight answered: %s', async (origin) => {
+    const { status, headers, body } = await app.ask('OPTIONS', path, preflight(origin));
+    expect({ status, body }).toEqual({ status: 204, body: '' });
+    expect(headers.get('access-control-allow-origin')).toBe(origin);
+    expect(headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST, PUT, PATCH, DELETE');
+    // A star would not stand for Authorization.
+    expect(headers.get('access-control-allow-headers')?.split(', ')).toEqual(
+      expect.arrayContaining(['Authorization', 'Content-Type', 'If-Match', 'Idempotency-Key', 'Prefer']),
+    );
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+    expect(headers.get('vary')).toMatch(/\bOrigin\b/);
+  });
+});
+
+describe('an answer', () => {
+  it('may be read by the page with the headers of the API, and never with cookies', async () => {
+    const { status, headers } = await app.ask('GET', acme, { headers: { Origin: origins[0] ?? '' } });
+    expect(status).toBe(200);
+    expect(headers.get('access-control-allow-origin')).toBe(origins[0]);
+    const exposed = headers.get('access-control-expose-headers')?.split(', ');
+    expect(exposed).toEqual(expect.arrayContaining(['ETag', 'Link', 'X-Total-Count', 'Location', 'Retry-After']));
+    expect(exposed).not.toContain('*');
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+    expect(headers.get('vary')).toMatch(/\bOrigin\b/);
+  });
+
+  it('that refuses can be read as well', async () => {
+    const sent = { token: 'wrong', headers: { Origin: origins[0] ?? '' } };
+    const { status, headers } = await app.ask('GET', acme, sent);
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([401, origins[0]]);
+  });
+
+  it.each(['https://evil.example', 'https://app.example.org.evil.example', 'http://app.example.org', 'null'])(
+    'says nothing to a page of %s, which is not listed',
+    async (origin) => {
+      for (const answer of [
+        await app.ask('GET', acme, { headers: { Origin: origin } }),
+        await app.ask('OPTIONS', '/api/v2/organizations', preflight(origin)),
+      ]) {
+        expect(namesOf(answer.headers)).toEqual([]);
+        expect(answer.headers.get('vary')).toMatch(/\bOrigin\b/);
+      }
+    },
+  );
+
+  it.each(['/healthz', '/webhooks/ai/workflows/x', '/git/acme/site.git/info/refs?service=git-upload-pack'])(
+    'of %s is for no page',
+    async (path) => {
+      const { headers } = await app.ask('GET', path, { headers: { Origin: origins[0] ?? '' } });
+      expect(namesOf(headers)).toEqual([]);
+    },
+  );
+
+  it('is for no page of another origin without the setting', async () => {
+    for (const answer of [
+      await closed.ask('GET', acme, { headers: { Origin: origins[0] ?? '' } }),
+      await closed.ask('OPTIONS', '/api/v2/organizations', preflight(origins[0] ?? '')),
+    ])
+      expect(namesOf(answer.headers)).toEqual([]);
+  });
+});

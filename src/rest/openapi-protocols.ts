@@ -1,7 +1,8 @@
 import type { JsonSchema } from './openapi-schemas.ts';
 import type { Document, OperationObject, Parameter, Reference, ResponseObject } from './openapi-types.ts';
 
-// The addresses that are served beside the table: the webhook of workflows and git's smart HTTP. They answer refusals in forms of their own.
+// The addresses that are served beside the table: the webhook of workflows, git's smart HTTP, GraphQL, health and metrics. Some answer refusals in
+// forms of their own.
 
 const component = (place: string, name: string): Reference => ({ $ref: `#/components/${place}/${name}` });
 const header = (name: string): Reference => component('headers', name);
@@ -214,7 +215,189 @@ function gitRequest(
   };
 }
 
-/** The webhook of workflows and git's smart HTTP, which are served beside the table. */
+/** What every request of Git LFS is answered with, once it has signed in. */
+function lfsRequest(): OperationObject {
+  const refusal = (description: string, own: string[] = []): ResponseObject => ({
+    description,
+    headers: Object.fromEntries(['X-Request-Id', ...own].map((name) => [name, header(name)])),
+    content: { 'application/vnd.git-lfs+json': { schema: component('schemas', 'LfsError') } },
+  });
+  return {
+    operationId: 'refuseLfs',
+    summary: 'Say to Git LFS that its files are not stored here',
+    description:
+      'Stands for every address of the Git LFS API below `info/lfs`. Needs the permission `browse_studio`. Files are pushed as they are, or kept where `lfs.url` of `.lfsconfig` says.',
+    tags: ['Git'],
+    security: [{ basic: [] }, { bearer: [] }],
+    'x-permission': 'browse_studio',
+    parameters: [component('parameters', 'organization'), component('parameters', 'project')],
+    requestBody: {
+      required: false,
+      content: { 'application/vnd.git-lfs+json': { schema: component('schemas', 'JsonValue') } },
+    },
+    responses: {
+      401: refusal('No token, or one that is unknown, expired or revoked', ['WWW-Authenticate']),
+      403: refusal('The token lacks the permission'),
+      404: refusal('There is no such organisation or project'),
+      501: refusal('Git LFS is not stored here; `message` says what to do instead'),
+      ...referencesTo({ 414: 'GitUriTooLong', 429: 'GitTooMany', 431: 'HeaderFieldsTooLarge' }),
+      500: refusal('A fault of the service'),
+      503: refusal('The database is not available', ['Retry-After']),
+    },
+  };
+}
+
+function graphqlRequest(): OperationObject {
+  const answer = (description: string): ResponseObject => ({
+    description,
+    headers: { 'X-Request-Id': header('X-Request-Id') },
+    content: { 'application/json': { schema: component('schemas', 'GraphqlAnswer') } },
+  });
+  return {
+    operationId: 'graphql',
+    summary: 'Execute a GraphQL document',
+    description:
+      'The schema is `schema.graphql`. Each field needs the permission of its operation; errors of fields are in `errors` of an answer with status 200. Queries may be sent with GET, too, with the header `Apollo-Require-Preflight`.',
+    tags: ['GraphQL'],
+    security: [{ bearer: [] }],
+    'x-permission': 'public',
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: component('schemas', 'GraphqlRequest') } },
+    },
+    responses: {
+      200: answer('What the document asks for, with the errors of its fields'),
+      400: {
+        description: 'The body or the document could not be understood, or is over a limit of documents',
+        headers: { 'X-Request-Id': header('X-Request-Id') },
+        content: {
+          'application/json': {
+            schema: { anyOf: ['GraphqlAnswer', 'Error'].map((name) => component('schemas', name)) },
+          },
+        },
+      },
+      ...referencesTo({
+        401: 'Unauthorized',
+        408: 'RequestTimeout',
+        413: 'PayloadTooLarge',
+        414: 'UriTooLong',
+        415: 'UnsupportedMediaType',
+        429: 'TooManyRequests',
+        431: 'HeaderFieldsTooLarge',
+        500: 'InternalError',
+        503: 'ServiceUnavailable',
+      }),
+    },
+  };
+}
+
+/** A request about the process itself, which needs no credential of the API. */
+function serviceRequest(
+  { operationId, summary, description }: Record<'operationId' | 'summary' | 'description', string>,
+  responses: OperationObject['responses'],
+  security: OperationObject['security'] = [],
+): OperationObject {
+  const tags = ['Service'];
+  return { operationId, summary, description, tags, security, 'x-permission': 'public', responses };
+}
+
+/** Health, readiness and metrics. */
+function servicePaths(): Document['paths'] {
+  const headers = { 'X-Request-Id': header('X-Request-Id') };
+  const json = (description: string, schema: string): ResponseObject => ({
+    description,
+    headers,
+    content: { 'application/json': { schema: component('schemas', schema) } },
+  });
+  const health = {
+    operationId: 'getHealth',
+    summary: 'Tell whether the process answers',
+    description: 'Looks at nothing else: what restarts a process that hangs asks here.',
+  };
+  const readiness = {
+    operationId: 'getReadiness',
+    summary: 'Tell whether the process can serve requests',
+    description: 'Looks at the database, its migrations, the job queue, the keys, the repositories and the storage.',
+  };
+  const metrics = {
+    operationId: 'getMetrics',
+    summary: 'Read the metrics of the process',
+    description:
+      'Requires `PORTICO_METRICS_TOKEN` as a bearer token; without that setting, and on other ports than `PORTICO_METRICS_PORT` where it is set, there is no such address.',
+  };
+  return {
+    '/healthz': { get: serviceRequest(health, { 200: json('The process answers', 'Health') }) },
+    '/readyz': {
+      get: serviceRequest(readiness, {
+        200: json('All checks pass', 'Readiness'),
+        503: json('The process starts or stops, or a check fails', 'Readiness'),
+      }),
+    },
+    '/metrics': {
+      get: serviceRequest(
+        metrics,
+        {
+          200: {
+            description: 'Metrics in the text format of Prometheus',
+            headers,
+            content: { 'text/plain': { schema: text } },
+          },
+          404: component('responses', 'NotFound'),
+        },
+        [{ metricsToken: [] }],
+      ),
+    },
+  };
+}
+
+const check: JsonSchema = { type: 'string', enum: ['ok', 'failed'] };
+const checks = ['database', 'migrations', 'queue', 'keys', 'repositories', 'storage'];
+const serviceSchemas: ProtocolParts['schemas'] = {
+  Health: { type: 'object', properties: { status: { type: 'string', const: 'ok' } }, required: ['status'] },
+  Readiness: {
+    type: 'object',
+    properties: {
+      status: { type: 'string', enum: ['starting', 'ready', 'draining', 'not ready'] },
+      roles: { type: 'array', items: text, description: 'What the process does: web, worker or both' },
+      checks: {
+        type: 'object',
+        properties: Object.fromEntries(checks.map((name) => [name, check])),
+        required: checks,
+      },
+    },
+    required: ['status', 'roles', 'checks'],
+  },
+  LfsError: { type: 'object', properties: { message: text }, required: ['message'] },
+  GraphqlRequest: {
+    type: 'object',
+    properties: {
+      query: { type: 'string', description: 'The document' },
+      variables: { type: 'object', additionalProperties: component('schemas', 'JsonValue') },
+      operationName: { type: 'string', description: 'Which of several operations of the document' },
+    },
+    required: ['query'],
+  },
+  GraphqlAnswer: {
+    type: 'object',
+    properties: {
+      data: { type: ['object', 'null'], additionalProperties: component('schemas', 'JsonValue') },
+      errors: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            message: text,
+            path: { type: 'array', items: { type: ['string', 'integer'] } },
+            extensions: { type: 'object', additionalProperties: component('schemas', 'JsonValue') },
+          },
+          required: ['message'],
+        },
+      },
+    },
+  },
+};
+
+/** The webhook of workflows, git's smart HTTP, GraphQL and what is said of the process, which are served beside the table. */
 export function protocolParts(): ProtocolParts {
   const repository = '/git/{organization}/{project}.git';
   const methods = Object.keys(webhookMethods) as (keyof typeof webhookMethods)[];
@@ -225,6 +408,8 @@ export function protocolParts(): ProtocolParts {
         name: 'Git',
         description: "git's smart HTTP protocol: the address is what `git clone`, `fetch` and `push` take.",
       },
+      { name: 'GraphQL', description: 'The same operations behind one address.' },
+      { name: 'Service', description: 'What is said of the process itself.' },
     ],
     paths: {
       '/webhooks/ai/workflows/{workflow}': Object.fromEntries(methods.map((method) => [method, webhookCall(method)])),
@@ -254,9 +439,13 @@ export function protocolParts(): ProtocolParts {
           permission: 'edit_studio',
         }),
       },
+      [`${repository}/info/lfs/objects/batch`]: { post: lfsRequest() },
+      '/graphql': { post: graphqlRequest() },
+      ...servicePaths(),
     },
     responses: { ...webhookResponses, ...gitResponses },
     schemas: {
+      ...serviceSchemas,
       WebhookAccepted: {
         type: 'object',
         properties: { executionId: { type: 'string', format: 'uuid', description: 'Id of the execution' } },
@@ -282,6 +471,7 @@ export function protocolParts(): ProtocolParts {
         description:
           '`sha256=` and the HMAC-SHA256 of the body in hexadecimal, keyed with the secret of the trigger (`hmac` mode)',
       },
+      metricsToken: { type: 'http', scheme: 'bearer', description: 'PORTICO_METRICS_TOKEN of the server' },
       basic: { type: 'http', scheme: 'basic', description: 'An API token as the password, with any user name' },
     },
   };

@@ -8,7 +8,7 @@ import { DomainError, type ErrorCode } from '../../src/domain/errors.ts';
 import { permissionNames } from '../../src/domain/permissions.ts';
 import { WebhookDoor } from '../../src/domain/workflows/door/door.ts';
 import { createWebhook } from '../../src/rest/webhook.ts';
-import { type Answer, seed, studio, type TestApp } from '../support/app.ts';
+import { type Answer, metricsToken, seed, studio, type TestApp } from '../support/app.ts';
 import { undescribedAt } from '../support/described.ts';
 import { newWebhook, sign, startDoorApp, type Webhook } from '../support/door.ts';
 import { askRaw } from '../support/raw-http.ts';
@@ -219,5 +219,44 @@ describe('every answer of git over HTTP is one that openapi.json describes', () 
       await ask(status, 'POST', service, flush);
       if (![408, 413].includes(status)) await ask(status, 'GET', refs);
     });
+  });
+});
+
+describe('every answer of GraphQL, Git LFS and of the process itself is one that openapi.json describes', () => {
+  const ask = async (status: number, method: string, path: string, sent: Sent = {}, template = path) => {
+    const answer = await askRaw(app, method, path, sent);
+    expectDescribed(answer, status, method, template);
+    return answer;
+  };
+  const query = (text: string) => JSON.stringify({ query: text });
+
+  it.each([
+    [200, { body: query('{ organizations { nodes { name } } }') }],
+    [200, { body: query('{ project(organization: "acme", project: "none") { name } }') }],
+    [400, { body: query('{ none }') }],
+    [400, { body: '{"query":' }],
+    [401, { body: query('{ __typename }'), token: 'wrong' }],
+    [413, { body: query('x'.repeat(10 * 1024 * 1024)) }],
+    [431, { body: query('{ __typename }'), headers: { 'X-Large': 'x'.repeat(33 * 1024) } }],
+  ])('%s of GraphQL', async (status, sent) => {
+    await ask(status, 'POST', '/graphql', sent);
+  });
+
+  it.each([
+    [501, 'acme/site', {}],
+    [401, 'acme/site', { token: null }],
+    [404, 'acme/none', {}],
+  ])('%s of Git LFS', async (status, place, sent) => {
+    const template = '/git/{organization}/{project}.git/info/lfs/objects/batch';
+    await ask(status, 'POST', `/git/${place}.git/info/lfs/objects/batch`, { body: '{}', ...sent }, template);
+  });
+
+  it('of health, readiness and metrics', async () => {
+    await ask(200, 'GET', '/healthz', { token: null });
+    const { body, status } = await askRaw(app, 'GET', '/readyz', { token: null });
+    await ask(status, 'GET', '/readyz', { token: null });
+    expect(Object.keys(body.checks).length).toBeGreaterThan(4);
+    await ask(200, 'GET', '/metrics', { token: metricsToken });
+    await ask(404, 'GET', '/metrics', { token: null });
   });
 });

@@ -61,7 +61,7 @@ test('it tells which operations steps of workflows may call, and by what name', 
 });
 
 describe('the document keeps the rules of OpenAPI 3.1', () => {
-  const schemes = ['bearer', 'basic', 'webhookSecret', 'webhookToken', 'webhookSignature'] as const;
+  const schemes = ['bearer', 'basic', 'webhookSecret', 'webhookToken', 'webhookSignature', 'metricsToken'] as const;
   const reference = z.strictObject({ $ref: z.string().startsWith('#/components/') });
   const schema = z.record(z.string(), z.unknown());
   const media = z.record(z.string().regex(/^[\w*]+\/[\w*.+-]+$/), z.strictObject({ schema }));

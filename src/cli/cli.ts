@@ -62,7 +62,7 @@ function sentenceOf(error: unknown): string {
 function help(words: readonly string[], { screen }: Surroundings): number {
   const command = find(words);
   if (words.length > 0 && !command) {
-    screen.note(`portico: there is no command ${words.join(' ')}`);
+    screen.note(`portico: unknown command ${words.join(' ')}`);
     return exitCodes.usage;
   }
   for (const line of command ? helpOf(command) : overview(commands)) screen.print(line);
@@ -83,9 +83,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   if (['help', '--help', '-h'].includes(first)) return help(argv.slice(1), surroundings);
   const command = find(argv);
   if (!command) {
-    screen.note(
-      first === '' ? 'portico: name a command' : `portico: there is no command ${argv.slice(0, 2).join(' ')}`,
-    );
+    screen.note(first === '' ? 'portico: name a command' : `portico: unknown command ${argv.slice(0, 2).join(' ')}`);
     for (const line of overview(commands)) screen.note(line);
     return exitCodes.usage;
   }

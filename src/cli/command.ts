@@ -13,7 +13,7 @@ export interface CommandCore {
 
 /** What a command reaches beyond its arguments; given by the composition root. */
 export interface Surroundings {
-  /** Opens the database and the repositories, once; whoever gave this closes them. */
+  /** Opens the database and the repositories, once; the caller of the command closes them. */
   open(): Promise<CommandCore>;
   /** The effective settings, secrets masked. */
   settings(): Record<string, unknown>;

@@ -59,8 +59,8 @@ async function inProcess(args: readonly string[]) {
 
 test.each([
   [[], /^portico: name a command\nUsage: portico <command>/],
-  [['publish'], /^portico: there is no command publish\nUsage: portico <command>/],
-  [['token'], /^portico: there is no command token\nUsage/],
+  [['publish'], /^portico: unknown command publish\nUsage: portico <command>/],
+  [['token'], /^portico: unknown command token\nUsage/],
   [['import'], /^portico: <url\|path> is missing\nUsage: portico import/],
   [['organization', 'create'], /^portico: <name> is missing\n/],
   [['token', 'revoke'], /^portico: <id> is missing\n/],

@@ -57,6 +57,8 @@ test('without a server: the embedded database runs for the command alone, and a 
 test('with a server: the command joins its database, and the server serves the entries at once', async () => {
   const { dataDir } = await demoDataDir();
   const server = await startServer(dataDir);
+  // The log says before it is ready how builds are isolated.
+  expect(server.output().stdout).toMatch(/"Builds (are kept apart|run as|are refused).*Portico is ready at/s);
   const settings = settingsFor(dataDir);
   const imported = await portico(['import', await source(), ...into('site')], settings);
   expect(imported).toMatchObject({ code: 0, stderr: '' });
@@ -72,7 +74,7 @@ test('with a server: the command joins its database, and the server serves the e
 
 test.each([
   ['a plain directory', (place: string) => place, /is not a git repository; make it one there: git init && git add/],
-  ['no directory', (place: string) => `${place}/nothing`, /there is no such directory$/],
+  ['no directory', (place: string) => `${place}/nothing`, /: no such directory$/],
   ['plain http', () => 'http://example.org/site.git', /must be an https URL; or clone it/],
   ['ssh', () => 'git@example.org:site.git', /ssh is not supported here/],
   [

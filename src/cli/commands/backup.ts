@@ -44,7 +44,7 @@ async function writeBackup(
   screen.print(`Backed up ${shown} to ${directory}: ${countsText(counts)}, ${bytesText(bytes)}`);
 }
 
-/** One after another; what fails is told, and keeps none of the others from it. @returns how many failed. */
+/** One after another; failures are printed and do not stop the others. @returns how many failed. */
 async function writeEach(
   projects: readonly ProjectName[],
   target: string,

@@ -30,7 +30,7 @@ async function isShallow(directory: string): Promise<boolean> {
 
 /**
  * What a person means by `<url|path>`: an https URL, or a directory that is a git repository, bare or not.
- * @throws Problem that tells how to make it one.
+ * @throws Problem with the commands that make it one.
  */
 export async function sourceOf(text: string, directory: string): Promise<Pick<ImportSource, 'url' | 'kind'>> {
   if (scheme.test(text)) {
@@ -43,7 +43,7 @@ export async function sourceOf(text: string, directory: string): Promise<Pick<Im
   if (!(await isDirectory(place))) {
     if (sshForm.test(text))
       throw new Problem(`${text}: ssh is not supported here; clone it with git and import the directory`);
-    throw new Problem(`${place}: there is no such directory`);
+    throw new Problem(`${place}: no such directory`);
   }
   if (await isShallow(place))
     throw new Problem(`${place} is a shallow clone; complete it there: git fetch --unshallow`);

@@ -46,7 +46,13 @@ describe('POST', () => {
 
   it('400 without a name or a definition', async () => {
     expect((await ask('POST', '', { body: { definition } })).body).toMatchObject({ message: 'name: is required' });
-    expect((await ask('POST', '', { body: { name: 'a' } })).status).toBe(400);
+    expect(await ask('POST', '', { body: { name: 'a' } })).toMatchObject({
+      status: 400,
+      body: {
+        message: 'definition: is required',
+        details: { errors: [{ field: '/definition', code: 'invalid_request', message: 'is required' }] },
+      },
+    });
   });
 
   it('400 for text that cannot be stored, wherever it is', async () => {

@@ -26,7 +26,7 @@ interface Findings {
   warnings: Problem[];
 }
 
-/** Faults of one name an expression asks for, seen from where it stands. */
+/** Faults of one name that an expression refers to, in the scope of its step. */
 function checkReference(
   { root, member, position }: Reference,
   { place, offset, maySecret }: PlacedExpression,
@@ -55,12 +55,12 @@ function checkReference(
     warnings.push({ ...at, code: 'step_may_not_run', message: `step "${member}" has not run in every case` });
   if (certainty !== undefined) return;
   if (ids.has(member)) error('step_not_run', `step "${member}" has not run yet, or is inside a loop or another branch`);
-  else error('unknown_step', `there is no step "${member}"`);
+  else error('unknown_step', `step "${member}" does not exist`);
 }
 
 const unknownText = ({ name, isCalled }: UsedVariable): string => {
   if (name === 'eval') return '"$eval" is not available in workflows';
-  return isCalled ? `there is no function "$${name}"` : `there is no variable "$${name}"`;
+  return isCalled ? `function "$${name}" does not exist` : `variable "$${name}" does not exist`;
 };
 
 function checkExpression(expression: PlacedExpression, scope: Scope, known: Known, findings: Findings): void {

@@ -13,7 +13,7 @@ const holdsTemplate = (value: unknown): boolean =>
     : typeof value === 'object' && value !== null && Object.values(value).some(holdsTemplate);
 
 /**
- * Faults of `operation` steps: operations that are not there or not for workflows, permissions the workflow does not list, and literal
+ * Faults of `operation` steps: operations that do not exist or cannot be used in workflows, permissions the workflow does not list, and literal
  * inputs the operation refuses. What holds a template is known only when it runs.
  */
 export function checkOperations(definition: WorkflowDefinition, operations: StepOperations): Problem[] {
@@ -23,7 +23,7 @@ export function checkOperations(definition: WorkflowDefinition, operations: Step
     if (step.type !== 'operation') continue;
     const operation = operations.get(step.operation);
     if (operation === undefined) {
-      const message = `there is no operation "${step.operation}" for workflows`;
+      const message = `operation "${step.operation}" does not exist or cannot be used in workflows`;
       problems.push({ place: [...place, 'operation'], code: 'unknown_operation', message });
       continue;
     }

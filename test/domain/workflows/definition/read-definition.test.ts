@@ -262,16 +262,16 @@ describe('functions and variables of expressions', () => {
   });
 
   it.each([
-    ['$upper(input)', 'unknown_function', 'there is no function "$upper"'],
-    ['input.items.$nope(a)', 'unknown_function', 'there is no function "$nope"'],
-    ['input ~> $trimm', 'unknown_function', 'there is no function "$trimm"'],
-    ['$substr(?, 1)', 'unknown_function', 'there is no function "$substr"'],
-    ['input ~> |a|{"b": $deep()}|', 'unknown_function', 'there is no function "$deep"'],
-    ['$map(input, $uppercas)', 'unknown_variable', 'there is no variable "$uppercas"'],
-    ['($a := 1; $b)', 'unknown_variable', 'there is no variable "$b"'],
+    ['$upper(input)', 'unknown_function', 'function "$upper" does not exist'],
+    ['input.items.$nope(a)', 'unknown_function', 'function "$nope" does not exist'],
+    ['input ~> $trimm', 'unknown_function', 'function "$trimm" does not exist'],
+    ['$substr(?, 1)', 'unknown_function', 'function "$substr" does not exist'],
+    ['input ~> |a|{"b": $deep()}|', 'unknown_function', 'function "$deep" does not exist'],
+    ['$map(input, $uppercas)', 'unknown_variable', 'variable "$uppercas" does not exist'],
+    ['($a := 1; $b)', 'unknown_variable', 'variable "$b" does not exist'],
     ['$eval("1")', 'unknown_function', '"$eval" is not available in workflows'],
-    ['$toString(1)', 'unknown_function', 'there is no function "$toString"'],
-    ['$constructor(1)', 'unknown_function', 'there is no function "$constructor"'],
+    ['$toString(1)', 'unknown_function', 'function "$toString" does not exist'],
+    ['$constructor(1)', 'unknown_function', 'function "$constructor" does not exist'],
   ])('that are not: %s', async (expression, code, message) => {
     expect((await transform(expression)).errors).toMatchObject([
       { field: '/steps/0/expression', code, message, line: 3 },

@@ -29,7 +29,7 @@ export const getDeploymentLog = projectOperation({
   async execute(context, { deployment, job, offset }) {
     const { id } = await findDeployment(context, deployment);
     const row = await context.em.findOne(DeploymentJob, { id: job, deployment_id: id });
-    if (!row) throw new DomainError('not_found', `job: deployment ${id} has none with the id ${job}`);
+    if (!row) throw new DomainError('not_found', `job: deployment ${id} has no job ${job}`);
     const part = await readLog(context.em, row, offset);
     context.attach(Buffer.from(part.text));
     return part;

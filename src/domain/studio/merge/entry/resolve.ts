@@ -12,7 +12,7 @@ export function refuseResolution(path: string, problem: string): never {
 }
 
 /**
- * Checks that a resolution says one thing, and one that can be.
+ * Checks that a resolution makes one choice, and a possible one.
  * @returns whether it settles the file whole (`take`, `delete`, `raw`) and not piece by piece.
  */
 export function settlesWhole({ resolution, base, path }: MergeInput): boolean {
@@ -24,13 +24,13 @@ export function settlesWhole({ resolution, base, path }: MergeInput): boolean {
   }
   const choices = [{ take }, ...Object.values(fields ?? {}), ...Object.values(hunks ?? {})];
   if (base === null && choices.some((choice) => choice.take === 'base')) {
-    refuseResolution(path, 'base cannot be taken, there is no common ancestor');
+    refuseResolution(path, 'base cannot be taken: the two sides have no common ancestor');
   }
   return pieces === undefined;
 }
 
 /**
- * The bytes a resolution of the whole file asks for; null: the file shall go.
+ * The bytes of a file that is resolved as a whole; null: the file is deleted.
  * @throws DomainError `frontmatter_invalid` when `raw` cannot be read although one of the sides can.
  */
 export function resolvedBytes(
@@ -61,5 +61,5 @@ export function checkPieces(
   const field = Object.keys(fields).find((pointer) => !known.fields.has(pointer));
   if (field !== undefined) refuseResolution(path, `the field ${field} is not in conflict`);
   const hunk = Object.keys(hunks).find((id) => !known.hunks.has(id));
-  if (hunk !== undefined) refuseResolution(path, `there is no hunk ${hunk} in conflict`);
+  if (hunk !== undefined) refuseResolution(path, `the hunk ${hunk} is not in conflict`);
 }

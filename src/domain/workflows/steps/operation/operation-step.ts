@@ -14,7 +14,7 @@ import { beginEffect, dropEffect, keepEffect } from './effects.ts';
 export type OperationStep = Extract<Step, { type: 'operation' }>;
 type Input = Record<string, unknown>;
 
-/** Refusals that another try can find gone: somebody else was faster, or something is away. */
+/** Refusals that may not recur at the next attempt: another writer was first, or a service is unavailable. */
 const passing = new Set([
   'branch_moved',
   'busy',
@@ -67,7 +67,7 @@ async function actOnce(call: StepCall<OperationStep>, known: StepOperation, inpu
       await keepEffect(em, call.idempotency_key, earlier.result);
       return earlier.result;
     }
-    // A refusal has done nothing; of what was cut off nobody knows.
+    // A refused call has no effect; the effect of an interrupted one is unknown.
     if (!isAway(error) && before.state === 'none') await dropEffect(em, call.idempotency_key);
     throw error;
   }
@@ -91,7 +91,7 @@ export async function runOperationStep(call: StepCall<OperationStep>): Promise<S
   const { step, services, roots, signal } = call;
   const known = services.stepOperations.get(step.operation);
   if (known === undefined)
-    return failed('unknown_operation', `there is no operation "${step.operation}" for workflows`);
+    return failed('unknown_operation', `operation "${step.operation}" does not exist or cannot be used in workflows`);
   let input: Input = {};
   try {
     input = (await fillTemplates(step.with ?? {}, { expressions: services.expressions, roots, signal })) as Input;

@@ -1,13 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError, fieldError } from './errors.ts';
 import { IdempotencyKey } from './idempotency.entity.ts';
 import type { Actor } from './identity/actor.ts';
 import type { Call } from './operation.ts';
+import { isAway } from './unavailable.ts';
 
 /** Our hold on a key: either an earlier answer to repeat, or the duty to store ours. */
 export interface IdempotencyClaim {
   replay: { output: unknown } | null;
-  complete(answer: { output: unknown; etag: string | undefined }): Promise<void>;
+  /** @param within the transaction of the command: what it has done and its answer are durable together, or neither is */
+  complete(answer: { output: unknown; etag: string | undefined }, within?: EntityManager): Promise<void>;
   /** After a refusal or a fault: the key is free again. */
   release(): Promise<void>;
 }
@@ -15,6 +19,23 @@ export interface IdempotencyClaim {
 const day = 24 * 3600_000;
 /** A command runs at most this long; an older claim without an answer belongs to a process that died. */
 const lease = 150_000;
+
+/** Pause between tries while the database is away, milliseconds. */
+const pause = 1_000;
+
+/** Writes at once, or in the background as soon as a database that is away has come back, as long as the key is held. */
+async function writeAtLast(write: () => Promise<unknown>): Promise<void> {
+  const until = performance.now() + lease;
+  const isLeft = (error: unknown) => isAway(error) && performance.now() < until;
+  const again = async (): Promise<void> => {
+    await setTimeout(pause, null, { ref: false });
+    await write().catch((error: unknown) => (isLeft(error) ? again() : undefined));
+  };
+  await write().catch((error: unknown) => {
+    if (!isLeft(error)) throw error;
+    void again();
+  });
+}
 
 /**
  * Claims the caller's idempotency key for one command.
@@ -44,12 +65,20 @@ export async function claimIdempotency(
       { completed: false, created_at: { $lt: new Date(now.getTime() - lease) } },
     ],
   });
+  // Another call's, once the lease is over and it has taken the key.
+  const ours = { ...id, claim };
+  const release = () => writeAtLast(() => em.nativeDelete(IdempotencyKey, { ...ours, completed: false }));
   const inserted = await em
     .createQueryBuilder(IdempotencyKey)
     .insert({ ...id, input_hash, output: null, etag: null, completed: false, claim, created_at: now })
     .onConflict(['actor', 'operation', 'key'])
     .ignore()
-    .execute('run');
+    .execute('run')
+    .catch((error: unknown) => {
+      // It may be done all the same, by a database that answers again.
+      if (isAway(error)) void release().catch(() => {});
+      throw error;
+    });
   if (inserted.affectedRows === 0) {
     const stored = await em.findOne(IdempotencyKey, id);
     if (stored && stored.input_hash !== input_hash) {
@@ -60,15 +89,13 @@ export async function claimIdempotency(
     if (stored.etag) call.facts.etag = stored.etag;
     return { replay: { output: stored.output }, complete: async () => {}, release: async () => {} };
   }
-  // Another call's, once the lease is over and it has taken the key.
-  const ours = { ...id, claim };
   return {
     replay: null,
-    complete: async ({ output, etag }) => {
-      await em.nativeUpdate(IdempotencyKey, ours, { output, etag: etag ?? null, completed: true });
+    complete: async ({ output, etag }, within) => {
+      const write = () =>
+        (within ?? em).nativeUpdate(IdempotencyKey, ours, { output, etag: etag ?? null, completed: true });
+      await (within ? write() : writeAtLast(write));
     },
-    release: async () => {
-      await em.nativeDelete(IdempotencyKey, { ...ours, completed: false });
-    },
+    release,
   };
 }

@@ -71,7 +71,7 @@ async function perform(
   em: Fork,
   actor: Actor | null,
   place: Place,
-  input: unknown,
+  { input, claim }: { input: unknown; claim: IdempotencyClaim | null },
 ) {
   const act = async (within: Fork) => {
     const context = makeContext(operation, call, within, actor, place);
@@ -82,7 +82,10 @@ async function perform(
       await (operation.kind === 'command' && operation.effect === 'external'
         ? recordSoon(call.services, entry)
         : recordAudit(within(), entry));
-    if (operation.kind === 'command' && operation.effect !== 'external') await call.inTransaction?.(within(), output);
+    if (operation.kind === 'command' && operation.effect !== 'external') {
+      await claim?.complete({ output, etag: call.facts.etag }, within());
+      await call.inTransaction?.(within(), output);
+    }
     return output;
   };
   if (operation.kind === 'command' && operation.effect !== 'external') {
@@ -96,7 +99,9 @@ async function perform(
     if (operation.scope === 'project') call.services.previews.targets.forget();
     return output;
   }
-  return act(em);
+  const output = await act(em);
+  await claim?.complete({ output, etag: call.facts.etag });
+  return output;
 }
 
 /** What is unknown is told before what is wrong with the rest of the input. */
@@ -138,8 +143,7 @@ export async function run<S extends Scope, In extends z.ZodObject, Out extends z
       call.facts.replayed = true;
       return claim.replay.output as z.input<Out>;
     }
-    const output = await perform(any, call, em, actor, place, input);
-    await claim?.complete({ output, etag: call.facts.etag });
+    const output = await perform(any, call, em, actor, place, { input, claim });
     if (any.kind === 'command') outcome = any.outcome?.(output as never) ?? outcome;
     return output as z.input<Out>;
   } catch (thrown) {

@@ -1,6 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { DomainError } from '../../src/domain/errors.ts';
 import { claimIdempotency } from '../../src/domain/idempotency.ts';
 import { systemActor } from '../../src/domain/identity/actor.ts';
+import type { Call } from '../../src/domain/operation.ts';
+import { permissionNames } from '../../src/domain/permissions.ts';
+import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import { run } from '../../src/domain/run.ts';
 import { systemCall } from '../../src/system-call.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 
@@ -26,4 +32,36 @@ it('a call whose key another one has taken over neither frees it nor answers for
   await expect(claim()).rejects.toMatchObject({ code: 'busy' });
   await next?.complete({ output: 'of the next one', etag: undefined });
   expect((await claim())?.replay).toEqual({ output: 'of the next one' });
+});
+
+it('an answer is durable with what its command has done, in one transaction', async () => {
+  const actor = systemActor('test', permissionNames, 'portico.test', true);
+  const seen: unknown[] = [];
+  const call = {
+    ...systemCall(app.services, actor),
+    conditions: { idempotency_key: 'together' },
+    inTransaction: async (em: EntityManager) => {
+      seen.push(...(await em.execute(`select completed from idempotency_key where key = 'together'`)));
+      throw new DomainError('unavailable', 'The commit was cut off');
+    },
+  };
+  const create = (given: Call) => run(createProject, given, { organization: 'acme', name: 'Together' });
+  await expect(create(call)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(seen).toEqual([{ completed: true }]);
+  const again = { ...call, inTransaction: async () => {} };
+  const made = await create(again);
+  expect(await create(again)).toEqual(made);
+});
+
+it('a key is free again when a database that was away has come back', async () => {
+  const actor = systemActor('test', [], 'portico.test', true);
+  const call = { ...systemCall(app.services, actor), conditions: { idempotency_key: 'away' } };
+  const claim = () => claimIdempotency(call, actor, 'test.operation', { a: 1 });
+  const fork = vi.spyOn(app.services.orm.em, 'fork');
+  const first = await claim();
+  const em = fork.mock.results[0]?.value as EntityManager;
+  fork.mockRestore();
+  vi.spyOn(em, 'nativeDelete').mockRejectedValueOnce(new DomainError('unavailable', 'away'));
+  await first?.release();
+  await vi.waitFor(async () => expect((await claim())?.replay).toBeNull(), 30_000);
 });

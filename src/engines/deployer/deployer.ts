@@ -26,7 +26,7 @@ function refusalOf(isolation: Isolation | NoIsolation, strict: boolean): string 
   if (isolation.level === null) {
     const why = isolation.missing.join('; ');
     if (process.getuid?.() !== 0) return `Builds are refused: ${why}`;
-    return `Builds are refused: the server runs as root, which never builds as itself, and ${why}. Or start the server as another user`;
+    return `Builds are refused: the server runs as root, which never builds as itself, and ${why}; or start the server as another user`;
   }
   if (!strict || isolation.level !== 'process') return null;
   const remedy = 'or start the server as root, with PORTICO_BUILD_DIR where other users can enter';

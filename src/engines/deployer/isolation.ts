@@ -16,6 +16,7 @@ import { type BuildLimits, buildLimits } from './limits.ts';
 import { runCommand } from './run-command.ts';
 import { makeRuntime, type Runtime } from './runtime.ts';
 import {
+  programFor,
   programPath,
   type SandboxKind,
   type SandboxOptions,
@@ -33,7 +34,7 @@ export interface Isolation {
   /** What commands cannot see where they have mounts of their own. */
   hidden: readonly string[];
   runtime: Runtime;
-  enclose(options: Omit<SandboxOptions, 'hidden' | 'readable'>): { words: string[]; user: number | null };
+  enclose(options: Omit<SandboxOptions, 'hidden' | 'readable' | 'programs'>): { words: string[]; user: number | null };
 }
 
 /** No way to build; `missing` names what stands in the way, piece by piece. */
@@ -116,6 +117,17 @@ const wanting: Record<SandboxKind, readonly [program: string, advice: string]> =
 /** Milliseconds a trial may take: a busy machine is no reason for a weaker level. */
 const trialTime = 60_000;
 
+/** @returns why the program of a kind cannot be started by whom it has to be, and what to do; null: it can */
+async function wants(kind: SandboxKind, user: number | null): Promise<string | null> {
+  const [program, advice] = wanting[kind];
+  const name = program === 'bwrap' ? 'bubblewrap' : program;
+  // Root itself makes namespaces.
+  const { file, closed } = await programFor(program, kind === 'namespace' ? null : user);
+  if (file !== null) return null;
+  if (closed === null) return `${name} is not installed: ${advice}`;
+  return `user ${user}, as builds have one, cannot start ${closed}: ${advice} where every user can start it, such as in /usr/bin`;
+}
+
 interface Trial {
   kind: SandboxKind;
   root: string;
@@ -126,9 +138,8 @@ interface Trial {
 
 /** Runs a command as builds will run. @returns null when its user and its limits are as they have to be; else what is wrong */
 async function fault({ kind, root, user, isolation, limits }: Trial): Promise<string | null> {
-  const [program, advice] = wanting[kind];
-  if (programPath(program) === null)
-    return `${program === 'bwrap' ? 'bubblewrap' : program} is not installed: ${advice}`;
+  const wanted = await wants(kind, user);
+  if (wanted !== null) return wanted;
   const directory = path.join(root, `probe-${randomBytes(4).toString('hex')}`);
   const { tree, home, temporary, sharedMemory } = workspaceDirectories(directory);
   try {
@@ -249,9 +260,11 @@ async function tryKinds(
   const runtime = await makeRuntime(root, { user, hidden: [...hidden, '/tmp', '/dev/shm'] });
   const without = runtime.missing.length > 0 ? `; builds cannot reach ${runtime.missing.join(', ')}` : '';
   const missing: string[] = [];
+  const [bwrap, setpriv] = await Promise.all(['bwrap', 'setpriv'].map((name) => programFor(name, user)));
+  const programs = { bwrap: bwrap?.file ?? null, setpriv: setpriv?.file ?? null };
   for (const kind of kinds) {
     const enclose: Isolation['enclose'] = (options) =>
-      sandboxed(kind, { ...options, hidden, readable: [runtime.directory] });
+      sandboxed(kind, { ...options, hidden, readable: [runtime.directory], programs });
     const problem = await fault({ kind, root, user, isolation: { enclose, runtime }, limits: buildLimits });
     if (problem !== null) {
       missing.push(problem);

@@ -20,7 +20,7 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { fixedEnvironment, programPath, systemPath } from './sandbox.ts';
+import { passing, programPath, systemPath } from './sandbox.ts';
 
 const run = promisify(execFile);
 
@@ -54,15 +54,8 @@ async function reachable(found: readonly string[], { user, hidden }: Reader): Pr
   const seen = found.filter(
     (file, at) => !hidden.some((below) => isBelow(file, below) || isBelow(real[at] ?? '', below)),
   );
-  if (user === null || seen.length === 0) return new Set(seen);
-  const look = 'for file do if test -r "$file" && test -x "$file"; then printf "%s\\n" "$file"; fi; done';
-  const { stdout } = await run('/bin/sh', ['-c', look, 'sh', ...seen], {
-    uid: user,
-    gid: user,
-    cwd: '/',
-    env: fixedEnvironment,
-  }).catch(() => ({ stdout: '' }));
-  return new Set(stdout.split('\n').filter((line) => line !== ''));
+  if (user === null) return new Set(seen);
+  return passing(seen, 'test -r "$file" && test -x "$file"', user);
 }
 
 /** The package a program is part of: `…/node_modules/<name>`. */

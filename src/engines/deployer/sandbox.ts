@@ -1,5 +1,9 @@
+import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
 
 /**
  * How a command is closed in: `bubblewrap`: mounts, processes and communication of its own; `namespace`: processes and communication of its
@@ -21,16 +25,22 @@ export interface SandboxOptions {
   temporary: string;
   sharedMemory: string;
   network: boolean;
+  /** What the user of a build starts to be closed in; null: not to be had. */
+  programs: { bwrap: string | null; setpriv: string | null };
 }
 
 /** What all that is not the command itself runs with, whatever the server and the build have. */
 export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 export const fixedEnvironment = { PATH: systemPath, LANG: 'C.UTF-8' };
 
-/** Where a program lies that the server finds by its own PATH, which commands do not have; null when it is not there. */
+const placesOf = (name: string, first: readonly string[]): string[] =>
+  [...first, ...(process.env.PATH ?? '').split(path.delimiter)]
+    .filter(path.isAbsolute)
+    .map((directory) => path.join(directory, name));
+
+/** Where a program lies that the server finds by its own PATH, which commands do not have, and can start; null when it is not there. */
 export function programPath(name: string, first: readonly string[] = []): string | null {
-  for (const directory of [...first, ...(process.env.PATH ?? '').split(path.delimiter)].filter(path.isAbsolute)) {
-    const file = path.join(directory, name);
+  for (const file of placesOf(name, first)) {
     try {
       accessSync(file, constants.X_OK);
       return file;
@@ -39,6 +49,34 @@ export function programPath(name: string, first: readonly string[] = []): string
     }
   }
   return null;
+}
+
+/**
+ * Of these files, those that pass a test as a user of builds, whose way to them may be closed where root's is not.
+ * @param test of `$file`, as a shell has it
+ */
+export async function passing(files: readonly string[], test: string, user: number): Promise<Set<string>> {
+  if (files.length === 0) return new Set();
+  const look = `for file do if ${test}; then printf "%s\\n" "$file"; fi; done`;
+  const as = { uid: user, gid: user, cwd: '/', env: fixedEnvironment };
+  const { stdout } = await run('/bin/sh', ['-c', look, 'sh', ...files], as).catch(() => ({ stdout: '' }));
+  return new Set(stdout.split('\n').filter((line) => line !== ''));
+}
+
+/**
+ * The first place on the server's PATH where a user of builds can start a program.
+ * @param user null: the server's own
+ * @returns `file` null: there is none; `closed` is then the first place that has it, out of that user's reach
+ */
+export async function programFor(
+  name: string,
+  user: number | null,
+): Promise<{ file: string | null; closed: string | null }> {
+  const own = programPath(name);
+  if (user === null || own === null) return { file: own, closed: null };
+  const places = placesOf(name, []);
+  const startable = await passing(places, 'test -f "$file" && test -x "$file"', user);
+  return { file: places.find((place) => startable.has(place)) ?? null, closed: own };
 }
 
 /** Where a workspace has the files of the commit, the home of its commands, their temporary files and their shared memory. */
@@ -50,9 +88,9 @@ export const workspaceDirectories = (directory: string) => ({
 });
 
 function bubblewrap(options: SandboxOptions): string[] {
-  const { hidden, readable, writable, temporary, sharedMemory, network } = options;
+  const { hidden, readable, writable, temporary, sharedMemory, network, programs } = options;
   return [
-    programPath('bwrap') ?? 'bwrap',
+    programs.bwrap ?? 'bwrap',
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--die-with-parent'],
     // Without a network of its own it would reach the metadata service of a cloud, too.
     ...(network ? [] : ['--unshare-net']),
@@ -80,8 +118,7 @@ function namespace({ user }: SandboxOptions): string[] {
   return [...unshare, '--', ...setpriv, ...firstProcess];
 }
 
-function plain(): string[] {
-  const setpriv = programPath('setpriv');
+function plain({ programs: { setpriv } }: SandboxOptions): string[] {
   return setpriv === null ? [] : [setpriv, '--no-new-privs', '--'];
 }
 
@@ -91,5 +128,5 @@ export function sandboxed(kind: SandboxKind, options: SandboxOptions): { words: 
   if (kind === 'bubblewrap') return { words: bubblewrap(options), user };
   // Only root can make these namespaces without one for users: it gives its privileges away inside.
   if (kind === 'namespace') return { words: namespace(options), user: null };
-  return { words: plain(), user };
+  return { words: plain(options), user };
 }

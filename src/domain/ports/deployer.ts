@@ -39,8 +39,8 @@ export interface Command {
   onStart(leader: ProcessName): Promise<void>;
 }
 
-/** Why a command was ended before it ended itself. */
-export type CommandLimit = 'timeout' | 'memory' | 'processes' | 'workspace' | 'aborted';
+/** Why a command was ended before it ended itself. `workspace`: its bytes on the disk; `files`: their number; `descriptors`: files open at once. */
+export type CommandLimit = 'timeout' | 'memory' | 'processes' | 'descriptors' | 'workspace' | 'files' | 'aborted';
 
 export interface CommandEnd {
   /** Null when a signal or a limit ended it. */

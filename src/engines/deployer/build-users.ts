@@ -2,10 +2,14 @@
  * The users that builds of a server started as root run as. Each build has one that no other build on the machine has meanwhile, so whatever
  * belongs to that user is the build's: processes, whatever they do to their limits and environment, and files that they leave behind.
  */
-import { lstat, readdir, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { BuildProcesses } from './build-processes.ts';
 import { type Lease, take } from './leases.ts';
+
+const run = promisify(execFile);
 
 /** The range systemd gives to services without a user of their own: no person and no package has one of it. */
 export const firstUser = 61_184;
@@ -18,25 +22,46 @@ export interface BuildUser {
 }
 
 /** Where every user of the machine may write. */
-const shared = ['/dev/shm', '/tmp', '/var/tmp', '/run/lock'];
+export const sharedDirectories = ['/dev/shm', '/tmp', '/var/tmp', '/run/lock'];
 
-/** What a user has in directories that are everyone's. */
-export async function leftBy(user: number, directories: readonly string[] = shared): Promise<string[]> {
+/** What a user has in directories that are everyone's, and in those of others among them that are everyone's, too. */
+export async function leftBy(user: number, directories: readonly string[] = sharedDirectories): Promise<string[]> {
   const found: string[] = [];
-  for (const directory of directories) {
-    for (const name of await readdir(directory).catch(() => [])) {
-      const file = path.join(directory, name);
-      if ((await lstat(file).catch(() => null))?.uid === user) found.push(file);
+  const waiting = directories.map((directory) => ({ directory, isOuter: true }));
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const name of await readdir(next.directory).catch(() => [])) {
+      const file = path.join(next.directory, name);
+      const state = await lstat(file).catch(() => null);
+      if (state?.uid === user) found.push(file);
+      else if (next.isOuter && state?.isDirectory() && (state.mode & 0o002) !== 0)
+        waiting.push({ directory: file, isOuter: false });
     }
   }
   return found;
+}
+
+/** Removes shared memory, queues and semaphores of System V, which stay when all that used them has ended. */
+async function removeSegments(user: number): Promise<void> {
+  for (const [kind, option] of Object.entries({ shm: '-m', msg: '-q', sem: '-s' })) {
+    const [head = '', ...rows] = (await readFile(`/proc/sysvipc/${kind}`, 'latin1').catch(() => '')).split('\n');
+    const names = head.trim().split(/\s+/);
+    const owner = names.indexOf('uid');
+    for (const row of rows.map((line) => line.trim().split(/\s+/)))
+      if (Number(row[owner]) === user) await run('ipcrm', [option, row[1] ?? '']).catch(() => {});
+  }
+}
+
+/** Removes all that a user has left where everyone may: files, and what System V keeps. */
+export async function removeLeft(user: number): Promise<void> {
+  for (const file of await leftBy(user)) await rm(file, { recursive: true, force: true, maxRetries: 3 });
+  await removeSegments(user);
 }
 
 /** @returns whether none of its processes is left */
 async function endAll(user: number, workspace: string): Promise<boolean> {
   const processes = new BuildProcesses({ leader: null, workspace, user });
   await processes.end(false);
-  for (const file of await leftBy(user)) await rm(file, { recursive: true, force: true, maxRetries: 3 });
+  await removeLeft(user);
   return (await processes.find()).length === 0;
 }
 

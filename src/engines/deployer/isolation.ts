@@ -168,6 +168,7 @@ async function fault({ kind, root, user, isolation, limits }: Trial): Promise<st
         launcher: isolation.runtime.launcher,
         cwd: tree,
         directory,
+        caches: [],
         environment: { PATH: isolation.runtime.path, HOME: home },
         user,
         limits,

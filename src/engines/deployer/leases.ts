@@ -48,7 +48,7 @@ export interface Lease {
 /** Whether the process that a lease names still runs. */
 async function isHeld(file: string, machine: string): Promise<boolean> {
   const [, pid, started, where] = path.basename(file).split('.');
-  if (where === machine) return (await processState(Number(pid)))?.started === started;
+  if (where === machine) return processState(Number(pid))?.started === started;
   const since = (await stat(file).catch(() => null))?.mtimeMs ?? 0;
   return Date.now() - since < trusted;
 }

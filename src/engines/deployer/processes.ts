@@ -1,9 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { ProcessName } from '../../domain/ports/deployer.ts';
 
 /** A process as /proc shows it (proc(5)). */
 export interface ProcessState {
   pid: number;
+  /** Thread whose entry in /proc shows the memory and the files of all of them: the first one that has not ended. */
+  thread: number;
   parent: number;
   group: number;
   session: number;
@@ -14,31 +18,84 @@ export interface ProcessState {
 }
 
 const pageBytes = 4096;
+const hasEnded = (state: string | undefined) => state === undefined || 'ZXx'.includes(state);
 
-/** Null when there is no such process; a zombie holds nothing any more and counts as gone. */
-export async function processState(pid: number): Promise<ProcessState | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [state = 'Z', parent, group, session] = fields;
-  if ('ZXx'.includes(state)) return null;
-  return {
-    pid,
-    parent: Number(parent),
-    group: Number(group),
-    session: Number(session),
-    started: fields[19] ?? '',
-    memory: Number(fields[21]) * pageBytes,
-  };
+/** What follows the program's name, which stands in parentheses and may itself hold spaces and parentheses; null when it is gone. */
+function statFields(file: string): string[] | null {
+  try {
+    const stat = readFileSync(file, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return null;
+  }
 }
 
-/** Every process that can be seen. */
+/** The first thread that has not ended, where the first of all has: its entry shows neither memory nor files of the others. */
+function livingThread(pid: number): { thread: number; pages: number } | null {
+  let names: string[] = [];
+  try {
+    names = readdirSync(`/proc/${pid}/task`);
+  } catch {
+    // Gone meanwhile.
+  }
+  for (const name of names) {
+    const fields = statFields(`/proc/${pid}/task/${name}/stat`);
+    if (fields !== null && !hasEnded(fields[0])) return { thread: Number(name), pages: Number(fields[21]) };
+  }
+  return null;
+}
+
+/** Null when there is no such process; a zombie without threads holds nothing any more and counts as gone. */
+export function processState(pid: number): ProcessState | null {
+  const fields = statFields(`/proc/${pid}/stat`);
+  if (fields === null) return null;
+  const [state, parent, group, session] = fields;
+  const seen = hasEnded(state)
+    ? Number(fields[17]) > 1
+      ? livingThread(pid)
+      : null
+    : { thread: pid, pages: Number(fields[21]) };
+  return (
+    seen && {
+      pid,
+      thread: seen.thread,
+      parent: Number(parent),
+      group: Number(group),
+      session: Number(session),
+      started: fields[19] ?? '',
+      memory: seen.pages * pageBytes,
+    }
+  );
+}
+
+/**
+ * Every process that can be seen. An entry of /proc is read in less time than a thread takes to be handed the file, so they are read at once,
+ * with pauses.
+ */
 export async function allProcesses(): Promise<ProcessState[]> {
   const names = await readdir('/proc').catch(() => []);
-  const states = await Promise.all(
-    names.filter((name) => /^\d+$/.test(name)).map((name) => processState(Number(name))),
-  );
-  return states.filter((state) => state !== null);
+  const pause = pauses();
+  const states: ProcessState[] = [];
+  for (const name of names) {
+    const state = /^\d+$/.test(name) ? processState(Number(name)) : null;
+    if (state !== null) states.push(state);
+    await pause();
+  }
+  return states;
+}
+
+/** Longest stretch of synchronous reads, milliseconds. */
+const stretch = 5;
+
+/** @returns lets other work go on when this has been at it for some milliseconds */
+export function pauses(): () => Promise<void> | undefined {
+  let began = performance.now();
+  return () => {
+    if (performance.now() - began < stretch) return undefined;
+    return setImmediate().then(() => {
+      began = performance.now();
+    });
+  };
 }
 
 /** Of these processes, those of the groups or sessions that some of them lead, those that are named, and all that descend from either. */
@@ -69,13 +126,13 @@ function machineName(): Promise<string> {
 
 /** The name by which a process can be told from later ones; null when it is gone. */
 export async function nameOf(pid: number): Promise<ProcessName | null> {
-  const state = await processState(pid);
+  const state = processState(pid);
   return state && { pid, started: state.started, machine: await machineName() };
 }
 
 export async function standingOf(name: ProcessName): Promise<'alive' | 'gone' | 'elsewhere'> {
   if (name.machine !== (await machineName())) return 'elsewhere';
-  return (await processState(name.pid))?.started === name.started ? 'alive' : 'gone';
+  return processState(name.pid)?.started === name.started ? 'alive' : 'gone';
 }
 
 /** Sends a signal to a process, or to a group by its negative number; one that has just gone is no error. */

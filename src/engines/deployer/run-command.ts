@@ -10,7 +10,7 @@ import { withoutInherited } from './inherited-descriptors.ts';
 import type { BuildLimits } from './limits.ts';
 import { nameOf } from './processes.ts';
 import { fixedEnvironment, workspaceDirectories } from './sandbox.ts';
-import { watchProcesses } from './watch.ts';
+import { watchBuild } from './watch.ts';
 
 /** What a command runs in. */
 export interface CommandPlace {
@@ -22,6 +22,8 @@ export interface CommandPlace {
   cwd: string;
   /** The whole workspace, for its mark and the watch on its size. */
   directory: string;
+  /** Package caches of the workspace, for the watch on their size. */
+  caches: readonly string[];
   environment: Record<string, string>;
   /** Whom its processes belong to in the end; null: the server's user. */
   user: number | null;
@@ -102,7 +104,7 @@ export async function runCommand(command: Command, place: CommandPlace): Promise
   };
   const abort = () => end('aborted');
   const timer = setTimeout(() => end('timeout'), command.time);
-  const unwatch = watchProcesses(build, place.directory, place.limits, end);
+  const unwatch = watchBuild({ ...place, build }, end);
   command.signal.addEventListener('abort', abort);
   try {
     await open(child, leader, command, place.environment);

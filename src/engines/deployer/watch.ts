@@ -1,54 +1,146 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+/**
+ * Ends a command whose build takes more than it may. What the kernel limits by process or user (run-command.ts) it refuses by itself; sums of
+ * memory and of files it has none for, so they are measured: memory the more often the less is left, the disk every ten seconds and when the
+ * free space of the file system has gone down by half of what is left. A measurement waits four times as long as it took, within bounds.
+ */
+import { stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandLimit } from '../../domain/ports/deployer.ts';
 import type { BuildProcesses } from './build-processes.ts';
+import { leftBy } from './build-users.ts';
+import { type DiskUse, diskUse, freeAt } from './disk.ts';
+import { type Held, HeldFiles } from './held-files.ts';
 import type { BuildLimits } from './limits.ts';
+import { memoryOf, Segments, sharedByMachine, sharedPlaces } from './memory.ts';
+import type { ProcessState } from './processes.ts';
 
-const run = promisify(execFile);
-
-/** How often processes are counted, and the disk; milliseconds. */
-const lookEvery = 250;
+/** Bounds of the time between two looks at the processes, milliseconds. */
+const soonest = 25;
+const latest = 250;
+/** What a few threads fill in a millisecond, at most; bytes. */
+const fastest = 4 * 1024 ** 2;
+/** Time between two measurements of the disk, milliseconds. */
 const measureEvery = 10_000;
+/** How long growth is reckoned from a close look: others may give up meanwhile what a build takes. Milliseconds. */
+const trusted = 1_000;
+/** How many times as long as it takes something is not done again. */
+const rest = 4;
 
-/** Bytes of files below a directory. */
-async function diskUse(directory: string): Promise<number> {
-  const { stdout } = await run('du', ['-skx', directory]).catch((error: { stdout?: string }) => ({
-    stdout: error.stdout ?? '0',
-  }));
-  return Number.parseInt(stdout, 10) * 1024 || 0;
+/** What belongs to the build that is watched. */
+export interface Watched {
+  build: BuildProcesses;
+  /** Its workspace. */
+  directory: string;
+  /** Package caches it may write to, which have the bounds of a workspace of their own. */
+  caches: readonly string[];
+  /** Of it alone; null: the server's user, whose other files cannot be told apart. */
+  user: number | null;
+  limits: BuildLimits;
 }
 
-async function isOver(build: BuildProcesses, limits: BuildLimits): Promise<CommandLimit | null> {
-  const processes = await build.find();
-  if (processes.length > limits.processes) return 'processes';
-  return processes.reduce((sum, { memory }) => sum + memory, 0) > limits.memory ? 'memory' : null;
+class Watch {
+  readonly #watched: Watched;
+  readonly #held = new HeldFiles();
+  readonly #segments = new Segments();
+  readonly #device: Promise<number>;
+  /** The last close look: what was found, what it was at most, and until when growth is reckoned from there. */
+  #looked = { taken: 0, most: 0, until: 0 };
+
+  constructor(watched: Watched) {
+    this.#watched = watched;
+    this.#device = stat(watched.directory).then(({ dev }) => dev);
+  }
+
+  #find(processes: readonly ProcessState[]): Promise<Held> {
+    const { user, limits } = this.#watched;
+    return this.#held.find(processes, user, limits.descriptors);
+  }
+
+  /** @returns the limit that is passed, or the bytes of memory that are left */
+  async memory(): Promise<CommandLimit | number> {
+    const { build, user, limits } = this.#watched;
+    const processes = await build.find();
+    if (processes.length > limits.processes) return 'processes';
+    // It is at most this much, and grows no faster: only where that is too much it is looked at closely.
+    const most = processes.reduce((sum, { memory }) => sum + memory, sharedByMachine());
+    const since = this.#looked.taken + most - this.#looked.most;
+    const bound = performance.now() < this.#looked.until ? Math.min(most, Math.max(since, 0)) : most;
+    if (bound <= limits.memory) return limits.memory - bound;
+    const began = performance.now();
+    const held = await this.#find(processes);
+    if (held.descriptors > limits.descriptors) return 'descriptors';
+    const segments = await this.#segments.find(processes, user);
+    const taken = await memoryOf(processes, held, segments, { user, device: await this.#device });
+    const end = performance.now();
+    this.#looked = { taken, most, until: end + trusted + rest * (end - began) };
+    return taken > limits.memory ? 'memory' : limits.memory - taken;
+  }
+
+  /** @returns the limit that is passed, or what is left of the workspace */
+  async disk(): Promise<CommandLimit | DiskUse> {
+    const { build, directory, caches, user, limits } = this.#watched;
+    const device = await this.#device;
+    const elsewhere = user === null ? [] : await leftBy(user, (await sharedPlaces(device)).onDisk);
+    if (elsewhere.length > limits.files) return 'files';
+    const held = await this.#find(await build.find());
+    if (held.descriptors > limits.descriptors) return 'descriptors';
+    const unnamed = held.files.filter((file) => !file.inMemory || file.device === device);
+    const written = await diskUse([directory, ...elsewhere]);
+    const bytes = unnamed.reduce((sum, file) => sum + file.bytes, written.bytes);
+    const files = written.files + unnamed.length;
+    const cached = await Promise.all(caches.map((cache) => diskUse([cache])));
+    for (const use of [{ bytes, files }, ...cached]) {
+      if (use.bytes > limits.workspace) return 'workspace';
+      if (use.files > limits.files) return 'files';
+    }
+    const most = (of: keyof DiskUse, all: number) => Math.max(all, ...cached.map((use) => use[of]));
+    return { bytes: limits.workspace - most('bytes', bytes), files: limits.files - most('files', files) };
+  }
 }
 
 /**
- * Watches the processes of a command, and its workspace.
+ * Watches what a command takes.
  * @param onOver called once, at the first limit that is passed
  * @returns ends the watch
  */
-export function watchProcesses(
-  build: BuildProcesses,
-  directory: string,
-  limits: BuildLimits,
-  onOver: (limit: CommandLimit) => void,
-): () => void {
-  let ended = false;
-  const repeat = async (look: () => Promise<CommandLimit | null>, every: number) => {
-    while (!ended) {
-      const over = await look().catch(() => null);
-      if (over !== null && !ended) {
-        ended = true;
-        return onOver(over);
+export function watchBuild(watched: Watched, onOver: (limit: CommandLimit) => void): () => void {
+  const stop = new AbortController();
+  const watch = new Watch(watched);
+  /** @param look gives the limit that is passed, or milliseconds until it is due again, by how long it took */
+  const repeat = async (look: () => Promise<CommandLimit | ((took: number) => number)>) => {
+    while (!stop.signal.aborted) {
+      const began = performance.now();
+      const found = await look().catch(() => null);
+      if (stop.signal.aborted) return;
+      if (typeof found === 'string') {
+        stop.abort();
+        return onOver(found);
       }
-      await new Promise((resolve) => setTimeout(resolve, every).unref());
+      const pause = found?.(performance.now() - began) ?? latest;
+      await delay(pause, null, { ref: false, signal: stop.signal }).catch(() => {});
     }
   };
-  void repeat(() => isOver(build, limits), lookEvery);
-  void repeat(async () => ((await diskUse(directory)) > limits.workspace ? 'workspace' : null), measureEvery);
-  return () => {
-    ended = true;
-  };
+  void repeat(async () => {
+    const found = await watch.memory();
+    if (typeof found === 'string') return found;
+    return (took) => Math.min(Math.max(found / fastest, rest * took, soonest), latest);
+  });
+  let due = 0;
+  let left: DiskUse = { bytes: 0, files: 0 };
+  let free = left;
+  void repeat(async () => {
+    const began = performance.now();
+    const now = await freeAt(watched.directory);
+    const isFilling = free.bytes - now.bytes > left.bytes / 2 || free.files - now.files > left.files / 2;
+    if (began >= due || (isFilling && began >= due - measureEvery)) {
+      const found = await watch.disk();
+      if (typeof found === 'string') return found;
+      left = found;
+      free = now;
+      const end = performance.now();
+      due = end + measureEvery + rest * (end - began);
+    }
+    return () => latest;
+  });
+  return () => stop.abort();
 }

@@ -74,6 +74,8 @@ export async function openWorkspace({
     return handedOver;
   };
   const held: Lease[] = [];
+  /** Caches beside it that it may write to. */
+  const opened = new Set<string>();
 
   return {
     isolation: level,
@@ -94,18 +96,21 @@ export async function openWorkspace({
       await utimes(cache, new Date(), new Date());
       // No more than what the user before had: a link may lead to a file of the machine.
       if (user !== null) await run('chown', ['-Rh', `--from=${uid}`, `${user.id}:${user.id}`, cache]);
-      if (!isOwn) await pruneCaches(caches);
+      if (isOwn) return cache;
+      await pruneCaches(caches);
+      opened.add(cache);
       return cache;
     },
     async run(command) {
       const user = (await handOver())?.id ?? null;
       const writable = [directory, ...(command.cache === undefined ? [] : [command.cache])];
       const { network } = command;
-      return runCommand(command, {
+      const end = await runCommand(command, {
         sandbox: isolation.enclose({ user, writable, temporary, sharedMemory, network }),
         launcher: runtime.launcher,
         cwd: path.join(tree, command.directory),
         directory,
+        caches: [...opened],
         user,
         limits,
         environment: {
@@ -121,6 +126,12 @@ export async function openWorkspace({
           TMPDIR: temporary,
         },
       });
+      // The next build would find it as full.
+      if (end.limit === 'workspace' || end.limit === 'files')
+        for (const cache of opened)
+          for (const name of await readdir(cache))
+            await rm(path.join(cache, name), { recursive: true, force: true, maxRetries: 3 });
+      return end;
     },
     output: (below) => walkOutput(tree, below, limits),
     async remove() {

@@ -1,47 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Command, CommandEnd, ProcessName, Workspace } from '../../../src/domain/ports/deployer.ts';
-import { createDeployer } from '../../../src/engines/deployer/deployer.ts';
+import type { Command, ProcessName, Workspace } from '../../../src/domain/ports/deployer.ts';
 import { allProcesses, familyOf } from '../../../src/engines/deployer/processes.ts';
-import { type SandboxKind, sandboxKinds } from '../../../src/engines/deployer/sandbox.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
+import { runIn, sandboxesHere } from '../../support/sandboxes.ts';
 
-const mebibyte = 1024 * 1024;
 const isRoot = process.getuid?.() === 0;
 const project = randomUUID();
-const directory = await realpath(await mkdtemp(path.join(tmpdir(), 'portico-deployer-')));
-await chmod(directory, 0o711);
-afterAll(() => rm(directory, { recursive: true, force: true }));
-
-const limits = { memory: 150 * mebibyte, processes: 40, workspace: 20 * mebibyte };
-const deployerOf = (kind: SandboxKind) =>
-  createDeployer({
-    directory: path.join(directory, kind),
-    dataDirectory: path.join(directory, 'data'),
-    strict: false,
-    limits,
-    kinds: [kind],
-  });
-const known = await Promise.all(
-  sandboxKinds.map(async (kind) => {
-    const deployer = deployerOf(kind);
-    return { kind, deployer, found: await deployer.isolation() };
-  }),
-);
-const required = (process.env.PORTICO_TEST_SANDBOXES ?? '').split(',');
-const usable = known.flatMap(({ kind, deployer, found }) => ('level' in found ? [{ kind, deployer }] : []));
-
-// What this machine cannot have is named; where it has to be there, as in CI, it fails.
-for (const { kind, found } of known) {
-  if (!('refused' in found)) continue;
-  it(`runs commands by ${kind}: ${found.refused}`, (context) => {
-    if (required.includes(kind)) throw new Error(found.refused);
-    context.skip(found.refused);
-  });
-}
+const { directory, usable } = await sandboxesHere();
 
 describe.each(usable)('by $kind', ({ kind, deployer }) => {
   let workspace: Workspace;
@@ -60,30 +28,7 @@ describe.each(usable)('by $kind', ({ kind, deployer }) => {
   });
   afterAll(() => workspace?.remove());
 
-  async function run(
-    text: string,
-    more: Partial<Command> = {},
-  ): Promise<CommandEnd & { output: string; leader: ProcessName }> {
-    let output = '';
-    let leader: ProcessName | undefined;
-    const end = await workspace.run({
-      text,
-      directory: 'site',
-      variables: {},
-      network: true,
-      time: 30_000,
-      signal: new AbortController().signal,
-      onOutput: (chunk) => {
-        output += chunk.toString();
-        return undefined;
-      },
-      onStart: async (name) => {
-        leader = name;
-      },
-      ...more,
-    });
-    return { ...end, output, leader: leader as ProcessName };
-  }
+  const run = (text: string, more: Partial<Command> = {}) => runIn(workspace, text, more);
 
   describe('a command', () => {
     it('runs in its directory and reports its end', async () => {
@@ -215,79 +160,6 @@ describe.each(usable)('by $kind', ({ kind, deployer }) => {
         },
       });
       expect([output, seen]).toEqual(['', ['known', 'begun']]);
-    });
-  });
-
-  describe('limits', () => {
-    it('end a command that hangs', async () => {
-      const began = Date.now();
-      expect(await run(longSleep(4711), { time: 500 })).toMatchObject({ limit: 'timeout', exit_code: null });
-      expect(Date.now() - began).toBeLessThan(60_000);
-      expect(await processesWith(longSleep(4711))).toEqual([]);
-    });
-
-    it('end one that ignores SIGTERM with SIGKILL', async () => {
-      const text = `trap '' TERM; echo begun; while :; do sleep 0.1; done`;
-      // bubblewrap itself ends at SIGTERM, and its namespace with it.
-      const signal = kind === 'bubblewrap' ? 'SIGTERM' : 'SIGKILL';
-      const stop = new AbortController();
-      const onOutput = () => {
-        stop.abort();
-        return undefined;
-      };
-      expect(await run(text, { signal: stop.signal, onOutput })).toMatchObject({ limit: 'aborted', signal });
-    });
-
-    it('end one that takes more memory than it may; one below the limit goes on', async () => {
-      const take = (size: number, seconds: number) =>
-        `node -e "const b = Buffer.alloc(${size}e6, 1); setTimeout(() => console.log(b.length), ${seconds}e3)"`;
-      expect(await run(take(30, 1.5))).toMatchObject({ limit: null, output: '30000000\n' });
-      // As long as it takes to be seen.
-      expect(await run(take(400, 120))).toMatchObject({ limit: 'memory', signal: 'SIGKILL' });
-    });
-
-    it('count the memory of what has left its group, session and environment', async () => {
-      const take = `env -i $(command -v setsid) $(command -v node) -e "Buffer.alloc(400e6, 1); setTimeout(() => {}, 120e3)"`;
-      expect(await run(`(${take} &); ${longSleep(4719)}`)).toMatchObject({ limit: 'memory' });
-    });
-
-    it('end a file at the size a workspace may have', async () => {
-      const write = (size: number) => `dd if=/dev/zero of=../big bs=1024 count=${size} 2>/dev/null`;
-      expect(await run(write(20 * 1024))).toMatchObject({ exit_code: 0, limit: null });
-      await rm(path.join(tree, 'big'));
-      const { exit_code, signal } = await run(write(20 * 1024 + 1));
-      expect([exit_code === 0, exit_code === null && signal === null]).toEqual([false, false]);
-      expect((await stat(path.join(tree, 'big'))).size).toBe(20 * mebibyte);
-      await rm(path.join(tree, 'big'));
-    });
-
-    it('end one that forks without end, with all it forked', async () => {
-      // Proves the guard before the attack: uid 0 is exempt from RLIMIT_NPROC (getrlimit(2)).
-      const { output: guard } = await run('cat /proc/self/status /proc/self/limits');
-      expect(guard).toMatch(/^Uid:\s+[1-9]\d*\s+[1-9]\d*\s/m);
-      expect(guard).toMatch(/^Max processes\s+\d+\s+\d+\s/m);
-      // Bounded by itself, whatever the limits do: eight generations are 511 shells with a sleep each, for at most 50 s.
-      const generations = 'bomb() { [ "$1" = 0 ] || { bomb $(($1-1)) & bomb $(($1-1)) & }; sleep 50; }';
-      const text = `[ "$(id -u)" != 0 ] || exit 99; ${generations}; bomb 8`;
-      const end = await run(text, { time: 5_000 });
-      // The watch ends it, unless the kernel has refused a fork before that and the shell has given up by itself.
-      expect(end.limit ?? end.output).toMatch(/^(processes|timeout)$|fork/);
-      expect(end.exit_code).not.toBe(0);
-      expect(await processesWith('bomb()')).toEqual([]);
-      // What was killed counts for the limit of its user until the system has taken note of its end.
-      const fork = Array(10).fill('true &').join(' ');
-      await vi.waitFor(async () => expect((await run(`${fork} wait`)).output).toBe(''), 60_000);
-    });
-
-    it('end one that is not wanted any more', async () => {
-      const stop = new AbortController();
-      const text = `echo begun; ${longSleep(4713)}`;
-      const onOutput = () => {
-        stop.abort();
-        return undefined;
-      };
-      expect(await run(text, { signal: stop.signal, onOutput })).toMatchObject({ limit: 'aborted' });
-      expect(await processesWith(longSleep(4713))).toEqual([]);
     });
   });
 

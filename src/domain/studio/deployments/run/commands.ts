@@ -8,7 +8,9 @@ const limits: Record<Exclude<CommandLimit, 'aborted'>, [FailureReason, string]> 
   timeout: ['timeout', 'took longer than the environment allows (timeout_seconds)'],
   memory: ['out_of_memory', 'took more than 2 GiB of memory'],
   processes: ['exit_code', 'started more than 512 processes'],
+  descriptors: ['exit_code', 'held more than 65,536 files open at once'],
   workspace: ['output_too_large', 'wrote more than 4 GiB'],
+  files: ['output_too_large', 'made more than 1,000,000 files'],
 };
 
 function failureOf(text: string, { exit_code, signal, limit }: CommandEnd): StageFailure | null {

@@ -1,0 +1,198 @@
+/**
+ * Memory that a build holds: of its processes, and of files that are kept in memory. Code and data that programs map from disk are left out:
+ * many processes share them, and the kernel drops them when memory is short.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { lstat, readdir, readFile, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { leftBy, sharedDirectories } from './build-users.ts';
+import { deviceOf, type Held, isInMemory } from './held-files.ts';
+import { type ProcessState, pauses } from './processes.ts';
+import { fixedEnvironment, programPath } from './sandbox.ts';
+
+const run = promisify(execFile);
+const blockBytes = 512;
+/** What a file in memory takes beside its content, about; bytes. */
+const inodeBytes = 1024;
+
+/** Sum of fields that /proc shows in kB, in bytes. */
+function kilobytes(text: string, ...fields: string[]): number {
+  const found = fields.map((field) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0));
+  return found.reduce((sum, each) => sum + each, 0) * 1024;
+}
+
+/**
+ * What all of the machine holds of the kinds of memory that resident memory does not count or may not show: files in memory, page tables and
+ * what is swapped out. No build holds more of them. Bytes; infinite where it cannot be read.
+ */
+export function sharedByMachine(): number {
+  try {
+    const text = readFileSync('/proc/meminfo', 'latin1');
+    return kilobytes(text, 'Shmem', 'PageTables', 'SwapTotal') - kilobytes(text, 'SwapFree');
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Directories of everyone, by where their files are kept; what lies on the device of the workspace counts for the disk as that does. */
+export async function sharedPlaces(device: number): Promise<{ inMemory: string[]; onDisk: string[] }> {
+  const places = { inMemory: [] as string[], onDisk: [] as string[] };
+  for (const directory of sharedDirectories) {
+    const state = await lstat(directory).catch(() => null);
+    if (!state?.isDirectory()) continue;
+    const isElsewhere = state.dev !== device && (await isInMemory(directory));
+    places[isElsewhere ? 'inMemory' : 'onDisk'].push(directory);
+  }
+  return places;
+}
+
+interface Options {
+  /** Of the build alone; null: it runs as the server's user. */
+  user: number | null;
+  /** Device of the workspace. */
+  device: number;
+}
+
+/** Bytes of the files below an entry of a directory in memory that belong to a user. */
+async function below(entry: string, user: number, device: number): Promise<number> {
+  const pause = pauses();
+  const waiting = [entry];
+  let sum = 0;
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    const state = await lstat(file).catch(() => null);
+    if (state === null || state.dev !== device) continue;
+    if (state.uid === user) sum += state.blocks * blockBytes + inodeBytes;
+    if (state.isDirectory()) {
+      const directory = file;
+      waiting.push(...(await readdir(file).catch(() => [])).map((name) => path.join(directory, name)));
+    }
+    await pause();
+  }
+  return sum;
+}
+
+/** Files with names in directories of everyone that are kept in memory. */
+async function named({ user, device }: Options): Promise<number> {
+  if (user === null) return 0;
+  let sum = 0;
+  for (const entry of await leftBy(user, (await sharedPlaces(device)).inMemory)) {
+    const state = await lstat(entry).catch(() => null);
+    if (state !== null) sum += await below(entry, user, state.dev);
+  }
+  return sum;
+}
+
+/** Which of the processes show a namespace that this server is not in, one for each. */
+function apart(processes: readonly ProcessState[], kind: 'ipc' | 'mnt'): number[] {
+  const found = new Map<string, number>();
+  const nameOf = (pid: number | 'self') => {
+    try {
+      return readlinkSync(`/proc/${pid}/ns/${kind}`);
+    } catch {
+      return null;
+    }
+  };
+  const own = nameOf('self');
+  for (const { thread } of processes) {
+    const name = nameOf(thread);
+    if (name !== null && name !== own) found.set(name, thread);
+  }
+  return [...found.values()];
+}
+
+/** Devices of file systems in memory with the places they are mounted at (proc(5), mountinfo). */
+function mountsIn(text: string): Map<number, string> {
+  const found = new Map<number, string>();
+  for (const line of text.split('\n')) {
+    const [mount = '', type = ''] = line.split(' - ');
+    const [, , device = '', , at = ''] = mount.split(' ');
+    if (!/^(tmpfs|ramfs|hugetlbfs) /.test(type)) continue;
+    const [major = 0, minor = 0] = device.split(':').map(Number);
+    const place = at.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
+    found.set(deviceOf(major, minor), place);
+  }
+  return found;
+}
+
+/** File systems in memory that a build has mounted where this server does not see them, with what they hold, by device. */
+async function mounted(processes: readonly ProcessState[]): Promise<Map<number, number>> {
+  const found = new Map<number, number>();
+  const own = mountsIn(await readFile('/proc/self/mountinfo', 'latin1').catch(() => ''));
+  for (const thread of apart(processes, 'mnt')) {
+    const mounts = mountsIn(await readFile(`/proc/${thread}/mountinfo`, 'latin1').catch(() => ''));
+    for (const [device, place] of mounts) {
+      if (own.has(device) || found.has(device)) continue;
+      const size = await statfs(`/proc/${thread}/root${place}`).catch(() => null);
+      if (size !== null) found.set(device, (size.blocks - size.bfree) * size.bsize);
+    }
+  }
+  return found;
+}
+
+/** System V segments that no process has attached; those that one has are among what is mapped. */
+function detached(table: string, user: number | null): number {
+  const [head = '', ...rows] = table.trim().split('\n');
+  const names = head.trim().split(/\s+/);
+  const at = ['nattch', 'uid', 'cuid', 'rss', 'swap'].map((name) => names.indexOf(name));
+  let sum = 0;
+  for (const row of rows) {
+    const fields = row.trim().split(/\s+/).map(Number);
+    const [attached = 0, owner, maker, resident = 0, swapped = 0] = at.map((index) => fields[index]);
+    if (attached === 0 && (user === null || owner === user || maker === user)) sum += resident + swapped;
+  }
+  return sum;
+}
+
+/** Shared memory of System V that stays though nothing has it attached. */
+export class Segments {
+  #next = 0;
+  #last = 0;
+
+  /** A namespace is looked into by a process of its own, so not more often than every second. Bytes. */
+  async find(processes: readonly ProcessState[], user: number | null): Promise<number> {
+    if (performance.now() < this.#next) return this.#last;
+    this.#next = performance.now() + 1_000;
+    const own = user === null ? '' : await readFile('/proc/sysvipc/shm', 'latin1').catch(() => '');
+    let sum = detached(own, user);
+    const nsenter = programPath('nsenter');
+    for (const thread of nsenter === null ? [] : apart(processes, 'ipc')) {
+      const asUser = user === null ? [`--user=/proc/${thread}/ns/user`, '--preserve-credentials'] : [];
+      const words = [...asUser, `--ipc=/proc/${thread}/ns/ipc`, '--', 'cat', '/proc/sysvipc/shm'];
+      const { stdout } = await run(nsenter ?? '', words, { env: fixedEnvironment, cwd: '/' }).catch(() => ({
+        stdout: '',
+      }));
+      // Whoever made them, all of them are the build's.
+      sum += detached(stdout, null);
+    }
+    this.#last = sum;
+    return sum;
+  }
+}
+
+/** Bytes that the processes of a build hold, with files in memory that it has made. */
+export async function memoryOf(
+  processes: readonly ProcessState[],
+  { files, unseen }: Held,
+  segments: number,
+  options: Options,
+): Promise<number> {
+  const pause = pauses();
+  let sum = segments + (await named(options));
+  for (const { thread } of processes) {
+    try {
+      const status = readFileSync(`/proc/${thread}/status`, 'latin1');
+      const shared = unseen.includes(thread) ? ['RssShmem'] : [];
+      sum += kilobytes(status, 'RssAnon', 'VmSwap', 'VmPTE', ...shared);
+    } catch {
+      // Gone meanwhile.
+    }
+    await pause();
+  }
+  const mounts = await mounted(processes);
+  for (const bytes of mounts.values()) sum += bytes;
+  for (const { device, bytes, inMemory } of files)
+    if (inMemory && device !== options.device && !mounts.has(device)) sum += bytes;
+  return sum;
+}

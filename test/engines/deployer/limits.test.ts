@@ -1,0 +1,318 @@
+/**
+ * What a build may take is measured for all that it starts, wherever it keeps it. Each limit is tried from both sides, by programs that are
+ * bounded by themselves.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Command, Workspace } from '../../../src/domain/ports/deployer.ts';
+import { leftBy, removeLeft } from '../../../src/engines/deployer/build-users.ts';
+import { longSleep, processesWith } from '../../support/processes.ts';
+import { mebibyte, runIn, sandboxesHere, testLimits } from '../../support/sandboxes.ts';
+
+const isRoot = process.getuid?.() === 0;
+const project = randomUUID();
+const { directory, usable } = await sandboxesHere();
+
+/** A program that keeps something in memory, 16 MiB at a time, and then sleeps. Python, as Node has no calls for it. */
+const keeps = (body: string, chunks: number, seconds: number) => {
+  const program = `import ctypes, mmap, os, socket, sys, tempfile, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+chunk = bytes(16 << 20)
+kept = []
+count, seconds = ${chunks}, ${seconds}
+def keep(fd):
+    os.write(fd, chunk)
+    kept.append(fd)
+${body}
+print("kept", flush=True)
+time.sleep(seconds)`;
+  return `exec python3 -c '${program}'`;
+};
+
+describe.each(usable)('limits by $kind', ({ kind, deployer }) => {
+  let workspace: Workspace;
+  /** Where its files lie. */
+  let tree: string;
+  beforeAll(async () => {
+    workspace = await deployer.open({ deployment: 1, project });
+    const name = (await readdir(path.join(directory, kind))).find((one) => one.startsWith('1-')) ?? '';
+    tree = path.join(directory, kind, name, 'tree');
+    await mkdir(path.join(tree, 'site'));
+  });
+  afterAll(() => workspace?.remove());
+  const run = (text: string, more: Partial<Command> = {}) => runIn(workspace, text, more);
+
+  it('end a command that hangs', async () => {
+    const began = Date.now();
+    expect(await run(longSleep(4711), { time: 500 })).toMatchObject({ limit: 'timeout', exit_code: null });
+    expect(Date.now() - began).toBeLessThan(60_000);
+    expect(await processesWith(longSleep(4711))).toEqual([]);
+  });
+
+  it('end one that ignores SIGTERM with SIGKILL', async () => {
+    const text = `trap '' TERM; echo begun; while :; do sleep 0.1; done`;
+    // bubblewrap itself ends at SIGTERM, and its namespace with it.
+    const signal = kind === 'bubblewrap' ? 'SIGTERM' : 'SIGKILL';
+    const stop = new AbortController();
+    const onOutput = () => {
+      stop.abort();
+      return undefined;
+    };
+    expect(await run(text, { signal: stop.signal, onOutput })).toMatchObject({ limit: 'aborted', signal });
+  });
+
+  it('end one that takes more memory than it may; one below the limit goes on', async () => {
+    const take = (size: number, seconds: number) =>
+      `node -e "const b = Buffer.alloc(${size}e6, 1); setTimeout(() => console.log(b.length), ${seconds}e3)"`;
+    expect(await run(take(30, 1.5))).toMatchObject({ limit: null, output: '30000000\n' });
+    // As long as it takes to be seen.
+    expect(await run(take(400, 120))).toMatchObject({ limit: 'memory', signal: 'SIGKILL' });
+  });
+
+  it('count the memory of what has left its group, session and environment', async () => {
+    const take = `env -i $(command -v setsid) $(command -v node) -e "Buffer.alloc(400e6, 1); setTimeout(() => {}, 120e3)"`;
+    expect(await run(`(${take} &); ${longSleep(4719)}`)).toMatchObject({ limit: 'memory' });
+  });
+
+  it('end a file at the size a workspace may have', async () => {
+    const write = (size: number) => `dd if=/dev/zero of=../big bs=1024 count=${size} 2>/dev/null`;
+    expect(await run(write(20 * 1024))).toMatchObject({ exit_code: 0, limit: null });
+    await rm(path.join(tree, 'big'));
+    const { exit_code, signal } = await run(write(20 * 1024 + 1));
+    expect([exit_code === 0, exit_code === null && signal === null]).toEqual([false, false]);
+    expect((await stat(path.join(tree, 'big'))).size).toBe(20 * mebibyte);
+    await rm(path.join(tree, 'big'));
+  });
+
+  it('end one that forks without end, with all it forked', async () => {
+    // Proves the guard before the attack: uid 0 is exempt from RLIMIT_NPROC (getrlimit(2)).
+    const { output: guard } = await run('cat /proc/self/status /proc/self/limits');
+    expect(guard).toMatch(/^Uid:\s+[1-9]\d*\s+[1-9]\d*\s/m);
+    expect(guard).toMatch(/^Max processes\s+\d+\s+\d+\s/m);
+    // Bounded by itself, whatever the limits do: so many processes, for at most so long.
+    const bomb = (processes: number) => {
+      const fork = `[ "$(id -u)" != 0 ] || exit 99; n=0; while [ $n -lt ${processes} ]; do ${longSleep(40)} & all="$all $!" n=$((n+1)); echo $n; done`;
+      return `${fork}; kill $all; wait; echo all`;
+    };
+    const counted = (output: string) => Math.max(...(output.match(/^\d+$/gm) ?? ['0']).map(Number));
+    expect(await run(bomb(20), { time: 60_000 })).toMatchObject({
+      limit: null,
+      output: expect.stringMatching(/^20\nall$/m),
+    });
+    const end = await run(bomb(400), { time: 60_000 });
+    // The kernel refuses to fork and the shell gives up, or the watch ends it: time does not.
+    if (end.limit === null) expect(end.output).toMatch(/fork/);
+    else expect(end.limit).toBe('processes');
+    expect(end.exit_code).not.toBe(0);
+    // Where builds have no user of their own, what else that user runs may have ended meanwhile and left room.
+    const most = isRoot ? testLimits.processes : 200;
+    expect(counted(end.output)).toBeGreaterThanOrEqual(20);
+    expect(counted(end.output)).toBeLessThanOrEqual(most);
+    expect(await processesWith(longSleep(40))).toEqual([]);
+    // What was killed counts for the limit of its user until the system has taken note of its end.
+    const fork = Array(10).fill('true &').join(' ');
+    await vi.waitFor(async () => expect((await run(`${fork} wait`)).output).toBe(''), 60_000);
+  });
+
+  it('end one that is not wanted any more', async () => {
+    const stop = new AbortController();
+    const text = `echo begun; ${longSleep(4713)}`;
+    const onOutput = () => {
+      stop.abort();
+      return undefined;
+    };
+    expect(await run(text, { signal: stop.signal, onOutput })).toMatchObject({ limit: 'aborted' });
+    expect(await processesWith(longSleep(4713))).toEqual([]);
+  });
+
+  describe('count memory', () => {
+    afterEach(async () => {
+      if (isRoot) await removeLeft((await stat(tree)).uid);
+    });
+    /** Whether files in /dev/shm lie in memory: bubblewrap has the workspace there. */
+    const hasShm = kind !== 'bubblewrap';
+    const cases: { name: string; body: string; when?: boolean }[] = [
+      {
+        name: 'of memfds',
+        body: 'for _ in range(count): keep(os.memfd_create("kept"))',
+      },
+      {
+        name: 'of files in /dev/shm that are deleted and held open',
+        body: `files = [tempfile.TemporaryFile(dir="/dev/shm") for _ in range(count)]
+for file in files: keep(file.fileno())`,
+        when: hasShm,
+      },
+      {
+        name: 'of files in /dev/shm that have a name',
+        body: `for _ in range(count):
+    fd, name = tempfile.mkstemp(dir="/dev/shm")
+    os.write(fd, chunk)
+    os.close(fd)`,
+        // As the server's own user they cannot be told from the files of others.
+        when: hasShm && isRoot,
+      },
+      {
+        name: 'of shared mappings whose pages were given up',
+        body: `for _ in range(count):
+    kept.append(mmap.mmap(-1, len(chunk)))
+    kept[-1][:] = chunk
+    kept[-1].madvise(mmap.MADV_DONTNEED)`,
+        // Only a privileged server may look at them.
+        when: isRoot,
+      },
+      {
+        name: 'of shared mappings',
+        body: `for _ in range(count):
+    kept.append(mmap.mmap(-1, len(chunk)))
+    kept[-1][:] = chunk`,
+      },
+      {
+        name: 'of System V segments that nothing has attached',
+        body: `for _ in range(count):
+    segment = libc.shmget(0, len(chunk), 0o1600)
+    at = libc.shmat(segment, None, 0)
+    ctypes.memset(at, 1, len(chunk))
+    libc.shmdt(ctypes.c_void_p(at))`,
+        // Those in namespaces of bubblewrap are only shown to root.
+        when: isRoot || kind === 'namespace',
+      },
+      {
+        name: 'of memfds that only a thread has, whose descriptors are its own',
+        body: `def thread():
+    libc.unshare(0x400)
+    for _ in range(count): keep(os.memfd_create("kept"))
+    time.sleep(60)
+threading.Thread(target=thread, daemon=True).start()
+while len(kept) < count: time.sleep(0.01)`,
+      },
+      {
+        name: 'of a process whose first thread has ended',
+        body: `def thread():
+    for _ in range(count): kept.append(bytearray(b"1") * (16 << 20))
+    print("kept", flush=True)
+    time.sleep(seconds)
+    os._exit(0)
+threading.Thread(target=thread).start()
+libc.syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)`,
+      },
+    ];
+    const few = Math.floor((testLimits.memory / mebibyte - 30) / 16);
+    const many = Math.ceil((testLimits.memory / mebibyte + 10) / 16);
+
+    for (const { name, body } of cases.filter(({ when = true }) => when)) {
+      it(name, async () => {
+        const take = (chunks: number, seconds: number) => run(keeps(body, chunks, seconds), { time: 60_000 });
+        expect(await take(few, 0.5)).toMatchObject({ limit: null, exit_code: 0, output: 'kept\n' });
+        expect(await take(many, 50)).toMatchObject({ limit: 'memory' });
+      });
+    }
+
+    it('of file systems in memory that a build mounts', async (context) => {
+      const own = 'unshare --user --map-root-user --mount';
+      const { exit_code } = await run(`${own} mount -t tmpfs none ../../tmp`);
+      if (exit_code !== 0) return context.skip('builds cannot mount here');
+      const write = (chunks: number, seconds: number) =>
+        `exec ${own} sh -c 'mount -t tmpfs none ../../tmp && for n in $(seq ${chunks}); do head -c 16777216 /dev/zero > ../../tmp/$n; done; sleep ${seconds}'`;
+      expect(await run(write(few, 0.5))).toMatchObject({ limit: null, exit_code: 0 });
+      expect(await run(write(many, 50), { time: 60_000 })).toMatchObject({ limit: 'memory' });
+    });
+
+    it('once where processes share it', async () => {
+      // Forty sleeps map the same library, and eight forks a memfd.
+      const body = `for _ in range(count):
+    keep(os.memfd_create("kept"))
+    kept.append(mmap.mmap(kept[-1], len(chunk)))
+    kept[-1][:] = chunk
+for _ in range(8):
+    if os.fork() == 0:
+        for one in kept:
+            if not isinstance(one, int): bytes(one[::4096])
+        time.sleep(0.5)
+        os._exit(0)`;
+      expect(await run(keeps(body, 3, 1))).toMatchObject({ limit: null, exit_code: 0 });
+    });
+
+    it.runIf(isRoot && kind === 'plain')('which goes with the user of the build', async () => {
+      const { uid } = await stat(tree);
+      const left = keeps('libc.shmget(0, 4096, 0o1600); tempfile.mkstemp(dir="/dev/shm")', 1, 0);
+      expect(await run(left)).toMatchObject({ limit: null, exit_code: 0 });
+      const segments = async () =>
+        (await readFile('/proc/sysvipc/shm', 'latin1')).match(new RegExp(` ${uid} `, 'g')) ?? [];
+      expect([(await segments()).length > 0, (await leftBy(uid, ['/dev/shm'])).length]).toEqual([true, 1]);
+      await removeLeft(uid);
+      expect([await segments(), await leftBy(uid, ['/dev/shm'])]).toEqual([[], []]);
+    });
+
+    it('of nothing that has ended', async () => {
+      expect(await processesWith('kept.append')).toEqual([]);
+    });
+  });
+
+  it('end one that holds too many files open', async () => {
+    const open = (count: number, seconds: number) =>
+      `ulimit -n 1000; exec python3 -c 'import os, time
+for _ in range(2):
+    if os.fork() == 0:
+        kept = [os.open("/dev/null", os.O_RDONLY) for _ in range(${count})] + [os.memfd_create("few")]
+        os.write(kept[-1], bytes(16 << 20))
+        time.sleep(${seconds})
+        os._exit(0)
+os.wait(); os.wait()'`;
+    expect(await run(open(700, 0.5))).toMatchObject({ limit: null, exit_code: 0 });
+    expect(await run(open(900, 50), { time: 60_000 })).toMatchObject({ limit: 'descriptors' });
+  });
+
+  describe('count on the disk', () => {
+    let cache: string;
+    beforeAll(async () => {
+      cache = await workspace.cache('k');
+    });
+    afterEach(async () => {
+      if (isRoot) await removeLeft((await stat(tree)).uid);
+      for (const name of await readdir(path.join(tree, 'site')))
+        await rm(path.join(tree, 'site', name), { recursive: true });
+    });
+    const fill = (file: string) => `head -c ${15 * mebibyte} /dev/zero > ${file}`;
+    const wait = 'sleep 50';
+    const ended = (text: string) => run(`${text}; ${wait}`, { cache, time: 60_000 });
+
+    it('the sum of files', async () => {
+      expect(await run(`${fill('a')}; sleep 0.5`)).toMatchObject({ limit: null, exit_code: 0 });
+      expect(await ended(`${fill('a')}; ${fill('b')}`)).toMatchObject({ limit: 'workspace' });
+    });
+
+    it('files that are deleted and held open', async () => {
+      const hold = (descriptor: number) =>
+        `exec ${descriptor}>held; rm held; head -c ${15 * mebibyte} /dev/zero >&${descriptor}`;
+      expect(await run(`${hold(3)}; sleep 0.5`)).toMatchObject({ limit: null, exit_code: 0 });
+      expect(await ended(`${hold(3)}; ${hold(4)}`)).toMatchObject({ limit: 'workspace' });
+    });
+
+    it('the package cache by itself, and empty one that is too large', async () => {
+      const into = (name: string) => `mkdir -p "$npm_config_cache"; ${fill(`"$npm_config_cache/${name}"`)}`;
+      expect(await run(`${into('a')}; ${fill('a')}; sleep 0.5`, { cache })).toMatchObject({
+        limit: null,
+        exit_code: 0,
+      });
+      await rm(path.join(tree, 'site/a'));
+      expect(await ended(into('b'))).toMatchObject({ limit: 'workspace' });
+      expect(await readdir(cache)).toEqual([]);
+    });
+
+    it.runIf(isRoot && kind !== 'bubblewrap').each(['/tmp', '/var/tmp'])('what is written to %s', async (below) => {
+      const into = `d=$(mktemp -d -p ${below})`;
+      expect(await run(`${into}; ${fill('$d/a')}; sleep 0.5; rm -r $d`)).toMatchObject({ limit: null, exit_code: 0 });
+      expect(await ended(`${into}; ${fill('$d/a')}; ${fill('$d/b')}`)).toMatchObject({ limit: 'workspace' });
+    });
+
+    it('how many files there are', async () => {
+      const make = (count: number) => `mkdir made; cd made; seq ${count} | xargs touch`;
+      expect(await run(`${make(1_300)}; sleep 0.5`)).toMatchObject({ limit: null, exit_code: 0 });
+      await rm(path.join(tree, 'site/made'), { recursive: true });
+      expect(await ended(make(1_700))).toMatchObject({ limit: 'files' });
+    });
+  });
+});

@@ -8,7 +8,7 @@ import {
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
 import { expressMiddleware } from '@as-integrations/express5';
-import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
+import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { DomainError } from '../domain/errors.ts';
 import type { Actor } from '../domain/identity/actor.ts';
@@ -22,7 +22,8 @@ import { type ErrorAudience, formatError } from './errors.ts';
 import { refusalOf } from './http-refusal.ts';
 import { documentLimits } from './limits/document.ts';
 import { guard } from './limits/guard.ts';
-import { limits } from './limits/limits.ts';
+import { LimitError, limits, maxErrors } from './limits/limits.ts';
+import { checkSource } from './limits/source.ts';
 import { buildGraphqlSchema } from './schema.ts';
 import { asksForStream, Streams, streamTimes, type Times } from './stream/stream.ts';
 
@@ -43,16 +44,20 @@ const requestIdOf = (response: Response) => String(response.getHeader('X-Request
 
 interface Current extends ErrorAudience {
   context: GraphqlContext;
+  /** Query, variables and name of the operation as they came. */
+  sent: unknown;
 }
 
-/** The request being answered: Apollo's error hook is not told which it is. */
+/** The request being answered: not every hook of Apollo gets it. */
 const current = new AsyncLocalStorage<Current>();
 
-function contextNow(): GraphqlContext {
+function requestNow(): Current {
   const now = current.getStore();
   if (!now) throw new Error('GraphQL outside of a request');
-  return now.context;
+  return now;
 }
+
+const sentBy = (request: Request): unknown => (request.method === 'GET' ? request.query : request.body);
 
 const apolloLog = (log: Log) => ({
   debug: (message?: string) => log.debug({}, message ?? ''),
@@ -62,11 +67,12 @@ const apolloLog = (log: Log) => ({
 });
 
 function createApollo({ log }: Services, introspection: boolean): ApolloServer<GraphqlContext> {
+  const schema = buildGraphqlSchema();
   const nobody: ErrorAudience = { request_id: '', anonymous: true, log };
   const format = (formatted: GraphQLFormattedError, error: unknown) =>
     formatError(formatted, error, current.getStore() ?? nobody);
   return new ApolloServer<GraphqlContext>({
-    schema: buildGraphqlSchema(),
+    schema,
     // Who may read the schema depends on the caller: the guard decides.
     introspection: true,
     includeStacktraceInErrorResponses: false,
@@ -77,6 +83,7 @@ function createApollo({ log }: Services, introspection: boolean): ApolloServer<G
     logger: apolloLog(log),
     parseOptions: { maxTokens: limits.tokens },
     validationRules: [documentLimits],
+    validationOptions: { maxErrors },
     formatError: format,
     plugins: [
       guard({ introspection, format: (error) => format({ message: error.message }, error) }),
@@ -89,10 +96,14 @@ function createApollo({ log }: Services, introspection: boolean): ApolloServer<G
   });
 }
 
-/** Answers what is refused before GraphQL is reached, in the shape REST has. */
+/** Answers what is refused before GraphQL is reached, in the shape REST has; a document that is too large as GraphQL does. */
 const refuse =
   ({ log }: Services): ErrorRequestHandler =>
   (error, _request, response, _next) => {
+    if (error instanceof LimitError) {
+      const audience = { request_id: requestIdOf(response), anonymous: response.locals.actor === null, log };
+      return void response.status(400).json({ errors: [formatError({ message: error.message }, error, audience)] });
+    }
     const refusal = refusalOf(error, requestIdOf(response));
     if (refusal.status >= 500) log.error({ err: error, request_id: refusal.body.request_id }, 'GraphQL request failed');
     if (response.headersSent) return void response.destroy();
@@ -132,15 +143,19 @@ export function createGraphql({
     }
     next();
   };
-  const execute = expressMiddleware(apollo, { context: async () => contextNow() });
+  const bound: RequestHandler = (request, _response, next) => {
+    const { query } = (sentBy(request) ?? {}) as { query?: unknown };
+    if (typeof query === 'string') checkSource(query);
+    next();
+  };
+  const execute = expressMiddleware(apollo, { context: async () => requestNow().context });
   const answer: RequestHandler = (request, response, next) => {
     const actor = response.locals.actor as Actor | null;
     const request_id = requestIdOf(response);
     const caller = { services, actor, request_id, address: request.ip ?? null, deadline: deadlineOf(response, times) };
     const context = new GraphqlContext(caller);
-    return current.run({ request_id, anonymous: actor === null, log: services.log, context }, () =>
-      execute(request, response, next),
-    );
+    const audience = { request_id, anonymous: actor === null, log: services.log };
+    return current.run({ ...audience, context, sent: sentBy(request) }, () => execute(request, response, next));
   };
 
   const stream: RequestHandler = (request, response, next) => {
@@ -150,7 +165,7 @@ export function createGraphql({
   };
 
   const router = express.Router({ strict: true });
-  router.all('/', knownMethods, authenticate, read, stream, answer);
+  router.all('/', knownMethods, authenticate, read, bound, stream, answer);
   router.use(refuse(services));
   return router;
 }

@@ -46,6 +46,59 @@ describe('limits of a document', () => {
     await isRefused(document(2001 - others), 'tokens', 2000);
   });
 
+  it('1 MiB of characters', async () => {
+    const head = '{ me { id } } #';
+    await passes(head + 'x'.repeat(1_048_576 - head.length));
+    app.reset();
+    await isRefused(head + 'x'.repeat(1_048_577 - head.length), 'characters', 1_048_576);
+  });
+
+  it('10,000 lines, those of comments included', async () => {
+    await passes(`{ me { id } }${'\n'.repeat(9_999)}`);
+    app.reset();
+    await isRefused(`{ me { id } } #${'\n#'.repeat(10_000)}`, 'lines', 10_000, 10_001);
+  });
+
+  it.each(['[', '{a:', '[{a:', '(', '{'])('120 levels of brackets: %s many times', async (open) => {
+    for (const times of [1_250, 200_000]) {
+      const { status, body } = await app.query(`{ me(x: ${open.repeat(times)}`, { token });
+      expect(status).toBe(400);
+      expect(body.errors).toMatchObject([
+        {
+          message: expect.stringMatching(/^The document has \d+ levels of brackets; at most 120 are allowed$/),
+          extensions: { code: 'LIMIT_EXCEEDED', reason: 'invalid_request', details: { limit: 'nesting' } },
+        },
+      ]);
+    }
+  });
+
+  it('120 levels of brackets where they count: not in texts and comments', async () => {
+    const lists = (levels: number) => `{ me(x: ${'['.repeat(levels)}${']'.repeat(levels)}) { id } }`;
+    expect((await app.query(lists(118), { token })).body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    app.reset();
+    await isRefused(lists(119), 'nesting', 120, 121);
+    await passes(`{ me { id } } # ${'['.repeat(500)}`);
+    const many = '['.repeat(500);
+    for (const text of [`"${many}\\"${many}"`, `"""${many}\\"""${many}"""`]) {
+      const { body } = await app.query(`{ me(x: ${text}) { id } }`, { token });
+      expect(body.errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    }
+  });
+
+  it('the same in an address, and for a stream', async () => {
+    const query = `{ me(x: ${'['.repeat(2_500)}`;
+    const refused = { status: 400, body: { errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] } };
+    const headers = { 'Apollo-Require-Preflight': 'true' };
+    expect(await app.send(`/graphql?query=${encodeURIComponent(query)}`, { token, headers })).toMatchObject(refused);
+    expect(await app.query(query, { token, headers: { Accept: 'text/event-stream' } })).toMatchObject(refused);
+  });
+
+  it('names at most 25 faults', async () => {
+    const { body } = await app.query(`{ ${times(19, (i) => `me { a${i} b${i} c${i} }`)} }`, { token });
+    expect(body.errors).toHaveLength(26);
+    expect(body.errors[25].message).toContain('Too many validation errors');
+  });
+
   it('30 aliases, in fragments too', async () => {
     await passes(`{ me { ${times(30, (i) => `a${i}: id`)} } }`);
     app.reset();
@@ -164,6 +217,20 @@ describe('cost of a document that multiplies', () => {
       { token },
     );
     expect(body.errors[0].message).toBe('The document has more than 5000 points of cost');
+  });
+});
+
+describe('free values in an address', () => {
+  it('are refused when they are nested more than 100 levels deep', async () => {
+    const query =
+      'query ($v: JSON!) { project(organization: "acme", project: "site") { validate_workflow(definition: $v) { __typename } } }';
+    const variables = encodeURIComponent(`{"v":${'['.repeat(2_000)}${']'.repeat(2_000)}}`);
+    const { status, body } = await app.send(`/graphql?query=${encodeURIComponent(query)}&variables=${variables}`, {
+      token,
+      headers: { 'Apollo-Require-Preflight': 'true' },
+    });
+    expect(status).toBe(400);
+    expect(body.errors[0].message).toContain('nested more than 100 levels');
   });
 });
 

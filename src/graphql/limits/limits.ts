@@ -1,5 +1,10 @@
 /** What one request may ask for. Counted on the document as written, before anything runs. */
 export const limits = {
+  /** Long texts belong into variables. */
+  characters: 1_048_576,
+  lines: 10_000,
+  /** Brackets of all kinds: fields, arguments and the levels of a literal. */
+  nesting: 120,
   tokens: 2_000,
   depth: 12,
   aliases: 30,
@@ -9,9 +14,15 @@ export const limits = {
   cost: 5_000,
 } as const;
 
+/** Faults of a document that validation looks for. */
+export const maxErrors = 25;
+
 export type Limit = keyof typeof limits;
 
 const nouns: Record<Limit, string> = {
+  characters: 'characters',
+  lines: 'lines',
+  nesting: 'levels of brackets',
   tokens: 'tokens',
   depth: 'levels of fields',
   aliases: 'aliases',

@@ -11,7 +11,7 @@ import {
 import { z } from 'zod';
 import { costOf } from '../limits/cost.ts';
 import { documentLimits, fragmentsOf } from '../limits/document.ts';
-import { check, limits } from '../limits/limits.ts';
+import { check, limits, maxErrors } from '../limits/limits.ts';
 
 const request = z.object({
   query: z.string(),
@@ -36,7 +36,7 @@ export function prepare(schema: GraphQLSchema, body: unknown): Prepared {
   const { query, operationName = null } = asked.data;
   const variableValues = asked.data.variables ?? {};
   const document = parse(query, { maxTokens: limits.tokens });
-  const errors = validate(schema, document, [...specifiedRules, documentLimits]);
+  const errors = validate(schema, document, [...specifiedRules, documentLimits], { maxErrors });
   if (errors.length > 0) throw new AggregateError(errors);
   const operation = getOperationAST(document, operationName);
   if (operation?.operation !== 'subscription') {

@@ -1,11 +1,14 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
-
-const maxDepth = 100;
+import type { DomainError } from '../../domain/errors.ts';
+import { checkValues } from '../../domain/json-input.ts';
 
 /** Free values travel through recursive code (hashing, serialising): one nested without end must not reach it. */
-function checkDepth(value: unknown, depth = 0): unknown {
-  if (depth > maxDepth) throw new GraphQLError(`JSON: must be nested at most ${maxDepth} levels deep`);
-  if (value !== null && typeof value === 'object') for (const item of Object.values(value)) checkDepth(item, depth + 1);
+function bounded(value: unknown): unknown {
+  try {
+    checkValues({ JSON: value }, () => true);
+  } catch (error) {
+    throw new GraphQLError((error as DomainError).message);
+  }
   return value;
 }
 
@@ -35,8 +38,8 @@ export const Json = new GraphQLScalarType({
   name: 'JSON',
   description: 'Any JSON value',
   serialize: (value) => value,
-  parseValue: (value) => checkDepth(value),
-  parseLiteral: (node, variables) => checkDepth(literal(node, variables)),
+  parseValue: bounded,
+  parseLiteral: (node, variables) => bounded(literal(node, variables)),
 });
 
 function text(value: unknown): string {

@@ -2,10 +2,10 @@ import DataLoader from 'dataloader';
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../domain/errors.ts';
 import type { Actor } from '../domain/identity/actor.ts';
-import type { Call, Conditions, Operation, Scope } from '../domain/operation.ts';
+import type { AnyOperation, Call, Conditions, Operation, Scope } from '../domain/operation.ts';
 import { maxPerPage, type Page } from '../domain/paging.ts';
 import type { Permission } from '../domain/permissions.ts';
-import { run } from '../domain/run.ts';
+import { recordRefusal, run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
 import { type Connection, connectionFrom, defaultFirst } from './connection.ts';
 import type { Deadline } from './deadline.ts';
@@ -125,6 +125,8 @@ export class GraphqlContext {
       ...(typeof if_match === 'string' && { if_match }),
       ...(typeof idempotency_key === 'string' && isSmall() && { idempotency_key }),
     };
+    // The time of the request was up while those before it ran.
+    if (this.deadline.signal.aborted) await this.refuse(operation, wanted);
     try {
       return await this.call(operation, wanted, conditions);
     } finally {
@@ -142,13 +144,23 @@ export class GraphqlContext {
     input: AnyInput,
     conditions: Conditions,
   ): Promise<z.input<Out>> {
-    const { deadline, stream: _stream, ...caller } = this.caller;
-    const call: Call = { ...caller, conditions, signal: deadline.signal, facts: {} };
-    return deadline.race(async () => {
+    const call = this.callUnder(conditions);
+    return this.deadline.race(async () => {
       const output = await run(operation, call, input);
       this.ignored.push(...(call.facts.ignored ?? []));
       return output;
     });
+  }
+
+  private callUnder(conditions: Conditions): Call {
+    const { deadline, stream: _stream, ...caller } = this.caller;
+    return { ...caller, conditions, signal: deadline.signal, facts: {} };
+  }
+
+  /** Writes the audit row of a command that is refused before it can run. `input` is what is known of it. */
+  refuse(operation: AnyOperation, input: AnyInput): Promise<void> {
+    const error = new DomainError('invalid_request', 'The request was refused before the command could run');
+    return recordRefusal(operation, this.callUnder({}), input, error);
   }
 
   /** For fields that lead on to operations and run none themselves. @throws DomainError `unauthenticated` */

@@ -116,15 +116,18 @@ function show(formatted: GraphQLFormattedError, error: unknown, audience: ErrorA
     const { message, details } = limit;
     return { message, code: 'LIMIT_EXCEEDED', reason: 'invalid_request', details };
   }
-  const code = protocolCodes[String(formatted.extensions?.code)] ?? argumentFault(cause);
+  const code =
+    protocolCodes[String(formatted.extensions?.code)] ?? (isArgumentFault(error) ? ('BAD_USER_INPUT' as const) : null);
   if (code) return { message: formatted.message, code, reason: 'invalid_request' };
   audience.log.error({ err: cause, request_id: audience.request_id }, 'GraphQL request failed');
   return wentWrong;
 }
 
-/** The executor's own refusal of an argument; what a resolver throws, or fails to return, has a cause of another class. */
-const argumentFault = (cause: unknown): GraphqlCode | null =>
-  cause instanceof GraphQLError && cause.message.startsWith('Argument ') ? 'BAD_USER_INPUT' : null;
+/** Whether an error is the executor's own refusal of an argument; what a resolver throws, or fails to return, has a cause of another class. */
+export function isArgumentFault(error: unknown): boolean {
+  const cause = causeOf(error);
+  return cause instanceof GraphQLError && cause.message.startsWith('Argument ');
+}
 
 /** Names and values of the document are quoted in messages; a document may be all one name. */
 const maxMessage = 2_000;

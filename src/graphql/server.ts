@@ -24,6 +24,7 @@ import { documentLimits } from './limits/document.ts';
 import { guard } from './limits/guard.ts';
 import { LimitError, limits, maxErrors } from './limits/limits.ts';
 import { checkSource } from './limits/source.ts';
+import { refusedCommands } from './refused-commands.ts';
 import { buildGraphqlSchema } from './schema.ts';
 import { asksForStream, Streams, streamTimes, type Times } from './stream/stream.ts';
 
@@ -86,6 +87,7 @@ function createApollo({ log }: Services, introspection: boolean): ApolloServer<G
     validationOptions: { maxErrors },
     formatError: format,
     plugins: [
+      refusedCommands(schema, requestNow),
       guard({ introspection, format: (error) => format({ message: error.message }, error) }),
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),

@@ -48,6 +48,10 @@ it('commands have more time; those that follow its end are not begun', async () 
       extensions: { reason: 'request_timeout' },
     }),
   );
+  const refused = await app.services.orm.em
+    .fork()
+    .execute("select outcome from audit where changes ->> 'region' = 'two'");
+  expect(refused).toEqual([{ outcome: 'failed' }]);
   await onlyOneRan();
 });
 

@@ -37,7 +37,7 @@ function firstOf(node: FieldNode, field: AnyField, variables: Variables): number
 }
 
 /** The variables an operation will run with: those given, else what it says itself. */
-function withDefaults({ variableDefinitions }: OperationDefinitionNode, given: Variables): Variables {
+export function withDefaults({ variableDefinitions }: OperationDefinitionNode, given: Variables): Variables {
   const defaults = (variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
     defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)] as const] : [],
   );

@@ -1,4 +1,4 @@
-import { Arg, Args, type ClassType, Ctx, Mutation, Query, Resolver } from 'type-graphql';
+import { Arg, Args, type ClassType, Ctx, Query, Resolver } from 'type-graphql';
 import {
   createOrganization,
   getOrganization,
@@ -8,6 +8,7 @@ import {
 import { organization } from '../../domain/organizations/organizations.schema.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
+import { Command } from './command.ts';
 import { lazyRecord } from './lazy-record.ts';
 import { OrganizationArgs, type Placed } from './places.ts';
 
@@ -34,13 +35,13 @@ export class OrganizationsResolver {
     return { ...lazyRecord(organization, () => context.run(getOrganization, at)), at };
   }
 
-  @Mutation(() => Organization, { nullable: true, description: createOrganization.summary })
+  @Command(() => Organization, createOrganization)
   async createOrganization(@Arg('input', () => CreateOrganizationInput) input: object, @Ctx() context: GraphqlContext) {
     const made = await context.run(createOrganization, { ...input });
     return { ...made, at: { organization: made.machine_name } };
   }
 
-  @Mutation(() => Organization, { nullable: true, description: updateOrganization.summary })
+  @Command(() => Organization, updateOrganization)
   async updateOrganization(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => UpdateOrganizationInput) input: object,

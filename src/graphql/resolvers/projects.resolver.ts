@@ -1,4 +1,4 @@
-import { Arg, Args, type ClassType, Ctx, FieldResolver, Mutation, Query, Resolver, Root } from 'type-graphql';
+import { Arg, Args, type ClassType, Ctx, FieldResolver, Query, Resolver, Root } from 'type-graphql';
 import {
   createProject,
   deleteProject,
@@ -11,6 +11,7 @@ import { project } from '../../domain/projects/projects.schema.ts';
 import { mapConnection } from '../connection.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
+import { Command } from './command.ts';
 import { lazyRecord } from './lazy-record.ts';
 import { Organization, type OrganizationParent } from './organizations.resolver.ts';
 import { OrganizationArgs, type Placed, ProjectArgs } from './places.ts';
@@ -40,7 +41,7 @@ export class ProjectsResolver {
     return { ...lazyRecord(project, () => context.run(getProject, at)), at };
   }
 
-  @Mutation(() => Project, { nullable: true, description: createProject.summary })
+  @Command(() => Project, createProject)
   async createProject(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => CreateProjectInput) input: object,
@@ -49,7 +50,7 @@ export class ProjectsResolver {
     return placed(at, await context.run(createProject, { ...at, ...input }));
   }
 
-  @Mutation(() => Project, { nullable: true, description: updateProject.summary })
+  @Command(() => Project, updateProject)
   async updateProject(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateProjectInput) input: object,
@@ -58,13 +59,13 @@ export class ProjectsResolver {
     return placed(at, await context.run(updateProject, { ...at, ...input }));
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: deleteProject.summary })
+  @Command(() => Boolean, deleteProject)
   async deleteProject(@Args(() => ProjectArgs) at: ProjectArgs, @Ctx() context: GraphqlContext) {
     await context.run(deleteProject, { ...at });
     return true;
   }
 
-  @Mutation(() => Project, { nullable: true, description: restoreProject.summary })
+  @Command(() => Project, restoreProject)
   async restoreProject(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => RestoreProjectInput) input: object,

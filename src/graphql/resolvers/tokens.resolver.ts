@@ -1,7 +1,8 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import { createToken, listTokens, revokeToken } from '../../domain/identity/tokens.operations.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
+import { Command } from './command.ts';
 import { Organization, type OrganizationParent } from './organizations.resolver.ts';
 import { OrganizationArgs } from './places.ts';
 
@@ -23,7 +24,7 @@ export class TokensResolver {
     return context.list(listTokens, { ...at, ...args });
   }
 
-  @Mutation(() => CreatedToken, { nullable: true, description: createToken.summary })
+  @Command(() => CreatedToken, createToken)
   createToken(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => CreateTokenInput) input: object,
@@ -32,7 +33,7 @@ export class TokensResolver {
     return context.run(createToken, { ...at, ...input });
   }
 
-  @Mutation(() => RevokedToken, { nullable: true, description: revokeToken.summary })
+  @Command(() => RevokedToken, revokeToken)
   revokeToken(
     @Args(() => OrganizationArgs) at: OrganizationArgs,
     @Arg('input', () => RevokeTokenInput) input: object,

@@ -7,6 +7,7 @@ import type { Services } from '../../domain/services.ts';
 import { GraphqlContext } from '../context.ts';
 import { deadlineOf } from '../deadline.ts';
 import { formatError } from '../errors.ts';
+import { recordUnread } from '../refused-commands.ts';
 import { EventWriter, type StreamTimes } from './event-writer.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import type { StreamState } from './stream-state.ts';
@@ -71,9 +72,11 @@ export class Streams {
     const caller = { services, actor, request_id, address: request.ip ?? null, deadline: deadlineOf(response), stream };
     const writer = new EventWriter(response, this.#times);
     const failed = (error: unknown) => ({ errors: this.#format(error, request_id) });
+    const context = new GraphqlContext(caller);
     try {
-      await this.#run(prepare(this.#schema, request.body), new GraphqlContext(caller), writer, failed);
+      await this.#run(prepare(this.#schema, request.body), context, writer, failed);
     } catch (error) {
+      await recordUnread(this.#schema, context, request.body);
       await writer.next(failed(error), null);
     }
     if (closing.aborted) writer.interrupt();

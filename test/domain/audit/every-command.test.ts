@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type GraphQLField, getNamedType, isLeafType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../src/domain/audit/audit-command.ts';
 import { systemActor } from '../../../src/domain/identity/actor.ts';
@@ -6,6 +7,8 @@ import type { AnyOperation } from '../../../src/domain/operation.ts';
 import { permissionNames } from '../../../src/domain/permissions.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { run } from '../../../src/domain/run.ts';
+import { commandOf } from '../../../src/graphql/resolvers/command.ts';
+import { buildGraphqlSchema } from '../../../src/graphql/schema.ts';
 import { routes } from '../../../src/rest/routes.ts';
 import { systemCall } from '../../../src/system-call.ts';
 import { acme, startTestApp, studio, type TestApp } from '../../support/app.ts';
@@ -99,6 +102,78 @@ describe('every command', () => {
       }
     }
     expect(missing).toEqual([]);
+  });
+});
+
+type Variables = Record<string, unknown>;
+
+/** A value as a literal of a document. */
+const literal = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(literal)}]`;
+  if (typeof value === 'string') return JSON.stringify(value.toWellFormed());
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+  const fields = Object.entries(value).filter(([name]) => /^(?!__)[a-z_]\w*$/i.test(name));
+  return `{${fields.map(([name, item]) => `${name}:${literal(item)}`)}}`;
+};
+
+/** How a document may have its arguments. */
+const writings = ['variables', 'variables of another type', 'literals', 'an unknown argument'] as const;
+type Writing = (typeof writings)[number];
+
+function documentOf({ name, type, args }: GraphQLField<unknown, unknown>, given: Variables, writing: Writing): string {
+  const sent = args.filter((each) => Object.hasOwn(given, each.name));
+  const isLiteral = writing === 'literals';
+  const all = sent.map((each) => `${each.name}: ${isLiteral ? literal(given[each.name]) : `$${each.name}`}`);
+  if (writing === 'an unknown argument') all.push('unknown: 1');
+  const other = writing === 'variables of another type' ? '[[Float!]!]' : undefined;
+  const head = isLiteral ? [] : sent.map((each) => `$${each.name}: ${other ?? each.type}`);
+  const inBrackets = (items: string[]) => (items.length > 0 ? `(${items})` : '');
+  const selection = isLeafType(getNamedType(type)) ? '' : '{ __typename }';
+  return `mutation${inBrackets(head)} { ${name}${inBrackets(all)} ${selection} }`;
+}
+
+describe('every mutation', () => {
+  const fields = Object.values(buildGraphqlSchema().getMutationType()?.getFields() ?? {});
+  const asked = async (query: string, variables: Variables) => {
+    const { status, headers, body } = await app.ask('POST', '/graphql', { body: { query, variables } });
+    return { status, body, rows: await rowsOf(headers.get('x-request-id') ?? '') };
+  };
+
+  it('leaves one row when it is refused or fails, whatever its arguments look like', async () => {
+    expect(fields.length).toBeGreaterThan(70);
+    const wrong: string[] = [];
+    for (const field of fields) {
+      const input = fc.oneof(inputOf(commandOf(field, {})), nasty);
+      const anywhere = fc.record({ organization: nasty, project: nasty, input }, { requiredKeys: [] });
+      const inPlace = fc.record(
+        { organization: fc.constant('acme'), project: fc.constant('tried'), input },
+        { requiredKeys: ['organization', 'project'] },
+      );
+      for (const writing of writings) {
+        for (const given of [...fc.sample<Variables>(inPlace, 2), ...fc.sample<Variables>(anywhere, 1)]) {
+          const { kind } = commandOf(field, (given.input ?? {}) as Variables);
+          const { rows, body } = await asked(documentOf(field, given, writing), given);
+          if (rows.length !== (kind === 'command' ? 1 : 0))
+            wrong.push(`${field.name} by ${writing}: ${rows.length} rows, ${JSON.stringify(body).slice(0, 200)}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('names organisation and project when it is refused before it runs', async () => {
+    const wrong: string[] = [];
+    for (const field of fields) {
+      const places: Variables = {};
+      for (const { name } of field.args) if (name !== 'input') places[name] = name === 'project' ? 'site' : 'acme';
+      const { status, rows } = await asked(documentOf(field, places, 'an unknown argument'), places);
+      if (commandOf(field, {}).kind !== 'command') continue;
+      const [row] = rows;
+      const isPlaced = !!row?.organization_id === !!places.organization && !!row?.project_id === !!places.project;
+      if (status !== 400 || rows.length !== 1 || !isPlaced || row?.outcome !== 'failed')
+        wrong.push(`${field.name}: ${status} ${JSON.stringify(rows)}`);
+    }
+    expect(wrong).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import {
   createCrawler,
   deleteCrawler,
@@ -9,6 +9,7 @@ import {
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, inputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { Crawler, CrawlerConnection, placedCrawler } from './crawlers.types.ts';
@@ -40,7 +41,7 @@ export class CrawlersResolver {
     return placedCrawler(at, await context.run(getCrawler, { ...at, crawler }));
   }
 
-  @Mutation(() => Crawler, { nullable: true, description: createCrawler.summary })
+  @Command(() => Crawler, createCrawler)
   async createCrawler(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateCrawlerInput) input: object,
@@ -49,7 +50,7 @@ export class CrawlersResolver {
     return placedCrawler(at, await context.run(createCrawler, { ...at, ...input }));
   }
 
-  @Mutation(() => Crawler, { nullable: true, description: updateCrawler.summary })
+  @Command(() => Crawler, updateCrawler)
   async updateCrawler(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateCrawlerInput) input: object,
@@ -58,7 +59,7 @@ export class CrawlersResolver {
     return placedCrawler(at, await context.run(updateCrawler, { ...at, ...input }));
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: deleteCrawler.summary })
+  @Command(() => Boolean, deleteCrawler)
   async deleteCrawler(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteCrawlerInput) input: object,

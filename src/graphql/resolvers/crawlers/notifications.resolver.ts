@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
 import {
   getDelivery,
   listDeliveries,
@@ -8,6 +8,7 @@ import {
 import { revealWebhookSecret, rotateWebhookSecret } from '../../../domain/notifications/webhook-secret.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';
 
@@ -37,7 +38,7 @@ export class NotificationsResolver {
     return context.run(getDelivery, { ...at, delivery: id });
   }
 
-  @Mutation(() => NotificationDelivery, { nullable: true, description: resendDelivery.summary })
+  @Command(() => NotificationDelivery, resendDelivery)
   resendDelivery(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ResendDeliveryInput) input: object,
@@ -46,7 +47,7 @@ export class NotificationsResolver {
     return context.run(resendDelivery, { ...at, ...input });
   }
 
-  @Mutation(() => NotificationDelivery, { nullable: true, description: testWebhook.summary })
+  @Command(() => NotificationDelivery, testWebhook)
   testWebhook(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => TestWebhookInput) input: object,
@@ -55,7 +56,7 @@ export class NotificationsResolver {
     return context.run(testWebhook, { ...at, ...input });
   }
 
-  @Mutation(() => WebhookSecret, { nullable: true, description: revealWebhookSecret.summary })
+  @Command(() => WebhookSecret, revealWebhookSecret)
   revealWebhookSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevealWebhookSecretInput) input: object,
@@ -64,7 +65,7 @@ export class NotificationsResolver {
     return context.run(revealWebhookSecret, { ...at, ...input });
   }
 
-  @Mutation(() => WebhookSecret, { nullable: true, description: rotateWebhookSecret.summary })
+  @Command(() => WebhookSecret, rotateWebhookSecret)
   rotateWebhookSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RotateWebhookSecretInput) input: object,

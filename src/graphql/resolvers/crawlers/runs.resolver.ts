@@ -1,9 +1,10 @@
-import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Resolver, Root } from 'type-graphql';
 import { cancelRun, runCrawler, stopRun } from '../../../domain/crawlers/runs/change-runs.operations.ts';
 import { getRun, listRunLog, listRunPages, listRuns } from '../../../domain/crawlers/runs/runs.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { inputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';
 import {
@@ -37,7 +38,7 @@ export class CrawlerRunsResolver {
     return placedRun(at, await context.run(getRun, { ...at, run_id }));
   }
 
-  @Mutation(() => String, { nullable: true, description: `${runCrawler.summary}. Answers with the number of the run` })
+  @Command(() => String, runCrawler, `${runCrawler.summary}. Answers with the number of the run`)
   async runCrawler(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RunCrawlerInput) input: object,
@@ -46,7 +47,7 @@ export class CrawlerRunsResolver {
     return (await context.run(runCrawler, { ...at, ...input })).run_id;
   }
 
-  @Mutation(() => CrawlerRun, { nullable: true, description: stopRun.summary })
+  @Command(() => CrawlerRun, stopRun)
   async stopRun(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => StopRunInput) input: object,
@@ -55,7 +56,7 @@ export class CrawlerRunsResolver {
     return placedRun(at, await context.run(stopRun, { ...at, ...input }));
   }
 
-  @Mutation(() => CrawlerRun, { nullable: true, description: cancelRun.summary })
+  @Command(() => CrawlerRun, cancelRun)
   async cancelRun(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CancelRunInput) input: object,

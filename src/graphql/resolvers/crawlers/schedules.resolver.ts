@@ -1,4 +1,4 @@
-import { Arg, Args, type ClassType, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, type ClassType, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
 import {
   createSchedule,
   deleteSchedule,
@@ -14,6 +14,7 @@ import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
 import { connectionOfWhole, WholeListArgs } from '../../whole-list.ts';
+import { Command } from '../command.ts';
 import { type Placed, ProjectArgs } from '../places.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';
 
@@ -79,7 +80,7 @@ export class SchedulesResolver {
     return context.run(previewSchedule, { ...at, ...args });
   }
 
-  @Mutation(() => CrawlerSchedule, { nullable: true, description: createSchedule.summary })
+  @Command(() => CrawlerSchedule, createSchedule)
   async createSchedule(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateScheduleInput) input: object,
@@ -88,7 +89,7 @@ export class SchedulesResolver {
     return placed(at, await context.run(createSchedule, { ...at, ...input }));
   }
 
-  @Mutation(() => CrawlerSchedule, { nullable: true, description: updateSchedule.summary })
+  @Command(() => CrawlerSchedule, updateSchedule)
   async updateSchedule(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateScheduleInput) input: ScheduleInput,
@@ -97,7 +98,7 @@ export class SchedulesResolver {
     return placed(at, await context.run(updateSchedule, named(at, input)));
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: deleteSchedule.summary })
+  @Command(() => Boolean, deleteSchedule)
   async deleteSchedule(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteScheduleInput) input: ScheduleInput,

@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
+import { Arg, Args, Ctx, Resolver } from 'type-graphql';
 import { importSnapshot } from '../../../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import {
   deleteSnapshot,
@@ -7,6 +7,7 @@ import {
 } from '../../../domain/crawlers/snapshots/snapshots.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { placedSnapshot, Snapshot, SnapshotImport } from './snapshots.types.ts';
 
@@ -18,7 +19,7 @@ const ImportSnapshotInput = inputOf(importSnapshot);
 /** What is done with snapshots. */
 @Resolver(() => Snapshot)
 export class SnapshotWritesResolver {
-  @Mutation(() => Snapshot, { nullable: true, description: publishSnapshot.summary })
+  @Command(() => Snapshot, publishSnapshot)
   async publishSnapshot(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => PublishSnapshotInput) input: object,
@@ -27,7 +28,7 @@ export class SnapshotWritesResolver {
     return placedSnapshot(at, await context.run(publishSnapshot, { ...at, ...input }));
   }
 
-  @Mutation(() => Snapshot, { nullable: true, description: updateSnapshot.summary })
+  @Command(() => Snapshot, updateSnapshot)
   async updateSnapshot(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateSnapshotInput) input: object,
@@ -36,7 +37,7 @@ export class SnapshotWritesResolver {
     return placedSnapshot(at, await context.run(updateSnapshot, { ...at, ...input }));
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: deleteSnapshot.summary })
+  @Command(() => Boolean, deleteSnapshot)
   async deleteSnapshot(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteSnapshotInput) input: object,
@@ -46,7 +47,7 @@ export class SnapshotWritesResolver {
     return true;
   }
 
-  @Mutation(() => SnapshotImport, { nullable: true, description: importSnapshot.summary })
+  @Command(() => SnapshotImport, importSnapshot)
   importSnapshot(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ImportSnapshotInput) input: object,

@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, Extensions, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, Extensions, FieldResolver, Resolver, Root } from 'type-graphql';
 import { testUrl } from '../../../domain/crawlers/config/test-url.operations.ts';
 import {
   checkVerification,
@@ -7,6 +7,7 @@ import {
 } from '../../../domain/crawlers/verification/verification.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Crawler, type CrawlerParent } from './crawlers.types.ts';
 
@@ -34,7 +35,7 @@ export class CrawlerVerificationResolver {
     return context.run(testUrl, { ...at, url });
   }
 
-  @Mutation(() => CrawlerVerification, { nullable: true, description: startVerification.summary })
+  @Command(() => CrawlerVerification, startVerification)
   startVerification(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => StartVerificationInput) input: object,
@@ -43,7 +44,7 @@ export class CrawlerVerificationResolver {
     return context.run(startVerification, { ...at, ...input });
   }
 
-  @Mutation(() => CrawlerVerification, { nullable: true, description: checkVerification.summary })
+  @Command(() => CrawlerVerification, checkVerification)
   checkVerification(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CheckVerificationInput) input: object,

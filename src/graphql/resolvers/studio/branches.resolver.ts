@@ -1,10 +1,11 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Info, Resolver, Root } from 'type-graphql';
 import { createBranch, getBranch, listBranches } from '../../../domain/studio/repository/branches.operations.ts';
 import { deleteBranch } from '../../../domain/studio/repository/delete-branch.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { selects, selectsInItems } from './selected-fields.ts';
 import { Branch, Studio, type StudioParent } from './studio.types.ts';
@@ -42,7 +43,7 @@ export class BranchesResolver {
     return { ...(await context.run(getBranch, { ...at, name, compare })), at };
   }
 
-  @Mutation(() => Branch, { nullable: true, description: createBranch.summary })
+  @Command(() => Branch, createBranch)
   async createBranch(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateBranchInput) input: object,
@@ -51,7 +52,7 @@ export class BranchesResolver {
     return { ...(await context.run(createBranch, { ...at, ...input })), at };
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: deleteBranch.summary })
+  @Command(() => Boolean, deleteBranch)
   async deleteBranch(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteBranchInput) input: object,

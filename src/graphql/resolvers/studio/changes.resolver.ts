@@ -1,7 +1,8 @@
-import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
+import { Arg, Args, Ctx, Resolver } from 'type-graphql';
 import { commitChanges } from '../../../domain/studio/changes/commit-changes.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { conflictsIn } from './merges.resolver.ts';
 
@@ -10,7 +11,7 @@ const CommitChangesInput = inputOf(commitChanges);
 
 @Resolver()
 export class ChangesResolver {
-  @Mutation(() => CommittedChanges, { nullable: true, description: commitChanges.summary })
+  @Command(() => CommittedChanges, commitChanges)
   async commitChanges(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CommitChangesInput) input: object,

@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
 import {
   getDeployment,
   getLatestDeployment,
@@ -13,6 +13,7 @@ import {
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Deployment, placedDeployment } from './deployments.types.ts';
 import { Studio, type StudioParent } from './studio.types.ts';
@@ -52,7 +53,7 @@ export class DeploymentsResolver {
     return placedDeployment(await context.run(getLatestDeployment, { ...at, ...args }), at);
   }
 
-  @Mutation(() => Deployment, { nullable: true, description: startDeployment.summary })
+  @Command(() => Deployment, startDeployment)
   async startDeployment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => StartDeploymentInput) input: object,
@@ -61,7 +62,7 @@ export class DeploymentsResolver {
     return placedDeployment(await context.run(startDeployment, { ...at, ...input }), at);
   }
 
-  @Mutation(() => Deployment, { nullable: true, description: cancelDeployment.summary })
+  @Command(() => Deployment, cancelDeployment)
   async cancelDeployment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CancelDeploymentInput) input: object,
@@ -70,7 +71,7 @@ export class DeploymentsResolver {
     return placedDeployment(await context.run(cancelDeployment, { ...at, ...input }), at);
   }
 
-  @Mutation(() => Deployment, { nullable: true, description: rerunDeployment.summary })
+  @Command(() => Deployment, rerunDeployment)
   async rerunDeployment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RerunDeploymentInput) input: object,
@@ -79,7 +80,7 @@ export class DeploymentsResolver {
     return placedDeployment(await context.run(rerunDeployment, { ...at, ...input }), at);
   }
 
-  @Mutation(() => Deployment, { nullable: true, description: reportDeployment.summary })
+  @Command(() => Deployment, reportDeployment)
   async reportDeployment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ReportDeploymentInput) input: object,

@@ -1,10 +1,11 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import { createEntry } from '../../../domain/studio/entries/create-entry.operations.ts';
 import { deleteEntry } from '../../../domain/studio/entries/delete-entry.operations.ts';
 import { getEntry } from '../../../domain/studio/entries/entries.operations.ts';
 import { updateEntry } from '../../../domain/studio/entries/update-entry.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { conflictsIn } from './merges.resolver.ts';
 import { Entry, type EntryParent, SavedEntry } from './studio.types.ts';
@@ -27,7 +28,7 @@ const placed = <Saved extends { collection: string; slug: string }>(
 
 @Resolver(() => SavedEntry)
 export class EntryWritesResolver {
-  @Mutation(() => SavedEntry, { nullable: true, description: createEntry.summary })
+  @Command(() => SavedEntry, createEntry)
   async createEntry(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateEntryInput) input: Written,
@@ -36,7 +37,7 @@ export class EntryWritesResolver {
     return placed(at, input, await context.run(createEntry, { ...at, ...input }));
   }
 
-  @Mutation(() => SavedEntry, { nullable: true, description: updateEntry.summary })
+  @Command(() => SavedEntry, updateEntry)
   async updateEntry(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateEntryInput) input: Written & { collection: string; entry: string },
@@ -52,7 +53,7 @@ export class EntryWritesResolver {
     }
   }
 
-  @Mutation(() => DeletedEntry, { nullable: true, description: deleteEntry.summary })
+  @Command(() => DeletedEntry, deleteEntry)
   deleteEntry(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteEntryInput) input: object,

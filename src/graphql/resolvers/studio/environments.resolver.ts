@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
 import { createEnvironment } from '../../../domain/studio/environments/create-environment.operations.ts';
 import { deleteEnvironment } from '../../../domain/studio/environments/delete-environment.operations.ts';
 import { getEnvironment, listEnvironments } from '../../../domain/studio/environments/environments.operations.ts';
@@ -6,6 +6,7 @@ import { updateEnvironment } from '../../../domain/studio/environments/update-en
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Environment } from './deployments.types.ts';
 import { Studio, type StudioParent } from './studio.types.ts';
@@ -34,7 +35,7 @@ export class EnvironmentsResolver {
     return { ...(await context.run(getEnvironment, { ...at, environment: id })), at };
   }
 
-  @Mutation(() => SavedEnvironment, { nullable: true, description: createEnvironment.summary })
+  @Command(() => SavedEnvironment, createEnvironment)
   createEnvironment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateEnvironmentInput) input: object,
@@ -43,7 +44,7 @@ export class EnvironmentsResolver {
     return context.run(createEnvironment, { ...at, ...input });
   }
 
-  @Mutation(() => SavedEnvironment, { nullable: true, description: updateEnvironment.summary })
+  @Command(() => SavedEnvironment, updateEnvironment)
   updateEnvironment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateEnvironmentInput) input: object,
@@ -52,7 +53,7 @@ export class EnvironmentsResolver {
     return context.run(updateEnvironment, { ...at, ...input });
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: deleteEnvironment.summary })
+  @Command(() => Boolean, deleteEnvironment)
   async deleteEnvironment(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteEnvironmentInput) input: object,

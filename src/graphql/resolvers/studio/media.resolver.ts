@@ -1,9 +1,10 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import { deleteMedia } from '../../../domain/studio/media/delete-media.operations.ts';
 import { listMedia } from '../../../domain/studio/media/list-media.operations.ts';
 import { uploadMedia } from '../../../domain/studio/media/upload-media.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Studio, type StudioParent } from './studio.types.ts';
 
@@ -21,7 +22,7 @@ export class MediaResolver {
     return context.list(listMedia, { ...at, ...args });
   }
 
-  @Mutation(() => UploadedMedia, { nullable: true, description: uploadMedia.summary })
+  @Command(() => UploadedMedia, uploadMedia)
   uploadMedia(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UploadMediaInput) input: object,
@@ -30,7 +31,7 @@ export class MediaResolver {
     return context.run(uploadMedia, { ...at, ...input });
   }
 
-  @Mutation(() => DeletedMedia, { nullable: true, description: deleteMedia.summary })
+  @Command(() => DeletedMedia, deleteMedia)
   deleteMedia(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteMediaInput) input: object,

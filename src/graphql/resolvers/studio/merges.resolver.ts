@@ -1,8 +1,9 @@
-import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
+import { Arg, Args, Ctx, Resolver } from 'type-graphql';
 import { DomainError } from '../../../domain/errors.ts';
 import { mergeBranches } from '../../../domain/studio/merge/merge-branches.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 
 const MergeResult = outputOf(mergeBranches);
@@ -17,7 +18,7 @@ export function conflictsIn(error: unknown): unknown[] {
 
 @Resolver()
 export class MergesResolver {
-  @Mutation(() => MergeResult, { nullable: true, description: mergeBranches.summary })
+  @Command(() => MergeResult, mergeBranches)
   async mergeBranches(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => MergeBranchesInput) input: { strategy?: string | null },

@@ -1,8 +1,9 @@
-import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
+import { Arg, Args, Ctx, Resolver } from 'type-graphql';
 import { removeRemote, setRemote } from '../../../domain/studio/upstream/remote.operations.ts';
 import { syncRepository } from '../../../domain/studio/upstream/sync.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 
 const RepositoryWithHook = outputOf(setRemote);
@@ -13,7 +14,7 @@ const SyncRepositoryInput = inputOf(syncRepository);
 /** Repositories that mirror one on another git host. */
 @Resolver()
 export class MirrorsResolver {
-  @Mutation(() => RepositoryWithHook, { nullable: true, description: setRemote.summary })
+  @Command(() => RepositoryWithHook, setRemote)
   setRemote(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => SetRemoteInput) input: object,
@@ -22,13 +23,13 @@ export class MirrorsResolver {
     return context.run(setRemote, { ...at, ...input });
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: removeRemote.summary })
+  @Command(() => Boolean, removeRemote)
   async removeRemote(@Args(() => ProjectArgs) at: ProjectArgs, @Ctx() context: GraphqlContext) {
     await context.run(removeRemote, { ...at });
     return true;
   }
 
-  @Mutation(() => Sync, { nullable: true, description: syncRepository.summary })
+  @Command(() => Sync, syncRepository)
   syncRepository(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => SyncRepositoryInput, { nullable: true }) input: object | null,

@@ -1,10 +1,11 @@
-import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
 import { mergePull } from '../../../domain/studio/pulls/merge-pull.operations.ts';
 import { getPull, listPulls } from '../../../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../../../domain/studio/pulls/write-pull.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { conflictsIn } from './merges.resolver.ts';
 import { Pull, Studio, type StudioParent } from './studio.types.ts';
@@ -32,7 +33,7 @@ export class PullsResolver {
     return { ...(await context.run(getPull, { ...at, number })), at };
   }
 
-  @Mutation(() => Pull, { nullable: true, description: createPull.summary })
+  @Command(() => Pull, createPull)
   async createPull(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreatePullInput) input: object,
@@ -41,7 +42,7 @@ export class PullsResolver {
     return { ...(await context.run(createPull, { ...at, ...input })), at };
   }
 
-  @Mutation(() => Pull, { nullable: true, description: updatePull.summary })
+  @Command(() => Pull, updatePull)
   async updatePull(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdatePullInput) input: object,
@@ -50,7 +51,7 @@ export class PullsResolver {
     return { ...(await context.run(updatePull, { ...at, ...input })), at };
   }
 
-  @Mutation(() => MergedPull, { nullable: true, description: mergePull.summary })
+  @Command(() => MergedPull, mergePull)
   async mergePull(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => MergePullInput) input: { number: number },

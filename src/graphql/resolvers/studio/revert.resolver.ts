@@ -1,7 +1,8 @@
-import { Arg, Args, Ctx, Mutation, Resolver } from 'type-graphql';
+import { Arg, Args, Ctx, Resolver } from 'type-graphql';
 import { revertEntry, revertMedia } from '../../../domain/studio/changes/revert.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { conflictsIn } from './merges.resolver.ts';
 
@@ -20,7 +21,7 @@ function refused(error: unknown) {
 
 @Resolver()
 export class RevertResolver {
-  @Mutation(() => RevertedFile, { nullable: true, description: revertEntry.summary })
+  @Command(() => RevertedFile, revertEntry)
   async revertEntry(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevertEntryInput) input: object,
@@ -29,7 +30,7 @@ export class RevertResolver {
     return context.run(revertEntry, { ...at, ...input }).catch(refused);
   }
 
-  @Mutation(() => RevertedFile, { nullable: true, description: revertMedia.summary })
+  @Command(() => RevertedFile, revertMedia)
   async revertMedia(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevertMediaInput) input: object,

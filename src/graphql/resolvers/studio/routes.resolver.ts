@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import { getEntry } from '../../../domain/studio/entries/entries.operations.ts';
 import { findEntryByUrl } from '../../../domain/studio/routes/entry-at-url.operations.ts';
 import { detectRoutePatterns, listRoutePatterns } from '../../../domain/studio/routes/route-patterns.operations.ts';
@@ -6,6 +6,7 @@ import { routePattern } from '../../../domain/studio/routes/routes.schema.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { classOf } from '../../types/derive.ts';
 import { argsOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Entry, type RefArgs, Studio, type StudioParent } from './studio.types.ts';
 
@@ -36,7 +37,7 @@ export class RoutesResolver {
     return { ...record, at: { ...place, slug: record.slug } };
   }
 
-  @Mutation(() => DetectedRoutes, { nullable: true, description: detectRoutePatterns.summary })
+  @Command(() => DetectedRoutes, detectRoutePatterns)
   detectRoutePatterns(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DetectRoutePatternsInput, { nullable: true }) input: object | null,

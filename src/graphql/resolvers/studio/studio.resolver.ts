@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import { listCollections, listSchemas, refreshSchemas } from '../../../domain/studio/content/schemas.operations.ts';
 import { listCommits } from '../../../domain/studio/repository/commits.operations.ts';
 import { getFile, getFiletree } from '../../../domain/studio/repository/files.operations.ts';
@@ -10,6 +10,7 @@ import {
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { type RefArgs, Studio, type StudioParent } from './studio.types.ts';
@@ -86,7 +87,7 @@ export class StudioResolver {
     return context.run(getFiletree, { ...at, ...args });
   }
 
-  @Mutation(() => RefreshedSchemas, { nullable: true, description: refreshSchemas.summary })
+  @Command(() => RefreshedSchemas, refreshSchemas)
   refreshSchemas(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RefreshSchemasInput, { nullable: true }) input: object | null,
@@ -95,7 +96,7 @@ export class StudioResolver {
     return context.run(refreshSchemas, { ...at, ...input });
   }
 
-  @Mutation(() => Repository, { nullable: true, description: updateRepository.summary })
+  @Command(() => Repository, updateRepository)
   updateRepository(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateRepositoryInput) input: object,
@@ -104,7 +105,7 @@ export class StudioResolver {
     return context.run(updateRepository, { ...at, ...input });
   }
 
-  @Mutation(() => RepositoryWithHook, { nullable: true, description: startImport.summary })
+  @Command(() => RepositoryWithHook, startImport)
   importRepository(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ImportRepositoryInput) input: object,

@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import {
   acknowledgeDeadLetters,
   acknowledgeExecution,
@@ -7,6 +7,7 @@ import {
 } from '../../../domain/workflows/executions/dead-letters.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { Execution } from './executions.types.ts';
@@ -31,7 +32,7 @@ export class DeadLettersResolver {
     return context.list(listDeadLetters, { ...at, ...args });
   }
 
-  @Mutation(() => Execution, { nullable: true, description: acknowledgeExecution.summary })
+  @Command(() => Execution, acknowledgeExecution)
   async acknowledgeExecution(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => AcknowledgeExecutionInput) input: object,
@@ -40,7 +41,7 @@ export class DeadLettersResolver {
     return { ...(await context.run(acknowledgeExecution, { ...at, ...input })), at };
   }
 
-  @Mutation(() => AcknowledgedDeadLetters, { nullable: true, description: acknowledgeDeadLetters.summary })
+  @Command(() => AcknowledgedDeadLetters, acknowledgeDeadLetters)
   acknowledgeDeadLetters(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => AcknowledgeDeadLettersInput) input: object,
@@ -49,7 +50,7 @@ export class DeadLettersResolver {
     return context.run(acknowledgeDeadLetters, { ...at, ...input });
   }
 
-  @Mutation(() => RetriedDeadLetters, { nullable: true, description: retryDeadLetters.summary })
+  @Command(() => RetriedDeadLetters, retryDeadLetters)
   retryDeadLetters(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RetryDeadLettersInput) input: object,

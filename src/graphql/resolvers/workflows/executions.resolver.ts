@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import {
   cancelExecution,
   resumeExecution,
@@ -13,6 +13,7 @@ import {
 } from '../../../domain/workflows/executions/executions.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import {
@@ -54,7 +55,7 @@ export class ExecutionsResolver {
     return { ...(await context.run(getExecution, { ...at, execution: id })), at };
   }
 
-  @Mutation(() => BegunExecution, { nullable: true, description: runWorkflow.summary })
+  @Command(() => BegunExecution, runWorkflow)
   runWorkflow(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RunWorkflowInput) input: object,
@@ -63,7 +64,7 @@ export class ExecutionsResolver {
     return context.run(runWorkflow, { ...at, ...input });
   }
 
-  @Mutation(() => Execution, { nullable: true, description: cancelExecution.summary })
+  @Command(() => Execution, cancelExecution)
   async cancelExecution(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CancelExecutionInput) input: object,
@@ -72,7 +73,7 @@ export class ExecutionsResolver {
     return { ...(await context.run(cancelExecution, { ...at, ...input })), at };
   }
 
-  @Mutation(() => BegunExecution, { nullable: true, description: retryExecution.summary })
+  @Command(() => BegunExecution, retryExecution)
   retryExecution(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RetryExecutionInput) input: object,
@@ -81,7 +82,7 @@ export class ExecutionsResolver {
     return context.run(retryExecution, { ...at, ...input });
   }
 
-  @Mutation(() => Execution, { nullable: true, description: resumeExecution.summary })
+  @Command(() => Execution, resumeExecution)
   async resumeExecution(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => ResumeExecutionInput) input: object,

@@ -1,4 +1,4 @@
-import { Arg, Args, type ClassType, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, type ClassType, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import {
   getWebhookDelivery,
   listWebhookDeliveries,
@@ -18,6 +18,7 @@ import { getTrigger, listTriggers } from '../../../domain/workflows/triggers/tri
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { type Placed, ProjectArgs } from '../places.ts';
 import { Workflow, type WorkflowParent } from './workflows.types.ts';
 
@@ -71,7 +72,7 @@ export class TriggersResolver {
     return placed(names, await context.run(getTrigger, { ...names, trigger: id }));
   }
 
-  @Mutation(() => WorkflowTrigger, { nullable: true, description: createTrigger.summary })
+  @Command(() => WorkflowTrigger, createTrigger)
   async createTrigger(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateTriggerInput) input: Named,
@@ -80,7 +81,7 @@ export class TriggersResolver {
     return placed({ ...at, workflow: input.workflow }, await context.run(createTrigger, { ...at, ...input }));
   }
 
-  @Mutation(() => WorkflowTrigger, { nullable: true, description: updateTrigger.summary })
+  @Command(() => WorkflowTrigger, updateTrigger)
   async updateTrigger(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateTriggerInput) input: Named,
@@ -89,7 +90,7 @@ export class TriggersResolver {
     return placed({ ...at, workflow: input.workflow }, await context.run(updateTrigger, { ...at, ...input }));
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: deleteTrigger.summary })
+  @Command(() => Boolean, deleteTrigger)
   async deleteTrigger(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteTriggerInput) input: object,
@@ -99,7 +100,7 @@ export class TriggersResolver {
     return true;
   }
 
-  @Mutation(() => RevealedTriggerSecret, { nullable: true, description: revealTriggerSecret.summary })
+  @Command(() => RevealedTriggerSecret, revealTriggerSecret)
   revealTriggerSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevealTriggerSecretInput) input: object,
@@ -108,7 +109,7 @@ export class TriggersResolver {
     return context.run(revealTriggerSecret, { ...at, ...input });
   }
 
-  @Mutation(() => RotatedTrigger, { nullable: true, description: rotateTriggerSecret.summary })
+  @Command(() => RotatedTrigger, rotateTriggerSecret)
   rotateTriggerSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RotateTriggerSecretInput) input: object,
@@ -117,7 +118,7 @@ export class TriggersResolver {
     return context.run(rotateTriggerSecret, { ...at, ...input });
   }
 
-  @Mutation(() => WorkflowTrigger, { nullable: true, description: revokeTriggerSecret.summary })
+  @Command(() => WorkflowTrigger, revokeTriggerSecret)
   async revokeTriggerSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RevokeTriggerSecretInput) input: Named,
@@ -144,7 +145,7 @@ export class WorkflowDeliveriesResolver {
     return context.run(getWebhookDelivery, { ...at, delivery: id });
   }
 
-  @Mutation(() => RedeliveredExecution, { nullable: true, description: redeliver.summary })
+  @Command(() => RedeliveredExecution, redeliver)
   redeliver(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => RedeliverInput) input: object,

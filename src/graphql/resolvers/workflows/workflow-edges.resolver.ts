@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Int, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
 import {
   deleteWorkflowSecret,
   listWorkflowSecrets,
@@ -7,6 +7,7 @@ import {
 import { getVersion, listVersions } from '../../../domain/workflows/versions.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Workflow, type WorkflowParent } from './workflows.types.ts';
 
@@ -48,7 +49,7 @@ export class WorkflowEdgesResolver {
     return context.list(listWorkflowSecrets, { ...at, ...args, workflow: id });
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: putWorkflowSecret.summary })
+  @Command(() => Boolean, putWorkflowSecret)
   async putWorkflowSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => PutWorkflowSecretInput) input: object,
@@ -58,7 +59,7 @@ export class WorkflowEdgesResolver {
     return true;
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: deleteWorkflowSecret.summary })
+  @Command(() => Boolean, deleteWorkflowSecret)
   async deleteWorkflowSecret(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteWorkflowSecretInput) input: object,

@@ -1,4 +1,4 @@
-import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from 'type-graphql';
+import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import { z } from 'zod';
 import { deleteWorkflow } from '../../../domain/workflows/delete-workflow.operations.ts';
 import {
@@ -12,6 +12,7 @@ import { getWorkflow, listWorkflows, validateWorkflow } from '../../../domain/wo
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
+import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
 import { Project, type ProjectParent } from '../projects.resolver.ts';
 import { Workflow } from './workflows.types.ts';
@@ -28,6 +29,8 @@ const SetWorkflowEnabledInput = inputOf(enableWorkflow, {
   verb: 'setWorkflowEnabled',
   choice: { enabled: z.boolean().describe('Whether its triggers start it') },
 });
+
+const switchWorkflow = ({ enabled }: { enabled?: unknown }) => (enabled === true ? enableWorkflow : disableWorkflow);
 
 /** What is run when something happens. */
 @Resolver(() => Project)
@@ -55,7 +58,7 @@ export class WorkflowsResolver {
     return context.run(validateWorkflow, { ...at, ...args });
   }
 
-  @Mutation(() => Workflow, { nullable: true, description: createWorkflow.summary })
+  @Command(() => Workflow, createWorkflow)
   async createWorkflow(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => CreateWorkflowInput) input: object,
@@ -64,7 +67,7 @@ export class WorkflowsResolver {
     return { ...(await context.run(createWorkflow, { ...at, ...input })), at };
   }
 
-  @Mutation(() => Workflow, { nullable: true, description: updateWorkflow.summary })
+  @Command(() => Workflow, updateWorkflow)
   async updateWorkflow(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => UpdateWorkflowInput) input: object,
@@ -73,16 +76,16 @@ export class WorkflowsResolver {
     return { ...(await context.run(updateWorkflow, { ...at, ...input })), at };
   }
 
-  @Mutation(() => Workflow, { nullable: true, description: 'Enable the triggers of a workflow, or not' })
+  @Command(() => Workflow, switchWorkflow, 'Enable the triggers of a workflow, or not')
   async setWorkflowEnabled(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => SetWorkflowEnabledInput) { enabled, ...input }: { enabled: boolean },
     @Ctx() context: GraphqlContext,
   ) {
-    return { ...(await context.run(enabled ? enableWorkflow : disableWorkflow, { ...at, ...input })), at };
+    return { ...(await context.run(switchWorkflow({ enabled }), { ...at, ...input })), at };
   }
 
-  @Mutation(() => Boolean, { nullable: true, description: deleteWorkflow.summary })
+  @Command(() => Boolean, deleteWorkflow)
   async deleteWorkflow(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => DeleteWorkflowInput) input: object,
@@ -92,7 +95,7 @@ export class WorkflowsResolver {
     return true;
   }
 
-  @Mutation(() => Workflow, { nullable: true, description: publishVersion.summary })
+  @Command(() => Workflow, publishVersion)
   async publishWorkflowVersion(
     @Args(() => ProjectArgs) at: ProjectArgs,
     @Arg('input', () => PublishVersionInput) input: object,

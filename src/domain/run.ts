@@ -170,6 +170,23 @@ export async function run<S extends Scope, In extends z.ZodObject, Out extends z
 }
 
 /**
+ * Refuses a call by where it acts and who calls, before its body is read. `run()` decides again, by grants from the database where the operation
+ * wants them.
+ * @param path what the address says of the input
+ * @throws DomainError as `run()` does
+ */
+export async function admitByPath(operation: AnyOperation, call: Call, path: Record<string, unknown>): Promise<void> {
+  if (!operation.fresh) await placeOf(operation, call, forkOnce(call), path);
+}
+
+async function placeOf(operation: AnyOperation, call: Call, em: Fork, known: Record<string, unknown>): Promise<Place> {
+  const place: Place = { organization: null, project: null, grant: null };
+  await locate(operation, call, em, call.actor, known, place);
+  authorise(operation, call.actor, place);
+  return place;
+}
+
+/**
  * Refuses a call that brings files by all that is known of it before a file is read: where it acts, its permission and the input so far.
  * `run()` decides again with all of it.
  * @param known what has come of the input
@@ -183,9 +200,7 @@ export async function admit(
   file: string | null,
 ): Promise<void> {
   const em = forkOnce(call);
-  const place: Place = { organization: null, project: null, grant: null };
-  await locate(operation, call, em, call.actor, known, place);
-  authorise(operation, call.actor, place);
+  const place = await placeOf(operation, call, em, known);
   const schema = (operation.input as z.ZodObject).partial();
   const input = parseInput(schema, withCleared(operation.input, known));
   if (file !== null) await operation.admit?.(makeContext(operation, call, em, call.actor, place) as never, input, file);

@@ -4,7 +4,7 @@ import { DomainError, fieldError } from '../domain/errors.ts';
 import { readJsonBody } from '../domain/json-input.ts';
 import type { Call } from '../domain/operation.ts';
 import type { Spool } from '../domain/ports/spool.ts';
-import { admit } from '../domain/run.ts';
+import { admit, admitByPath } from '../domain/run.ts';
 import { coerce, isNumeric, parseQuery, twice } from './query.ts';
 import { defaultBodyLimit, mebibyte, type Row } from './table.ts';
 import { readMultipart } from './upload.ts';
@@ -13,6 +13,8 @@ const jsonTypes = ['application/json', 'application/*+json'];
 
 const hasBody = (request: Request) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+
+const isShort = ({ headers }: Request) => Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= 64 * 1024;
 
 type Parts = Pick<Call, 'uploads' | 'signed'>;
 
@@ -61,7 +63,11 @@ export function bodyReader(row: Row): BodyReader {
     if (hasBody(request) && !request.is(jsonTypes)) {
       throw new DomainError('unsupported_media', 'body: must be JSON, with Content-Type: application/json');
     }
-    if (hasBody(request)) request.body = await readJsonBody(request, row.bodyLimit ?? defaultBodyLimit);
+    if (hasBody(request)) {
+      // What is short is read first: the audit row of a refusal then says what was wanted.
+      if (!isShort(request)) await admitByPath(row.operation, call, pathOf(row, request));
+      request.body = await readJsonBody(request, row.bodyLimit ?? defaultBodyLimit);
+    }
     return {};
   };
 }

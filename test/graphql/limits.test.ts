@@ -220,6 +220,36 @@ describe('cost of a document that multiplies', () => {
   });
 });
 
+describe('variables', () => {
+  const mutation =
+    'mutation ($input: CreateBranchInput!) { createBranch(organization: "acme", project: "site", input: $input) { name } }';
+  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`k${at}`, 0]));
+
+  it.each([
+    ['many unknown names', { name: 'a', ...many }, '; Field "k0" is not defined by type "CreateBranchInput".'],
+    ['a value of another type', { name: 5 }, ' at "input.name"; String cannot represent a non string value: 5'],
+  ])('are refused by their first fault alone: %s', async (_what, input, fault) => {
+    const { status, body } = await app.query(mutation, { token, variables: { input } });
+    expect(status).toBe(400);
+    expect(body.errors).toMatchObject([
+      { message: `Variable "$input" got an invalid value${fault}`, extensions: { code: 'BAD_USER_INPUT' } },
+    ]);
+  });
+
+  it('of a stream as well', async () => {
+    const query =
+      'subscription ($branch: String) { branchMoved(organization: "acme", project: "site", branch: $branch) { __typename } }';
+    const response = await fetch(`${app.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Accept: 'text/event-stream', Authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query, variables: { branch: many } }),
+    });
+    const text = await response.text();
+    expect(text.match(/got an invalid value/g)).toHaveLength(1);
+    expect(text.length).toBeLessThan(5_000);
+  });
+});
+
 describe('free values in an address', () => {
   it('are refused when they are nested more than 100 levels deep', async () => {
     const query =

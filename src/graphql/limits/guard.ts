@@ -5,6 +5,7 @@ import type { GraphqlContext } from '../context.ts';
 import { costOf } from './cost.ts';
 import { asksForSchema, fragmentsOf } from './document.ts';
 import { check } from './limits.ts';
+import { checkVariables } from './variables.ts';
 
 type Request = GraphQLRequestContext<GraphqlContext>;
 
@@ -48,6 +49,7 @@ export function guard({ introspection, format }: Options): ApolloServerPlugin<Gr
       return {
         async didResolveOperation(request) {
           checkKind(request);
+          if (request.operation) checkVariables(request.schema, request.operation, request.request.variables ?? {});
           try {
             checkCost(request);
           } catch (error) {

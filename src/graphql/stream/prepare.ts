@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { costOf } from '../limits/cost.ts';
 import { documentLimits, fragmentsOf } from '../limits/document.ts';
 import { check, limits, maxErrors } from '../limits/limits.ts';
+import { checkVariables } from '../limits/variables.ts';
 
 const request = z.object({
   query: z.string(),
@@ -44,6 +45,7 @@ export function prepare(schema: GraphQLSchema, body: unknown): Prepared {
       'Only subscriptions are streamed; send queries and mutations with the header Accept: application/json',
     );
   }
+  checkVariables(schema, operation, variableValues);
   const { errors: faults = [] } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues);
   if (faults.length > 0) throw new AggregateError(faults.map(({ message }) => badRequest(message)));
   check('cost', costOf(schema, operation, fragmentsOf(document), variableValues));

@@ -5,22 +5,26 @@ import path from 'node:path';
 import { routes } from '../src/rest/routes.ts';
 import { defaultBodyLimit, mebibyte, pathParameters, type Row } from '../src/rest/table.ts';
 import { type Bench, type Benchmark, type Case, check } from './benchmark.ts';
-import { probeHealth, type Slowest } from './support/health-probe.ts';
+import { probeHealth } from './support/health-probe.ts';
 import { signed, startHooked } from './support/hooked.ts';
 import { type HostileValue, hostileValues } from './support/hostile-values.ts';
+import { freePort } from './support/server.ts';
 
 const definition = 'portico: workflow/1\nsteps:\n  - {id: a, type: output, value: input.method}\n';
 const mostValues = 100_000;
 /** What else may have to wait for a request, milliseconds. */
 const longestWait = 250;
 const together = 8;
+/** Of the bodies of an endpoint, those that made others wait longest when they came alone are sent at once. */
+const mostAtOnce = 5;
+/** Bytes for endpoints that do less with a body: what is done with every byte, whatever it is for, is measured at the others. */
+const usualBytes = mebibyte;
 
 /** Where hostile bodies go, and what is said of it. */
 interface Target {
   name: string;
   method: string;
   url: string;
-  limit: number;
   headers(body: string): Record<string, string>;
   body(value: HostileValue): string;
 }
@@ -72,34 +76,42 @@ const places: Record<string, string> = {
 
 const takesJson = ({ method, signedBy }: Row) => ['post', 'put', 'patch'].includes(method) && signedBy === undefined;
 
+/** Names of the fields that a body may have. */
+function fieldsOf({ operation, path: at }: Row): string[] {
+  const inPath = new Set(pathParameters(at));
+  return Object.keys(operation.input.shape).filter((name) => !inPath.has(name));
+}
+
+/** Endpoints whose bodies mean nothing but for one: all of them read what they ignore in the same way. */
+function chosenRows(rows: readonly Row[]): { chosen: Row[]; left: Row[] } {
+  const json = rows.filter(takesJson);
+  const [, ...left] = json.filter((row) => fieldsOf(row).length === 0);
+  return { chosen: json.filter((row) => !left.includes(row)), left };
+}
+
 function targetsOf(rows: readonly Row[], url: string, token: string, known: Record<string, string>): Target[] {
   const headers = () => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
-  return rows.filter(takesJson).flatMap((row) => {
+  return rows.flatMap((row) => {
     const { method, operation, bodyLimit: limit = defaultBodyLimit } = row;
-    const inPath = new Set(pathParameters(row.path));
-    const fields = Object.keys(operation.input.shape).filter((name) => !inPath.has(name));
+    const fields = fieldsOf(row);
     const at = row.path.replace(/[:*]([a-z_]+)/g, (_, name) => known[name] ?? places[name] ?? '1');
-    const target = { method: method.toUpperCase(), url: `${url}${at}`, limit, headers };
+    const target = { method: method.toUpperCase(), url: `${url}${at}`, headers };
     const some = aimed[operation.name];
-    return [
-      { ...target, name: operation.name, body: (value: HostileValue) => bodyWith(value, fields, limit) },
-      ...(some
-        ? [
-            {
-              ...target,
-              name: `${operation.name}, ${some.fields.join(' ')}`,
-              body: (value: HostileValue) => bodyWith(value, some.fields, limit, some.valid),
-            },
-          ]
-        : []),
-    ];
+    const usual = {
+      ...target,
+      name: operation.name,
+      body: (value: HostileValue) => bodyWith(value, fields, usualBytes),
+    };
+    if (!some) return [usual];
+    const name = `${operation.name}, ${some.fields.join(' ')}`;
+    return [usual, { ...target, name, body: (value: HostileValue) => bodyWith(value, some.fields, limit, some.valid) }];
   });
 }
 
 /** Documents and variables for GraphQL. */
 function graphqlTargets(url: string, token: string): Target[] {
   const headers = () => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
-  const target = { method: 'POST', url: `${url}/graphql`, limit: defaultBodyLimit, headers };
+  const target = { method: 'POST', url: `${url}/graphql`, headers };
   const size = defaultBodyLimit - 4_096;
   const command =
     'mutation ($input: CreateEntryInput!) { createEntry(organization: "demo", project: "site", input: $input) { slug } }';
@@ -122,6 +134,12 @@ function graphqlTargets(url: string, token: string): Target[] {
       body: (value) =>
         `{"query":${JSON.stringify(`{ organization(organization: ${value.make(Math.floor(size / 7), mostValues)}) { name } }`)}}`,
     },
+    {
+      ...target,
+      name: 'graphql, literal within the limits of a document',
+      body: (value) =>
+        `{"query":${JSON.stringify(`{ organization(organization: ${value.make(mebibyte - 100, 1_900)}) { name } }`)}}`,
+    },
   ];
 }
 
@@ -142,44 +160,68 @@ function send({ method, url, headers }: Target, body: string): Promise<number> {
 }
 
 interface Wait {
-  milliseconds: number;
   name: string;
+  /** Milliseconds of the slowest answer of `/healthz` meanwhile. */
+  wait: number;
+  /** Milliseconds the server's main thread was on the processor without a pause. */
+  hold: number;
+  target: Target;
+  value: HostileValue;
 }
 
-/** Sends every value to every target, so many at once. */
+/** What others noticed since the last time. */
+type Noticed = () => Promise<{ wait: number; hold: number }>;
+
+interface Found {
+  waits: Wait[];
+  sent: number;
+  statuses: Map<number, number>;
+}
+
+/** Sends each body to its target, so many times at once. */
 async function attack(
   bench: Bench,
-  slowest: Slowest,
-  targets: readonly Target[],
+  noticed: Noticed,
+  pairs: readonly (readonly [Target, HostileValue])[],
   atOnce: number,
-): Promise<{ waits: Wait[]; sent: number; statuses: Map<number, number> }> {
-  const waits: Wait[] = [];
-  const statuses = new Map<number, number>();
-  let sent = 0;
-  const values = spread(hostileValues, bench.scaled(hostileValues.length, 5));
-  for (const [number, target] of targets.entries()) {
-    for (const value of values) {
-      const body = target.body(value);
-      await slowest();
-      const answers = await Promise.all(Array.from({ length: atOnce }, () => send(target, body)));
-      for (const status of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      sent += atOnce;
-      waits.push({ milliseconds: await slowest(), name: `${target.name} ← ${value.name}` });
-    }
-    if (number % 10 === 9) bench.say(`${number + 1} of ${targets.length} endpoints, ${atOnce} at once`);
+): Promise<Found> {
+  const found: Found = { waits: [], sent: 0, statuses: new Map() };
+  for (const [number, [target, value]] of pairs.entries()) {
+    const body = target.body(value);
+    await noticed();
+    const answers = await Promise.all(Array.from({ length: atOnce }, () => send(target, body)));
+    const one = { ...(await noticed()), name: `${target.name} ← ${value.name}`, target, value };
+    for (const status of answers) found.statuses.set(status, (found.statuses.get(status) ?? 0) + 1);
+    found.sent += atOnce;
+    found.waits.push(one);
+    if (one.hold > longestWait)
+      bench.say(`${one.name}, ${atOnce} at once: held ${Math.round(one.hold)} ms, /healthz ${Math.round(one.wait)} ms`);
+    if (number % 250 === 249) bench.say(`${number + 1} of ${pairs.length} bodies, ${atOnce} at once`);
   }
-  return { waits: waits.sort((a, b) => b.milliseconds - a.milliseconds), sent, statuses };
+  return found;
 }
 
 /** So many items from all over a list. */
 const spread = <T>(items: readonly T[], count: number): T[] =>
   items.filter((_, at) => at % Math.ceil(items.length / count) === 0);
 
+const most = (waits: readonly Wait[], of: 'wait' | 'hold') => waits.toSorted((a, b) => b[of] - a[of]);
+
 const worst = (waits: readonly Wait[]) =>
-  waits
+  most(waits, 'hold')
     .slice(0, 5)
-    .map(({ milliseconds, name }) => `${Math.round(milliseconds)} ms ${name}`)
+    .map(({ hold, wait, name }) => `${Math.round(hold)} ms (${Math.round(wait)} ms) ${name}`)
     .join('; ');
+
+/** The bodies of each target that held the server longest. */
+function dearest(waits: readonly Wait[]): (readonly [Target, HostileValue])[] {
+  const byTarget = Map.groupBy(waits, ({ target }) => target);
+  return [...byTarget.values()].flatMap((of) =>
+    most(of, 'hold')
+      .slice(0, mostAtOnce)
+      .map(({ target, value }) => [target, value] as const),
+  );
+}
 
 /** What requests made to be dear do to everybody else. */
 export const hostile: Benchmark = {
@@ -187,18 +229,25 @@ export const hostile: Benchmark = {
   summary: 'How long /healthz has to wait beside hostile bodies at every endpoint.',
   minutes: 60,
   async run(bench) {
+    const port = await freePort();
     // A worker would begin what a request with nothing but unknown names starts.
     const { server, dataDir, door, secret } = await startHooked(bench, {
-      environment: { PORTICO_ROLES: 'web', PORTICO_AUTH_FAILURE_LIMIT: '1000000' },
+      environment: { PORTICO_ROLES: 'web', PORTICO_AUTH_FAILURE_LIMIT: '1000000', BENCH_HOLDS_PORT: String(port) },
+      nodeOptions: ['--import', path.join(import.meta.dirname, 'support/loop-holds.js')],
       definition,
     });
     bench.defer(() => agent.destroy());
     const { token } = JSON.parse(await readFile(path.join(dataDir, 'first-run.json'), 'utf8')) as { token: string };
     const slowest = await probeHealth(bench, server.url);
+    const noticed: Noticed = async () => {
+      const hold = Number(await (await fetch(`http://127.0.0.1:${port}`)).text());
+      return { wait: await slowest(), hold };
+    };
     const workflow = door.split('/').at(-1) ?? '';
-    const rest = targetsOf(routes, server.url, token, { workflow });
+    const { chosen, left } = chosenRows(routes);
+    const rest = targetsOf(chosen, server.url, token, { workflow });
     const webhook: Target = {
-      ...{ name: 'webhook', method: 'POST', url: door, limit: 25 * mebibyte },
+      ...{ name: 'webhook', method: 'POST', url: door },
       headers: (body) => ({
         ...signed(secret, body),
         'x-github-delivery': createHash('sha1').update(body).digest('hex'),
@@ -216,29 +265,42 @@ export const hostile: Benchmark = {
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: '{"query":"{ me { name } }"}',
     });
-    await slowest();
+    await noticed();
     await new Promise((resolve) => setTimeout(resolve, 3_000));
-    const idle = await slowest();
+    const idle = await noticed();
+    const values = spread(hostileValues, bench.scaled(hostileValues.length, 5));
     const cases: Case[] = [];
     const notes: string[] = [];
-    for (const atOnce of [1, together]) {
-      for (const [name, targets] of groups) {
-        const { waits, sent, statuses } = await attack(bench, slowest, targets, atOnce);
-        check(!statuses.has(500), `${name}: answered 500`);
-        const how = atOnce === 1 ? 'one at a time' : `${atOnce} at once`;
-        cases.push({
-          ...{ name: `${name}, ${how}: slowest /healthz`, unit: 'ms', value: waits[0]?.milliseconds ?? Number.NaN },
-          ...{ runs: sent, atMost: longestWait, peers: [{ name: 'idle', value: idle }] },
-        });
-        const answered = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
-        notes.push(`${name}, ${how}: ${answered.join(', ')}. Slowest: ${worst(waits)}.`);
-      }
+    const note = (name: string, { waits, sent, statuses }: Found) => {
+      check(!statuses.has(500), `${name}: answered 500`);
+      const said = { runs: sent, atMost: longestWait };
+      const [[held], [waited]] = [most(waits, 'hold'), most(waits, 'wait')];
+      cases.push(
+        { name: `${name}: longest hold`, unit: 'ms', value: held?.hold ?? Number.NaN, ...said },
+        {
+          ...{ name: `${name}: slowest /healthz`, unit: 'ms', value: waited?.wait ?? Number.NaN, ...said },
+          peers: [{ name: 'idle', value: idle.wait }],
+        },
+      );
+      const answered = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
+      notes.push(`${name}: ${answered.join(', ')}. Longest holds (slowest /healthz): ${worst(waits)}.`);
+    };
+    for (const [name, targets] of groups) {
+      const alone = await attack(
+        bench,
+        noticed,
+        targets.flatMap((target) => values.map((value) => [target, value] as const)),
+        1,
+      );
+      note(`${name}, one at a time`, alone);
+      note(`${name}, ${together} at once`, await attack(bench, noticed, dearest(alone.waits), together));
     }
     return {
       cases,
       notes: [
-        `${hostileValues.length} bodies at their limit (10 MiB, 40 MiB for changes and media, 25 MiB for the webhook, or 100,000 values) for each of ${rest.length} JSON endpoints.`,
-        'The sender shares the machine; the probe is a process of its own with one connection.',
+        `${hostileValues.length} bodies at their limit (100,000 values, or 1 MiB; where a field is aimed at, 10 MiB, 40 MiB of changes, 25 MiB for the webhook) for each of ${chosen.length} JSON endpoints; ${together} at once are the ${mostAtOnce} of each endpoint that held the server longest.`,
+        `Left out: ${left.map(({ operation }) => operation.name).join(', ')}, whose bodies have no fields, as ${chosen.find((row) => fieldsOf(row).length === 0)?.operation.name} has none.`,
+        'A hold is time of the main thread on the processor between two turns of its event loop. The sender shares the machine; the probe of /healthz is a process of its own with one connection.',
         ...notes,
       ],
     };

@@ -33,11 +33,16 @@ export const jsonOf = (bytes: number): string =>
 
 export async function startHooked(
   bench: Bench,
-  { environment, definition }: { environment: Record<string, string>; definition: string },
+  {
+    environment,
+    definition,
+    nodeOptions = [],
+  }: { environment: Record<string, string>; definition: string; nodeOptions?: readonly string[] },
 ): Promise<Hooked> {
   const dataDir = path.join(await bench.directory(), 'data');
   await mkdir(dataDir, { mode: 0o700 });
-  const server = await startServer({ dataDir, environment: { PORTICO_WORKFLOW_BACKLOG: '10000000', ...environment } });
+  const settings = { PORTICO_WORKFLOW_BACKLOG: '10000000', ...environment };
+  const server = await startServer({ dataDir, environment: settings, nodeOptions });
   bench.defer(server.stop);
   const { token } = JSON.parse(await readFile(path.join(dataDir, 'first-run.json'), 'utf8')) as { token: string };
   const base = `${server.url}/api/v2/organizations/demo/projects/site/workflows`;

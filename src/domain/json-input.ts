@@ -95,6 +95,10 @@ export class JsonMeter {
   }
 }
 
+/** Whether a JSON text goes further down than so many levels. Its parser would not mind; what walks its value goes down by calls. */
+export const isDeeper = (text: Uint8Array, levels: number): boolean =>
+  new JsonMeter({ levels, values: Number.POSITIVE_INFINITY }).take(text) !== null;
+
 const excessText = ({ levels, values }: JsonLimits = inputLimits): Record<Excess['over'], string> => ({
   levels: `is nested more than ${levels} levels deep; send flatter data`,
   values: `has more than ${values} values; split it into several requests`,

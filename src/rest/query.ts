@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { fieldError } from '../domain/errors.ts';
+import { inputLimits } from '../domain/json-input.ts';
 
 type Json = { [key: string]: Json } | Json[] | string;
 
@@ -14,7 +15,7 @@ function namesOf(key: string): string[] {
 
 /**
  * Reads a query string into nested plain objects. Numbers and booleans stay text here; `coerce` reads them by the schema.
- * @throws DomainError `invalid_request` when a name is given twice with different values, or there are over 200.
+ * @throws DomainError `invalid_request` when a name is given twice with different values or goes too deep, or there are over 200.
  */
 export function parseQuery(search: URLSearchParams): Record<string, Json> {
   const root: Record<string, Json> = Object.create(null);
@@ -23,6 +24,8 @@ export function parseQuery(search: URLSearchParams): Record<string, Json> {
     if (++count > maxParameters)
       throw fieldError('invalid_request', 'query', `must have at most ${maxParameters} parameters`);
     const names = namesOf(key);
+    if (names.length >= inputLimits.levels)
+      throw fieldError('invalid_request', names[0] ?? 'query', `is nested more than ${inputLimits.levels} levels deep`);
     const last = names.pop() ?? key;
     let target = root;
     for (const name of names) {

@@ -40,6 +40,16 @@ describe('400', () => {
     });
   });
 
+  it('is given to a query that is nested thousands of levels deep, also beside a body with the same name', async () => {
+    const deep = '[a]'.repeat(5_000);
+    const message = 'is nested more than 100 levels deep';
+    expectRefusal(await app.ask('GET', `${posts}?filter${deep}=1`), 400, 'invalid_request', `filter: ${message}`);
+    const twice = await app.ask('POST', `${posts}?frontmatter${deep}=1`, {
+      body: { slug: 'a', frontmatter: { a: 1 } },
+    });
+    expectRefusal(twice, 400, 'invalid_request', `frontmatter: ${message}`);
+  });
+
   it('names a hundred faults of any number', async () => {
     const body = {
       domain: 'many.test',

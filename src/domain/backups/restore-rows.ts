@@ -3,8 +3,12 @@ import { ConstraintViolationException } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { DomainError } from '../errors.ts';
+import { isDeeper } from '../json-input.ts';
 import { faultOf } from '../parse.ts';
 import { type BackedUpTable, batch, type RowOwner, rowsFile } from './backed-up-table.ts';
+
+/** Levels of a row: values of its own may have 200. */
+const mostLevels = 300;
 
 /**
  * Reads lines of a table's file.
@@ -28,6 +32,7 @@ function readRow<Row extends z.ZodObject>(
   line: string,
   refuse: (problem: string, cause: unknown) => DomainError,
 ): z.output<Row> {
+  if (isDeeper(Buffer.from(line), mostLevels)) throw refuse(`is nested more than ${mostLevels} levels deep`, undefined);
   let value: unknown;
   try {
     value = JSON.parse(line);

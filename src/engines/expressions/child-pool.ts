@@ -1,8 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { countdown } from '../../domain/countdown.ts';
 
-/** Why a task has no result: its time is over, its process died (of its memory limit, mostly), none came up, or the pool is closed. */
-export type ChildFault = 'deadline' | 'died' | 'not_started' | 'closed';
+/**
+ * Why a task has no result: its time is over, its process died (of its memory limit, mostly), none came up, it cannot be written for one (it is
+ * nested too deeply), or the pool is closed.
+ */
+export type ChildFault = 'deadline' | 'died' | 'not_started' | 'not_sent' | 'closed';
 
 export class ChildError extends Error {
   override name = 'ChildError';
@@ -153,7 +156,11 @@ export class ChildPool<Task extends object, Answer> {
     child.channel?.ref();
     child.on('message', onMessage).on('exit', onExit).on('error', onExit);
     signal?.addEventListener('abort', onAbort, { once: true });
-    // A process that has just died tells so by its exit.
-    child.send(task, () => {});
+    try {
+      // A process that has just died tells so by its exit.
+      child.send(task, () => {});
+    } catch (cause) {
+      end(() => reject(new ChildError('not_sent', `the task cannot be sent: ${(cause as Error).message}`)), true);
+    }
   }
 }

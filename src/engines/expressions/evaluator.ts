@@ -1,6 +1,7 @@
 import { Validator } from '@cfworker/json-schema';
 import jsonata from 'jsonata';
 import { LRUCache } from 'lru-cache';
+import { isDeeper } from '../../domain/json-input.ts';
 import type { ExpressionFault } from '../../domain/ports/expressions.ts';
 import { LinearRegex } from './linear-regex.ts';
 
@@ -19,6 +20,8 @@ export type ExpressionAnswer =
 
 /** Largest result, bytes of JSON. */
 const mostResult = 1024 * 1024;
+/** Its levels: what later steps do with it goes down by calls. */
+const mostLevels = 200;
 const mostFaults = 20;
 
 const compiled = new LRUCache<string, jsonata.Expression>({ max: 200 });
@@ -81,6 +84,8 @@ async function evaluate(task: Evaluation): Promise<ExpressionAnswer> {
     const json = asJson(await evaluated(task));
     if (json !== undefined && Buffer.byteLength(json) > mostResult)
       return { fault: 'result_too_large', message: `the result is larger than ${mostResult} bytes` };
+    if (json !== undefined && isDeeper(Buffer.from(json), mostLevels))
+      return { fault: 'result_too_large', message: `the result is nested more than ${mostLevels} levels deep` };
     return { json };
   } catch (thrown) {
     if (thrown instanceof ForbiddenKey) return { fault: 'forbidden_key', message: thrown.message };

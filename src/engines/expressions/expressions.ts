@@ -12,6 +12,7 @@ const faults: Record<ChildFault, ExpressionFault> = {
   deadline: 'timeout',
   died: 'too_much_memory',
   not_started: 'unavailable',
+  not_sent: 'failed',
   closed: 'unavailable',
 };
 

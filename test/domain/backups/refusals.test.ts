@@ -79,6 +79,11 @@ it.each<[string, (directory: string) => Promise<unknown>, RegExp]>([
     /^rows\/pull\.jsonl, line 1: is not JSON/,
   ],
   [
+    'a row that is nested 10,000 levels deep',
+    (at) => forge(at, { 'rows/pull.jsonl': `{"number":${'['.repeat(10_000)}${']'.repeat(10_000)}}` }),
+    /^rows\/pull\.jsonl, line 1: is nested more than 300 levels deep/,
+  ],
+  [
     'a row with a wrong value',
     (at) =>
       forge(at, {

@@ -113,6 +113,22 @@ it('holds results to 1 MiB, on both sides', async () => {
   expect(await faultOf(text(1024 * 1024 - 1))).toBe('result_too_large');
 });
 
+it('holds results to 200 levels', async () => {
+  const nested = (levels: number) =>
+    evaluate('$reduce([1..n], function($inner, $at){ {"a": $inner} }, 1)', { n: levels }, 5_000);
+  expect(await nested(199)).toMatchObject({ a: { a: { a: {} } } });
+  expect(await faultOf(nested(250))).toBe('result_too_large');
+  expect(['result_too_large', 'failed']).toContain(await faultOf(nested(10_000)));
+});
+
+it('refuses contexts that are nested too deep to be sent, those that have waited as well', async () => {
+  let deep: unknown = 1;
+  for (let level = 0; level < 100_000; level += 1) deep = { a: deep };
+  const asked = Array.from({ length: 6 }, () => faultOf(evaluate('$count(**)', { deep })));
+  expect(await Promise.all(asked)).toEqual(asked.map(() => 'failed'));
+  expect(await evaluate('1 + 1')).toBe(2);
+});
+
 it('an evaluation that is not wanted any more ends', async () => {
   const stop = new AbortController();
   const asked = expressions.evaluate(

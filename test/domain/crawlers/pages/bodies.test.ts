@@ -27,6 +27,15 @@ describe('bodies', () => {
     expect(found('<a href=x></a>'.repeat(maxNesting * 2))).toEqual([1, 0, []]);
   });
 
+  it.each([10_000, 1_000_000])('of manifests and sheets may nest %i levels deep', (levels) => {
+    const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const manifest = { kind: 'manifest', contentType: 'application/manifest+json' } as const;
+    const { links, assets, faults } = read(`{"start_url":"/a","x":${deep},"icons":${deep}}`, manifest);
+    expect([links.length, assets.length, faults]).toEqual([1, 0, []]);
+    const sheet = `${'@media x{'.repeat(levels)}a{b:${'f('.repeat(levels)}url(/c)}`;
+    expect(read(sheet, { kind: 'css', contentType: 'text/css' }).assets.length).toBe(levels === 10_000 ? 1 : 0);
+  });
+
   it('give 10,000 different links and count the others', () => {
     const page = (count: number) =>
       Array.from({ length: count }, (_, index) => `<a href=/${index}><a href=/%30>`).join('');

@@ -46,6 +46,20 @@ describe('configurations that want to do harm', () => {
     expect(found.schemas.map((one) => one.collection)).toEqual(['c', 'p']);
   });
 
+  it.each([60, 3_000, 10_000])(
+    'JSON of %i levels that a configuration imports is read as far as it may be',
+    async (levels) => {
+      const deep = `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)}`;
+      const found = await discover({
+        'astro.config.mjs': 'export default {}',
+        'deep.json': `{"collections": [${deep}], "more": ${deep}}`,
+        'studio.config.ts': 'import deep from "./deep.json"; export default { ...deep, ...deep.more };',
+        'posts/a.md': '{"title":"A"}',
+      });
+      expect(found.schemas.some((one) => one.matches('posts/a.md'))).toBe(true);
+    },
+  );
+
   it('paths outside the repository are left out', async () => {
     const found = await discover({
       'admin/config.yml':

@@ -128,6 +128,8 @@ describe('the answer', () => {
 
   it.each([
     ['no JSON', 'application/json', '{', {}, 'invalid_response'],
+    ['JSON of 201 levels', 'application/json', '['.repeat(201) + ']'.repeat(201), {}, 'invalid_response'],
+    ['JSON of 10,000 levels', 'application/json', '['.repeat(10_000) + ']'.repeat(10_000), {}, 'invalid_response'],
     ['a broken coding', 'text/plain', 'x', { 'Content-Encoding': 'gzip' }, 'invalid_response'],
     ['a coding nobody asked for', 'text/plain', 'x', { 'Content-Encoding': 'zstd' }, 'invalid_response'],
     ['a bomb', 'text/plain', gzipSync(Buffer.alloc(11 * 1024 * 1024)), { 'Content-Encoding': 'gzip' }, 'too_large'],

@@ -77,11 +77,14 @@ export function plain(value: Value, budget = { left: MAX_PLAIN }): unknown {
   return Object.fromEntries(entries);
 }
 
+/** Levels of imported data that are looked at. */
+const MAX_LEVELS = 64;
+
 /** Plain data as a value, for imported JSON. */
-export function fromPlain(data: unknown, place: Place): Value {
-  if (Array.isArray(data)) return { kind: 'list', items: data.map((item) => fromPlain(item, place)), place };
-  if (typeof data === 'object' && data !== null) {
-    return { kind: 'record', parts: Object.entries(data).map(([key, item]) => [key, fromPlain(item, place)]), place };
-  }
-  return scalar(data as Scalar);
+export function fromPlain(data: unknown, place: Place, level = 0): Value {
+  if (typeof data !== 'object' || data === null) return scalar(data as Scalar);
+  if (level === MAX_LEVELS) return unknown('the file is nested too deeply', place);
+  const below = (item: unknown) => fromPlain(item, place, level + 1);
+  if (Array.isArray(data)) return { kind: 'list', items: data.map(below), place };
+  return { kind: 'record', parts: Object.entries(data).map(([key, item]) => [key, below(item)]), place };
 }

@@ -1,10 +1,13 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { isDeeper } from '../../../json-input.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
 import type { HttpStep } from './request.ts';
 
 /** Largest answer, after decoding. */
 export const mostBytes = 10 * 1024 * 1024;
+/** Levels of JSON, as in the bodies of webhooks. */
+const mostLevels = 200;
 
 export class ResponseError extends Error {
   override name = 'ResponseError';
@@ -56,8 +59,11 @@ function readBody(content: Buffer, type: string, wanted: HttpStep['response']): 
   if (kind === 'none' || (content.length === 0 && kind === 'json')) return null;
   if (kind === 'bytes') return content.toString('base64');
   if (kind === 'text') return textOf(content, type);
+  const text = textOf(content, type);
+  if (isDeeper(Buffer.from(text), mostLevels))
+    throw new ResponseError('invalid_response', `is nested more than ${mostLevels} levels deep`);
   try {
-    return JSON.parse(textOf(content, type)) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
     throw new ResponseError('invalid_response', 'is not JSON');
   }

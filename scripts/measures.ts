@@ -3,7 +3,7 @@
  * `npm run check -- --measures` prints them beside where they should stand.
  */
 import path from 'node:path';
-import { importsOf } from './check-imports.ts';
+import { importsOf, readSources } from './check-imports.ts';
 
 /** One line of the table: what is measured, how it stands, and its limit. */
 export interface Measure {
@@ -140,3 +140,9 @@ export function measure(files: ReadonlyMap<string, string>): Measure[] {
     ),
   ];
 }
+
+if (import.meta.main && process.argv.includes('--measures'))
+  for (const { name, value, limit, places } of measure(readSources(path.join(import.meta.dirname, '..')))) {
+    process.stdout.write(`${String(value).padStart(6)} of at most ${String(limit).padEnd(6)} ${name}\n`);
+    if (value > limit) for (const place of places) process.stdout.write(`${' '.repeat(25)}${place}\n`);
+  }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parseDocument } from 'yaml';
 import { editFile } from '../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../src/domain/studio/frontmatter/parse-file.ts';
-import { mergeEntry } from '../src/domain/studio/merge/entry/merge-entry.ts';
+import { mergeEntry } from '../src/domain/studio/merge/merge-entry.ts';
 import { type Benchmark, type Case, check } from './benchmark.ts';
 import { postOf } from './support/content.ts';
 import { mergedPost, type Sides } from './support/sides.ts';

@@ -1,6 +1,6 @@
 import { editFile } from '../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../src/domain/studio/frontmatter/parse-file.ts';
-import { mergeEntry } from '../src/domain/studio/merge/entry/merge-entry.ts';
+import { mergeEntry } from '../src/domain/studio/merge/merge-entry.ts';
 
 /** What is put to the test. */
 export interface Engine {

@@ -7,7 +7,7 @@ import { type Listener, listen } from './db/listener.ts';
 import { grantChannel } from './domain/identity/grant-cache.ts';
 import type { Services } from './domain/services.ts';
 import { deploymentChannel } from './domain/studio/deployments/deployment-feed.ts';
-import { previewChannel } from './domain/studio/previews/preview-targets.ts';
+import { previewChannel } from './domain/studio/previews/previews.ts';
 import { triggerChannel } from './domain/workflows/triggers/trigger-cache.ts';
 import { createHttpServer, listenOn } from './http-server.ts';
 import type { Phase } from './rest/health.ts';

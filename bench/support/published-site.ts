@@ -13,7 +13,7 @@ import type { Services } from '../../src/domain/services.ts';
 import { Deployment } from '../../src/domain/studio/deployments/deployment.entity.ts';
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
-import { environmentLabel } from '../../src/domain/studio/previews/preview-label.ts';
+import { environmentLabel } from '../../src/domain/studio/previews/previews.ts';
 import { createLog } from '../../src/log.ts';
 import { systemCall } from '../../src/system-call.ts';
 

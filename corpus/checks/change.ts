@@ -1,4 +1,4 @@
-import type { Frontmatter } from '../../src/domain/studio/frontmatter/types.ts';
+import type { Frontmatter } from '../../src/domain/studio/frontmatter/values.ts';
 
 /** Names of members from the top; positions in lists are numbers. */
 export type Path = readonly (string | number)[];

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FileChanges } from '../../src/domain/studio/frontmatter/edit-file.ts';
-import type { ParsedFile } from '../../src/domain/studio/frontmatter/types.ts';
+import type { ParsedFile } from '../../src/domain/studio/frontmatter/values.ts';
 import { findBlock } from '../oracle/block.ts';
 import { isCrlf, judgeEdit } from '../oracle/judge-edit.ts';
 import { readBlock } from '../oracle/read-block.ts';

@@ -1,5 +1,4 @@
-import type { Frontmatter, ParsedFile } from '../../src/domain/studio/frontmatter/types.ts';
-import { isRecord } from '../../src/domain/studio/frontmatter/values.ts';
+import { type Frontmatter, isRecord, type ParsedFile } from '../../src/domain/studio/frontmatter/values.ts';
 import { judgePair } from '../oracle/judge-merge.ts';
 import { seeded } from '../seeded.ts';
 import type { ListedFile } from '../sources/source.ts';

@@ -1,5 +1,5 @@
 import { parseFile } from '../../src/domain/studio/frontmatter/parse-file.ts';
-import { readRoutes } from '../../src/domain/studio/routes/read-routes.ts';
+import { readRoutes } from '../../src/domain/studio/routes/routes-cache.ts';
 import type { SourceReport } from '../report.ts';
 import { textReader } from '../sources/read-text.ts';
 import type { Source } from '../sources/source.ts';

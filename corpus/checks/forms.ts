@@ -1,7 +1,6 @@
 import { extname } from 'node:path';
 import { TomlDate, stringify as tomlText } from 'smol-toml';
-import type { Frontmatter, ParsedFile } from '../../src/domain/studio/frontmatter/types.ts';
-import { isRecord } from '../../src/domain/studio/frontmatter/values.ts';
+import { type Frontmatter, isRecord, type ParsedFile } from '../../src/domain/studio/frontmatter/values.ts';
 import type { FormName } from '../report.ts';
 
 /** A file in one of the shapes it is tried in. */

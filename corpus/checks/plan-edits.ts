@@ -1,5 +1,4 @@
-import type { Frontmatter } from '../../src/domain/studio/frontmatter/types.ts';
-import { isRecord } from '../../src/domain/studio/frontmatter/values.ts';
+import { type Frontmatter, isRecord } from '../../src/domain/studio/frontmatter/values.ts';
 import { pick, type Random } from '../seeded.ts';
 import type { Change, Path } from './change.ts';
 

@@ -1,4 +1,4 @@
-import type { ParsedFile } from '../../src/domain/studio/frontmatter/types.ts';
+import type { ParsedFile } from '../../src/domain/studio/frontmatter/values.ts';
 import { judgeMerge } from '../oracle/judge-merge.ts';
 import { pick, type Random, seeded } from '../seeded.ts';
 import type { ListedFile } from '../sources/source.ts';

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Frontmatter } from '../../src/domain/studio/frontmatter/types.ts';
-import { isRecord } from '../../src/domain/studio/frontmatter/values.ts';
+import { type Frontmatter, isRecord } from '../../src/domain/studio/frontmatter/values.ts';
 import { applyChange, type Change } from '../checks/change.ts';
 import type { GitLineMerge, Versions } from '../checks/git-line-merge.ts';
 import { findBlock } from './block.ts';

@@ -1,6 +1,6 @@
 import { parse as parseToml, TomlDate } from 'smol-toml';
 import { parseDocument } from 'yaml';
-import type { Frontmatter } from '../../src/domain/studio/frontmatter/types.ts';
+import type { Frontmatter } from '../../src/domain/studio/frontmatter/values.ts';
 import type { Block } from './block.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Services } from '../domain/services.ts';
-import { deployNoticeJob } from '../domain/studio/deployments/deploy-job.ts';
-import { tellProvider } from '../domain/studio/deployments/external/tell-provider.ts';
+import { tellProvider } from '../domain/studio/deployments/notify-provider.ts';
+import { deployNoticeJob } from '../domain/studio/deployments/queue-deployment.ts';
 import type { Job } from './queue.ts';
 
 /** Tells an external provider; what fails is tried again by the queue. */

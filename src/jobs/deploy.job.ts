@@ -1,5 +1,5 @@
 import type { Services } from '../domain/services.ts';
-import { deployJob } from '../domain/studio/deployments/deploy-job.ts';
+import { deployJob } from '../domain/studio/deployments/queue-deployment.ts';
 import { workOnDeployments } from '../domain/studio/deployments/run/work.ts';
 import type { Job } from './queue.ts';
 

@@ -1,9 +1,8 @@
 import { DomainError } from '../domain/errors.ts';
 import { loadProject } from '../domain/projects/project-ref.ts';
 import type { Services } from '../domain/services.ts';
-import { importJob } from '../domain/studio/import-job.ts';
-import { importRepository } from '../domain/studio/repository/import-repository.ts';
-import { openAuth } from '../domain/studio/upstream/upstream-secrets.ts';
+import { importJob, importRepository } from '../domain/studio/repository/import-repository.ts';
+import { openAuth } from '../domain/studio/upstream/remote.ts';
 import type { Job } from './queue.ts';
 
 /** Fetches the upstream a caller named. What the caller did wrong is kept on the project and not tried again. */

@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts';
 import { loadProject } from '../domain/projects/project-ref.ts';
 import type { Services } from '../domain/services.ts';
-import { syncJob } from '../domain/studio/upstream/sync-job.ts';
+import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
 import type { Job } from './queue.ts';
 
 /** Brings a project in step with its upstream. What fails is tried again; a project that is gone, or mirrors nothing any more, is left. */

@@ -9,11 +9,10 @@ import { wakeDueDeliveries } from '../domain/notifications/delivery/wake-due.ts'
 import { Project } from '../domain/projects/project.entity.ts';
 import type { Services } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
-import { collectOutputs } from '../domain/studio/deployments/collect-outputs.ts';
-import { pruneDeployments } from '../domain/studio/deployments/prune-deployments.ts';
+import { collectOutputs, pruneDeployments } from '../domain/studio/deployments/collect-outputs.ts';
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
-import { syncJob } from '../domain/studio/upstream/sync-job.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
+import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
 import { everyMinute, isNightDue } from './beat.ts';
 import { pruneStoredContent } from './prune-content.ts';

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Services } from '../domain/services.ts';
-import { holdsCookie, spendLink } from '../domain/studio/previews/preview-access.ts';
-import { linkParameter, passSeconds } from '../domain/studio/previews/preview-pass.ts';
-import type { PreviewTarget } from '../domain/studio/previews/preview-targets.ts';
+import { holdsCookie, linkParameter, passSeconds, spendLink } from '../domain/studio/previews/preview-access.ts';
+import type { PreviewTarget } from '../domain/studio/previews/previews.ts';
 import { parseRequestPath } from '../domain/studio/previews/request-path.ts';
 import type { Origin } from './host.ts';
 

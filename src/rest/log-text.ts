@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { logPart } from '../domain/studio/deployments/log/get-log.operations.ts';
+import type { logPart } from '../domain/studio/deployments/get-log.operations.ts';
 import type { RawAnswer } from './table.ts';
 
 /** A part of a log as plain text; headers say where to go on, and whether anything can still come. */

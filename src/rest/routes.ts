@@ -68,28 +68,30 @@ import {
   refreshSchemas,
 } from '../domain/studio/content/schemas.operations.ts';
 import {
+  cancelDeployment,
   getDeployment,
   getLatestDeployment,
   listDeployments,
-} from '../domain/studio/deployments/deployments.operations.ts';
-import { reportDeployment } from '../domain/studio/deployments/external/report-deployment.operations.ts';
-import { getDeploymentLog } from '../domain/studio/deployments/log/get-log.operations.ts';
-import {
-  cancelDeployment,
   rerunDeployment,
   startDeployment,
-} from '../domain/studio/deployments/start-deployment.operations.ts';
-import { createEntry } from '../domain/studio/entries/create-entry.operations.ts';
-import { deleteEntry } from '../domain/studio/entries/delete-entry.operations.ts';
+} from '../domain/studio/deployments/deployments.operations.ts';
+import { getDeploymentLog } from '../domain/studio/deployments/get-log.operations.ts';
+import { reportDeployment } from '../domain/studio/deployments/report-deployment.operations.ts';
+import {
+  createEntry,
+  deleteEntry,
+  updateEntry,
+  validateEntry,
+} from '../domain/studio/entries/change-entries.operations.ts';
 import { getEntry, listEntries } from '../domain/studio/entries/entries.operations.ts';
-import { updateEntry } from '../domain/studio/entries/update-entry.operations.ts';
-import { validateEntry } from '../domain/studio/entries/validate-entry.operations.ts';
-import { createEnvironment } from '../domain/studio/environments/create-environment.operations.ts';
-import { deleteEnvironment } from '../domain/studio/environments/delete-environment.operations.ts';
-import { getEnvironment, listEnvironments } from '../domain/studio/environments/environments.operations.ts';
-import { updateEnvironment } from '../domain/studio/environments/update-environment.operations.ts';
-import { deleteMedia } from '../domain/studio/media/delete-media.operations.ts';
-import { listMedia } from '../domain/studio/media/list-media.operations.ts';
+import {
+  createEnvironment,
+  deleteEnvironment,
+  getEnvironment,
+  listEnvironments,
+  updateEnvironment,
+} from '../domain/studio/environments/environments.operations.ts';
+import { deleteMedia, listMedia } from '../domain/studio/media/media.operations.ts';
 import { savedMedia } from '../domain/studio/media/media.schema.ts';
 import { uploadMedia } from '../domain/studio/media/upload-media.operations.ts';
 import { mergeBranches } from '../domain/studio/merge/merge-branches.operations.ts';
@@ -97,15 +99,12 @@ import { getDeploymentPreview, getEnvironmentPreview } from '../domain/studio/pr
 import { mergePull } from '../domain/studio/pulls/merge-pull.operations.ts';
 import { getPull, listPullFiles, listPulls } from '../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../domain/studio/pulls/write-pull.operations.ts';
-import { createBranch, listBranches } from '../domain/studio/repository/branches.operations.ts';
+import { createBranch, deleteBranch, listBranches } from '../domain/studio/repository/branches.operations.ts';
 import { listCommits } from '../domain/studio/repository/commits.operations.ts';
-import { deleteBranch } from '../domain/studio/repository/delete-branch.operations.ts';
 import { getFile, getFiletree } from '../domain/studio/repository/files.operations.ts';
 import { getRepository, startImport, updateRepository } from '../domain/studio/repository/repository.operations.ts';
 import { detectRoutePatterns } from '../domain/studio/routes/route-patterns.operations.ts';
-import { noticePush } from '../domain/studio/upstream/push-notice.operations.ts';
-import { removeRemote, setRemote } from '../domain/studio/upstream/remote.operations.ts';
-import { syncRepository } from '../domain/studio/upstream/sync.operations.ts';
+import { noticePush, removeRemote, setRemote, syncRepository } from '../domain/studio/upstream/upstream.operations.ts';
 import { logText } from './log-text.ts';
 import { rawFile } from './raw-file.ts';
 import { del, get, mebibyte, patch, post, put, type Row } from './table.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { JobLog } from '../../src/domain/studio/deployments/log/job-log.ts';
-import { createEnvironment } from '../../src/domain/studio/environments/create-environment.operations.ts';
+import { JobLog } from '../../src/domain/studio/deployments/job-log.ts';
+import { createEnvironment } from '../../src/domain/studio/environments/environments.operations.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 

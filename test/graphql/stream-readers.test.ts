@@ -1,6 +1,6 @@
 import { type ClientRequest, request } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { branchSubject } from '../../src/domain/studio/repository/branch-moves.ts';
+import { branchSubject } from '../../src/domain/studio/repository/branch-moves.operations.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 

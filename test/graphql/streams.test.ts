@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hashToken } from '../../src/domain/identity/token-text.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { branchSubject } from '../../src/domain/studio/repository/branch-moves.ts';
+import { branchSubject } from '../../src/domain/studio/repository/branch-moves.operations.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 

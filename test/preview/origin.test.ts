@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../src/db/listener.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
-import { updateEnvironment } from '../../src/domain/studio/environments/update-environment.operations.ts';
-import { previewChannel } from '../../src/domain/studio/previews/preview-targets.ts';
+import { updateEnvironment } from '../../src/domain/studio/environments/environments.operations.ts';
+import { previewChannel } from '../../src/domain/studio/previews/previews.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { askHost, makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
 

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { z } from 'zod';
-import { deployNoticeJob } from '../../src/domain/studio/deployments/deploy-job.ts';
-import { tellProvider } from '../../src/domain/studio/deployments/external/tell-provider.ts';
+import { tellProvider } from '../../src/domain/studio/deployments/notify-provider.ts';
+import { deployNoticeJob } from '../../src/domain/studio/deployments/queue-deployment.ts';
 import { tickDeployments } from '../../src/domain/studio/deployments/tick.ts';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 

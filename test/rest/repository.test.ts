@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { importJob } from '../../src/domain/studio/import-job.ts';
+import { importJob } from '../../src/domain/studio/repository/import-repository.ts';
 import { seed, startTestApp, type TestApp } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 

@@ -5,7 +5,7 @@ import type { Services } from '../../src/domain/services.ts';
 import { Deployment } from '../../src/domain/studio/deployments/deployment.entity.ts';
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
-import { deploymentLabel, environmentLabel } from '../../src/domain/studio/previews/preview-label.ts';
+import { deploymentLabel, environmentLabel } from '../../src/domain/studio/previews/previews.ts';
 import { createHttpServer } from '../../src/http-server.ts';
 import { createPreview } from '../../src/preview/preview.ts';
 

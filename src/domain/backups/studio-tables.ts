@@ -10,8 +10,8 @@ import {
   visibilities,
 } from '../studio/environments/environment.entity.ts';
 import { Pull, pullStates } from '../studio/pulls/pull.entity.ts';
+import { sealHookSecret } from '../studio/upstream/remote.ts';
 import { pushModes, Upstream, UpstreamBranch } from '../studio/upstream/upstream.entity.ts';
-import { sealHookSecret } from '../studio/upstream/upstream-secrets.ts';
 import type { BackedUpTable } from './backed-up-table.ts';
 
 const int32 = z.int32();

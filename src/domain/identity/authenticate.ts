@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../errors.ts';
 import type { Services } from '../services.ts';
-import { authenticateRun } from '../studio/deployments/external/run-token.ts';
+import { authenticateRun } from '../studio/deployments/run-token.ts';
 import { asUnavailable } from '../unavailable.ts';
 import type { Actor } from './actor.ts';
 import type { TokenGrant } from './grant-cache.ts';

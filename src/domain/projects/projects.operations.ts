@@ -8,7 +8,7 @@ import { machineNameFrom } from '../machine-name.ts';
 import { organizationOperation, projectOperation } from '../operation.ts';
 import { findPage, pageInput, pageOf } from '../paging.ts';
 import { machineNamePattern } from '../shapes.ts';
-import { importJob, queuedImport } from '../studio/import-job.ts';
+import { importJob, queuedImport } from '../studio/repository/import-repository.ts';
 import { orTaken } from '../unique-violation.ts';
 import { Project } from './project.entity.ts';
 import { project, projectChange, projectDraft } from './projects.schema.ts';

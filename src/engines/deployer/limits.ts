@@ -1,4 +1,4 @@
-import { type OutputLimits, outputLimits } from '../../domain/studio/deployments/output-limits.ts';
+import { type OutputLimits, outputLimits } from '../../domain/studio/deployments/manifest.ts';
 
 const gibibyte = 1024 ** 3;
 

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseFile } from '../../../src/domain/studio/frontmatter/parse-file.ts';
-import { readRoutes } from '../../../src/domain/studio/routes/read-routes.ts';
+import { readRoutes } from '../../../src/domain/studio/routes/routes-cache.ts';
 import type { SiteFiles } from '../../../src/domain/studio/schema/collection-schema.ts';
 
 const run = promisify(execFile);

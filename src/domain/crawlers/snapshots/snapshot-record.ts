@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
-import { crawlerLabel, snapshotLabel } from '../../studio/previews/preview-label.ts';
 import { canHoldPass, memberLink } from '../../studio/previews/preview-link.ts';
+import { crawlerLabel, snapshotLabel } from '../../studio/previews/previews.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { findableSnapshots } from './find-snapshot.ts';
 import { siteAddresses } from './site-addresses.ts';

@@ -1,12 +1,134 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
+import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { maxPerPage, windowOf } from '../../paging.ts';
+import type { ChangedFile, FileSide, Oid, Snapshot } from '../../ports/git-records.ts';
+import { entryAt } from '../content/collection-index.ts';
+import type { SiteIndex } from '../content/site-index.ts';
+import { deepEqual, type Frontmatter, isRecord, pointerTo } from '../frontmatter/values.ts';
 import { isMergeable } from '../merge/mergeability.ts';
 import { commitNamed } from '../repository/refs.ts';
+import { commit } from '../repository/repository.schema.ts';
 import { viewOf } from '../view.ts';
-import { comparison } from './compare.schema.ts';
-import { fileDiffs } from './file-diffs.ts';
+
+/**
+ * JSON Pointers (RFC 6901) of the keys that two frontmatters differ in: maps on both sides are looked into, all else counts as a whole.
+ * Keys of `after` come first, in its order, then those it lacks.
+ */
+export function changedFields(before: Frontmatter, after: Frontmatter, parent = ''): string[] {
+  return [...new Set([...Object.keys(after), ...Object.keys(before)])].flatMap((key) => {
+    const [old, now] = [own(before, key), own(after, key)];
+    if (deepEqual(old, now)) return [];
+    const pointer = pointerTo(parent, key);
+    return isRecord(old) && isRecord(now) ? changedFields(old, now, pointer) : [pointer];
+  });
+}
+
+const own = (map: Frontmatter, key: string) => (Object.hasOwn(map, key) ? map[key] : undefined);
+
+/** One changed file of a comparison. */
+export const fileDiff = z
+  .object({
+    path: z.string(),
+    previous_path: z.string().optional().describe('Where a renamed file was before'),
+    status: z.enum(['added', 'modified', 'removed', 'renamed']),
+    additions: z.int().describe('Lines; 0 for binary files'),
+    deletions: z.int().describe('Lines; 0 for binary files'),
+    changes: z.int().describe('Lines added and removed'),
+    sha: z.string().describe('Object id of the file in the head; of a removed file, the one it had'),
+    patch: z.string().optional().describe('Unified diff, with `patch=true`; not of binary files'),
+    truncated: z.boolean().optional().describe('The patch is longer than shown'),
+    collection: z.string().optional(),
+    slug: z.string().optional(),
+    fields: z.array(z.string()).optional().describe('JSON Pointers of the frontmatter keys of an entry that differ'),
+  })
+  .meta({ id: 'FileDiff' });
+
+const comparison = z
+  .object({
+    base_commit: z.string(),
+    head_commit: z.string(),
+    merge_base_commit: z.string(),
+    status: z.enum(['identical', 'ahead', 'behind', 'diverged']),
+    ahead_by: z.int().describe('Commits the head has and the base lacks'),
+    behind_by: z.int().describe('Commits the base has and the head lacks'),
+    total_commits: z.int(),
+    commits: z.array(commit).describe('Commits the base lacks, newest first, at most 100'),
+    total_files: z.int(),
+    files: z.array(fileDiff).describe('A page of what differs from the merge base to the head'),
+    mergeable: z.boolean().describe('Whether the head merges into the base without conflict'),
+    truncated: z.boolean().describe('There are more commits or files than are shown'),
+  })
+  .meta({ id: 'Comparison' });
+
+type FileDiff = z.output<typeof fileDiff>;
+
+/** Bytes of patch shown of one file, and of all files of a page together. */
+const patchLimit = 64 * 1024;
+const patchesLimit = 1024 * 1024;
+
+interface Options {
+  skip: number;
+  limit: number;
+  /** Adds the patches. */
+  patch?: boolean | undefined;
+}
+
+/** One page of the files that differ between two commits, entries with the frontmatter keys that do. */
+export async function fileDiffs(
+  context: Pick<ProjectContext, 'git' | 'services'>,
+  base: Oid,
+  head: Oid,
+  { patch = false, ...page }: Options,
+): Promise<{ files: FileDiff[]; total: number }> {
+  const { git, services } = context;
+  const { files, total } = await git.diff(base, head, page);
+  const snapshot = await git.snapshot(head);
+  const site = files.length > 0 ? await services.content.site(git, snapshot) : null;
+  const diffs: FileDiff[] = [];
+  let left = patchesLimit;
+  for (const file of files) {
+    const diff = { ...recordOf(file), ...(site && (await entryPart(context, snapshot, site, file))) };
+    if (patch && !file.binary) {
+      const { text, truncated } = await git.patch(base, head, file, Math.min(patchLimit, left));
+      left -= Buffer.byteLength(text);
+      diff.patch = text;
+      if (truncated) diff.truncated = true;
+    }
+    diffs.push(diff);
+  }
+  return { files: diffs, total };
+}
+
+const recordOf = ({ path, previous_path, status, additions, deletions, base, head }: ChangedFile): FileDiff => ({
+  path,
+  ...(previous_path !== null && { previous_path }),
+  status,
+  additions,
+  deletions,
+  changes: additions + deletions,
+  sha: (head ?? base)?.oid ?? '',
+});
+
+const isRegular = (side: FileSide | null) => side?.mode === '100644' || side?.mode === '100755';
+
+/** What a changed file is as an entry; nothing when it is none. Keys are named only where both versions can be read. */
+async function entryPart(
+  { git, services }: Pick<ProjectContext, 'git' | 'services'>,
+  snapshot: Snapshot,
+  site: SiteIndex,
+  { path, previous_path, base, head }: ChangedFile,
+): Promise<Pick<FileDiff, 'collection' | 'slug' | 'fields'> | null> {
+  const place = isRegular(head ?? base) ? entryAt(site, path) : null;
+  if (!place) return null;
+  const factsOf = async (side: FileSide | null, at: string) => {
+    if (!side || !isRegular(side)) return {};
+    const [facts] = await services.content.listedFacts(git, snapshot, [{ path: at, oid: side.oid }]);
+    return facts?.frontmatter ?? null;
+  };
+  const [before, after] = [await factsOf(base, previous_path ?? path), await factsOf(head, path)];
+  return { ...place, ...(before && after && { fields: changedFields(before, after) }) };
+}
 
 export const compareBranches = projectOperation({
   name: 'studio.compareBranches',

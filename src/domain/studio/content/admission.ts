@@ -1,10 +1,9 @@
 import type { ErrorCode } from '../../errors.ts';
 import { maxEntryBytes } from '../entries/saved-entry.ts';
-import { mediaNameProblem } from '../media/media-name.ts';
-import { mediaRootOf } from '../media/media-roots.ts';
-import { mediaTypeProblem } from '../media/media-types.ts';
+import { mediaRootOf } from '../media/media-facts.ts';
+import { mediaNameProblem, mediaTypeProblem } from '../media/media-types.ts';
 import { nameProblem, pathProblem } from '../path-rules.ts';
-import { schemaAt } from './entry-at.ts';
+import { schemaAt } from './collection-index.ts';
 import type { SiteIndex } from './site-index.ts';
 
 /**

@@ -3,20 +3,63 @@ import type { ContentCache, SearchWords } from '../../ports/content-cache.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Commit, Oid, Snapshot } from '../../ports/git-records.ts';
 import type { Log } from '../../ports/log.ts';
-import { CollectionFacts } from './collection-facts.ts';
+import type { BranchFollower } from '../repository/branches-moved.ts';
 import type { CollectionIndex, IndexedEntry } from './collection-index.ts';
-import type { EntryFacts, Place } from './entry-facts.ts';
-import { LastCommits } from './history/last-commits.ts';
+import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
+import { LastCommits } from './last-commits.ts';
 import { type ListAt, type ListOrder, ListOrders } from './list-orders.ts';
 import type { SiteIndex } from './site-index.ts';
 import { SiteCache, Sites } from './sites.ts';
-import { Damage } from './stored/damage.ts';
-import { FactStore } from './stored/fact-store.ts';
+import { Damage, FactStore } from './stored/fact-store.ts';
 import { FullText } from './stored/full-text.ts';
 import { Indexer } from './stored/indexer.ts';
 import { pruneContent } from './stored/prune.ts';
 import { SchemaStore } from './stored/schema-store.ts';
 import { StoredBlobs } from './stored/stored-blobs.ts';
+
+interface Known {
+  entries: readonly IndexedEntry[];
+  facts: readonly EntryFacts[];
+}
+
+/** The facts of all entries of a collection as lists show them, kept as long as its index is: what they sort and filter by. */
+class CollectionFacts {
+  readonly #store: FactStore;
+  readonly #lists = new WeakMap<readonly IndexedEntry[], Promise<readonly EntryFacts[]>>();
+  readonly #latest = new LRUCache<string, Known>({ max: 16 });
+
+  constructor(store: FactStore) {
+    this.#store = store;
+  }
+
+  of(git: Repository, snapshot: Snapshot, index: CollectionIndex): Promise<readonly EntryFacts[]> {
+    const known = this.#lists.get(index.entries);
+    if (known) return known;
+    const made = this.#make(git, snapshot, index);
+    this.#lists.set(index.entries, made);
+    const forget = () => this.#lists.delete(index.entries);
+    // An object that is damaged now may come back.
+    made.then((facts) => facts.includes(unreadable) && forget(), forget);
+    return made;
+  }
+
+  async #make(
+    git: Repository,
+    snapshot: Snapshot,
+    { schema, entries }: CollectionIndex,
+  ): Promise<readonly EntryFacts[]> {
+    const key = `${git.id}:${schema.collection}`;
+    const latest = this.#latest.get(key);
+    const facts = entries.map((entry, at) => (latest?.entries[at] === entry ? latest.facts[at] : undefined));
+    const missing = facts.flatMap((fact, at) => (fact ? [] : [at]));
+    const places = missing.flatMap((at) => entries[at] ?? []);
+    for (const [at, read] of (await this.#store.listed(git, snapshot, places)).entries())
+      facts[missing[at] ?? 0] = read;
+    const whole = facts as EntryFacts[];
+    if (!whole.includes(unreadable)) this.#latest.set(key, { entries, facts: whole });
+    return whole;
+  }
+}
 
 /** What all content roots share. */
 function partsOver(cache: ContentCache, log: Log) {
@@ -176,3 +219,11 @@ export class ContentIndex {
     await this.#parts.lastCommits.settled();
   }
 }
+
+/** Takes in what a save, a push, a merge or an upstream brought to the default branch, before anybody asks for it. */
+export const indexMoved: BranchFollower = async ({ git, content }, { uuid, settings }, branches) => {
+  const repository = git.open(uuid);
+  const branch = await repository.defaultBranch();
+  const head = branches.includes(branch) ? await repository.head(branch) : null;
+  if (head) await content.below(settings.content_root).site(repository, await repository.snapshot(head));
+};

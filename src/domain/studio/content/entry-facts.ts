@@ -2,7 +2,7 @@ import type { BlobKey } from '../../ports/content-cache.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { dataFormat } from '../frontmatter/split.ts';
 import { summarize } from '../frontmatter/summarize.ts';
-import type { Frontmatter, FrontmatterError, ParsedFile } from '../frontmatter/types.ts';
+import type { Frontmatter, FrontmatterError, ParsedFile } from '../frontmatter/values.ts';
 
 /** What lists need of a file's content; the same for every path the content stands at. */
 export interface EntryFacts {

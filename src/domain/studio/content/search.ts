@@ -1,5 +1,5 @@
 import type { SearchWords } from '../../ports/content-cache.ts';
-import type { ParsedFile } from '../frontmatter/types.ts';
+import type { ParsedFile } from '../frontmatter/values.ts';
 import { splitWords, words } from '../frontmatter/words.ts';
 
 /** Reads a query: all words, the last one as a prefix, case and accents folded. One without any word finds nothing. */

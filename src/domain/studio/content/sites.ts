@@ -4,12 +4,31 @@ import type { Snapshot } from '../../ports/git-records.ts';
 import type { Discovery, SiteFiles } from '../schema/collection-schema.ts';
 import { discoverSchemas } from '../schema/discover.ts';
 import { collectionNamePattern } from '../schema/schema.schema.ts';
+import { configurationFiles } from '../schema/site-layout.ts';
 import { viewOf } from '../view.ts';
-import { changesSchemas } from './changes-schemas.ts';
 import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
 import { siteFilesOf } from './site-files.ts';
-import { advanceSite, buildSite, type ListedSite, type SiteIndex } from './site-index.ts';
+import { advanceSite, buildSite, type ListedSite, type SiteIndex, type TreeDifference } from './site-index.ts';
 import type { SchemaStore, SiteTree } from './stored/schema-store.ts';
+
+const contentFile = /\.(?:md|mdx|markdown|mdoc|ya?ml|json|toml)$/i;
+
+/** Files that could found a collection nobody knows yet. */
+const mayFound = (path: string) => contentFile.test(path);
+
+/** Whether a tree that differs by this from a site's may have other schemas. */
+function changesSchemas(site: SiteIndex, { added, removed, modified }: TreeDifference): boolean {
+  const { dependencies, schemas } = site.discovery;
+  const all = [...added, ...removed, ...modified];
+  if (configurationFiles(all).length > 0 || all.some((file) => dependencies.includes(file.path))) return true;
+  if (added.some((file) => mayFound(file.path) && !schemas.some((schema) => schema.matches(file.path)))) return true;
+  // An inferred collection is there because files are.
+  return removed.some((file) => {
+    const owner = schemas.find((schema) => schema.matches(file.path));
+    const left = owner ? (site.collections.get(owner.collection)?.entries.length ?? 0) : 2;
+    return owner?.inferred === true && left <= removed.length;
+  });
+}
 
 type ReadFacts = (git: Repository, snapshot: Snapshot, files: readonly Place[]) => Promise<readonly EntryFacts[]>;
 

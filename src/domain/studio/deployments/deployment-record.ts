@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import { Environment } from '../environments/environment.entity.ts';
-import { deploymentLabel, labelUrl } from '../previews/preview-label.ts';
+import { deploymentLabel, labelUrl } from '../previews/previews.ts';
 import { Deployment, DeploymentJob } from './deployment.entity.ts';
 import type { deployment, deploymentJob } from './deployments.schema.ts';
 

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { Commit } from '../../ports/git-records.ts';
 import type { JobKind } from '../../ports/jobs.ts';
@@ -7,9 +7,41 @@ import { holdProject } from '../../projects/hold-project.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import type { Environment } from '../environments/environment.entity.ts';
-import { type DeletedDeployment, deployJob, deployNoticeJob } from './deploy-job.ts';
 import { Deployment, DeploymentJob, type DeploymentSettings, type Trigger } from './deployment.entity.ts';
 import { conclude, concludeQueued, requestCancel } from './transitions.ts';
+
+/**
+ * Wakes a worker: something waits to be deployed. Which deployment is its turn is decided when the worker is free, so that projects are
+ * served in turn; the rows themselves are the queue.
+ */
+export const deployJob = {
+  name: 'deploy',
+  payload: z.object({ deployment_id: z.int() }),
+  retries: 3,
+  expireSeconds: 2 * 3600,
+} satisfies JobKind;
+
+/** What there is to be said of a deployment that has been deleted with its environment; `secret` as it is stored, sealed. */
+const deletedDeployment = z.object({
+  project_id: z.int(),
+  environment: z.object({ uuid: z.string(), name: z.string(), secret: z.string().nullable() }),
+  branch: z.string(),
+  commit_sha: z.string(),
+  url: z.string().nullable(),
+});
+export type DeletedDeployment = z.output<typeof deletedDeployment>;
+
+/** Tells an external provider that a deployment is asked for or cancelled; tried again for about an hour. */
+export const deployNoticeJob = {
+  name: 'deploy-notice',
+  payload: z.object({
+    deployment_id: z.int(),
+    event: z.enum(['deployment.requested', 'deployment.cancelled']),
+    deleted: deletedDeployment.optional(),
+  }),
+  retries: 10,
+  expireSeconds: 120,
+} satisfies JobKind;
 
 interface Context {
   em: EntityManager;

@@ -5,13 +5,14 @@ import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import { unreadable } from '../content/entry-facts.ts';
-import { soundBlobs } from '../content/stored/sound-blobs.ts';
+import { searchWords } from '../content/search.ts';
+import { soundBlobs } from '../content/stored/fact-store.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
-import { entryOf, summaryOf } from './entry-record.ts';
 import { orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
+import { entryOf, summaryOf } from './saved-entry.ts';
 import { faultsOf } from './validate.ts';
 
 const listInput = z.object({
@@ -138,5 +139,45 @@ export const getEntry = projectOperation({
     tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw])}"`);
     const record = entryOf(index, place, await snapshot.blob(place.oid), { raw });
     return { ...record, ...urlMember(routes, collection, place, record.frontmatter) };
+  },
+});
+
+export const searchEntries = projectOperation({
+  name: 'studio.searchEntries',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Find entries of all collections by their words',
+  input: z.object({
+    q: z
+      .string()
+      .trim()
+      .min(1, 'must not be empty')
+      .max(500, 'must be at most 500 characters')
+      .describe('Words; the last one may be unfinished. Text without letters and digits finds nothing'),
+    ...refInput,
+    ...pageInput,
+  }),
+  output: pageOf(entrySummary),
+  async execute(context, { q, ...input }) {
+    const { git, services } = context;
+    const window = windowOf(input);
+    const snapshot = await pageSnapshot(git, window, input);
+    const site = await services.content.site(git, snapshot);
+    const wanted = searchWords(q);
+    const found: (IndexedEntry & { collection: string })[] = [];
+    for (const [collection, index] of site.collections) {
+      const matching = await services.content.search(git, index.entries, wanted);
+      found.push(...index.entries.filter((entry) => matching.has(entry)).map((entry) => ({ ...entry, collection })));
+    }
+    const places = found.slice(window.offset, window.offset + window.limit);
+    const facts = await services.content.listedFacts(git, snapshot, places);
+    const routes = await entryRoutes(context, snapshot);
+    const items = places.flatMap((place, at) => {
+      const known = facts[at];
+      if (!known) return [];
+      const url = urlMember(routes, place.collection, place, known.frontmatter);
+      return [{ ...summaryOf(place.collection, place, known), ...url }];
+    });
+    return pageFrom(items, found.length, window, snapshot.commit);
   },
 });

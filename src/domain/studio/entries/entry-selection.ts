@@ -3,26 +3,135 @@ import { fieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
 import { freeObject } from '../../shapes.ts';
-import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
+import { type CollectionIndex, type IndexedEntry, lowerBound } from '../content/collection-index.ts';
 import type { ListOrder } from '../content/list-orders.ts';
 import { searchWords } from '../content/search.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { lowerBound } from '../content/slug-rivals.ts';
 import { checkAddress } from '../path-rules.ts';
-import { comesBefore, sortEntries } from './entry-order.ts';
 import {
+  absent,
   asTime,
   type Condition,
+  fieldValue,
+  incomparable,
   isPlaceField,
   isTimeField,
   type KnownEntry,
   matches,
+  rankOf,
   readFilter,
   readSort,
   type SortKey,
 } from './entry-query.ts';
-import { nextOrder } from './next-order.ts';
 import { invalidEntries } from './validate.ts';
+
+/** Compares two entries by their positions. */
+type Compare = (a: number, b: number) => number;
+
+/** Compares by one key; values and their ranks are looked up once, not in every comparison. */
+function compareBy(entries: readonly KnownEntry[], { field, descending, isTime }: SortKey): Compare {
+  const own = entries.map((known) => fieldValue(known, field));
+  const found = isTime ? own.map(asTime) : own;
+  const ranks = Uint8Array.from(found, rankOf);
+  // Texts stand for all kinds here: values of one rank are compared alike.
+  const values = found.map((value, at) => (ranks[at] === incomparable ? '' : value)) as string[];
+  const [before, after] = descending ? [1, -1] : [-1, 1];
+  return (a, b) => {
+    const [left, right] = [ranks[a] as number, ranks[b] as number];
+    if (left !== right) {
+      // Absent values come last in both directions.
+      if (left === absent || right === absent) return left - right;
+      return left < right ? before : after;
+    }
+    const [one, other] = [values[a] as string, values[b] as string];
+    return one < other ? before : one > other ? after : 0;
+  };
+}
+
+/** Compares entries of a list by the keys; equal ones by their slugs, so that pages never overlap. */
+function comparison(entries: readonly KnownEntry[], keys: readonly SortKey[]): Compare {
+  const [first, ...more] = keys.map((key) => compareBy(entries, key));
+  const slugs = entries.map(({ entry }) => entry.slug);
+  const bySlug: Compare = (a, b) => ((slugs[a] as string) < (slugs[b] as string) ? -1 : 1);
+  const byRest: Compare = (a, b) => {
+    for (const compare of more) {
+      const order = compare(a, b);
+      if (order !== 0) return order;
+    }
+    return bySlug(a, b);
+  };
+  return first ? (a, b) => first(a, b) || byRest(a, b) : bySlug;
+}
+
+/** Sorts by the keys; equal entries stay in order of their slugs. */
+export function sortEntries(entries: readonly KnownEntry[], keys: readonly SortKey[]): KnownEntry[] {
+  const order = entries.map((_, at) => at).sort(comparison(entries, keys));
+  return order.map((at) => entries[at] as KnownEntry);
+}
+
+/** Whether an entry comes before another one by the keys. */
+export const comesBefore = (one: KnownEntry, other: KnownEntry, keys: readonly SortKey[]): boolean =>
+  comparison([one, other], keys)(0, 1) < 0;
+
+/** So many entries that came, went or changed that it is quicker to order all of them. */
+const manyMoved = 200;
+
+interface Moved {
+  gone: ReadonlySet<IndexedEntry>;
+  /** Positions among the entries after. */
+  come: readonly number[];
+}
+
+/** What two lists in order of paths differ by, a changed entry being one that went and one that came; null: by much. */
+function moved(before: readonly IndexedEntry[], after: readonly IndexedEntry[]): Moved | null {
+  const gone = new Set<IndexedEntry>();
+  const come: number[] = [];
+  let at = 0;
+  for (const old of before) {
+    for (; at < after.length && (after[at]?.path ?? '') < old.path && after[at] !== old; at += 1) come.push(at);
+    if (after[at] === old) at += 1;
+    else gone.add(old);
+    if (gone.size + come.length > manyMoved) return null;
+  }
+  for (; at < after.length && come.length <= manyMoved; at += 1) come.push(at);
+  return gone.size + come.length > manyMoved ? null : { gone, come };
+}
+
+/** How the entries of a list are chosen and ordered. */
+interface Choice {
+  knownAt(at: number): KnownEntry;
+  isShown(known: KnownEntry): boolean;
+  /** Of an entry that is in the list before and after. */
+  knownOf(entry: IndexedEntry): KnownEntry;
+  comesBefore(one: KnownEntry, other: KnownEntry): boolean;
+}
+
+/**
+ * The order of a list made from that of an earlier tree: only what came, went or changed is looked at and put in its place.
+ * @returns null when that is too much
+ */
+export function nextOrder(
+  before: ListOrder,
+  entries: readonly IndexedEntry[],
+  choice: Choice,
+): readonly IndexedEntry[] | null {
+  const difference = moved(before.entries, entries);
+  if (!difference) return null;
+  const { gone, come } = difference;
+  const ordered = before.ordered.filter((entry) => !gone.has(entry));
+  for (const at of come) {
+    const known = choice.knownAt(at);
+    if (!choice.isShown(known)) continue;
+    let [low, high] = [0, ordered.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (choice.comesBefore(choice.knownOf(ordered[middle] as IndexedEntry), known)) low = middle + 1;
+      else high = middle;
+    }
+    ordered.splice(low, 0, known.entry);
+  }
+  return ordered;
+}
 
 /** What decides which entries a list shows and in which order, as it is asked for. */
 export const selectionInput = {
@@ -50,7 +159,7 @@ const selectionShape = z.object(selectionInput);
 type SelectionInput = z.output<typeof selectionShape>;
 
 /** The same, read; paging and shape are no part of it. */
-export interface Selection {
+interface Selection {
   conditions: Condition[];
   keys: SortKey[];
   draft: SelectionInput['draft'];

@@ -5,15 +5,13 @@ import type { PlanContext, StagedContent, Step } from '../changes/staged-content
 import { refusalOfName } from '../content/admission.ts';
 import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { createFile } from '../frontmatter/create-file.ts';
-import type { Frontmatter } from '../frontmatter/types.ts';
-import { type PathOptions, pathForSlug } from '../path-for-slug.ts';
+import { createFile } from '../frontmatter/edit-file.ts';
+import type { Frontmatter } from '../frontmatter/values.ts';
 import { checkPath } from '../path-rules.ts';
 import { collectionNamePattern } from '../schema/schema.schema.ts';
-import { rawBytes } from './change-entry.ts';
-import { checkFile } from './check-file.ts';
+import { type PathOptions, pathForSlug } from '../slug.ts';
+import { checkFile, defaultsOf, formatOf, isDateField, rawBytes } from './change-entry.ts';
 import type { entryDraft } from './entries.schema.ts';
-import { defaultsOf, formatOf, isDateField } from './entry-format.ts';
 import { checkSize, type PlannedSave } from './saved-entry.ts';
 import { checkFree } from './write-entry.ts';
 

@@ -1,23 +1,146 @@
+import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../errors.ts';
+import type { ProjectContext } from '../../operation.ts';
+import type { Oid, Snapshot, TreeEntry } from '../../ports/git-records.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
-import { findEntry, storedEntry } from '../content/collection-index.ts';
+import { type CollectionIndex, findEntry, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
+import type { Conflict } from '../merge/merge.schema.ts';
+import { type FileConflict, mergeEntry } from '../merge/merge-entry.ts';
+import { conflictOf } from '../merge/merge-outcome.ts';
+import { Resolutions } from '../merge/resolutions.ts';
+import { refuseResolution } from '../merge/resolve.ts';
 import { checkPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
-import { checkFile } from './check-file.ts';
+import { isOid } from '../repository/refs.ts';
+import { checkFile, newBytes } from './change-entry.ts';
 import type { entryChange } from './entries.schema.ts';
-import { bytesToSave } from './merge-save.ts';
-import { redirectFor } from './redirect-field.ts';
 import { renameEntry } from './rename-entry.ts';
-import { checkSize, type PlannedSave } from './saved-entry.ts';
+import { checkSize, maxEntryBytes, type PlannedSave, redirectFor } from './saved-entry.ts';
+import { checkVersion, seenOid } from './write-entry.ts';
+
+type Context = Pick<ProjectContext, 'git' | 'conditions'>;
+type EntryChange = Omit<z.output<typeof entryChange>, 'branch' | 'message' | 'author' | 'slug'>;
+
+/** An entry that is about to be written. */
+interface Target {
+  tree: Snapshot;
+  index: CollectionIndex;
+  place: IndexedEntry;
+  /** The file as the write finds it. */
+  stored: TreeEntry;
+  /** The version of it that the writer can have seen. */
+  published: TreeEntry;
+  change: EntryChange;
+}
+
+/**
+ * The bytes a save leaves behind. When the writer saw another version than is stored, the save is merged with what happened since
+ * (`on_conflict=merge`) or refused; a version that is no longer kept leaves both sides without a base.
+ *
+ * @throws DomainError `precondition_failed`, `sha_mismatch` or `merge_conflict`, each with `details.conflicts` where they are known;
+ * `branch_moved` for resolutions of another state.
+ */
+async function bytesToSave(
+  context: Context,
+  target: Target,
+): Promise<{ before: Buffer; bytes: Buffer; merged: boolean }> {
+  const { tree, index, place, stored, published, change } = target;
+  const { if_match } = context.conditions;
+  const before = await tree.blob(stored.oid);
+  const seen = seenOid(published, if_match, change.sha);
+  if (seen === null) {
+    const [first] = change.resolutions ?? [];
+    if (first) refuseResolution(first.path, 'the file is not in conflict');
+    return { before, bytes: newBytes(index, place, before, change), merged: false };
+  }
+  const base = await storedVersion(context, tree, seen);
+  if (change.on_conflict === 'merge') return { before, bytes: mergeSave(target, base, before), merged: true };
+  try {
+    checkVersion(published, if_match, change.sha);
+  } catch (error) {
+    throw base ? withConflicts(error, target, base, before) : error;
+  }
+  throw new Error('a version that was not seen passed for the stored one');
+}
+
+/** A version of the file that the store still has; null when it is gone, or was never a file of this size. */
+async function storedVersion({ git }: Context, tree: Snapshot, oid: Oid): Promise<Buffer | null> {
+  const [size] = isOid(oid) ? await git.sizes([oid]) : [];
+  if (size == null || size > maxEntryBytes) return null;
+  return tree.blob(oid).catch((error: unknown) => {
+    if (error instanceof DomainError) return null;
+    throw error;
+  });
+}
+
+const blobOid = (bytes: Buffer, like: Oid): Oid =>
+  createHash(like.length === 64 ? 'sha256' : 'sha1')
+    .update(`blob ${bytes.length}\0`)
+    .update(bytes)
+    .digest('hex');
+
+function versionsOf({ index, place, stored, change }: Target, base: Buffer | null, before: Buffer) {
+  const incoming = newBytes(index, place, base ?? before, change);
+  const side = (oid: Oid) => ({ oid, mode: stored.mode });
+  const stages = {
+    base: base && side(blobOid(base, stored.oid)),
+    current: side(stored.oid),
+    incoming: side(blobOid(incoming, stored.oid)),
+  };
+  return { input: { base, current: before, incoming, path: place.path, schema: index.schema }, stages };
+}
+
+function mergeSave(target: Target, base: Buffer | null, before: Buffer): Buffer {
+  const { place, index, change, stored } = target;
+  const given = change.resolutions ?? [];
+  const stranger = given.find(({ path }) => path !== place.path);
+  if (stranger) refuseResolution(stranger.path, 'is not the file that is saved');
+  const { input, stages } = versionsOf(target, base, before);
+  // It is an entry, and one that the merge would delete is refused below.
+  const resolutions = new Resolutions(given, { require: () => {} });
+  const resolution = resolutions.take({ isContent: () => true, admits: () => true }, place.path, stages);
+  const result = mergeEntry({ ...input, ...(resolution && { resolution }) });
+  const shown = (found: FileConflict): Conflict =>
+    conflictOf(
+      { entryAt: () => ({ collection: index.schema.collection, slug: place.slug }) },
+      place.path,
+      stages,
+      found,
+    );
+  if (given.length > 0 && !resolution) {
+    throw resolutions.moved(result.kind === 'conflict' ? [shown(result.conflict)] : []);
+  }
+  if (result.kind === 'conflict') {
+    throw new DomainError('merge_conflict', 'The entry has changed since it was read, and the changes clash', {
+      details: { conflicts: [shown(result.conflict)], current_sha: stored.oid },
+    });
+  }
+  if (result.bytes === null) refuseResolution(place.path, 'an entry is deleted by DELETE');
+  return result.bytes;
+}
+
+/** Adds to a refusal what a merge would have met; the refusal stays what it is when that cannot be told. */
+function withConflicts(error: unknown, target: Target, base: Buffer, before: Buffer): unknown {
+  if (!(error instanceof DomainError)) return error;
+  try {
+    const { on_conflict: _, resolutions: __, ...change } = target.change;
+    mergeSave({ ...target, change: { ...change, on_conflict: 'merge' } }, base, before);
+    return new DomainError(error.code, error.message, { details: { ...error.details, conflicts: [] } });
+  } catch (found) {
+    if (!(found instanceof DomainError) || found.code !== 'merge_conflict') return error;
+    const conflicts = found.details?.conflicts;
+    return new DomainError(error.code, error.message, { details: { ...error.details, conflicts } });
+  }
+}
 
 /** A new slug, and the field of the input it came in. */
-export interface RenameTo {
+interface RenameTo {
   slug: string;
   field: string;
 }
 
-export type EntryEdit = Omit<z.output<typeof entryChange>, 'branch' | 'message' | 'author' | 'slug'> & {
+type EntryEdit = Omit<z.output<typeof entryChange>, 'branch' | 'message' | 'author' | 'slug'> & {
   collection: string;
   /** Slug of the entry. */
   entry: string;

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
-import { entryIn } from '../content/collection-index.ts';
+import { entryIn, type IndexedEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
-import { entryNamed } from './entry-names.ts';
-import { namedIn, referencesTo } from './references.ts';
-import { type Relation, relationsIn } from './relations.ts';
+import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
+import { entrySummary } from './entries.schema.ts';
+import { namedIn, type Relation, referencesTo, relationsIn } from './references.ts';
+import { summaryOf } from './saved-entry.ts';
+import { entryNamed } from './validate.ts';
 
 /** Several entries of one collection. */
 export const entriesInput = {
@@ -79,5 +81,41 @@ export const listReferrers = projectOperation({
     const { slug } = entryIn(site.collection(collection), entry);
     const all = await referencesTo({ git, services }, { tree, site }, namedIn(site, { collection, slug }));
     return pageFrom(all.slice(window.offset, window.offset + window.limit), all.length, window, tree.commit);
+  },
+});
+
+export const listTranslations = projectOperation({
+  name: 'studio.listTranslations',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'The same entries in other languages, for each in the order asked',
+  input: z.object(entriesInput),
+  output: z.array(z.array(entrySummary)),
+  async execute(context, { collection, slugs, ...at }) {
+    const { git, services } = context;
+    const snapshot = await snapshotOf(git, at);
+    const routes = await entryRoutes(context, snapshot);
+    const site = await services.content.site(git, snapshot);
+    const index = site.collection(collection);
+    const asked = slugs.map((slug) => entryIn(index, slug));
+    const keys = new Set(asked.map((entry) => entry.translation_key));
+    const byKey = Map.groupBy(
+      index.entries.filter(({ translation_key: key }) => key !== undefined && keys.has(key)),
+      (entry) => entry.translation_key,
+    );
+    const others = ({ path, translation_key }: IndexedEntry) =>
+      (byKey.get(translation_key) ?? []).filter((entry) => entry.path !== path);
+    return Promise.all(
+      asked.map(async (entry) => {
+        const places = others(entry);
+        const facts = await services.content.listedFacts(git, snapshot, places);
+        return places.flatMap((place, n) => {
+          const known = facts[n];
+          if (!known) return [];
+          const url = urlMember(routes, collection, place, known.frontmatter);
+          return [{ ...summaryOf(collection, place, known), ...url }];
+        });
+      }),
+    );
   },
 });

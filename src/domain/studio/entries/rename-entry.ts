@@ -8,8 +8,8 @@ import type { CollectionIndex, IndexedEntry } from '../content/collection-index.
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { parsePointer } from '../frontmatter/values.ts';
-import { pathForSlug } from '../path-for-slug.ts';
 import { referenceIds } from '../schema/reference-ids.ts';
+import { pathForSlug } from '../slug.ts';
 import { namedIn, referencesTo } from './references.ts';
 import { checkFree } from './write-entry.ts';
 

@@ -3,17 +3,124 @@ import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Commit, Snapshot } from '../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
+import type { EntryFacts } from '../content/entry-facts.ts';
+import { parseFile } from '../frontmatter/parse-file.ts';
+import { summarize, titleOfSlug } from '../frontmatter/summarize.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
-import type { Warning } from '../schema/schema.schema.ts';
+import type { CollectionSchema } from '../schema/collection-schema.ts';
+import type { SchemaSourceKind, Warning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
-import type { savedEntry } from './entries.schema.ts';
-import { entryOf } from './entry-record.ts';
-import type { Redirect } from './redirect-field.ts';
+import type { entry, entrySummary, savedEntry } from './entries.schema.ts';
+
+/** Where frameworks look for the addresses an entry had before. */
+const ofFramework: Partial<Record<SchemaSourceKind, string>> = { hugo: 'aliases', jekyll: 'redirect_from' };
+const usual = new Set(['aliases', 'redirect_from', 'alias', 'redirects']);
+
+/** A suggestion for an entry that was renamed. */
+interface Redirect {
+  /** JSON Pointer of the frontmatter key that makes the site redirect. */
+  field: string;
+  /** The slug the entry had. */
+  slug: string;
+  /** The address it had, when the schema defines it. */
+  url?: string;
+}
+
+/** What would keep an entry's old address alive; null where neither the schema nor the framework has a key for it. */
+export function redirectFor(
+  { fields, source, url_pattern }: Pick<CollectionSchema, 'fields' | 'source' | 'url_pattern'>,
+  slug: string,
+): Redirect | null {
+  const name = fields.find((field) => usual.has(field.name))?.name ?? ofFramework[source.kind];
+  if (name === undefined) return null;
+  const url = url_pattern?.replaceAll('{slug}', slug);
+  return { field: `/${name}`, slug, ...(url !== undefined && !url.includes('{') && { url }) };
+}
+
+const placeOf = ({ slug, path, oid, locale, translation_key }: IndexedEntry) => ({
+  slug,
+  path,
+  sha: oid,
+  ...(locale !== undefined && { locale }),
+  ...(translation_key !== undefined && { translation_key }),
+});
+
+type Members = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Members =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** Only the members asked for; `a.b` is `b` inside `a`, unless a member is called just that. */
+function membersOf(record: Members, names: readonly string[]): Members {
+  const found = new Map<string, unknown>();
+  const inside = new Map<string, string[]>();
+  for (const name of names) {
+    const dot = name.indexOf('.');
+    if (Object.hasOwn(record, name)) found.set(name, record[name]);
+    else if (dot !== -1) {
+      const outer = name.slice(0, dot);
+      inside.set(outer, [...(inside.get(outer) ?? []), name.slice(dot + 1)]);
+    }
+  }
+  for (const [outer, inner] of inside) {
+    const value = Object.hasOwn(record, outer) ? record[outer] : undefined;
+    if (found.has(outer) || !isObject(value)) continue;
+    const part = membersOf(value, inner);
+    if (Object.keys(part).length > 0) found.set(outer, part);
+  }
+  return Object.fromEntries(found);
+}
+
+/** Only the frontmatter keys a list asked for. */
+const picked = (frontmatter: EntryFacts['frontmatter'], fields: readonly string[] | undefined) =>
+  fields && frontmatter ? membersOf(frontmatter, fields) : frontmatter;
+
+/** One line of a list. */
+export function summaryOf(
+  collection: string,
+  place: IndexedEntry,
+  facts: EntryFacts,
+  fields?: readonly string[],
+): z.output<typeof entrySummary> {
+  return {
+    collection,
+    ...placeOf(place),
+    title: facts.title || titleOfSlug(place.slug),
+    draft: facts.draft,
+    frontmatter: picked(facts.frontmatter, fields),
+    size: facts.size,
+    ...(facts.error && { error: facts.error }),
+  };
+}
+
+/** The whole entry from its file's bytes. */
+export function entryOf(
+  { schema }: CollectionIndex,
+  place: IndexedEntry,
+  bytes: Buffer,
+  options: { raw?: boolean | undefined; warnings?: readonly Warning[] } = {},
+): z.output<typeof entry> {
+  const parsed = parseFile(bytes, place.path);
+  return {
+    collection: schema.collection,
+    ...placeOf(place),
+    ...summarize(parsed, place.slug),
+    frontmatter: parsed.frontmatter,
+    size: bytes.length,
+    ...(parsed.error && { error: parsed.error }),
+    body: parsed.body,
+    format: parsed.format,
+    eol: parsed.eol,
+    ...(options.raw && { raw: bytes.toString('utf8') }),
+    ...(parsed.lossy.length > 0 && { lossy: parsed.lossy }),
+    warnings: [...(options.warnings ?? [])],
+  };
+}
 
 export const maxEntryBytes = 5 * 1024 * 1024;
 
 /** What a save leaves behind: enough to answer without reading the repository again. */
-export interface Saved {
+interface Saved {
   index: CollectionIndex;
   schemaKey: string;
   place: IndexedEntry;

@@ -1,16 +1,33 @@
 import { DomainError, type FieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
-import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
+import { type CollectionIndex, findEntry, type IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import type { Frontmatter } from '../frontmatter/types.ts';
+import type { Frontmatter } from '../frontmatter/values.ts';
 import { hasMedia, lookUpMedia } from '../media/media-values.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
-import { namesEntries } from '../schema/reference-ids.ts';
+import { namesEntries, referenceIds } from '../schema/reference-ids.ts';
 import type { SchemaField, Warning } from '../schema/schema.schema.ts';
 import { validateEntry } from '../schema/validate.ts';
-import { entryNamed } from './entry-names.ts';
+
+/** Entries by every text that names them, made once per index. */
+const named = new WeakMap<CollectionIndex, ReadonlyMap<string, IndexedEntry>>();
+
+function namesOf(index: CollectionIndex): ReadonlyMap<string, IndexedEntry> {
+  const known = named.get(index);
+  if (known) return known;
+  const pairs = index.entries.flatMap((entry) => referenceIds(index.schema, entry).map((id) => [id, entry] as const));
+  // Where two entries could be meant the first one is.
+  const made = new Map(pairs.reverse());
+  named.set(index, made);
+  return made;
+}
+
+/** The entry a reference means; a slug is read as one before any other form of a name. */
+export function entryNamed(index: CollectionIndex, id: string): IndexedEntry | undefined {
+  return findEntry(index, id) ?? namesOf(index).get(id);
+}
 
 const asWarning = (path: string, collection: string, { code, field, message }: FieldError): Warning => ({
   code,

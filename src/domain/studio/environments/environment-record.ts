@@ -3,7 +3,7 @@ import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
 import { deploymentRecords } from '../deployments/deployment-record.ts';
-import { environmentLabel, labelUrl } from '../previews/preview-label.ts';
+import { environmentLabel, labelUrl } from '../previews/previews.ts';
 import { Environment } from './environment.entity.ts';
 import type { environment } from './environments.schema.ts';
 

@@ -1,9 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
-import { projectOperation } from '../../operation.ts';
+import { defined } from '../../defined.ts';
+import { DomainError, fieldError } from '../../errors.ts';
+import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { findPage, pageInput, pageOf } from '../../paging.ts';
+import type { Oid } from '../../ports/git-records.ts';
+import { holdProject } from '../../projects/hold-project.ts';
+import { siteFilesOf } from '../content/site-files.ts';
+import { Deployment } from '../deployments/deployment.entity.ts';
+import { queueDeployment, stopDeployment } from '../deployments/queue-deployment.ts';
+import { detectFramework } from '../frameworks/detect-framework.ts';
+import { environmentDefaults } from '../frameworks/environment-defaults.ts';
+import { headOf } from '../merge/write-merge.ts';
+import { checkRefName } from '../ref-name.ts';
 import { Environment } from './environment.entity.ts';
 import { environmentRecord, environmentRecords, findEnvironment } from './environment-record.ts';
-import { environment, environmentNumber } from './environments.schema.ts';
+import { newHookSecret, sealHookSecret, sealVariables } from './environment-secrets.ts';
+import {
+  environment,
+  environmentChange,
+  environmentDraft,
+  environmentNumber,
+  maxEnvironments,
+  savedEnvironment,
+} from './environments.schema.ts';
+
+type BuildSettings = Pick<
+  Environment,
+  'provider' | 'root_directory' | 'install_command' | 'build_command' | 'output_directory'
+>;
+
+/** How a commit's site is built, found out from its files; what a caller has said counts, and the rest follows from it. */
+async function buildDefaults(
+  { git, project }: Pick<ProjectContext, 'git' | 'project'>,
+  commit: Oid,
+  said: Partial<BuildSettings>,
+): Promise<BuildSettings> {
+  const site = await siteFilesOf(git, await git.snapshot(commit));
+  const root = said.root_directory ?? project.settings.content_root ?? undefined;
+  const detected = await detectFramework(site, root === undefined ? {} : { root });
+  const found = await environmentDefaults(site, detected);
+  const command = said.build_command === undefined ? found.build_command : said.build_command;
+  const provider = said.provider ?? (command ? 'build' : 'static');
+  const builds = provider === 'build';
+  return {
+    provider,
+    root_directory: said.root_directory ?? found.root_directory,
+    install_command: (said.install_command === undefined ? found.install_command : said.install_command) ?? null,
+    build_command: command ?? null,
+    // The output of a build is nothing that the branch itself holds.
+    output_directory: said.output_directory ?? (builds || found.build_command === null ? found.output_directory : ''),
+  };
+}
+
+/** @throws DomainError `validation_failed` when an environment lacks what its provider needs. */
+function checkProvider({
+  provider,
+  build_command,
+  deploy_webhook_url,
+}: Pick<Environment, 'provider' | 'build_command' | 'deploy_webhook_url'>): void {
+  if (provider === 'build' && !build_command)
+    throw fieldError('validation_failed', 'build_command', 'is required, because none was found in the repository');
+  if (provider === 'webhook' && !deploy_webhook_url)
+    throw fieldError('validation_failed', 'deploy_webhook_url', 'is required for provider webhook');
+}
+
+const folded = (name: string) => name.normalize('NFC').toLowerCase();
+
+/**
+ * Holds a name against those of a project's other environments: upper and lower case do not tell environments apart, as on
+ * GitHub. Two that were named before this was held keep their names.
+ * @throws DomainError `already_exists`
+ */
+function checkNameIsFree(name: string, others: readonly { name: string }[]): void {
+  const other = others.find((one) => folded(one.name) === folded(name));
+  if (other) throw fieldError('already_exists', 'name', `environment ${other.name} exists`);
+}
+
+const longest = 50;
+
+/** A name as a part of a host name: `[a-z0-9-]`, no `-` at either end, never `--` as 2nd and 3rd characters (those mean other things). */
+function slugFrom(name: string): string {
+  const plain = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, longest)
+    .replace(/^-+|-+$/g, '');
+  return plain || 'environment';
+}
+
+/** The slug, or the first of it with a number at its end that nobody has. */
+function freeSlug(slug: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(slug)) return slug;
+  for (let number = 2; ; number++) {
+    const next = `${slug.slice(0, longest - 4)}-${number}`.replace(/--+/g, '-');
+    if (!taken.has(next)) return next;
+  }
+}
 
 export const listEnvironments = projectOperation({
   name: 'studio.listEnvironments',
@@ -37,5 +133,155 @@ export const getEnvironment = projectOperation({
   output: environment,
   async execute(context, input) {
     return environmentRecord(context, await findEnvironment(context, input.environment));
+  },
+});
+
+const usual = {
+  network: 'full',
+  timeout_seconds: 900,
+  auto_deploy: true,
+  cancel_superseded: false,
+  visibility: 'members',
+  protected: false,
+} as const;
+
+/**
+ * Holds the project's row until the transaction ends, so that names are taken one after another.
+ * @returns a slug nobody has
+ * @throws DomainError `already_exists`, `limit_reached`
+ */
+async function takeName({ em, project }: Pick<ProjectContext, 'em' | 'project'>, name: string): Promise<string> {
+  await holdProject(em, project.id);
+  const others = await em.find(Environment, { project_id: project.id }, { fields: ['name', 'slug'] });
+  checkNameIsFree(name, others);
+  if (others.length >= maxEnvironments)
+    throw new DomainError('limit_reached', `A project has at most ${maxEnvironments} environments; delete one first`);
+  return freeSlug(slugFrom(name), new Set(others.map(({ slug }) => slug)));
+}
+
+export const createEnvironment = projectOperation({
+  name: 'studio.createEnvironment',
+  kind: 'command',
+  permission: 'manage_studio',
+  fresh: true,
+  summary: 'Create an environment, and deploy to it unless auto_deploy is off',
+  input: environmentDraft,
+  output: savedEnvironment,
+  audit: (_input, output) => ({ type: 'environment', id: output ? String(output.id) : null }),
+  async execute(context, { name, branch, variables, ...draft }) {
+    const { em, git, services, project } = context;
+    const head = await headOf(context, 'branch', checkRefName('branch', branch));
+    const build = await buildDefaults(context, head, draft as never);
+    const type = draft.type ?? (branch === (await git.defaultBranch()) ? 'production' : 'preview');
+    const slug = await takeName(context, name);
+    const now = services.clock.now();
+    const uuid = randomUUID();
+    const row = em.create(Environment, {
+      ...usual,
+      ...Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined)),
+      ...build,
+      uuid,
+      project_id: project.id,
+      name,
+      slug,
+      branch,
+      type,
+      variables: await sealVariables(services, project, { uuid, version: 1, variables: [] }, variables ?? []),
+      version: 1,
+      created_at: now,
+      updated_at: now,
+    });
+    checkProvider(row);
+    const deploy_hook_secret = row.provider === 'webhook' ? newHookSecret() : null;
+    if (deploy_hook_secret !== null)
+      row.deploy_hook_secret = await sealHookSecret(services, project, uuid, deploy_hook_secret);
+    if (row.auto_deploy) row.followed_sha = head;
+    await em.persist(row).flush();
+    if (row.auto_deploy) await queueDeployment(context, row, { commit: await git.commit(head), trigger: 'manual' });
+    return { ...(await environmentRecord(context, row)), deploy_hook_secret };
+  },
+});
+
+type Context = Pick<ProjectContext, 'em' | 'git' | 'services' | 'project'>;
+
+/** @throws DomainError `already_exists` */
+async function checkName({ em, project }: Context, { id }: Environment, name: string): Promise<void> {
+  checkNameIsFree(name, await em.find(Environment, { project_id: project.id, id: { $ne: id } }, { fields: ['name'] }));
+}
+
+/** @throws DomainError `not_found`, and `validation_failed` for a deployment that has nothing to show (any more) */
+async function checkPublishable({ em }: Context, { id }: Environment, deployment: number): Promise<void> {
+  // Held until it is shown: what nobody shows may be let go of.
+  const held = { refresh: true, lockMode: LockMode.PESSIMISTIC_READ } as const;
+  const row = await em.findOne(Deployment, { id: deployment, environment_id: id }, held);
+  if (!row)
+    throw fieldError('not_found', 'published_deployment_id', `deployment ${deployment} is not of this environment`);
+  if (row.conclusion === 'success' && row.manifest_sha256) return;
+  const problem = row.conclusion === 'success' ? 'its files are not kept any more' : 'it has not succeeded';
+  throw fieldError('validation_failed', 'published_deployment_id', `${problem}; run it again instead`);
+}
+
+export const updateEnvironment = projectOperation({
+  name: 'studio.updateEnvironment',
+  kind: 'command',
+  permission: 'manage_studio',
+  fresh: true,
+  summary: 'Change an environment, or publish another of its deployments',
+  input: environmentChange,
+  output: savedEnvironment,
+  audit: ({ environment }) => ({ type: 'environment', id: String(environment) }),
+  async execute(context, { environment: id, variables, published_deployment_id, ...change }) {
+    const { em, services, project } = context;
+    await holdProject(em, project.id);
+    const row = await findEnvironment(context, id);
+    if (change.name !== undefined && change.name !== row.name) await checkName(context, row, change.name);
+    if (change.branch !== undefined) await headOf(context, 'branch', checkRefName('branch', change.branch));
+    if (published_deployment_id != null) await checkPublishable(context, row, published_deployment_id);
+    const version = row.version + 1;
+    const sealed = variables && (await sealVariables(services, project, { ...row, version }, variables));
+    em.assign(row, {
+      ...defined({ ...change, published_deployment_id, variables: sealed }),
+      version,
+      updated_at: services.clock.now(),
+    });
+    checkProvider(row);
+    const secret = row.provider === 'webhook' && !row.deploy_hook_secret ? newHookSecret() : null;
+    if (secret !== null) row.deploy_hook_secret = await sealHookSecret(services, project, row.uuid, secret);
+    await em.flush();
+    return { ...(await environmentRecord(context, row)), deploy_hook_secret: secret };
+  },
+});
+
+export const deleteEnvironment = projectOperation({
+  name: 'studio.deleteEnvironment',
+  kind: 'command',
+  permission: 'manage_studio',
+  destructive: true,
+  summary: 'Delete an environment with its deployments, and unpublish it',
+  input: z.object({
+    ...environmentNumber,
+    force: z.boolean().default(false).describe('Cancel a queued or running deployment'),
+  }),
+  output: z.null(),
+  audit: ({ environment }) => ({ type: 'environment', id: String(environment) }),
+  async execute(context, { environment: id, force }) {
+    const { em, project } = context;
+    await holdProject(em, project.id);
+    const row = await findEnvironment(context, id);
+    if (row.protected) throw new DomainError('protected', `Environment ${row.name} is protected: unprotect it first`);
+    const open = await em.find(Deployment, { environment_id: id, status: { $ne: 'completed' } });
+    if (open.length > 0 && !force)
+      throw new DomainError('in_use', `Environment ${row.name} is being deployed to; force cancels that`, {
+        details: { deployments: open.map((deployment) => deployment.id) },
+      });
+    const environment = { uuid: row.uuid, name: row.name, secret: row.deploy_hook_secret ?? null };
+    for (const deployment of open) {
+      const { branch, commit_sha, settings } = deployment;
+      const deleted = { project_id: project.id, environment, branch, commit_sha, url: settings.deploy_webhook_url };
+      await stopDeployment(context, deployment, 'cancelled', deleted);
+    }
+    // A worker whose deployment has gone ends what it runs, as one that was cancelled.
+    await em.nativeDelete(Environment, { id });
+    return null;
   },
 });

@@ -1,14 +1,181 @@
-import { DomainError } from '../../errors.ts';
-import { withBlock, withBody } from './body.ts';
-import { checkWritable } from './check-value.ts';
-import { blockSource } from './create-file.ts';
-import type { DateRule } from './date-rule.ts';
+import { DomainError, fieldError } from '../../errors.ts';
+import { jsonText } from './json.ts';
 import { openFile, parseFile } from './parse-file.ts';
-import { joinSplit, lineEnd, type Split } from './split.ts';
+import { eolOf, joinSplit, lineEnd, type Split, splitFile } from './split.ts';
 import { editTomlSource } from './toml/edit-toml.ts';
-import type { Frontmatter, FrontmatterFormat, ParsedFile } from './types.ts';
-import { deepEqual } from './values.ts';
+import { tomlText } from './toml/toml.ts';
+import {
+  type DateRule,
+  deepEqual,
+  type FileKind,
+  type Frontmatter,
+  type FrontmatterFormat,
+  isRecord,
+  limits,
+  type ParsedFile,
+  setOwn,
+} from './values.ts';
 import { editYamlSource } from './yaml/edit-yaml.ts';
+import { mapText, type YamlManner } from './yaml/emit.ts';
+
+/** The format of a block, and the bytes its values need at least, as far as they have been looked at. */
+interface Block {
+  format: FrontmatterFormat;
+  least: number;
+}
+
+/**
+ * Refuses what no frontmatter can hold: values JSON does not have, a depth over 64, null in TOML, and more than 256 KiB, which are seen
+ * before a text is made of them.
+ *
+ * @throws DomainError `validation_failed`, naming the key; `frontmatter_invalid` for what is too large.
+ */
+export function checkWritable(frontmatter: Frontmatter, format: FrontmatterFormat): void {
+  check(frontmatter, 'frontmatter', 1, { format, least: 0 });
+}
+
+function check(value: unknown, name: string, depth: number, block: Block): void {
+  const { format } = block;
+  // Each value is written and set apart from the next one; a text may lose one line end.
+  block.least += 1 + (typeof value === 'string' ? value.length - 1 : 0);
+  if (block.least > limits.frontmatterBytes)
+    throw new DomainError('frontmatter_invalid', `frontmatter: larger than ${limits.frontmatterBytes / 1024} KiB`);
+  if (typeof value === 'string' || typeof value === 'boolean') return;
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw fieldError('validation_failed', name, 'must be a finite number');
+    return;
+  }
+  if (value === null) {
+    if (format === 'toml') throw fieldError('validation_failed', name, 'TOML has no null');
+    return;
+  }
+  if (depth > limits.depth) throw fieldError('validation_failed', name, `nested deeper than ${limits.depth} levels`);
+  if (Array.isArray(value)) {
+    value.forEach((item, at) => {
+      check(item, `${name}.${at}`, isRecord(item) || Array.isArray(item) ? depth + 1 : depth, block);
+    });
+  } else if (
+    isRecord(value) &&
+    (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null)
+  ) {
+    for (const [key, member] of Object.entries(value)) {
+      block.least += key.length;
+      check(member, `${name}.${key}`, isRecord(member) || Array.isArray(member) ? depth + 1 : depth, block);
+    }
+  } else {
+    throw fieldError('validation_failed', name, 'must be a JSON value');
+  }
+}
+
+/**
+ * Puts a body into a file by the body law: it is read back unchanged, whatever it begins with. Only a file that is wholly
+ * CRLF turns the line ends of an LF-only body into its own.
+ *
+ * @throws DomainError `validation_failed` for a body in a data file, or one that is not valid Unicode.
+ */
+function withBody(split: Split, wanted: string, path: string): Split {
+  if (split.kind === 'data') {
+    if (wanted !== '') throw fieldError('validation_failed', 'body', 'a data file has no body');
+    return split;
+  }
+  if (!wanted.isWellFormed())
+    throw fieldError('validation_failed', 'body', 'holds half a surrogate pair, which UTF-8 cannot store');
+  const whole = joinSplit(split);
+  const crlf = eolOf(whole) === 'crlf';
+  const body = crlf && !wanted.includes('\r\n') ? wanted.replaceAll('\n', '\r\n') : wanted;
+  if (body === split.body) return split;
+  const eol = crlf ? '\r\n' : '\n';
+  const written: Split = { ...split, body };
+  if (split.format !== 'none') {
+    if (body !== '' && !/\n$/.test(split.close)) written.close = split.close + eol;
+    if (split.gap === '' && /^\r?\n/.test(body)) written.gap = eol;
+    return written;
+  }
+  const read = splitFile(joinSplit(written), path);
+  const readsBack = read.format === 'none' && read.body === body && read.bom === split.bom;
+  return readsBack ? written : withBlock(written, 'yaml', '', eol); // the empty block keeps the body from being read as one
+}
+
+const delimiters: Record<Exclude<FrontmatterFormat, 'none'>, string> = { yaml: '---', toml: '+++', json: '' };
+
+/** Gives a file without a block one, with its gap. `source` ends in a line end or is empty; JSON stands without delimiters. */
+function withBlock(split: Split, format: Exclude<FrontmatterFormat, 'none'>, source: string, eol: string): Split {
+  const mark = delimiters[format];
+  const open = mark === '' ? '' : mark + eol;
+  const inner = format === 'json' ? source.trimEnd() : source; // the line end behind its `}` closes the block
+  return { ...split, format, open, source: inner, close: mark + eol, gap: eol };
+}
+
+interface NewFile {
+  /** `none` writes a body only and refuses frontmatter. */
+  format: FrontmatterFormat;
+  frontmatter: Frontmatter;
+  body: string;
+  /** `data`: the whole file is frontmatter and the body must be empty. Default `content`. */
+  kind?: FileKind;
+  /** Top-level keys in the schema's order; keys it does not name follow in the order given. */
+  fieldOrder?: readonly string[];
+  /** Default: every string that is a date stands plain. */
+  isDate?: DateRule;
+}
+
+/**
+ * The bytes of a new entry, LF throughout, with a gap between block and body.
+ *
+ * @throws DomainError `validation_failed` for values the format cannot hold, `frontmatter_invalid` when the result breaks a limit.
+ */
+export function createFile(file: NewFile): Buffer {
+  const { format, body, kind = 'content' } = file;
+  checkWritable(file.frontmatter, format);
+  const frontmatter = ordered(file.frontmatter, file.fieldOrder ?? []);
+  const path = kind === 'data' ? `new.${format}` : 'new.md';
+  const empty: Split = { kind, format: 'none', bom: '', open: '', source: '', close: '', gap: '', body: '' };
+  const block =
+    kind === 'data' ? { ...empty, format, source: blockSource(frontmatter, file) } : content(empty, frontmatter, file);
+  const bytes = Buffer.from(joinSplit(withBody(block, body, path)), 'utf8');
+  const read = parseFile(bytes, path);
+  if (read.error !== undefined) throw new DomainError('frontmatter_invalid', `frontmatter: ${read.error.message}`);
+  if (!deepEqual(read.frontmatter, frontmatter) || read.body !== body) {
+    throw new DomainError(
+      'not_editable',
+      'frontmatter: a value would not read back as given; write the file as raw text instead',
+    );
+  }
+  return bytes;
+}
+
+function content(empty: Split, frontmatter: Frontmatter, file: NewFile): Split {
+  if (file.format !== 'none') {
+    const source = blockSource(frontmatter, file);
+    return withBlock(empty, file.format, source, '\n');
+  }
+  if (Object.keys(frontmatter).length === 0) return empty;
+  throw new DomainError(
+    'not_editable',
+    'frontmatter: a file of format none has no place for keys; choose yaml, toml or json',
+  );
+}
+
+/** The source of a whole block, in the style new entries get. */
+function blockSource(
+  frontmatter: Frontmatter,
+  { format, isDate = () => true }: { format: FrontmatterFormat; isDate?: DateRule },
+  eol: '\n' | '\r\n' = '\n',
+): string {
+  if (format === 'json') return jsonText(frontmatter, '  ', '', eol) + eol;
+  if (format === 'toml') return tomlText(frontmatter, eol, true);
+  const manner: YamlManner = { eol, mapStep: 2, listStep: 2, isDate };
+  const text = mapText(frontmatter, 0, '', manner);
+  return text === '' ? '' : text + eol;
+}
+
+function ordered(frontmatter: Frontmatter, order: readonly string[]): Frontmatter {
+  const result: Frontmatter = {};
+  for (const key of [...order, ...Object.keys(frontmatter)]) {
+    if (Object.hasOwn(frontmatter, key) && !Object.hasOwn(result, key)) setOwn(result, key, frontmatter[key]);
+  }
+  return result;
+}
 
 export interface FileChanges {
   /** The complete object the file shall hold. Left out: unchanged. */
@@ -16,14 +183,14 @@ export interface FileChanges {
   body?: string;
 }
 
-export interface EditOptions {
+interface EditOptions {
   /** The format of the block that a file without one gets with its first key. Default `yaml`. */
   format?: Exclude<FrontmatterFormat, 'none'>;
   /** Whether the schema says that the string at this pointer is a date. Default: only what replaces a plain date is one. */
   isDate?: DateRule;
 }
 
-export interface EditedFile {
+interface EditedFile {
   bytes: Buffer;
   changed: boolean;
 }

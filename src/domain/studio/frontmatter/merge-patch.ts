@@ -1,6 +1,5 @@
 import { fieldError } from '../../errors.ts';
-import type { Frontmatter } from './types.ts';
-import { isRecord, parsePointer, setOwn } from './values.ts';
+import { type Frontmatter, isRecord, parsePointer, setOwn } from './values.ts';
 
 /**
  * The frontmatter a save wants: `patch` laid over `current` (RFC 7396: objects merge, lists replace, null removes), then the

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { readJson } from './json/read-json.ts';
+import { readJson } from './json.ts';
 import { eolOf, type Split, splitFile } from './split.ts';
-import { readToml } from './toml/read-toml.ts';
-import { limits, type ParsedFile, type Reading } from './types.ts';
+import { readToml } from './toml/toml.ts';
+import { limits, type ParsedFile, type Reading } from './values.ts';
 import { readSimpleYaml } from './yaml/read-simple.ts';
 import { readYaml } from './yaml/read-yaml.ts';
 

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
-import { scanJsonObject } from './json/scan.ts';
-import type { Eol, FileKind, FrontmatterFormat } from './types.ts';
+import { scanJsonObject } from './json.ts';
+import type { Eol, FileKind, FrontmatterFormat } from './values.ts';
 
 /** The parts of a file; joined in this order they are the file again. */
 export interface Split {

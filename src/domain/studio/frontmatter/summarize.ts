@@ -1,4 +1,4 @@
-import type { ParsedFile } from './types.ts';
+import type { ParsedFile } from './values.ts';
 
 export interface Summary {
   title: string;

@@ -1,4 +1,46 @@
-import type { Frontmatter } from './types.ts';
+/** `none`: a content file without a block. It can still get one; `createFile` and `editFile` say in which format. */
+export type FrontmatterFormat = 'yaml' | 'toml' | 'json' | 'none';
+
+/** `content` has a block and a body; `data` is frontmatter from the first byte to the last. */
+export type FileKind = 'content' | 'data';
+
+export type Eol = 'lf' | 'crlf' | 'mixed';
+
+export type Frontmatter = Record<string, unknown>;
+
+/** Why a file's frontmatter cannot be read. `line` and `column` count from 1 in the file, not in the block. */
+export interface FrontmatterError {
+  code: 'frontmatter_invalid';
+  message: string;
+  line: number;
+  column: number;
+}
+
+/** One content or data file, read. Never thrown away because of a fault: `error` is set and `frontmatter` is null then. */
+export interface ParsedFile {
+  kind: FileKind;
+  format: FrontmatterFormat;
+  frontmatter: Frontmatter | null;
+  body: string;
+  /** Of the whole file; a file without a line end counts as `lf`. */
+  eol: Eol;
+  bom: boolean;
+  /** Whether one blank line stands between the block and the body; it belongs to neither. */
+  gap: boolean;
+  /** JSON Pointers of values that JavaScript numbers cannot hold; they are given as strings. */
+  lossy: string[];
+  error?: FrontmatterError;
+}
+
+/** What a format's reader found in the source text of a block. */
+export type Reading =
+  | { ok: true; value: Frontmatter; lossy: string[] }
+  | { ok: false; message: string; offset: number };
+
+export const limits = { frontmatterBytes: 256 * 1024, depth: 64, aliasExpansions: 100, yamlMarks: 30_000 } as const;
+
+/** Says of a string at a JSON Pointer whether it is a date that may stand without quotes. */
+export type DateRule = (pointer: string, value: string) => boolean;
 
 export function isRecord(value: unknown): value is Frontmatter {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -3,8 +3,25 @@ import { LRUCache } from 'lru-cache';
 import { upTo } from '../../lru-size.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
+import type { SiteIndex } from '../content/site-index.ts';
 import { largestPointer, readLfsPointer } from '../repository/lfs-pointer.ts';
+import type { MediaRoot } from '../schema/collection-schema.ts';
 import { mediaTypeOf } from './media-types.ts';
+
+const within = (root: string, path: string) => root === '' || path === root || path.startsWith(`${root}/`);
+
+/** The media root a path lies in: the deepest one; null outside all. */
+export function mediaRootOf(site: SiteIndex, path: string): MediaRoot | null {
+  const roots = site.discovery.mediaRoots.filter((root) => within(root.path, path));
+  return roots.sort((a, b) => b.path.length - a.path.length)[0] ?? null;
+}
+
+/** URL path under which the site publishes a file of a media root; undefined when the framework decides per use. */
+export function publicPath(root: MediaRoot | null, path: string): string | undefined {
+  if (!root || root.public_path === null) return undefined;
+  const rest = root.path === '' ? path : path.slice(root.path.length + 1);
+  return `${root.public_path.replace(/\/$/, '')}/${rest.split('/').map(encodeURIComponent).join('/')}`;
+}
 
 /** What a listing tells of a media file beside its name. */
 export interface MediaFacts {

@@ -1,10 +1,9 @@
 import type { z } from 'zod';
 import type { SiteIndex } from '../content/site-index.ts';
+import { encodePath } from '../frameworks/rules/paths.ts';
 import { mimeOf } from '../mime.ts';
-import { encodePath } from '../routes/rules/paths.ts';
 import type { media } from './media.schema.ts';
-import type { MediaFacts } from './media-facts.ts';
-import { mediaRootOf, publicPath } from './media-roots.ts';
+import { type MediaFacts, mediaRootOf, publicPath } from './media-facts.ts';
 import { mediaTypeOf } from './media-types.ts';
 
 /**

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Snapshot } from '../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { Specifiers } from '../schema/static/aliases.ts';
-import { mediaRootOf, publicPath } from './media-roots.ts';
+import { mediaRootOf, publicPath } from './media-facts.ts';
 import { aliasesOf } from './media-values.ts';
 
 /** An entry that names a media file, in its frontmatter or in a link of its body. */

@@ -2,11 +2,11 @@ import { DomainError } from '../../errors.ts';
 import { counted } from '../../plural.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { isContent } from '../content/admission.ts';
-import { schemaAt } from '../content/entry-at.ts';
+import { schemaAt } from '../content/collection-index.ts';
 import { checkVersion } from '../entries/write-entry.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
-import { mediaRootOf } from './media-roots.ts';
+import { mediaRootOf } from './media-facts.ts';
 
 interface MediaDeletion {
   path: string;

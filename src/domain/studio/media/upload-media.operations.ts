@@ -8,10 +8,9 @@ import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
 import { mediaUpload, savedMedia } from './media.schema.ts';
 import { mediaFacts } from './media-facts.ts';
-import { cleanName } from './media-name.ts';
 import { mediaRecord } from './media-record.ts';
-import { planUpload } from './plan-upload.ts';
-import { storeUpload, type Upload, uploadPath } from './store-upload.ts';
+import { cleanName } from './media-types.ts';
+import { planUpload, storeUpload, type Upload, uploadPath } from './plan-upload.ts';
 
 type Input = z.output<typeof mediaUpload>;
 

@@ -7,7 +7,7 @@ import { checkRefName } from '../ref-name.ts';
 import { checkDirectWrite } from '../repository/branch-rules.ts';
 import { mergeRequest, mergeResult } from './merge-branches.schema.ts';
 import { mergeCommits } from './merge-commits.ts';
-import type { ResolutionPermission } from './resolution-rules.ts';
+import type { ResolutionPermission } from './resolutions.ts';
 import { headOf, writeMerge } from './write-merge.ts';
 
 type MergeInput = z.output<typeof mergeRequest>;

@@ -1,19 +1,135 @@
 import type { z } from 'zod';
+import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { MergeConflict, MergedTree, Oid } from '../../ports/git-records.ts';
+import type { ConflictKind, FileSide, MergeConflict, MergedTree, Mode, Oid } from '../../ports/git-records.ts';
 import type { Change } from '../../ports/git-writes.ts';
-import type { Conflict, Resolution, resolvedFile } from './merge.schema.ts';
-import { mergeFile } from './merge-file.ts';
-import type { FileMerge } from './merge-outcome.ts';
-import { openSides, type Sides } from './merge-sides.ts';
+import { parseFile } from '../frontmatter/parse-file.ts';
+import type { Conflict, ConflictType, Resolution, resolvedFile } from './merge.schema.ts';
+import { mergeEntry } from './merge-entry.ts';
+import { conflictOf, type FileMerge } from './merge-outcome.ts';
+import { type FileStages, type FoundStages, openSides, type Sides } from './merge-sides.ts';
 import { type ResolutionOptions, Resolutions } from './resolutions.ts';
-import { settleWhole } from './whole-file.ts';
+import { refuseResolution } from './resolve.ts';
+
+const shown: Partial<Record<ConflictKind, { type: ConflictType; reason: string }>> = {
+  rename_rename: { type: 'rename_rename', reason: 'renamed differently on both sides; settle each of its names' },
+  rename_delete: { type: 'delete_modify', reason: 'renamed on one side and deleted on the other' },
+  file_directory: { type: 'mode', reason: 'a file on one side and a directory on the other, which keeps the name' },
+  binary: { type: 'binary', reason: 'too large to be merged' },
+};
+const otherwise = { type: 'mode' as const, reason: 'a file, a symlink or a submodule that only one side has as such' };
+
+/**
+ * A conflict about a file as a whole: it is settled by taking the version of one side (gone when that side has none at this path), by
+ * deleting it, or by a new text.
+ */
+async function settleWhole(
+  sides: Sides,
+  { path, kind, stages }: MergeConflict,
+  resolutions: Resolutions,
+): Promise<FileMerge> {
+  const resolution = resolutions.take(sides, path, stages);
+  const entry = sides.entryAt(path);
+  if (!resolution) {
+    const found = { ...(shown[kind] ?? otherwise), fields: [], hunks: [], resolved: [] };
+    return { conflict: conflictOf(sides, path, stages, found) };
+  }
+  const change = await changeFor(sides, path, stages, resolution);
+  return { ...(change && { change }), resolved: { path, ...entry, fields: [] } };
+}
+
+/** @returns null when git's tree has it so already. */
+async function changeFor(
+  { merged }: Sides,
+  path: string,
+  stages: FileStages,
+  { take, delete: remove, raw, fields, hunks }: Resolution,
+): Promise<Change | null> {
+  if (fields || hunks || [take, remove, raw].filter((way) => way !== undefined).length !== 1) {
+    refuseResolution(path, 'must have one of take, delete or raw: it can only be settled whole');
+  }
+  if (raw !== undefined) {
+    const mode = [stages.current, stages.incoming].find((side) => side?.mode === '100755')?.mode ?? '100644';
+    return { path, content: Buffer.from(raw, 'utf8'), mode };
+  }
+  const wanted = take === undefined ? null : stages[take];
+  const { entry } = await merged.lookup(path);
+  if (isSame(entry, wanted)) return null;
+  if (wanted?.mode === '160000')
+    throw new DomainError('not_editable', `${path} is a submodule; merge it with a git client`);
+  return wanted ? { path, content: { oid: wanted.oid }, mode: wanted.mode } : { path, content: null };
+}
+
+const isSame = (a: FileSide | null, b: FileSide | null) => a?.oid === b?.oid && a?.mode === b?.mode;
+
+interface FileToMerge extends FoundStages {
+  path: string;
+  /** git merged its lines without conflict. */
+  byLines?: boolean;
+}
+
+/** Larger files than an entry can be are settled whole. */
+const largest = 5 * 1024 * 1024;
+
+/** Merges the three versions of one file key by key and line by line. */
+async function mergeFile(
+  sides: Sides,
+  { path, previous_path, stages, byLines = false }: FileToMerge,
+  resolutions: Resolutions,
+): Promise<FileMerge> {
+  const { git, merged } = sides;
+  const held = [stages.base, stages.current, stages.incoming].flatMap((side) => (side ? [side.oid] : []));
+  const sizes = await git.sizes(held);
+  if (sizes.some((size) => (size ?? 0) > largest)) {
+    return byLines ? {} : settleWhole(sides, { path, kind: 'binary', stages, related: [] }, resolutions);
+  }
+  const [base, current, incoming] = await Promise.all(
+    [stages.base, stages.current, stages.incoming].map((side) => (side ? merged.blob(side.oid) : null)),
+  );
+  const schema = sides.schemaAt(path);
+  const input = {
+    base: base ?? null,
+    current: current ?? null,
+    incoming: incoming ?? null,
+    path,
+    ...(schema && { schema }),
+  };
+  let result = mergeEntry(input);
+  if (result.kind === 'conflict' && byLines && (await isReadable(sides, path))) return {};
+  const isOpen = result.kind === 'conflict' || !byLines;
+  const resolution = isOpen ? resolutions.take(sides, path, stages) : null;
+  if (resolution) result = mergeEntry({ ...input, resolution });
+  const entry = sides.entryAt(path);
+  if (result.kind === 'clean') {
+    const { bytes: content, resolved: fields } = result;
+    const mode = modeOf(stages);
+    if (byLines && content?.equals((await linesOf(sides, path)) ?? Buffer.alloc(0))) return {};
+    return { change: { path, content, ...(mode && { mode }) }, resolved: { path, ...entry, fields } };
+  }
+  return { conflict: conflictOf(sides, path, stages, result.conflict, previous_path) };
+}
+
+/** The mode of the result: a side that changed it is followed, the current one first. */
+function modeOf({ base, current, incoming }: FileStages): Mode | undefined {
+  return (current && current.mode !== base?.mode ? current : (incoming ?? current))?.mode;
+}
+
+/** What git made of the file. */
+async function linesOf({ merged }: Sides, path: string): Promise<Buffer | null> {
+  const { entry } = await merged.lookup(path);
+  return entry && merged.blob(entry.oid);
+}
+
+async function isReadable(sides: Sides, path: string): Promise<boolean> {
+  const bytes = await linesOf(sides, path);
+  return bytes !== null && parseFile(bytes, path).error === undefined;
+}
 
 export type MergeContext = Pick<ProjectContext, 'git' | 'services'>;
 export type ResolvedFile = z.output<typeof resolvedFile>;
 
 /** Two commits merged: `changes` on top of `tree` are the result, unless something is left in conflict. */
-export interface CommitMerge {
+interface CommitMerge {
   tree: MergedTree;
   changes: Change[];
   /** What nobody has settled, in order of path. */

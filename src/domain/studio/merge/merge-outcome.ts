@@ -1,7 +1,7 @@
 import type { Change } from '../../ports/git-writes.ts';
-import type { FileConflict } from './entry/merge-entry.ts';
 import type { Conflict } from './merge.schema.ts';
 import type { ResolvedFile } from './merge-commits.ts';
+import type { FileConflict } from './merge-entry.ts';
 import type { FileStages, Sides } from './merge-sides.ts';
 
 /** What becomes of one file: a change on top of git's tree, or a conflict. */

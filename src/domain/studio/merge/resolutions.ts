@@ -1,8 +1,26 @@
 import { DomainError } from '../../errors.ts';
-import { refuseResolution } from './entry/resolve.ts';
 import type { Conflict, Resolution } from './merge.schema.ts';
 import type { FileStages, FoundStages, Sides } from './merge-sides.ts';
-import { neededFor, type ResolutionPermission } from './resolution-rules.ts';
+import { refuseResolution } from './resolve.ts';
+
+/** What a resolution may need beside the right to merge. */
+export type ResolutionPermission = 'delete_studio' | 'manage_studio';
+
+/**
+ * What settling a conflict in this way needs beside edit_studio; null when nothing. What the two branches hold was admitted when it came
+ * there, so to choose between them brings nothing in; to write something else is a change like any other.
+ */
+function neededFor(
+  sides: Pick<Sides, 'isContent' | 'admits'>,
+  { path, take, delete: remove, raw }: Resolution,
+  { current, incoming }: FileStages,
+): ResolutionPermission | null {
+  if (take === 'current' || take === 'incoming') return null;
+  const modes = [current, incoming].flatMap((side) => (side ? [side.mode] : []));
+  const isContent = modes.every((mode) => sides.isContent(path, mode));
+  if (!isContent || (raw !== undefined && !sides.admits(path, raw))) return 'manage_studio';
+  return remove && current && incoming ? 'delete_studio' : null;
+}
 
 export interface ResolutionOptions {
   /** The caller named both heads, and they are the ones that are merged: resolutions need not repeat their stages. */

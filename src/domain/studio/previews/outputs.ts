@@ -1,8 +1,200 @@
 import { LRUCache } from 'lru-cache';
 import type { BlobStore, Sha256 } from '../../ports/blobs.ts';
-import { readManifest } from '../deployments/manifest.ts';
-import type { Output } from './output-lookup.ts';
-import { readRedirects } from './read-redirects.ts';
+import { type Manifest, type ManifestEntry, readManifest } from '../deployments/manifest.ts';
+import { parseRequestPath, type RequestPath } from './request-path.ts';
+
+/** One line of a `_redirects` file. */
+interface RedirectRule {
+  /** Segments of the path it is for, decoded; `:name` takes one, a last `*` all that are left. */
+  from: readonly string[];
+  to: string;
+  /** 301, 302, 303, 307, 308; 200 and 404 send the file at `to` in place of a redirect. */
+  status: number;
+  /** It holds even where there is a file (`!` after the status). */
+  isForced: boolean;
+}
+
+/** A line that is not used, and why. */
+interface RedirectFault {
+  /** Counts from 1; null: the whole file. */
+  line: number | null;
+  problem: string;
+}
+
+const mostRules = 2000;
+const statuses = [200, 301, 302, 303, 307, 308, 404];
+
+const segmentsOf = (path: string) => path.split('/').filter((segment) => segment !== '');
+
+/** Segments of a rule's path, or what is wrong with it. */
+function parseFrom(from: string): readonly string[] | string {
+  if (!from.startsWith('/')) return 'must start with a path of this site';
+  if (from.includes('?')) return 'must not look at the query';
+  const segments = segmentsOf(from);
+  if (segments.some((segment, index) => segment.includes('*') && (segment !== '*' || index < segments.length - 1)))
+    return 'may have * only as the last segment';
+  try {
+    return segments.map(decodeURIComponent);
+  } catch {
+    return 'must be percent-encoded in UTF-8';
+  }
+}
+
+function destinationProblem(to: string, status: number): string | null {
+  if (to.includes('\\')) return 'must not contain a backslash';
+  if (to.startsWith('/') && !to.startsWith('//')) return null;
+  if (status === 200 || status === 404) return 'must be a path of the same output';
+  return /^https?:\/\//.test(to) && URL.canParse(to) ? null : 'must be a path or an http or https URL';
+}
+
+/** A rule, or what is wrong with its line. */
+function parseLine(words: readonly string[]): RedirectRule | string {
+  const [from = '', to, given = '301', ...rest] = words;
+  if (to === undefined) return 'needs a path and where it leads';
+  const [, digits, mark] = /^(\d{3})(!?)$/.exec(given) ?? [];
+  if (rest.length > 0 || digits === undefined)
+    return 'conditions are not supported: only a path, where it leads and a status';
+  const status = Number(digits);
+  if (!statuses.includes(status)) return `the status must be one of ${statuses.join(', ')}`;
+  const segments = parseFrom(from);
+  if (typeof segments === 'string') return `the path ${segments}`;
+  const problem = destinationProblem(to, status);
+  return problem === null ? { from: segments, to, status, isForced: mark === '!' } : `where it leads ${problem}`;
+}
+
+/** Reads a `_redirects` file: a rule to a line, `#` begins a comment. What is not understood is left out and named. */
+export function parseRedirects(text: string): { rules: RedirectRule[]; faults: RedirectFault[] } {
+  const rules: RedirectRule[] = [];
+  const faults: RedirectFault[] = [];
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const words = line
+      .replace(/(^|\s)#.*$/, '')
+      .split(/\s+/)
+      .filter(Boolean);
+    if (words.length === 0) continue;
+    const rule = rules.length < mostRules ? parseLine(words) : `only the first ${mostRules} rules count`;
+    if (typeof rule === 'string') faults.push({ line: index + 1, problem: rule });
+    else rules.push(rule);
+  }
+  return { rules, faults };
+}
+
+/** What the placeholders of a rule stand for in a path, percent-encoded; null when the rule is not for it. */
+function bind({ from }: RedirectRule, segments: readonly string[]): Map<string, string> | null {
+  const values = new Map<string, string>();
+  for (const [index, pattern] of from.entries()) {
+    if (pattern === '*') return values.set('splat', segments.slice(index).map(encodeURIComponent).join('/'));
+    const segment = segments[index];
+    if (segment === undefined) return null;
+    if (/^:\w+$/.test(pattern)) values.set(pattern.slice(1), encodeURIComponent(segment));
+    else if (pattern !== segment) return null;
+  }
+  return segments.length === from.length ? values : null;
+}
+
+/**
+ * The first rule that is for a path, and where it leads with its placeholders filled in. A path stays one of this site.
+ * @param path decoded, without the first slash; a last slash makes no difference
+ */
+function matchRedirect(rules: readonly RedirectRule[], path: string): { rule: RedirectRule; to: string } | null {
+  const segments = segmentsOf(path);
+  for (const rule of rules) {
+    const values = bind(rule, segments);
+    if (values === null) continue;
+    const filled = rule.to.replace(/:([A-Za-z_]\w*)/g, (whole, name: string) => values.get(name) ?? whole);
+    // An empty value must not leave `//host` behind, which browsers take for another site.
+    return { rule, to: rule.to.startsWith('/') ? filled.replace(/^\/+/, '/') : filled };
+  }
+  return null;
+}
+
+/** A longer `_redirects` is none; bytes. */
+const longest = 1024 * 1024;
+
+/** The rules of an output's `_redirects` file, and what of it is not used; no rules when there is no such file. */
+export async function readRedirects(blobs: BlobStore, manifest: Manifest): Promise<ReturnType<typeof parseRedirects>> {
+  const file = manifest.find(([path]) => path === '_redirects');
+  if (!file) return { rules: [], faults: [] };
+  const [, sha256, size] = file;
+  if (size > longest) return { rules: [], faults: [{ line: null, problem: 'it is larger than 1 MiB' }] };
+  const chunks: Buffer[] = [];
+  for await (const chunk of blobs.read(sha256)) chunks.push(chunk);
+  return parseRedirects(Buffer.concat(chunks).toString('utf8'));
+}
+
+/** A published output, ready to be asked. */
+export interface Output {
+  files: ReadonlyMap<string, ManifestEntry>;
+  /** Those that hold even where there is a file. */
+  forced: readonly RedirectRule[];
+  redirects: readonly RedirectRule[];
+}
+
+export type Found =
+  | { kind: 'file'; entry: ManifestEntry; status: 200 | 404 }
+  /** `location` is a path of the same site or an absolute URL, ready for the header. */
+  | { kind: 'redirect'; status: number; location: string }
+  | { kind: 'nothing' };
+
+type Hit = { entry: ManifestEntry } | { slash: true } | null;
+
+/** The file of a path, by the rules of clean URLs; `slash` when it lies at the same path with a slash. */
+function fileAt({ files }: Output, path: string): Hit {
+  if (path === '' || path.endsWith('/')) {
+    const index = files.get(`${path}index.html`);
+    return index ? { entry: index } : null;
+  }
+  const entry = files.get(path) ?? files.get(`${path}.html`);
+  if (entry) return { entry };
+  return files.has(`${path}/index.html`) ? { slash: true } : null;
+}
+
+/** A header may hold no more than visible ASCII (RFC 9110 5.5). */
+const asHeader = (location: string) => location.replace(/[^!-~]+/gu, (text) => encodeURIComponent(text));
+
+function redirected(output: Output, rules: readonly RedirectRule[], { raw, path, query }: RequestPath): Found | null {
+  const match = matchRedirect(rules, path);
+  if (match === null) return null;
+  const { rule, to } = match;
+  if (rule.status === 200 || rule.status === 404) {
+    const at = parseRequestPath(to.replace(/[?#].*$/, ''));
+    const hit = at && fileAt(output, at.path);
+    return hit && 'entry' in hit ? { kind: 'file', entry: hit.entry, status: rule.status } : null;
+  }
+  // A rule that leads to where it was found would never end.
+  if (to === raw) return null;
+  const location = asHeader(query !== '' && !/[?#]/.test(to) ? to + query : to);
+  return { kind: 'redirect', status: rule.status, location };
+}
+
+/** A file that pages of the output before this one may still ask for: an exact one, and no page. */
+function leftBehind(previous: Output | null, path: string): ManifestEntry | null {
+  const entry = previous?.files.get(path);
+  return entry && entry[3] !== 'text/html' ? entry : null;
+}
+
+/**
+ * Finds what a request target stands for in an output. Only names of its manifest can be found, so no path leads out of it.
+ *
+ * @param previous the output that was published here until a moment ago
+ */
+export function lookUp(output: Output, target: string, previous: Output | null = null): Found {
+  const request = parseRequestPath(target);
+  if (request === null) return notFound(output);
+  const forced = output.forced.length > 0 ? redirected(output, output.forced, request) : null;
+  if (forced) return forced;
+  const hit = fileAt(output, request.path);
+  if (hit && 'entry' in hit) return { kind: 'file', entry: hit.entry, status: 200 };
+  if (hit) return { kind: 'redirect', status: 308, location: asHeader(`${request.raw}/${request.query}`) };
+  const old = leftBehind(previous, request.path);
+  if (old) return { kind: 'file', entry: old, status: 200 };
+  return redirected(output, output.redirects, request) ?? notFound(output);
+}
+
+function notFound({ files }: Output): Found {
+  const page = files.get('404.html');
+  return page ? { kind: 'file', entry: page, status: 404 } : { kind: 'nothing' };
+}
 
 /** Files of all outputs held together: about 100 MB when every path is long. */
 const mostFiles = 400_000;

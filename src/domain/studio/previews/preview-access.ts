@@ -1,8 +1,122 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { MikroORM } from '@mikro-orm/postgresql';
+import { DomainError } from '../../errors.ts';
 import { authenticateHolder } from '../../identity/authenticate.ts';
+import { KeyError, type Kms } from '../../ports/kms.ts';
 import type { Services } from '../../services.ts';
-import { openPass, type PassKind, type PreviewPass, passSeconds, signPass } from './preview-pass.ts';
-import type { PreviewTarget } from './preview-targets.ts';
+import { Setting } from '../../setting.entity.ts';
+import type { PreviewTarget } from './previews.ts';
+
+const name = 'preview_key';
+const context = 'preview-key|1';
+
+interface WrappedSetting {
+  kek_id: string;
+  /** Base64. */
+  blob: string;
+}
+
+/**
+ * The key that passes to members' previews are signed with: one for the instance, wrapped like a data key and kept among the settings. One
+ * that cannot be opened any more is replaced: all it costs is that open previews are opened again.
+ */
+export class PreviewKey {
+  readonly #orm: MikroORM;
+  readonly #kms: Kms;
+  #key: Promise<Buffer> | null = null;
+
+  constructor(orm: MikroORM, kms: Kms) {
+    this.#orm = orm;
+    this.#kms = kms;
+  }
+
+  /** @throws DomainError `unavailable` when the key service does not answer */
+  get(): Promise<Buffer> {
+    if (this.#key === null) {
+      const key = this.#load().catch(asUnavailable);
+      this.#key = key;
+      key.catch(() => {
+        this.#key = null;
+      });
+    }
+    return this.#key;
+  }
+
+  async #load(): Promise<Buffer> {
+    const em = this.#orm.em.fork();
+    const stored = (await em.findOne(Setting, { name }))?.value as WrappedSetting | undefined;
+    const key = stored && (await this.#open(stored));
+    if (key) return key;
+    const { blob, kek_id } = await this.#kms.wrap(randomBytes(32), context);
+    const value: WrappedSetting = { kek_id, blob: Buffer.from(blob).toString('base64') };
+    // Of several processes that find none, or the same unreadable one, the first wins and all take its key.
+    const text = JSON.stringify(value);
+    if (stored) {
+      const old = JSON.stringify(stored.blob);
+      await em.execute(`update setting set value = ? where name = ? and value->'blob' = ?::jsonb`, [text, name, old]);
+    } else {
+      await em.execute('insert into setting (name, value) values (?, ?) on conflict (name) do nothing', [name, text]);
+    }
+    em.clear();
+    const winner = (await em.findOneOrFail(Setting, { name })).value as WrappedSetting;
+    return Buffer.from(await this.#kms.unwrap(Buffer.from(winner.blob, 'base64'), context));
+  }
+
+  async #open({ blob }: WrappedSetting): Promise<Buffer | null> {
+    try {
+      return Buffer.from(await this.#kms.unwrap(Buffer.from(blob, 'base64'), context));
+    } catch (cause) {
+      if (!(cause instanceof KeyError) || cause.fault === 'unavailable') throw cause;
+      return null;
+    }
+  }
+}
+
+function asUnavailable(cause: unknown): never {
+  if (!(cause instanceof KeyError)) throw cause;
+  throw new DomainError('unavailable', 'The key service does not answer; try again later', { cause });
+}
+
+/** `link`: in the address that opens a preview; `cookie`: what it is exchanged for. */
+type PassKind = 'link' | 'cookie';
+
+/** Seconds each kind is good for. */
+export const passSeconds: Record<PassKind, number> = { link: 60, cookie: 8 * 3600 };
+
+/** Query parameter that carries a pass in a link. */
+export const linkParameter = 'portico_preview';
+
+/** Who may see what is behind one label. Signed, it travels through the browser. */
+interface PreviewPass {
+  /** The only label it opens. */
+  label: string;
+  /** Id of the actor it was made for, whose rights are looked at again with every request. */
+  holder: string;
+  /** Milliseconds since 1970. */
+  expires: number;
+  /** Of a link: its own; of a cookie: that of the link it came from. */
+  nonce: string;
+}
+
+const macOf = (key: Buffer, kind: PassKind, body: string) =>
+  createHmac('sha256', key).update(`${kind}\n${body}`).digest();
+
+/** A pass as text that may stand in a URL and in a cookie. */
+function signPass(key: Buffer, kind: PassKind, { label, holder, expires, nonce }: PreviewPass): string {
+  const body = Buffer.from(JSON.stringify([label, holder, expires, nonce])).toString('base64url');
+  return `${body}.${macOf(key, kind, body).toString('base64url')}`;
+}
+
+/** The pass in a text, which may have expired; null when it was not signed by us as this kind, or is for another label. */
+function openPass(key: Buffer, kind: PassKind, text: string, label: string): PreviewPass | null {
+  const [body = '', mac = '', ...rest] = text.split('.');
+  const [given, expected] = [Buffer.from(mac, 'base64url'), macOf(key, kind, body)];
+  if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+  const fields = JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string, number, string?];
+  const [of, holder, expires, nonce] = fields;
+  // One without a nonce was signed by a version before this one.
+  return of === label && nonce !== undefined ? { label, holder, expires, nonce } : null;
+}
 
 /** Milliseconds in which the browser that opened a link may open it again: a reload, or a redirect that was cut off. */
 const reloadTime = 10_000;
@@ -31,7 +145,7 @@ export async function holdsCookie(services: Services, text: string, target: Prev
  * What becomes of a link: a cookie it is exchanged for, `spent` when it has been opened before, null when it is none, has expired, or was made
  * for an actor who may not read the target any more.
  */
-export type LinkOutcome = { cookie: string } | 'spent' | null;
+type LinkOutcome = { cookie: string } | 'spent' | null;
 
 /**
  * Exchanges a link for a cookie, once. The row that says so decides for all servers of a database, and outlives their restarts.

@@ -5,8 +5,8 @@ import { findDeployment } from '../deployments/deployment-record.ts';
 import { deploymentNumber } from '../deployments/deployments.schema.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
 import { environmentNumber } from '../environments/environments.schema.ts';
-import { deploymentLabel, environmentLabel } from './preview-label.ts';
 import { memberLink, previewLink, publicLink } from './preview-link.ts';
+import { deploymentLabel, environmentLabel } from './previews.ts';
 import { parseRequestPath } from './request-path.ts';
 
 const path = z

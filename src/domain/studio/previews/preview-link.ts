@@ -4,10 +4,9 @@ import { authenticateHolder } from '../../identity/authenticate.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import { timestamp } from '../../shapes.ts';
-import { makeLink } from './preview-access.ts';
-import { labelUrl } from './preview-label.ts';
+import { linkParameter, makeLink, passSeconds } from './preview-access.ts';
 import { isTrustworthy } from './preview-origin.ts';
-import { linkParameter, passSeconds } from './preview-pass.ts';
+import { labelUrl } from './previews.ts';
 
 export const previewLink = z
   .object({

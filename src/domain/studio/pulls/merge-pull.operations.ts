@@ -3,7 +3,7 @@ import { DomainError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
 import { authorOf, messageOf } from '../entries/write-entry.ts';
-import type { ResolutionPermission } from '../merge/resolution-rules.ts';
+import type { ResolutionPermission } from '../merge/resolutions.ts';
 import { type Merged, writeMerge } from '../merge/write-merge.ts';
 import { isProtected } from '../repository/branch-rules.ts';
 import { claimMerge, finishMerge, releaseMerge } from './claim-merge.ts';

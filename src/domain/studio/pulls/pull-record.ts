@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
 import type { Oid } from '../../ports/git-records.ts';
-import { deploymentsOfBranches } from '../deployments/branch-deployments.operations.ts';
+import { deploymentsOfBranches } from '../deployments/deployments.operations.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
 import { isMergeable, mergeabilityOf } from '../merge/mergeability.ts';
 import { viewOf } from '../view.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { projectOperation } from '../../operation.ts';
-import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
-import { fileDiff } from '../compare/compare.schema.ts';
-import { fileDiffs } from '../compare/file-diffs.ts';
+import { findPage, maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { fileDiff, fileDiffs } from '../compare/compare.operations.ts';
+import { commit } from '../repository/repository.schema.ts';
 import { viewOf } from '../view.ts';
 import { Pull, pullStates } from './pull.entity.ts';
 import { findPull, headsOf, showPull, summariesOf } from './pull-record.ts';
@@ -77,5 +77,44 @@ export const listPullFiles = projectOperation({
     const page = { skip: window.offset, limit: window.limit, patch };
     const { files, total } = await fileDiffs(context, ancestor, head, page);
     return pageFrom(files, total, window);
+  },
+});
+
+export const listPullCommits = projectOperation({
+  name: 'studio.listPullCommits',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Commits a pull request proposes, newest first',
+  input: z.object({ ...pullNumber, ...pageInput }),
+  output: pageOf(commit),
+  async execute(context, { number, ...paging }) {
+    const { git } = context;
+    const window = windowOf(paging);
+    const { head, base } = await headsOf(context, await findPull(context, number));
+    const { ahead_by } = await git.aheadBehind(head, base);
+    const commits = await git.commitsBetween(base, head, { skip: window.offset, limit: window.limit });
+    return pageFrom(commits, ahead_by, window);
+  },
+});
+
+/** Pull requests of one branch that are given at most. */
+const maxOpen = 20;
+
+export const listPullsOfBranches = projectOperation({
+  name: 'studio.listPullsOfBranches',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: `Open pull requests whose head each of some branches is, at most ${maxOpen} of a branch, newest first`,
+  input: z.object({ branches: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
+  output: z.array(z.array(pullSummary)),
+  async execute(context, { branches }) {
+    const { em, project } = context;
+    const where = { project_id: project.id, state: 'open' as const, head_branch: { $in: branches } };
+    const rows = await em.find(Pull, where, { orderBy: { number: 'desc' } });
+    const byBranch = Map.groupBy(rows, (row) => row.head_branch);
+    const shown = branches.map((branch) => (byBranch.get(branch) ?? []).slice(0, maxOpen));
+    const summaries = await summariesOf(context, shown.flat());
+    const byNumber = new Map(summaries.map((summary) => [summary.number, summary]));
+    return shown.map((pulls) => pulls.flatMap(({ number }) => byNumber.get(number) ?? []));
   },
 });

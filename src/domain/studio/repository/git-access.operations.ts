@@ -1,9 +1,177 @@
 import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
-import type { PushResult } from '../../ports/git-transfer.ts';
+import { type ProjectContext, projectOperation } from '../../operation.ts';
+import type { Oid } from '../../ports/git-records.ts';
+import type { PushCommand, PushedChange, PushedObjects, PushResult, PushVerdict } from '../../ports/git-transfer.ts';
+import { isContent, isRegular, refusalOf } from '../content/admission.ts';
+import { schemaAt } from '../content/collection-index.ts';
+import type { SiteIndex } from '../content/site-index.ts';
 import { keepPushedHeads } from '../pulls/open-pulls.ts';
-import { decidePush } from './push-rules.ts';
+import { newRefNameProblem, RefNames, shownRefName } from '../ref-name.ts';
+import { isProtected } from './branch-rules.ts';
+
+type Context = Pick<ProjectContext<'delete_studio' | 'manage_studio'>, 'grant' | 'project' | 'services' | 'git'>;
+
+const [heads, tags] = ['refs/heads/', 'refs/tags/'] as const;
+/** Refs one push may move. */
+const mostRefs = 10_000;
+/** Changes that are looked at together. */
+const atOnce = 256;
+
+const branchOf = (ref: string) => (ref.startsWith(heads) ? ref.slice(heads.length) : null);
+const shortName = (ref: string) => ref.replace(/^refs\/(?:heads|tags)\//, '');
+
+/** Why a ref may not move as asked, whatever it would move to; null when it may. */
+function refusalOfMove({ grant, project }: Context, { ref, new: to, forced }: PushCommand): string | null {
+  const branch = branchOf(ref);
+  const name = branch ?? ref;
+  const guarded = branch !== null && isProtected(project, branch);
+  if (guarded && project.settings.require_pull) return `${name} is protected; it moves by merging pull requests`;
+  if (to === null) {
+    if (guarded) return `${name} is protected and cannot be deleted`;
+    return grant.permissions.has('delete_studio') ? null : `deleting ${name} needs the permission delete_studio`;
+  }
+  if (!forced) return null;
+  if (guarded) return `${name} is protected and cannot be rewritten`;
+  return grant.permissions.has('manage_studio') ? null : `rewriting ${name} needs the permission manage_studio`;
+}
+
+/**
+ * The site a push is held against: what the branch holds now; the default branch for a new one, and for tags. What is pushed has no say, but
+ * that a first entry founds its collection where there is nothing yet.
+ *
+ * @returns the site by which the file at a path is judged
+ */
+async function siteBefore(
+  { git, services }: Context,
+  { ref, old }: PushCommand,
+): Promise<(path: string) => SiteIndex | Promise<SiteIndex>> {
+  const known = (branchOf(ref) === null ? null : old) ?? (await git.head(await git.defaultBranch()));
+  const snapshot = await git.snapshot(known);
+  const site = await services.content.site(git, snapshot);
+  if (snapshot.tree !== null) return () => site;
+  return async (path) => (schemaAt(site, path) ? site : ((await services.content.firstSiteAt(path)) ?? site));
+}
+
+/** What one change needs beside edit_studio, and why; null when nothing. */
+async function needOf(
+  { services }: Context,
+  site: SiteIndex,
+  { path, status, mode, was, oid }: PushedChange,
+  { pushed, commit }: { pushed: PushedObjects; commit: Oid },
+): Promise<{ permission: 'delete_studio' | 'manage_studio'; what: string } | null> {
+  const manager = (problem: string) => ({ permission: 'manage_studio', what: `${path} ${problem}` }) as const;
+  if (status === 'removed' || oid === null) {
+    if (isContent(site, path, mode)) return { permission: 'delete_studio', what: `${path} is deleted` };
+    return manager('is outside collections and media');
+  }
+  // An endpoint writes no links and leaves a file the mode it has.
+  const isKept = mode === '100644' || (mode === '100755' && was === mode);
+  if (!isKept || (was !== null && !isRegular(was))) return manager('is a link or gets another mode');
+  const limit = services.settings.media_limit;
+  // Of an entry only the size counts.
+  const blob = await pushed.blob(oid, schemaAt(site, path) ? 0 : limit);
+  const refused = refusalOf(site, { path, ...blob }, limit);
+  // What is stored under an unwise name can be edited under it.
+  if (refused !== null && (was === null || refused.code !== 'invalid_name')) return manager(refused.problem);
+  const rival = was === null ? await pushed.rival(commit, path) : null;
+  return rival === null ? null : manager(`differs from ${rival} only in case or normalisation`);
+}
+
+async function refusalOfChanges(
+  context: Context,
+  command: PushCommand,
+  commit: Oid,
+  pushed: PushedObjects,
+): Promise<string | null> {
+  const { permissions } = context.grant;
+  if (permissions.has('manage_studio') && permissions.has('delete_studio')) return null;
+  const siteFor = await siteBefore(context, command);
+  const firstRefused = async (changes: readonly PushedChange[]) => {
+    const needs: ReturnType<typeof needOf>[] = [];
+    for (const change of changes) {
+      const site = await siteFor(change.path);
+      const need = needOf(context, site, change, { pushed, commit });
+      needs.push(need);
+      // Media are read one after the other: each may be large.
+      if (schemaAt(site, change.path)) need.catch(() => {});
+      else await need;
+    }
+    const lacking = (await Promise.all(needs)).find((need) => need && !permissions.has(need.permission));
+    return lacking ? `${lacking.what}, which needs the permission ${lacking.permission}` : null;
+  };
+  let changes: PushedChange[] = [];
+  for await (const change of pushed.introduced(commit)) {
+    if (permissions.has('manage_studio') && change.status !== 'removed') continue;
+    changes.push(change);
+    if (changes.length < atOnce) continue;
+    const refused = await firstRefused(changes);
+    if (refused !== null) return refused;
+    changes = [];
+  }
+  return firstRefused(changes);
+}
+
+/** Why a branch may not hold a tag's object that leads to a commit; null when it is none. */
+function refusalOfTag({ ref, new: to }: PushCommand, commit: Oid): string | null {
+  if (branchOf(ref) === null || commit === to) return null;
+  return `${shortName(ref)} is a branch and must hold a commit, not an annotated tag; push the commit: <tag>^{commit}:${ref}`;
+}
+
+/** Holds the names of new refs against the rule for all that are made, and against each other. */
+async function refusalOfNames({ git }: Context, commands: readonly PushCommand[]): Promise<string | null> {
+  for (const prefix of [heads, tags]) {
+    const made = commands.filter(({ ref, old, new: to }) => ref.startsWith(prefix) && old === null && to !== null);
+    if (made.length === 0) continue;
+    const gone = new Set(commands.filter(({ new: to }) => to === null).map(({ ref }) => ref));
+    const there = (await git.refsBelow(prefix.slice(0, -1))).filter(({ name }) => !gone.has(name));
+    const names = new RefNames(there.map(({ name }) => name.slice(prefix.length)));
+    for (const { ref } of made) {
+      const name = ref.slice(prefix.length);
+      const problem = newRefNameProblem(name) ?? names.rivalry(name);
+      if (problem !== null) return `${shownRefName(name)} ${problem}`;
+      names.add(name);
+    }
+  }
+  return null;
+}
+
+/**
+ * Decides about a push: entries and media that the endpoints would take need edit_studio, deletions delete_studio too, all other files,
+ * rewritten branches and links manage_studio; protected branches are neither deleted nor rewritten; tags lead to commits, and what those bring
+ * is judged as that of branches. The whole push is refused for the first reason found.
+ */
+async function decidePush(
+  context: Context,
+  commands: readonly PushCommand[],
+  pushed: PushedObjects,
+): Promise<PushVerdict> {
+  if (commands.length > mostRefs)
+    return { allow: false, message: `one push may move ${mostRefs} refs; this one has ${commands.length}` };
+  const other = commands.find(({ ref }) => !ref.startsWith(heads) && !ref.startsWith(tags));
+  if (other) {
+    const message = `${JSON.stringify(other.ref)} cannot be pushed; push branches (refs/heads/…) and tags (refs/tags/…)`;
+    return { allow: false, message };
+  }
+  const misnamed = await refusalOfNames(context, commands);
+  if (misnamed !== null) return { allow: false, message: misnamed };
+  const judged = new Set<string>();
+  for (const command of commands) {
+    const refused = refusalOfMove(context, command);
+    if (refused !== null) return { allow: false, message: refused };
+    if (command.new === null) continue;
+    const commit = await pushed.commitOf(command.new);
+    if (commit === null) return { allow: false, message: `${shortName(command.ref)} must lead to a commit` };
+    const tagged = refusalOfTag(command, commit);
+    if (tagged !== null) return { allow: false, message: tagged };
+    // Tags by the thousand lead to few commits, and all new refs are held against one site.
+    const key = `${command.old} ${commit}`;
+    const message = judged.has(key) ? null : await refusalOfChanges(context, command, commit, pushed);
+    if (message !== null) return { allow: false, message };
+    judged.add(key);
+  }
+  return { allow: true };
+}
 
 const access = z.object({ repository: z.uuid() });
 

@@ -3,16 +3,57 @@ import { defined } from '../../defined.ts';
 import { DomainError } from '../../errors.ts';
 import { grantsChanged } from '../../identity/grants-changed.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { eventSubject } from '../../ports/event-feed.ts';
 import { holdProject } from '../../projects/hold-project.ts';
 import { Project } from '../../projects/project.entity.ts';
-import { importJob, queuedImport } from '../import-job.ts';
+import { studioSettings } from '../../projects/studio-settings.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { checkNewRefName, checkRefName } from '../ref-name.ts';
-import { checkAuthKind, storeUpstream } from '../upstream/remote.ts';
-import { sealAuth } from '../upstream/upstream-secrets.ts';
-import { claimImport } from './import-repository.ts';
-import { importRequest, repository, repositoryChange, repositoryWithHook } from './repository.schema.ts';
-import { repositoryRecord } from './repository-record.ts';
+import { checkAuthKind, sealAuth, storeUpstream } from '../upstream/remote.ts';
+import { latestRescued } from '../upstream/rescued.ts';
+import { syncOfAll } from '../upstream/sync-record.ts';
+import { Upstream } from '../upstream/upstream.entity.ts';
+import { claimImport, importJob, importSubject, queuedImport } from './import-repository.ts';
+import { importRequest, importState, repository, repositoryChange, repositoryWithHook } from './repository.schema.ts';
+
+/** The repository of a project, as it is shown. */
+export async function repositoryRecord(
+  context: Pick<ProjectContext, 'em' | 'git' | 'services' | 'organization' | 'project'>,
+  row: Project,
+): Promise<z.output<typeof repository>> {
+  const { em, git, services, organization, project } = context;
+  const [default_branch, size, object_format, upstream] = await Promise.all([
+    git.defaultBranch(),
+    git.diskSize(),
+    git.objectFormat(),
+    em.findOne(Upstream, project.id),
+  ]);
+  const { content_root, routes, ...settings } = studioSettings(row.settings);
+  const { public_url } = services.settings;
+  const names = { organization: organization.machine_name, project: project.machine_name };
+  const studio = `${public_url}/api/v2/organizations/${names.organization}/projects/${names.project}/studio`;
+  const standing = upstream && (await syncOfAll(context));
+  return {
+    mode: upstream ? 'remote' : 'hosted',
+    default_branch,
+    size,
+    object_format,
+    clone_url: `${public_url}/git/${names.organization}/${names.project}.git`,
+    content_root,
+    route_patterns: routes?.patterns ?? null,
+    settings,
+    upstream: upstream && {
+      url: upstream.url,
+      auth_kind: upstream.auth_kind,
+      push: upstream.push,
+      hook_url: `${studio}/repository/hook`,
+    },
+    sync: standing?.sync ?? null,
+    diverged: standing?.diverged ?? [],
+    rescued: await latestRescued(git),
+    import: row.import ? { ...row.import, phase: row.import.phase ?? null } : null,
+  };
+}
 
 async function record(context: ProjectContext): Promise<z.output<typeof repository>> {
   return repositoryRecord(context, await context.em.findOneOrFail(Project, context.project.id));
@@ -87,5 +128,19 @@ export const updateRepository = projectOperation({
     // Last, because a transaction that is rolled back does not take it back.
     if (default_branch !== undefined) await git.setDefaultBranch(default_branch);
     return record(context);
+  },
+});
+
+export const readImport = projectOperation({
+  name: 'studio.readImport',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Follow the progress of an import into the repository until it ends',
+  input: z.object({}),
+  output: z.object({ subject: eventSubject, import: importState }),
+  async execute({ em, project }) {
+    const row = await em.findOneOrFail(Project, project.id, { refresh: true });
+    if (!row.import) throw new DomainError('not_found', 'Nothing has been imported into this project');
+    return { subject: importSubject(project.id), import: row.import };
   },
 });

@@ -1,20 +1,63 @@
 import type { ProjectContext } from '../../operation.ts';
 import type { Snapshot } from '../../ports/git-records.ts';
-import type { Frontmatter } from '../frontmatter/types.ts';
+import { pad, readDate } from '../frameworks/rules/dates.ts';
+import { encodePath, nameOf, urlPath } from '../frameworks/rules/paths.ts';
+import type { Frontmatter } from '../frontmatter/values.ts';
 import { viewOf } from '../view.ts';
-import { expandPattern } from './expand-pattern.ts';
-import type { SiteRoutes } from './read-routes.ts';
 import type { RoutePattern } from './routes.schema.ts';
+import type { SiteRoutes } from './routes-cache.ts';
+
+/** What a pattern's names stand for. */
+interface PatternEntry {
+  slug: string;
+  locale?: string;
+  frontmatter: Frontmatter;
+}
+
+function dateParts({ slug, frontmatter }: PatternEntry): Record<string, string> {
+  const inName = /^\d{4}-\d{2}-\d{2}/.exec(nameOf(slug))?.[0];
+  const date = (readDate(frontmatter.date) ?? readDate(inName))?.wall;
+  if (!date) return {};
+  return {
+    year: String(date.getUTCFullYear()),
+    month: pad(date.getUTCMonth() + 1),
+    day: pad(date.getUTCDate()),
+  };
+}
+
+function fieldText(frontmatter: Frontmatter, name: string): string | undefined {
+  const value = Object.hasOwn(frontmatter, name) ? frontmatter[name] : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+/**
+ * The address of an entry by a pattern alone, percent-encoded; undefined when a name in it has no value. Different slugs give different
+ * addresses wherever the pattern holds `{slug}` once.
+ */
+export function expandPattern(
+  { url_pattern, index_rule }: Pick<RoutePattern, 'url_pattern' | 'index_rule'>,
+  entry: PatternEntry,
+): string | undefined {
+  const dates = dateParts(entry);
+  let complete = true;
+  const path = url_pattern.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+    if (name === 'slug') return index_rule === 'directory' && entry.slug === 'index' ? '' : entry.slug;
+    const value = name === 'locale' ? entry.locale : (dates[name] ?? fieldText(entry.frontmatter, name));
+    if (value === undefined) complete = false;
+    return value ?? '';
+  });
+  return complete ? encodePath(urlPath(path)) : undefined;
+}
 
 /** An entry as far as its address goes. */
-export interface RoutedEntry {
+interface RoutedEntry {
   slug: string;
   path: string;
   locale?: string;
 }
 
 /** The addresses of a project's entries at one tree. */
-export interface EntryRoutes {
+interface EntryRoutes {
   /** Belongs into the view of whatever shows an address; `''` while the project has saved no routes. */
   key: string;
   /** The path all of the site lies below. */

@@ -3,7 +3,20 @@ import type { ProjectContext } from '../../operation.ts';
 import { findDeployment } from '../deployments/deployment-record.ts';
 import { readManifest } from '../deployments/manifest.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
-import { pathOf } from './page-address.ts';
+import { decodePath } from '../frameworks/rules/paths.ts';
+
+/** The path of an address, decoded; the origin, query and fragment go. */
+export function pathOf(url: string): string {
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  return decodePath(path === '' ? '/' : path).normalize('NFC');
+}
+
+/** What addresses of one page share, with a slash at the end or without, with `index.html` or `.html` or without. */
+export const pageKey = (url: string): string =>
+  pathOf(url)
+    .replace(/\/index\.html?$/, '/')
+    .replace(/\.html?$/, '')
+    .replace(/\/+$/, '');
 
 /** The pages that a site has, by what it says of itself or by the files it consists of. */
 export interface PublishedPages {
@@ -41,7 +54,7 @@ export function outputPages(files: readonly string[], base: string): PublishedPa
 }
 
 /** Names what is published: an environment, or one of its deployments. */
-export interface OutputName {
+interface OutputName {
   environment_id?: number | undefined;
   deployment_id?: number | undefined;
 }

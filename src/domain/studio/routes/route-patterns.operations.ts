@@ -1,15 +1,85 @@
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { grantsChanged } from '../../identity/grants-changed.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
 import { holdProject } from '../../projects/hold-project.ts';
 import { checkStoredPath } from '../path-rules.ts';
-import { branchInput, snapshotOf } from '../repository/refs.ts';
+import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import { confirmPatterns, defaultsAt, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
-import { routesWith } from './entry-routes.ts';
-import { pathOf } from './page-address.ts';
-import { filesOf, findOutput, listedPages, outputPages, type PublishedPages } from './published-pages.ts';
+import { entryRoutes, routesWith } from './entry-routes.ts';
+import {
+  filesOf,
+  findOutput,
+  listedPages,
+  outputPages,
+  type PublishedPages,
+  pageKey,
+  pathOf,
+} from './published-pages.ts';
+import { readSitemap } from './read-sitemap.ts';
 import { detectedRoutes, routePattern, type SavedRoutes } from './routes.schema.ts';
-import { readSitemap } from './sitemap/read-sitemap.ts';
+
+/** Which entry an address shows. */
+interface EntryPlace {
+  collection: string;
+  slug: string;
+  path: string;
+}
+
+type ReverseIndex = ReadonlyMap<string, EntryPlace>;
+const indexes = new LRUCache<string, Promise<ReverseIndex>>({ max: 16 });
+
+/**
+ * The entry whose page an address shows, by the project's saved routes: with or without origin, slash at the end and `index.html`; null when
+ * no entry has it.
+ */
+async function entryAtUrl(
+  context: Pick<ProjectContext, 'git' | 'services' | 'project'>,
+  snapshot: Snapshot,
+  url: string,
+): Promise<EntryPlace | null> {
+  const routes = await entryRoutes(context, snapshot);
+  if (routes.key === '') return null;
+  const { git, project } = context;
+  const key = JSON.stringify([git.id, project.settings.content_root, snapshot.tree, routes.key]);
+  const known = indexes.get(key) ?? readIndex(context, snapshot);
+  indexes.set(key, known);
+  known.catch(() => indexes.delete(key));
+  return (await known).get(pageKey(url)) ?? null;
+}
+
+async function readIndex(
+  context: Pick<ProjectContext, 'git' | 'services' | 'project'>,
+  snapshot: Snapshot,
+): Promise<ReverseIndex> {
+  const { git, services } = context;
+  const routes = await entryRoutes(context, snapshot);
+  const site = await services.content.site(git, snapshot);
+  const found = new Map<string, EntryPlace>();
+  for (const [collection, index] of site.collections) {
+    const facts = await services.content.collectionFacts(git, snapshot, index);
+    for (const [at, entry] of index.entries.entries()) {
+      const url = routes.urlOf(collection, entry, facts[at]?.frontmatter ?? null);
+      const key = url === undefined ? undefined : pageKey(url);
+      // Two entries at one address are a fault of the site; the first keeps it here, so that the answer is always the same.
+      if (key !== undefined && !found.has(key)) found.set(key, { collection, slug: entry.slug, path: entry.path });
+    }
+  }
+  return found;
+}
+
+export const findEntryByUrl = projectOperation({
+  name: 'studio.findEntryByUrl',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'The entry whose page an address shows',
+  input: z.object({ url: z.string().min(1, 'must not be empty').max(4096), ...refInput }),
+  output: z.object({ collection: z.string(), slug: z.string(), path: z.string() }).nullable(),
+  async execute(context, { url, ...at }) {
+    return entryAtUrl(context, await snapshotOf(context.git, at), url);
+  },
+});
 
 const number = z.int32().min(1, 'must be at least 1');
 const compared = ['sitemap_url', 'environment_id', 'deployment_id'] as const;

@@ -3,11 +3,65 @@ import type { Repository } from '../../ports/git.ts';
 import type { Snapshot, TreeFile } from '../../ports/git-records.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import { compareListings } from '../content/site-index.ts';
+import { type DetectedSite, detectFramework } from '../frameworks/detect-framework.ts';
+import { ruleReaders } from '../frameworks/read-rule.ts';
+import { encodePath } from '../frameworks/rules/paths.ts';
+import type { PageFile, RouteEvidence, RouteReading } from '../frameworks/rules/rule.ts';
+import type { SiteFiles } from '../schema/collection-schema.ts';
+import type { Warning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
-import { readRoutes, type SiteRoutes } from './read-routes.ts';
+
+/** Where the site of a repository publishes its files, as its framework and its configuration have it. */
+export interface SiteRoutes {
+  detected: DetectedSite;
+  /** Path of a page's URL with the site's base, percent-encoded; null for what is no page. */
+  urlOf(file: PageFile): string | null;
+  /** null: there is no rule at all. */
+  evidenceOf(path: string): RouteEvidence | null;
+  isDue(file: PageFile, now: Date): boolean;
+  /** The path all of the site lies below; `''` for none. */
+  base: string;
+  warnings: readonly Warning[];
+  /** Files that were read. */
+  dependencies: ReadonlySet<string>;
+}
+
+const maxWarnings = 100;
+
+/**
+ * Reads the routes of a site from its files alone: nothing of it is run, and whatever is not understood becomes a warning.
+ * @param options.root the site's directory, when it is known
+ */
+export async function readRoutes(site: SiteFiles, options: { root?: string } = {}): Promise<SiteRoutes> {
+  const detected = await detectFramework(site, options);
+  const paths = site.paths.map(({ path }) => path);
+  const reading: RouteReading = {
+    site,
+    paths,
+    present: new Set(paths),
+    layout: { root: detected.root, given: false, framework: null, locales: null },
+    warnings: [...detected.warnings],
+    dependencies: new Set<string>(),
+    detected,
+  };
+  const rule = detected.framework && (await ruleReaders[detected.framework.id](reading));
+  const base = rule?.base ?? '';
+  return {
+    detected,
+    base,
+    urlOf(file) {
+      const path = rule?.urlOf(file) ?? null;
+      return path === null ? null : encodePath(base + path);
+    },
+    evidenceOf: (path) => rule?.evidenceOf(path) ?? null,
+    isDue: (file, now) => rule?.isDue?.(file, now) ?? true,
+    warnings: reading.warnings.slice(0, maxWarnings),
+    dependencies: reading.dependencies,
+  };
+}
 
 /** Routes with a name: equal keys mean equal routes. */
-export interface KeyedRoutes extends SiteRoutes {
+interface KeyedRoutes extends SiteRoutes {
   key: string;
 }
 

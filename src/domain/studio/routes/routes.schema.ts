@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { frameworkIds } from '../frameworks/frameworks.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
-import { frameworkIds } from './framework/frameworks.ts';
 
 const patternText = z
   .string()

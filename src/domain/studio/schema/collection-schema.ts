@@ -1,7 +1,13 @@
 import type { LocaleRules, SlugCollection } from '../slug.ts';
-import type { MediaRoot } from './media-root.ts';
 import type { PathSet } from './path-set.ts';
 import type { StudioSchema, Warning } from './schema.schema.ts';
+
+/** A directory of files that are published beside the pages. */
+export interface MediaRoot {
+  path: string;
+  /** URL path under which the files are published; null when the framework decides per use. */
+  public_path: string | null;
+}
 
 /** One commit's tree, given by the caller: discovery itself touches neither files nor git. */
 export interface SiteFiles {

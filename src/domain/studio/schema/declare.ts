@@ -1,9 +1,8 @@
 import type { LocaleRules } from '../slug.ts';
-import type { Files } from './files.ts';
+import { formatOf, humanize } from './infer-fields.ts';
 import { byUse, collectionName } from './inferred-groups.ts';
-import { formatOf, humanize } from './inferred-schema.ts';
 import { noPaths, type PathSet } from './path-set.ts';
-import type { Draft, SiteReading } from './reader.ts';
+import type { Draft, Files, SiteReading } from './reader.ts';
 import {
   collectionNamePattern,
   type EntryFormat,

@@ -1,25 +1,99 @@
-import { assignSlugs } from '../assign-slugs.ts';
-import { astroReader } from './astro/astro-reader.ts';
-import { withMatches } from './claims.ts';
-import { decapReader } from './cms/decap.ts';
-import { frontMatterReader } from './cms/front-matter.ts';
-import { keystaticReader } from './cms/keystatic.ts';
-import { pagesCmsReader } from './cms/pages-cms.ts';
-import { tinaReader } from './cms/tina.ts';
-import type { Discovery, DiscoveryOptions, EntrySample, SiteFiles } from './collection-schema.ts';
+import { astroReader } from '../frameworks/astro/schema.ts';
+import { decapReader } from '../frameworks/cms/decap.ts';
+import { frontMatterReader } from '../frameworks/cms/front-matter.ts';
+import { keystaticReader } from '../frameworks/cms/keystatic.ts';
+import { pagesCmsReader } from '../frameworks/cms/pages-cms.ts';
+import { tinaReader } from '../frameworks/cms/tina.ts';
+import { docusaurusReader } from '../frameworks/docusaurus/schema.ts';
+import { hugoReader } from '../frameworks/hugo/schema.ts';
+import { jekyllReader } from '../frameworks/jekyll/schema.ts';
+import { nuxtReader } from '../frameworks/nuxt/schema.ts';
+import { assignSlugs } from '../slug.ts';
+import { eleventyPage, vitepressPage } from './built-in-fields.ts';
+import type {
+  CollectionDescription,
+  CollectionSchema,
+  Discovery,
+  DiscoveryOptions,
+  EntrySample,
+  SiteFiles,
+} from './collection-schema.ts';
+import { codeExtensions, findConfig, readCodeConfig } from './config/config-file.ts';
 import { studioConfigReader } from './config/studio-config.ts';
-import { docusaurusReader } from './framework/docusaurus.ts';
-import { hugoReader } from './framework/hugo.ts';
-import { jekyllReader } from './framework/jekyll.ts';
-import { nuxtReader } from './framework/nuxt.ts';
-import { eleventyReader, vitepressReader } from './framework/page-fields.ts';
-import { inferFields } from './infer-fields.ts';
+import { inferFields, schemaOfGroup } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
-import { schemaOfGroup } from './inferred-schema.ts';
-import { membership, union } from './path-set.ts';
+import { type Membership, membership, union } from './path-set.ts';
 import type { Draft, SchemaReader, SiteReading } from './reader.ts';
-import type { Warning } from './schema.schema.ts';
-import { findSite, mediaRootsOf } from './site-layout.ts';
+import type { SchemaField, SchemaSourceKind, Warning } from './schema.schema.ts';
+import { findSite, joinPath, mediaRootsOf } from './site-layout.ts';
+import { at, entriesOf, textAt } from './static/values.ts';
+
+/**
+ * Lets collections tell their entries: a file that is among the paths of several belongs to the first.
+ * @param precedence names of all collections, the first one first
+ * @returns the collections in the order given
+ */
+export function withMatches(
+  collections: readonly CollectionDescription[],
+  precedence: readonly string[],
+): CollectionSchema[] {
+  const sets = new Map(collections.map(({ collection, paths }) => [collection, membership(paths)]));
+  const order = precedence.map((name): Membership => sets.get(name) ?? (() => false));
+  return collections.map((description) => {
+    const at = precedence.indexOf(description.collection);
+    const own = order[at] ?? (() => false);
+    const earlier = order.slice(0, at);
+    return { ...description, matches: (path) => own(path) && !earlier.some((other) => other(path)) };
+  });
+}
+
+/**
+ * Frameworks without collections: their pages are grouped by directory, as anywhere, and every group has the fields the framework
+ * understands beside what its entries show.
+ */
+const describePages = ({ layout }: SiteReading, kind: SchemaSourceKind, path: string, fields: SchemaField[]): [] => {
+  layout.pages = { kind, path, fields };
+  return [];
+};
+
+const vitepressReader: SchemaReader = {
+  name: 'vitepress',
+  async read(reading) {
+    const path = findConfig(reading, ['.vitepress/config', '.vitepress/config/index'], codeExtensions);
+    if (path === undefined) return [];
+    const { layout } = reading;
+    // What is unclear in this file concerns the site, not its schemas.
+    const { value } = await readCodeConfig(path, { ...reading, warnings: [] });
+    const config = value ?? undefined;
+    const names = entriesOf(at(config, 'locales')).map(([name]) => name);
+    if (layout.locales === null && names.length > 1) {
+      const fallback = textAt(config, 'locales', 'root', 'lang') ?? (names.includes('root') ? 'root' : null);
+      const codes = names.map((name) => (name === 'root' ? (fallback ?? name) : name));
+      layout.locales = { codes, default: fallback, placement: 'directory', default_unmarked: names.includes('root') };
+    }
+    return describePages(reading, 'vitepress', path, vitepressPage);
+  },
+};
+
+const eleventyNames = [
+  '.eleventy.js',
+  '.eleventy.cjs',
+  'eleventy.config.js',
+  'eleventy.config.mjs',
+  'eleventy.config.cjs',
+  'eleventy.config.ts',
+];
+
+const eleventyReader: SchemaReader = {
+  name: 'eleventy',
+  async read(reading) {
+    const path = eleventyNames
+      .map((name) => joinPath(reading.layout.root, name))
+      .find((name) => reading.present.has(name));
+    // The configuration is a function; nothing the schemas need is in it.
+    return path === undefined ? [] : describePages(reading, 'eleventy', path, eleventyPage);
+  },
+};
 
 /** In the order of discovery: the first to describe a collection wins. A further CMS or framework is one file and one line here. */
 const readers: readonly SchemaReader[] = [

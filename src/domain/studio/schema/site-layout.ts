@@ -1,5 +1,5 @@
 import type { LocaleRules } from '../slug.ts';
-import type { MediaRoot } from './media-root.ts';
+import type { MediaRoot } from './collection-schema.ts';
 import type { SchemaField, SchemaSourceKind } from './schema.schema.ts';
 
 /** Extensions of Markdown entries, the preferred one first (studio slug rules). */

@@ -1,10 +1,222 @@
 import type { FieldError } from '../../errors.ts';
-import { type Check, checkValue, escapePointer } from './check-value.ts';
 import type { CollectionSchema } from './collection-schema.ts';
-import { compilePattern, type PatternTest } from './patterns.ts';
+import { dateKind } from './dates.ts';
 import type { SchemaField } from './schema.schema.ts';
 
-export interface ValidationOptions {
+/** Tests a text; null: the pattern is not one RE2 knows. */
+type PatternTest = ((text: string) => boolean) | null;
+
+const MAX_KEPT = 500;
+const compiled = new Map<string, PatternTest>();
+
+/**
+ * Compiles a pattern with re2js, whose time is linear in the text: patterns come from repositories and the engine's own RegExp
+ * would let them block the process. The library is loaded when the first pattern is met.
+ * @returns null for what RE2 has not (look-around, back references)
+ */
+async function compilePattern(pattern: string): Promise<PatternTest> {
+  const kept = compiled.get(pattern);
+  if (kept !== undefined) return kept;
+  const { RE2JS } = await import('re2js');
+  let test: PatternTest = null;
+  try {
+    const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
+    test = (text) => expression.matcher(text).find();
+  } catch {
+    // Any refusal of the library means the same: this pattern cannot be checked.
+  }
+  if (compiled.size >= MAX_KEPT) compiled.clear();
+  compiled.set(pattern, test);
+  return test;
+}
+
+/** Code and message of what is wrong with one value. */
+type Fault = readonly [code: string, message: string];
+
+interface Lookups {
+  patterns: ReadonlyMap<string, PatternTest>;
+  references: ((collection: string, slug: string) => boolean) | undefined;
+  files: ((path: string) => boolean) | undefined;
+}
+
+const none: Fault[] = [];
+const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Characters as JSON Schema counts them: code points. */
+const lengthOf = (text: string) => [...text].length;
+
+/** Faults of a size against limits; `unit` is what is counted, empty for a number itself. */
+function outside(
+  size: number,
+  min: number | undefined,
+  max: number | undefined,
+  suffix: string,
+  unit: string,
+): Fault[] {
+  const faults: Fault[] = [];
+  const verb = unit === '' ? 'be' : 'have';
+  const say = (limit: number) => (unit === '' ? String(limit) : plural(limit, unit));
+  if (min !== undefined && size < min) faults.push([`min${suffix}`, `must ${verb} at least ${say(min)}`]);
+  if (max !== undefined && size > max) faults.push([`max${suffix}`, `must ${verb} at most ${say(max)}`]);
+  return faults;
+}
+
+function checkNumber({ type, min, max, coerce }: SchemaField, value: unknown): Fault[] {
+  const wanted: Fault = ['type', type === 'integer' ? 'must be a whole number' : 'must be a number'];
+  if (typeof value !== 'number') {
+    const converts = coerce === true && !(typeof value === 'string' && Number.isNaN(Number(value)));
+    return converts ? none : [wanted];
+  }
+  return type === 'integer' && !Number.isInteger(value) ? [wanted] : outside(value, min, max, '', '');
+}
+
+function checkDate({ type, coerce }: SchemaField, value: unknown): Fault[] {
+  const example = type === 'date' ? 'a date, such as 2024-05-31' : 'a date and time, such as 2024-05-31T12:00:00Z';
+  if (typeof value !== 'string') return coerce ? none : [['type', `must be ${example}`]];
+  const kind = dateKind(value);
+  const strict = kind !== null && (type === 'date' || kind === type);
+  const lenient = coerce === true && (kind !== null || !Number.isNaN(Date.parse(value)));
+  return strict || lenient ? none : [['date', `must be ${example}`]];
+}
+
+function checkText(field: SchemaField, value: unknown, { patterns, files }: Lookups): Fault[] {
+  if (typeof value !== 'string') return field.coerce ? none : [['type', 'must be text']];
+  const bounded = field.min_length !== undefined || field.max_length !== undefined;
+  const faults = bounded ? outside(lengthOf(value), field.min_length, field.max_length, '_length', 'character') : [];
+  if (field.pattern !== undefined && patterns.get(field.pattern)?.(value) === false) {
+    faults.push(['pattern', `must match the pattern ${field.pattern}`]);
+  }
+  const local = (field.type === 'image' || field.type === 'file') && !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(value);
+  if (local && files && !files(value)) faults.push(['file', `"${value}" is no file of the site`]);
+  return faults;
+}
+
+function checkReference({ relation, coerce }: SchemaField, value: unknown, { references }: Lookups): Fault[] {
+  // A reference may also be written as `{collection, id}` or `{collection, slug}`.
+  const written =
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  if (typeof value !== 'string' && written === null) return coerce ? none : [['type', 'must name an entry']];
+  const target = written === null ? value : (written.id ?? written.slug);
+  if (relation === undefined || references === undefined || typeof target !== 'string') return none;
+  if (references(relation.collection, target)) return none;
+  return [['reference', `"${target}" is no entry of "${relation.collection}"`]];
+}
+
+/** `"a"`, or `one of "a", "b"`. */
+const choice = (options: readonly unknown[]) =>
+  (options.length > 1 ? 'one of ' : '') + options.map((option) => JSON.stringify(option)).join(', ');
+
+/** What is wrong with a value of any type but `object`. */
+function checkScalar(field: SchemaField, value: unknown, lookups: Lookups): Fault[] {
+  switch (field.type) {
+    case 'any':
+    case 'json':
+      return none;
+    case 'number':
+    case 'integer':
+      return checkNumber(field, value);
+    case 'boolean':
+      return typeof value === 'boolean' || field.coerce ? none : [['type', 'must be true or false']];
+    case 'date':
+    case 'datetime':
+      return checkDate(field, value);
+    case 'enum': {
+      const { options = [] } = field;
+      if (field.coerce || options.some((option) => option === value)) return none;
+      return [['enum', options.length === 0 ? 'must be empty' : `must be ${choice(options)}`]];
+    }
+    case 'reference':
+      return checkReference(field, value, lookups);
+    default:
+      return checkText(field, value, lookups);
+  }
+}
+
+/** What a validation collects, and what it may ask. */
+interface Check extends Lookups {
+  errors: FieldError[];
+  warnings: FieldError[];
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A key as a JSON Pointer segment (RFC 6901). */
+const escapePointer = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+function report(faults: readonly Fault[], field: string, { errors }: Check): void {
+  for (const [code, message] of faults) errors.push({ field, code, message });
+}
+
+/** Checks one value against its field and adds what is wrong. */
+function checkValue(field: SchemaField, value: unknown, pointer: string, check: Check): void {
+  if (value === null && field.nullable) return;
+  if (!field.list) {
+    checkItem(field, value, pointer, check);
+  } else if (Array.isArray(value)) {
+    report(outside(value.length, field.min_items, field.max_items, '_items', 'item'), pointer, check);
+    for (const [at, item] of value.entries()) checkItem(field, item, `${pointer}/${at}`, check);
+  } else if (!field.coerce) report([['type', 'must be a list']], pointer, check);
+}
+
+function checkItem(field: SchemaField, value: unknown, pointer: string, check: Check): void {
+  if (field.variants) checkVariants(field.variants, value, pointer, check);
+  else if (field.type !== 'object') report(checkScalar(field, value, check), pointer, check);
+  else if (isMap(value)) checkKeys(field, value, pointer, check);
+  else if (!field.coerce) report([['type', 'must be an object']], pointer, check);
+}
+
+function checkKeys(field: SchemaField, value: Record<string, unknown>, pointer: string, check: Check): void {
+  if (field.fields === undefined) return;
+  const known = new Set<string>();
+  for (const one of field.fields) {
+    known.add(one.name);
+    const at = `${pointer}/${escapePointer(one.name)}`;
+    if (Object.hasOwn(value, one.name)) checkValue(one, value[one.name], at, check);
+    else if (one.required) report([['required', 'is required']], at, check);
+  }
+  if (!field.strict) return;
+  for (const key of Object.keys(value)) {
+    if (known.has(key)) continue;
+    check.warnings.push({
+      field: `${pointer}/${escapePointer(key)}`,
+      code: 'unknown_key',
+      message: 'is not in the schema',
+    });
+  }
+}
+
+/** One alternative must fit. Of objects told apart by a constant, the faults are those of the alternative that was meant. */
+function checkVariants(variants: readonly SchemaField[], value: unknown, pointer: string, check: Check): void {
+  let meant: Check | null = null;
+  for (const variant of variants) {
+    const attempt: Check = { ...check, errors: [], warnings: [] };
+    checkValue(variant, value, pointer, attempt);
+    if (attempt.errors.length === 0) {
+      check.warnings.push(...attempt.warnings);
+      return;
+    }
+    if (isMeant(variant, value)) meant ??= attempt;
+  }
+  if (meant) check.errors.push(...meant.errors);
+  else report([['variant', `must be ${variants.map(describe).join(' or ')}`]], pointer, check);
+}
+
+function isMeant(variant: SchemaField, value: unknown): boolean {
+  if (!isMap(value) || variant.list) return false;
+  const constants = variant.fields?.filter((one) => one.type === 'enum' && one.required) ?? [];
+  return (
+    constants.length > 0 &&
+    constants.every((one) => Object.hasOwn(value, one.name) && one.options?.includes(value[one.name]))
+  );
+}
+
+function describe(field: SchemaField): string {
+  if (field.list) return 'a list';
+  return field.type === 'enum' ? choice(field.options ?? []) : `a value of type ${field.type}`;
+}
+
+interface ValidationOptions {
   /** Whether an entry of a collection exists; absent: references are not checked. */
   references?: (collection: string, slug: string) => boolean;
   /** Whether a stored image or file path (relative, `/public` or alias) leads to a file; absent: not checked. */
@@ -13,7 +225,7 @@ export interface ValidationOptions {
   prefix?: string;
 }
 
-export interface Validation {
+interface Validation {
   errors: FieldError[];
   /** Unknown keys of strict schemas, patterns that cannot be checked, and every fault of an inferred schema. */
   warnings: FieldError[];

@@ -2,8 +2,32 @@ import type { AnyOperation } from '../../operation.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
-import { noteMoves } from './noted-moves.ts';
 import { syncOf } from './sync-record.ts';
+
+/** The same repository, noting which branches (short names) are moved through it. */
+function noteMoves(git: Repository, moved: Set<string>): Repository {
+  const own: Partial<Repository> = {
+    async write(request) {
+      const committed = await git.write(request);
+      if (committed.commit) moved.add(request.branch);
+      return committed;
+    },
+    async createBranch(name, oid) {
+      await git.createBranch(name, oid);
+      moved.add(name);
+    },
+    async deleteBranch(name, expected) {
+      await git.deleteBranch(name, expected);
+      moved.add(name);
+    },
+  };
+  return new Proxy(git, {
+    get(target, key) {
+      const value = Reflect.get(own, key) ?? Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
 
 interface Context {
   services: Services;

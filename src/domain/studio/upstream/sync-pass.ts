@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../errors.ts';
 import type { Oid } from '../../ports/git-records.ts';
@@ -5,16 +7,98 @@ import type { Upstream as Remote } from '../../ports/git-transfer.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
 import { servicesFor } from '../../projects/services-for.ts';
 import type { Services } from '../../services.ts';
-import { refuseResolution } from '../merge/entry/resolve.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
 import type { ResolutionOptions } from '../merge/resolutions.ts';
-import { branchHeads } from './branch-heads.ts';
-import { type Changed, keepBranches } from './kept-branches.ts';
-import { withLease } from './lease.ts';
+import { refuseResolution } from '../merge/resolve.ts';
 import { type Reconciled, reconcileBranch } from './reconcile-branch.ts';
+import { openUpstream } from './remote.ts';
 import { dropSettled } from './rescued.ts';
+import { branchHeads } from './sync-record.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
-import { openUpstream } from './upstream-secrets.ts';
+
+/** What a pass has found out of one branch. */
+type Changed = Reconciled & { name: string };
+
+interface KeptPass {
+  services: Pick<Services, 'orm' | 'clock'>;
+  project: Pick<ProjectRef, 'id'>;
+  /** Of the upstream's row when the pass began. */
+  version: number;
+}
+
+/**
+ * Keeps how branches stand to the upstream; those that are on neither side any more are forgotten.
+ * @throws DomainError `busy` when the upstream was set anew since the pass began: the next one finds out how branches stand to that; `not_found`
+ * when there is none any more
+ */
+async function keepBranches({ services, project, version }: KeptPass, changed: readonly Changed[]): Promise<void> {
+  const gone = changed.filter(({ synced, problem }) => synced === null && problem === null).map(({ name }) => name);
+  const rows = changed
+    .filter(({ name }) => !gone.includes(name))
+    .map(({ name, synced, pushed, problem, message }) => ({
+      project_id: project.id,
+      name,
+      synced_sha: synced,
+      problem,
+      message,
+      ...(pushed && { pushed_at: services.clock.now() }),
+    }));
+  await services.orm.em.fork().transactional(async (em) => {
+    const sql = 'select version from upstream where project_id = ? for share';
+    const [upstream] = await em.execute<{ version: number }[]>(sql, [project.id]);
+    if (!upstream) throw new DomainError('not_found', 'This project has no upstream');
+    if (upstream.version !== version) throw new DomainError('busy', 'The upstream was set anew meanwhile; try again');
+    if (gone.length > 0) await em.nativeDelete(UpstreamBranch, { project_id: project.id, name: { $in: gone } });
+    // Two kinds of rows: an upsert writes the columns of its first row.
+    for (const pushed of [true, false]) {
+      const some = rows.filter((row) => 'pushed_at' in row === pushed);
+      if (some.length > 0) await em.upsertMany(UpstreamBranch, some);
+    }
+  });
+}
+
+/** A process that gives no sign of life for this long has lost its lease; milliseconds. */
+const holdTime = 10_000;
+const renewEvery = 3_000;
+/** How often a lease that another process has is asked for again, and for how long: longer than a dead one has it. */
+const askEvery = 200;
+const patience = 15_000;
+
+/**
+ * Makes this the only process that works with a project's upstream while `work` lasts. It keeps two from doing the same twice; that nothing is
+ * lost rests on compare-and-swap, not on this.
+ * @throws DomainError `busy` when another process does not finish, `not_found` when there is no upstream (any more)
+ */
+async function withLease<T>({ orm }: Pick<Services, 'orm'>, projectId: number, work: () => Promise<T>): Promise<T> {
+  const id = randomUUID();
+  const execute = (sql: string, values: unknown[]) =>
+    orm.em.fork().execute<{ affectedRows?: number }>(sql, values, 'run');
+  const extend = (condition: string) =>
+    execute(
+      `update upstream set lease_id = ?, lease_until = now() + interval '${holdTime} milliseconds'
+       where project_id = ? and (lease_id = ? or ${condition})`,
+      [id, projectId, id],
+    );
+  for (const until = performance.now() + patience; ; ) {
+    const { affectedRows } = await extend('lease_until is null or lease_until < now()');
+    if (affectedRows) break;
+    const [row] = await orm.em.fork().execute('select 1 from upstream where project_id = ?', [projectId]);
+    if (!row) throw new DomainError('not_found', 'This project has no upstream');
+    if (performance.now() > until)
+      throw new DomainError('busy', 'Another process is working with the upstream; try again');
+    await setTimeout(askEvery);
+  }
+  const renewal = setInterval(() => extend('false').catch(() => {}), renewEvery);
+  try {
+    return await work();
+  } finally {
+    clearInterval(renewal);
+    await execute('update upstream set lease_id = null, lease_until = null where project_id = ? and lease_id = ?', [
+      projectId,
+      id,
+    ]).catch(() => {});
+  }
+}
 
 export interface Pass {
   /** Asks the upstream what it has, before anything else. */

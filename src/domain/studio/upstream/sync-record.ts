@@ -1,12 +1,31 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ProjectContext } from '../../operation.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { Oid } from '../../ports/git-records.ts';
 import { Project } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
-import { leftOutNotice } from '../ref-name.ts';
-import { branchHeads, leftOutBranches } from './branch-heads.ts';
+import { leftOutNotice, newRefNameProblem } from '../ref-name.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 import type { Divergence, Sync } from './upstream.schema.ts';
+
+const namesBelow = async (git: Repository, prefix: string) =>
+  (await git.refsBelow(prefix)).map(({ name }) => name.slice(prefix.length + 1));
+
+/** Short names of the upstream's branches that the last fetch left out, since no branch of such a name can be made here. */
+async function leftOutBranches(git: Repository): Promise<string[]> {
+  const odd = (await namesBelow(git, 'refs/portico/upstream')).filter((name) => newRefNameProblem(name) !== null);
+  if (odd.length === 0) return [];
+  const followed = new Set(await namesBelow(git, 'refs/remotes/upstream'));
+  return odd.filter((name) => !followed.has(name));
+}
+
+/** What the branches of the two sides hold, by their short names; of the upstream, when it was last fetched or pushed to. */
+export async function branchHeads(git: Repository): Promise<{ here: Map<string, Oid>; there: Map<string, Oid> }> {
+  const below = async (prefix: string) =>
+    new Map((await git.refsBelow(prefix)).map(({ name, oid }) => [name.slice(prefix.length + 1), oid]));
+  return { here: await below('refs/heads'), there: await below('refs/remotes/upstream') };
+}
 
 type Context = Pick<ProjectContext, 'git' | 'services' | 'project'>;
 
@@ -114,7 +133,7 @@ export async function syncOfAll(context: Context): Promise<{ sync: Sync; diverge
 }
 
 /** What has to be settled, as it is now: both sides may have moved on since it was found. */
-export async function divergenceOf(
+async function divergenceOf(
   context: Context,
   { name: branch, message }: Pick<UpstreamBranch, 'name' | 'message'>,
 ): Promise<Divergence | null> {

@@ -1,10 +1,20 @@
 import { setTimeout } from 'node:timers/promises';
+import { z } from 'zod';
 import { DomainError } from '../../errors.ts';
 import { systemActor } from '../../identity/actor.ts';
+import type { JobKind } from '../../ports/jobs.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
-import { syncJob } from './sync-job.ts';
 import { type Pass, syncPass } from './sync-pass.ts';
+
+/** Brings a project in step with its upstream after an attempt within a request failed; tried again for about an hour. */
+export const syncJob = {
+  name: 'upstream-sync',
+  payload: z.object({ project_id: z.int() }),
+  retries: 12,
+  expireSeconds: 20 * 60,
+  policy: 'stately',
+} satisfies JobKind;
 
 /** How long a request waits for the upstream, unless told otherwise, and how long what it asked for may go on in the background; milliseconds. */
 const usualPatience = 5_000;

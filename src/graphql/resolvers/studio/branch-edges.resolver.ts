@@ -1,6 +1,6 @@
 import { Args, Ctx, Extensions, FieldResolver, Resolver, Root } from 'type-graphql';
 import { compareBranches } from '../../../domain/studio/compare/compare.operations.ts';
-import { listPullsOfBranches } from '../../../domain/studio/pulls/pull-edges.operations.ts';
+import { listPullsOfBranches } from '../../../domain/studio/pulls/pulls.operations.ts';
 import { getBranches, listBranches } from '../../../domain/studio/repository/branches.operations.ts';
 import { getCommits, listCommits } from '../../../domain/studio/repository/commits.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';

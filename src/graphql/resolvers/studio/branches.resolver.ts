@@ -1,7 +1,11 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { Arg, Args, Ctx, FieldResolver, Info, Resolver, Root } from 'type-graphql';
-import { createBranch, getBranch, listBranches } from '../../../domain/studio/repository/branches.operations.ts';
-import { deleteBranch } from '../../../domain/studio/repository/delete-branch.operations.ts';
+import {
+  createBranch,
+  deleteBranch,
+  getBranch,
+  listBranches,
+} from '../../../domain/studio/repository/branches.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf } from '../../types/operations.ts';

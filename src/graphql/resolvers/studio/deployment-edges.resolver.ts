@@ -1,7 +1,10 @@
 import { Arg, Args, Ctx, Extensions, FieldResolver, Int, Resolver, Root } from 'type-graphql';
-import { listDeploymentsOfBranches } from '../../../domain/studio/deployments/branch-deployments.operations.ts';
-import { getDeployment, listDeployments } from '../../../domain/studio/deployments/deployments.operations.ts';
-import { getDeploymentLog } from '../../../domain/studio/deployments/log/get-log.operations.ts';
+import {
+  getDeployment,
+  listDeployments,
+  listDeploymentsOfBranches,
+} from '../../../domain/studio/deployments/deployments.operations.ts';
+import { getDeploymentLog } from '../../../domain/studio/deployments/get-log.operations.ts';
 import { getEnvironment, listEnvironments } from '../../../domain/studio/environments/environments.operations.ts';
 import { getCommits, listCommits } from '../../../domain/studio/repository/commits.operations.ts';
 import { mapConnection } from '../../connection.ts';

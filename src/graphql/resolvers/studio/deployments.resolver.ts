@@ -1,15 +1,13 @@
 import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
 import {
+  cancelDeployment,
   getDeployment,
   getLatestDeployment,
   listDeployments,
-} from '../../../domain/studio/deployments/deployments.operations.ts';
-import { reportDeployment } from '../../../domain/studio/deployments/external/report-deployment.operations.ts';
-import {
-  cancelDeployment,
   rerunDeployment,
   startDeployment,
-} from '../../../domain/studio/deployments/start-deployment.operations.ts';
+} from '../../../domain/studio/deployments/deployments.operations.ts';
+import { reportDeployment } from '../../../domain/studio/deployments/report-deployment.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf } from '../../types/operations.ts';

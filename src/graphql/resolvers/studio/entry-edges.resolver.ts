@@ -6,10 +6,9 @@ import {
   entryReference,
   listReferences,
   listReferrers,
+  listTranslations,
 } from '../../../domain/studio/entries/references.operations.ts';
-import { listTranslations } from '../../../domain/studio/entries/translations.operations.ts';
-import { listEntryMedia } from '../../../domain/studio/media/entry-media.operations.ts';
-import { listMedia } from '../../../domain/studio/media/list-media.operations.ts';
+import { listEntryMedia, listMedia } from '../../../domain/studio/media/media.operations.ts';
 import { listCommits } from '../../../domain/studio/repository/commits.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { stableText } from '../../stable-text.ts';

@@ -1,8 +1,6 @@
 import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
-import { createEntry } from '../../../domain/studio/entries/create-entry.operations.ts';
-import { deleteEntry } from '../../../domain/studio/entries/delete-entry.operations.ts';
+import { createEntry, deleteEntry, updateEntry } from '../../../domain/studio/entries/change-entries.operations.ts';
 import { getEntry } from '../../../domain/studio/entries/entries.operations.ts';
-import { updateEntry } from '../../../domain/studio/entries/update-entry.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
 import { Command } from '../command.ts';

@@ -1,8 +1,11 @@
 import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
-import { createEnvironment } from '../../../domain/studio/environments/create-environment.operations.ts';
-import { deleteEnvironment } from '../../../domain/studio/environments/delete-environment.operations.ts';
-import { getEnvironment, listEnvironments } from '../../../domain/studio/environments/environments.operations.ts';
-import { updateEnvironment } from '../../../domain/studio/environments/update-environment.operations.ts';
+import {
+  createEnvironment,
+  deleteEnvironment,
+  getEnvironment,
+  listEnvironments,
+  updateEnvironment,
+} from '../../../domain/studio/environments/environments.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';

@@ -1,7 +1,7 @@
 import { Arg, Args, Resolver, Root, Subscription } from 'type-graphql';
 import type { EventSubject } from '../../../domain/ports/event-feed.ts';
 import { branchMove, readBranchMoves } from '../../../domain/studio/repository/branch-moves.operations.ts';
-import { readImport } from '../../../domain/studio/repository/import-progress.operations.ts';
+import { readImport } from '../../../domain/studio/repository/repository.operations.ts';
 import { importState } from '../../../domain/studio/repository/repository.schema.ts';
 import { stateNews } from '../../stream/state-news.ts';
 import { classOf } from '../../types/derive.ts';

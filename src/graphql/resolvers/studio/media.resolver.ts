@@ -1,6 +1,5 @@
 import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
-import { deleteMedia } from '../../../domain/studio/media/delete-media.operations.ts';
-import { listMedia } from '../../../domain/studio/media/list-media.operations.ts';
+import { deleteMedia, listMedia } from '../../../domain/studio/media/media.operations.ts';
 import { uploadMedia } from '../../../domain/studio/media/upload-media.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';

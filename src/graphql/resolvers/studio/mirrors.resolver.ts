@@ -1,6 +1,5 @@
 import { Arg, Args, Ctx, Resolver } from 'type-graphql';
-import { removeRemote, setRemote } from '../../../domain/studio/upstream/remote.operations.ts';
-import { syncRepository } from '../../../domain/studio/upstream/sync.operations.ts';
+import { removeRemote, setRemote, syncRepository } from '../../../domain/studio/upstream/upstream.operations.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
 import { Command } from '../command.ts';

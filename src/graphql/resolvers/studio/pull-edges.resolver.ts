@@ -1,7 +1,6 @@
 import { Args, type ClassType, Ctx, Extensions, FieldResolver, Resolver, Root } from 'type-graphql';
 import { conflict } from '../../../domain/studio/merge/merge.schema.ts';
-import { listPullCommits } from '../../../domain/studio/pulls/pull-edges.operations.ts';
-import { getPull, listPullFiles } from '../../../domain/studio/pulls/pulls.operations.ts';
+import { getPull, listPullCommits, listPullFiles } from '../../../domain/studio/pulls/pulls.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { classOf } from '../../types/derive.ts';
 import { argsOf, connectionOf } from '../../types/operations.ts';

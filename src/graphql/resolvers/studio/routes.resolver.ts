@@ -1,7 +1,10 @@
 import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import { getEntry } from '../../../domain/studio/entries/entries.operations.ts';
-import { findEntryByUrl } from '../../../domain/studio/routes/entry-at-url.operations.ts';
-import { detectRoutePatterns, listRoutePatterns } from '../../../domain/studio/routes/route-patterns.operations.ts';
+import {
+  detectRoutePatterns,
+  findEntryByUrl,
+  listRoutePatterns,
+} from '../../../domain/studio/routes/route-patterns.operations.ts';
 import { routePattern } from '../../../domain/studio/routes/routes.schema.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { classOf } from '../../types/derive.ts';

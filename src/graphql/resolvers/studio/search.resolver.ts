@@ -1,6 +1,6 @@
 import { Args, Ctx, Extensions, FieldResolver, Resolver, Root } from 'type-graphql';
-import { searchEntries } from '../../../domain/studio/entries/search-entries.operations.ts';
-import { validateEntry } from '../../../domain/studio/entries/validate-entry.operations.ts';
+import { validateEntry } from '../../../domain/studio/entries/change-entries.operations.ts';
+import { searchEntries } from '../../../domain/studio/entries/entries.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, outputOf } from '../../types/operations.ts';

@@ -1,6 +1,6 @@
 import { type ClassType, ObjectType } from 'type-graphql';
 import { getCollection } from '../../../domain/studio/content/schemas.operations.ts';
-import { createEntry } from '../../../domain/studio/entries/create-entry.operations.ts';
+import { createEntry } from '../../../domain/studio/entries/change-entries.operations.ts';
 import { getEntry, listEntries } from '../../../domain/studio/entries/entries.operations.ts';
 import { getPull, listPulls } from '../../../domain/studio/pulls/pulls.operations.ts';
 import { getBranch } from '../../../domain/studio/repository/branches.operations.ts';

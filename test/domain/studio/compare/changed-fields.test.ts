@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { changedFields } from '../../../../src/domain/studio/compare/changed-fields.ts';
+import { changedFields } from '../../../../src/domain/studio/compare/compare.operations.ts';
 
 it.each([
   ['nothing', { a: 1, b: [1] }, { b: [1], a: 1 }, []],

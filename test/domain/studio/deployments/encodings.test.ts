@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { collectOutputs } from '../../../../src/domain/studio/deployments/collect-outputs.ts';
-import { Encodings } from '../../../../src/domain/studio/deployments/run/encodings.ts';
+import { Encodings } from '../../../../src/domain/studio/deployments/run/building.ts';
 import { seed, studio } from '../../../support/app.ts';
 import { type DeployingApp, startDeployingApp } from '../../../support/deployments.ts';
 

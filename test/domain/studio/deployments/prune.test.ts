@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { getDeploymentLog } from '../../../../src/domain/studio/deployments/log/get-log.operations.ts';
-import { pruneDeployments } from '../../../../src/domain/studio/deployments/prune-deployments.ts';
+import { pruneDeployments } from '../../../../src/domain/studio/deployments/collect-outputs.ts';
+import { getDeploymentLog } from '../../../../src/domain/studio/deployments/get-log.operations.ts';
 import { seed, studio } from '../../../support/app.ts';
 import { type DeployingApp, type Deployment, startDeployingApp } from '../../../support/deployments.ts';
 

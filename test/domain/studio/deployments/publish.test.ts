@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
 import { collectOutputs } from '../../../../src/domain/studio/deployments/collect-outputs.ts';
-import { claimDeployment } from '../../../../src/domain/studio/deployments/run/claim.ts';
+import { claimDeployment } from '../../../../src/domain/studio/deployments/run/work.ts';
 import { conclude, publish } from '../../../../src/domain/studio/deployments/transitions.ts';
 import { seed, studio } from '../../../support/app.ts';
 import { type DeployingApp, type Deployment, startDeployingApp } from '../../../support/deployments.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DeploymentJob } from '../../../../src/domain/studio/deployments/deployment.entity.ts';
-import { readLog } from '../../../../src/domain/studio/deployments/log/read-log.ts';
+import { readLog } from '../../../../src/domain/studio/deployments/get-log.operations.ts';
 import { seed, studio } from '../../../support/app.ts';
 import { type DeployingApp, startDeployingApp } from '../../../support/deployments.ts';
 

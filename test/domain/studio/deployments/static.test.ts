@@ -1,8 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { readManifest } from '../../../../src/domain/studio/deployments/manifest.ts';
-import { outputLimits } from '../../../../src/domain/studio/deployments/output-limits.ts';
+import { outputLimits, readManifest } from '../../../../src/domain/studio/deployments/manifest.ts';
 import { seed, studio } from '../../../support/app.ts';
 import { type DeployingApp, type Deployment, startDeployingApp } from '../../../support/deployments.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { sortEntries } from '../../../../src/domain/studio/entries/entry-order.ts';
 import { fieldValue, type KnownEntry, type SortKey } from '../../../../src/domain/studio/entries/entry-query.ts';
+import { sortEntries } from '../../../../src/domain/studio/entries/entry-selection.ts';
 import fc from '../../../support/properties.ts';
 
 const entryOf = (frontmatter: Record<string, unknown>, at: number): KnownEntry => ({

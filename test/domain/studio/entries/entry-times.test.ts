@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { sortEntries } from '../../../../src/domain/studio/entries/entry-order.ts';
 import { asTime, isTimeField, type KnownEntry, matches } from '../../../../src/domain/studio/entries/entry-query.ts';
+import { sortEntries } from '../../../../src/domain/studio/entries/entry-selection.ts';
 import { timeOf } from '../../../../src/domain/studio/schema/dates.ts';
 import type { SchemaField } from '../../../../src/domain/studio/schema/schema.schema.ts';
 import fc from '../../../support/properties.ts';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { comesBefore, sortEntries } from '../../../../src/domain/studio/entries/entry-order.ts';
 import type { KnownEntry } from '../../../../src/domain/studio/entries/entry-query.ts';
-import { nextOrder } from '../../../../src/domain/studio/entries/next-order.ts';
+import { comesBefore, nextOrder, sortEntries } from '../../../../src/domain/studio/entries/entry-selection.ts';
 import fc from '../../../support/properties.ts';
 
 type Content = Map<string, number | null>;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFile } from '../../../../src/domain/studio/frontmatter/create-file.ts';
-import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
+import { createFile, editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import { eolOf, joinSplit, splitFile } from '../../../../src/domain/studio/frontmatter/split.ts';
 import fc from '../../../support/properties.ts';

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { DomainError } from '../../../../src/domain/errors.ts';
-import { createFile } from '../../../../src/domain/studio/frontmatter/create-file.ts';
-import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
+import { createFile, editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
+import { isDateText } from '../../../../src/domain/studio/frontmatter/yaml/emit.ts';
 import { readSimpleYaml } from '../../../../src/domain/studio/frontmatter/yaml/read-simple.ts';
 import { readYaml } from '../../../../src/domain/studio/frontmatter/yaml/read-yaml.ts';
-import { isDateText } from '../../../../src/domain/studio/frontmatter/yaml/scalar-text.ts';
 import fc from '../../../support/properties.ts';
 import { change, frontmatter, text, yamlSource } from './generate.ts';
 

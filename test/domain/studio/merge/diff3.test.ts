@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hunksOf, joinPieces, mergeText } from '../../../../src/domain/studio/merge/text/diff3.ts';
+import { hunksOf, joinPieces, mergeText } from '../../../../src/domain/studio/merge/diff3.ts';
 import fc from '../../../support/properties.ts';
 import { edit, paragraphs } from './texts.ts';
 

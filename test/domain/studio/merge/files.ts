@@ -1,6 +1,5 @@
 import { DomainError } from '../../../../src/domain/errors.ts';
-import { createFile } from '../../../../src/domain/studio/frontmatter/create-file.ts';
-import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
+import { createFile, editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import fc from '../../../support/properties.ts';
 import { change, frontmatter, yamlSource } from '../frontmatter/generate.ts';

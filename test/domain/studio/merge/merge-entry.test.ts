@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
-import { mergeEntry } from '../../../../src/domain/studio/merge/entry/merge-entry.ts';
 import { conflict, type Resolution, resolution } from '../../../../src/domain/studio/merge/merge.schema.ts';
+import { mergeEntry } from '../../../../src/domain/studio/merge/merge-entry.ts';
 
 type Text = string | null;
 const bytes = (text: Text) => (text === null ? null : Buffer.from(text));

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { listKindOf } from '../../../../src/domain/studio/merge/frontmatter/list-kind.ts';
-import { mergeFrontmatter } from '../../../../src/domain/studio/merge/frontmatter/merge-frontmatter.ts';
-import type { FieldRules } from '../../../../src/domain/studio/merge/frontmatter/walk.ts';
+import {
+  type FieldRules,
+  listKindOf,
+  mergeFrontmatter,
+} from '../../../../src/domain/studio/merge/merge-frontmatter.ts';
 import { instantOf } from '../../../../src/domain/studio/schema/dates.ts';
 
 type Values = Record<string, unknown>;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isServable, type ManifestEntry, makeManifest } from '../../../../src/domain/studio/deployments/manifest.ts';
-import { type Found, lookUp, type Output } from '../../../../src/domain/studio/previews/output-lookup.ts';
-import { parseRedirects } from '../../../../src/domain/studio/previews/redirects.ts';
+import { type Found, lookUp, type Output, parseRedirects } from '../../../../src/domain/studio/previews/outputs.ts';
 import fc from '../../../support/properties.ts';
 
 const sha256 = 'a'.repeat(64);

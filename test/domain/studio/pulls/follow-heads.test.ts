@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadProject } from '../../../../src/domain/projects/project-ref.ts';
-import { followHeads } from '../../../../src/domain/studio/pulls/follow-heads.ts';
 import { pullRef } from '../../../../src/domain/studio/pulls/pull.entity.ts';
+import { followHeads } from '../../../../src/domain/studio/pulls/pull-retests.ts';
 import { startTestApp, studio, type TestApp } from '../../../support/app.ts';
 import { commitTo, makeBranch, post, postPath, seedPosts } from '../../../support/conflict-site.ts';
 import { withBefore } from '../../../support/overtake.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { detectFramework } from '../../../../src/domain/studio/routes/framework/detect-framework.ts';
-import { environmentDefaults } from '../../../../src/domain/studio/routes/framework/environment-defaults.ts';
+import { detectFramework } from '../../../../src/domain/studio/frameworks/detect-framework.ts';
+import { environmentDefaults } from '../../../../src/domain/studio/frameworks/environment-defaults.ts';
 import { siteOf } from '../schema/sites.ts';
 
 type Files = Record<string, string>;

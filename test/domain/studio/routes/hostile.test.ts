@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { environmentDefaults } from '../../../../src/domain/studio/routes/framework/environment-defaults.ts';
-import { readRoutes } from '../../../../src/domain/studio/routes/read-routes.ts';
+import { environmentDefaults } from '../../../../src/domain/studio/frameworks/environment-defaults.ts';
+import { readRoutes } from '../../../../src/domain/studio/routes/routes-cache.ts';
 import { hostileConfigs } from '../schema/hostile-texts.ts';
 import { siteOf } from '../schema/sites.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { expandPattern } from '../../../../src/domain/studio/routes/expand-pattern.ts';
-import { pageKey, pathOf } from '../../../../src/domain/studio/routes/page-address.ts';
-import { readRoutes } from '../../../../src/domain/studio/routes/read-routes.ts';
+import { expandPattern } from '../../../../src/domain/studio/routes/entry-routes.ts';
+import { pageKey, pathOf } from '../../../../src/domain/studio/routes/published-pages.ts';
+import { readRoutes } from '../../../../src/domain/studio/routes/routes-cache.ts';
 import fc from '../../../support/properties.ts';
 import { siteOf } from '../schema/sites.ts';
 

@@ -1,5 +1,5 @@
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
-import { readRoutes, type SiteRoutes } from '../../../../src/domain/studio/routes/read-routes.ts';
+import { readRoutes, type SiteRoutes } from '../../../../src/domain/studio/routes/routes-cache.ts';
 import { siteOf } from '../schema/sites.ts';
 
 /** A page with these lines of frontmatter. */

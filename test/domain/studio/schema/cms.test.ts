@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pathForSlug } from '../../../../src/domain/studio/path-for-slug.ts';
+import { pathForSlug } from '../../../../src/domain/studio/slug.ts';
 import { faults, named, shape } from './discovered.ts';
 import { discover } from './sites.ts';
 

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import {
+  discoveryText,
+  discoveryVersion,
+  listingDigest,
+} from '../../../../src/domain/studio/content/stored/schema-store.ts';
 import type { Discovery } from '../../../../src/domain/studio/schema/collection-schema.ts';
-import { discoveryText, discoveryVersion } from '../../../../src/domain/studio/schema/discovery-text.ts';
-import { listingDigest } from '../../../../src/domain/studio/schema/listing-digest.ts';
 import fc from '../../../support/properties.ts';
 import { discover, header } from './sites.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { assignSlugs } from '../../../../src/domain/studio/assign-slugs.ts';
-import { pathForSlug } from '../../../../src/domain/studio/path-for-slug.ts';
 import type { Discovery } from '../../../../src/domain/studio/schema/collection-schema.ts';
 import { validateEntry } from '../../../../src/domain/studio/schema/validate.ts';
+import { assignSlugs, pathForSlug } from '../../../../src/domain/studio/slug.ts';
 import { discover } from './sites.ts';
 
 const named = (found: Discovery, name: string) => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
+import { discoveryOf, discoveryText } from '../../../../src/domain/studio/content/stored/schema-store.ts';
 import type { Discovery, EntrySample, SiteFiles } from '../../../../src/domain/studio/schema/collection-schema.ts';
 import { discoverSchemas } from '../../../../src/domain/studio/schema/discover.ts';
-import { discoveryOf, discoveryText } from '../../../../src/domain/studio/schema/discovery-text.ts';
 import type { SchemaField } from '../../../../src/domain/studio/schema/schema.schema.ts';
 
 type Files = Record<string, string>;

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assignSlugs } from '../../../../src/domain/studio/assign-slugs.ts';
-import { pathForSlug } from '../../../../src/domain/studio/path-for-slug.ts';
-import type { SlugCollection } from '../../../../src/domain/studio/slug.ts';
+import { assignSlugs, pathForSlug, type SlugCollection } from '../../../../src/domain/studio/slug.ts';
 import fc from '../../../support/properties.ts';
 
 const collection = (more: Partial<SlugCollection['slugs']> = {}, path = 'posts'): SlugCollection => ({

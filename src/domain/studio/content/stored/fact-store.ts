@@ -4,8 +4,63 @@ import type { ContentCache } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { blobKey, type EntryFacts, factsOf, factsWeight, type Place, unreadable } from '../entry-facts.ts';
-import type { Damage } from './damage.ts';
-import { soundBlobs } from './sound-blobs.ts';
+
+/** Counts how often objects were met that cannot be read, per repository: what was made meanwhile lacks what they say, and is not to be kept. */
+export class Damage {
+  readonly #met = new Map<string, number>();
+
+  note(repository: string): void {
+    this.#met.set(repository, this.met(repository) + 1);
+  }
+
+  /** How often until now. */
+  met(repository: string): number {
+    return this.#met.get(repository) ?? 0;
+  }
+}
+
+type Source = Pick<Snapshot, 'blobs'> & Partial<Pick<Snapshot, 'blob'>>;
+
+/** More damaged blobs than this, and than there are sound ones: it is the repository that cannot be read. */
+const fewDamaged = 20;
+
+const isDamage = (error: unknown): error is DomainError =>
+  error instanceof DomainError && error.code === 'repository_unavailable';
+
+/**
+ * Contents of blobs in the order asked; in place of one that cannot be read, why: it does not take the others with it.
+ * @throws DomainError `repository_unavailable` when it is not only some
+ */
+export async function* soundBlobs(source: Source, oids: readonly string[]): AsyncGenerator<Buffer | DomainError> {
+  let next = 0;
+  if (oids.length === 1) return yield await readAlone(source, oids[0] ?? '');
+  for (let damaged = 0; next < oids.length; ) {
+    try {
+      for await (const { content } of source.blobs(oids.slice(next))) {
+        next += 1;
+        yield content;
+      }
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      const alone = await readAlone(source, oids[next] ?? '');
+      next += 1;
+      if (alone instanceof DomainError) damaged += 1;
+      if (damaged > fewDamaged && damaged > next - damaged) throw error;
+      yield alone;
+    }
+  }
+}
+
+async function readAlone(source: Source, oid: string): Promise<Buffer | DomainError> {
+  try {
+    if (source.blob) return await source.blob(oid);
+    for await (const { content } of source.blobs([oid])) return content;
+  } catch (error) {
+    if (isDamage(error)) return error;
+    throw error;
+  }
+  throw new Error(`nothing was said of ${oid}`);
+}
 
 const memory = 64 * 1024 * 1024;
 /** So few blobs are read from the repository before a database has answered. */

@@ -4,9 +4,8 @@ import type { Repository } from '../../../ports/git.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { blobKey, type Place } from '../entry-facts.ts';
 import { holdsWords, wordsOf } from '../search.ts';
-import type { Damage } from './damage.ts';
+import { type Damage, soundBlobs } from './fact-store.ts';
 import type { Indexer } from './indexer.ts';
-import { soundBlobs } from './sound-blobs.ts';
 import type { BlobNumbers, StoredBlobs } from './stored-blobs.ts';
 
 /** The numbers of a list's blobs, in its order; 0: not stored. */

@@ -1,11 +1,75 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ContentCache, SchemaRow } from '../../../ports/content-cache.ts';
-import type { Discovery, SiteFiles } from '../../schema/collection-schema.ts';
-import { discoveryOf, discoveryText, discoveryVersion } from '../../schema/discovery-text.ts';
-import { listingDigest } from '../../schema/listing-digest.ts';
-import { configurationFiles } from '../../schema/site-layout.ts';
+import type { CollectionDescription, Discovery, SiteFiles } from '../../schema/collection-schema.ts';
+import { withMatches } from '../../schema/discover.ts';
+import { byUse } from '../../schema/inferred-groups.ts';
+import { membership } from '../../schema/path-set.ts';
+import {
+  configurationFiles,
+  dataExtensions,
+  extensionOf,
+  findSite,
+  markdownExtensions,
+  mediaRootsOf,
+} from '../../schema/site-layout.ts';
 import { readerVersion } from '../entry-facts.ts';
+
+/**
+ * Counts up when a site would be read otherwise than before, or what is found would be written otherwise. What an older version stored is then not
+ * found any more.
+ */
+export const discoveryVersion = 1;
+
+/** Writes a discovery as JSON text. */
+export function discoveryText(discovery: Discovery): string {
+  return JSON.stringify({ ...discovery, schemas: discovery.schemas.map(({ matches: _, ...schema }) => schema) });
+}
+
+/** Reads what `discoveryText` of the same version wrote. */
+export function discoveryOf(text: string): Discovery {
+  const discovery = JSON.parse(text) as Discovery;
+  return { ...discovery, schemas: withMatches(discovery.schemas, discovery.precedence) };
+}
+
+const content = [...markdownExtensions, ...dataExtensions];
+/** Of files that found collections, and of those that configurations import. */
+const telling: ReadonlySet<string> = new Set([...content, ...['ts', 'mts', 'cts', 'tsx', 'js', 'mjs', 'cjs', 'jsx']]);
+
+/**
+ * Names all that a discovery of scope `configuration` took from how files are named: where sites and media directories are, which extensions the
+ * collections use, and which files are in none or in several. Of two listings with equal digests and configurations the discoveries are equal.
+ * @param contentRoot the one that was given to the discovery
+ */
+export function listingDigest(
+  paths: readonly string[],
+  { schemas }: Pick<Discovery, 'schemas'>,
+  contentRoot: string | undefined,
+): string {
+  const site = findSite(paths, contentRoot);
+  const { owned, free, shared } = share(paths, schemas);
+  const extensions = [...owned].map(([name, own]) => {
+    const used = new Set(own.map(extensionOf));
+    return [name, byUse(own, content).filter((extension) => used.has(extension))];
+  });
+  const parts = [site, mediaRootsOf(paths, site), extensions, shared, free];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}
+
+/** Which paths each collection could have, which of those that tell something nobody could, and whether some have several. */
+function share(paths: readonly string[], schemas: readonly CollectionDescription[]) {
+  const owned = new Map<string, string[]>(schemas.map(({ collection }) => [collection, []]));
+  const sets = schemas.map((schema) => ({ name: schema.collection, holds: membership(schema.paths) }));
+  const free: string[] = [];
+  let shared = false;
+  for (const path of paths) {
+    const owners = sets.filter(({ holds }) => holds(path));
+    for (const { name } of owners) owned.get(name)?.push(path);
+    if (owners.length > 1) shared = true;
+    if (owners.length === 0 && telling.has(extensionOf(path))) free.push(path);
+  }
+  return { owned, free, shared };
+}
 
 /** A tree whose site is wanted. */
 export interface SiteTree {

@@ -1,4 +1,56 @@
-import { Encodings } from './encodings.ts';
+import { DomainError } from '../../../errors.ts';
+import { fewAtOnce } from '../../../few-at-once.ts';
+import type { Sha256 } from '../../../ports/blobs.ts';
+import type { Services } from '../../../services.ts';
+import { isEncodable, readManifest } from '../manifest.ts';
+
+/** Files asked for at the same time, so that the next one is there when one is done. */
+const together = 2;
+
+/**
+ * Compresses published files in the background, one output after another: nobody who publishes waits for it, and until it is done they are
+ * sent as they are. What a crash leaves undone is found by the next publication of the same file, or by the nightly look.
+ */
+export class Encodings {
+  readonly #waiting = new Set<Sha256>();
+  readonly #closing = new AbortController();
+  #work: Promise<void> | null = null;
+
+  /** Has the files of an output compressed, all of them: those that are already cost a look. */
+  add(services: Pick<Services, 'blobs' | 'log'>, manifest: Sha256): void {
+    if (this.#closing.signal.aborted) return;
+    this.#waiting.add(manifest);
+    this.#work ??= this.#run(services);
+  }
+
+  /** Resolves when nothing waits. */
+  async settled(): Promise<void> {
+    while (this.#work) await this.#work;
+  }
+
+  /** Ends after the files in hand. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.settled();
+  }
+
+  async #run({ blobs, log }: Pick<Services, 'blobs' | 'log'>): Promise<void> {
+    const { signal } = this.#closing;
+    for (const digest of this.#waiting) {
+      try {
+        const files = (await readManifest(blobs, digest)).filter(isEncodable);
+        await fewAtOnce(files, together, async ([, sha256]) => {
+          if (!signal.aborted) await blobs.encode(sha256);
+        });
+      } catch (err) {
+        const isGone = err instanceof DomainError && err.code === 'not_found';
+        log[isGone ? 'debug' : 'warn']({ err, output: digest }, 'published files were not all compressed');
+      }
+      this.#waiting.delete(digest);
+    }
+    this.#work = null;
+  }
+}
 
 /** Why a run ends before its time: somebody cancelled it, the server stops, or another worker has taken it over. */
 export type StopReason = 'cancelled' | 'stopping' | 'lost';

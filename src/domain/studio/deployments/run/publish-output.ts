@@ -1,13 +1,47 @@
 import { fewAtOnce } from '../../../few-at-once.ts';
-import type { BlobStore } from '../../../ports/blobs.ts';
+import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
 import type { OutputFile, OutputProblem } from '../../../ports/deployer.ts';
-import type { FailureReason } from '../deployment.entity.ts';
-import { isServable } from '../manifest.ts';
-import type { JobRun } from './job-run.ts';
-import { notice } from './notice.ts';
-import { StageFailure, type WorkspaceRun } from './stage.ts';
-import { outputDirectory } from './static/output-directory.ts';
-import { type KeptFile, storeOutput } from './store-output.ts';
+import { readRedirects } from '../../previews/outputs.ts';
+import { joinPath } from '../../schema/site-layout.ts';
+import type { DeploymentSettings, FailureReason } from '../deployment.entity.ts';
+import { isServable, type Manifest, makeManifest, storeManifest } from '../manifest.ts';
+import { type JobRun, notice } from './job-run.ts';
+import { type Run, StageFailure, type WorkspaceRun } from './stage.ts';
+
+/** The directory a deployment publishes, relative to the repository. */
+export const outputDirectory = ({
+  root_directory,
+  output_directory,
+}: Pick<DeploymentSettings, 'root_directory' | 'output_directory'>): string =>
+  joinPath(root_directory, output_directory);
+
+/** A file of an output whose content is kept. */
+export interface KeptFile {
+  path: string;
+  sha256: Sha256;
+  /** Bytes. */
+  size: number;
+  /** Its content had not been kept before. */
+  isNew: boolean;
+}
+
+/** Tells of the lines of a `_redirects` file that the preview origin does not follow. */
+async function checkRedirects(run: Run, job: JobRun, manifest: Manifest): Promise<void> {
+  const { faults } = await readRedirects(run.services.blobs, manifest);
+  const lines = faults.map(({ line, problem }) => (line === null ? problem : `line ${line} (${problem})`));
+  notice(run, job, 'redirect_not_used', 'Not used of _redirects', lines);
+}
+
+/** Makes one output of files that are kept. @returns the digest of its manifest */
+export async function storeOutput(run: Run, job: JobRun, files: readonly KeptFile[]): Promise<Sha256> {
+  const { blobs } = run.services;
+  const manifest = makeManifest(files);
+  const added = new Set(files.filter(({ isNew }) => isNew).map(({ sha256 }) => sha256));
+  await checkRedirects(run, job, manifest);
+  const digest = await storeManifest(blobs, manifest);
+  job.log.line(`${manifest.length} files, ${added.size} of them new; digest ${digest}`);
+  return digest;
+}
 
 const reasons: Record<OutputProblem, FailureReason> = {
   missing: 'output_missing',

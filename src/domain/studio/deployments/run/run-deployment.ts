@@ -1,25 +1,115 @@
 import { DomainError } from '../../../errors.ts';
-import type { ProcessName } from '../../../ports/deployer.ts';
+import type { ProcessName, WorkspaceFile } from '../../../ports/deployer.ts';
+import type { TreeFile } from '../../../ports/git-records.ts';
 import { loadProject } from '../../../projects/project-ref.ts';
 import type { Services } from '../../../services.ts';
+import { anyOf } from '../../../text-pattern.ts';
 import { asUnavailable } from '../../../unavailable.ts';
+import { writtenForms } from '../../../written-forms.ts';
 import { Environment } from '../../environments/environment.entity.ts';
-import { openVariables } from '../../environments/variables.ts';
-import { environmentLabel, labelUrl } from '../../previews/preview-label.ts';
+import { openVariables } from '../../environments/environment-secrets.ts';
+import { pathProblem } from '../../path-rules.ts';
+import { environmentLabel, labelUrl } from '../../previews/previews.ts';
+import { largestPointer, readLfsPointer } from '../../repository/lfs-pointer.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
 import { type Deployment, DeploymentJob, type FailureReason, type Worker } from '../deployment.entity.ts';
-import { masker } from '../log/mask.ts';
 import { addJobs } from '../queue-deployment.ts';
-import { conclude, publish, requeue } from '../transitions.ts';
+import { type Attempt, conclude, publish, requeue } from '../transitions.ts';
 import type { StopReason } from './building.ts';
 import { build, install } from './commands.ts';
-import { keepAlive } from './heartbeat.ts';
-import { JobRun } from './job-run.ts';
-import { keepWarnings } from './notice.ts';
-import { prepare } from './prepare.ts';
+import { JobRun, keepWarnings, notice } from './job-run.ts';
 import { keepOutput } from './publish-output.ts';
+import { treeWork } from './publish-tree.ts';
 import { type Run, type Stage, StageFailure, type Work, type WorkspaceRun } from './stage.ts';
-import { treeWork } from './static/publish-tree.ts';
+
+/** Shorter values would mask half of a log and hide nothing. */
+const shortest = 4;
+const replacement = '********';
+
+function formsOf(secret: string): string[] {
+  const lines = secret.split(/\r?\n/).filter((line) => line.trim().length >= shortest * 2);
+  return [...writtenForms(secret), ...(lines.length > 1 ? lines : [])];
+}
+
+/** Takes the values of secrets out of a text: as they are, in base64, URLs and JSON, and each line of those with several. */
+export function masker(secrets: readonly string[]): (text: string) => string {
+  const long = (text: string) => text.length >= shortest;
+  const forms = new Set(secrets.filter(long).flatMap(formsOf).filter(long));
+  if (forms.size === 0) return (text) => text;
+  const pattern = anyOf(forms);
+  return (text) => text.replace(pattern, replacement);
+}
+
+const mostFiles = 200_000;
+const mostBytes = 4 * 1024 ** 3;
+
+const kinds: Record<string, WorkspaceFile['kind']> = { '100644': 'file', '100755': 'executable', '120000': 'link' };
+
+async function checkSizes({ git }: Pick<Run, 'git'>, files: readonly TreeFile[]): Promise<number> {
+  if (files.length > mostFiles)
+    throw new StageFailure('output_too_large', `The commit has more than ${mostFiles} files`);
+  const sizes = await git.sizes(files.map(({ oid }) => oid));
+  const total = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  if (total > mostBytes) throw new StageFailure('output_too_large', `The commit has more than ${mostBytes} bytes`);
+  return total;
+}
+
+/** Writes the tree of the commit as its objects are: no filter, attribute or hook of git has a part in it. */
+const prepare: Stage = async (run, job) => {
+  const { git, row, workspace, signal } = run;
+  await job.step(`Write the files of ${row.commit_sha.slice(0, 7)}`, async () => {
+    const snapshot = await git.snapshot(row.commit_sha);
+    const all = await snapshot.files();
+    const files = all.filter(({ mode, path }) => kinds[mode] !== undefined && pathProblem(path) === null);
+    const bytes = await checkSizes(run, files);
+    const pointers: string[] = [];
+    async function* contents(): AsyncGenerator<WorkspaceFile> {
+      let index = 0;
+      for await (const { content } of snapshot.blobs(files.map(({ oid }) => oid))) {
+        signal.throwIfAborted();
+        const file = files[index++] as TreeFile;
+        if (content.length <= largestPointer && readLfsPointer(content)) pointers.push(file.path);
+        yield { path: file.path, kind: kinds[file.mode] ?? 'file', content };
+      }
+    }
+    const leftOut = await workspace.write(contents());
+    job.log.line(`${files.length} files, ${bytes} bytes of commit ${row.commit_sha} on ${row.branch}`);
+    notice(run, job, 'link_left_out', 'Left out, because the link leads out of the repository', leftOut);
+    const submodules = all.filter(({ mode }) => mode === '160000').map(({ path }) => path);
+    notice(run, job, 'submodule_not_fetched', 'Submodules are not fetched', submodules);
+    notice(run, job, 'lfs_pointer', 'Still Git LFS pointers', pointers);
+  });
+  const network = workspace.enforcesNetwork || row.settings.network === 'full' ? '' : ', not enforced at this level';
+  job.log.line(`Isolation: ${workspace.isolation} (${workspace.reason}); network: ${row.settings.network}${network}`);
+};
+
+/** How often a worker shows that it lives, and looks whether its run is still wanted; milliseconds. */
+const beatEvery = 1_000;
+
+/**
+ * Shows for as long as a run lasts that its worker lives, and hears of what others decide about it.
+ * @returns how to show a change of `worker` at once, and how to end it
+ */
+function keepAlive(
+  { orm, log }: Pick<Services, 'orm' | 'log'>,
+  { id, attempt }: Attempt,
+  worker: Worker,
+  stop: (reason: StopReason) => void,
+): { beat(): Promise<void>; end(): void } {
+  const beat = async () => {
+    const [row] = await orm.em.fork().execute<{ cancel_requested: boolean }[]>(
+      `update deployment set heartbeat_at = now(), worker = ?::json
+       where id = ? and attempt = ? and status = 'in_progress' returning cancel_requested`,
+      [JSON.stringify(worker), id, attempt],
+    );
+    if (!row) stop('lost');
+    else if (row.cancel_requested) stop('cancelled');
+  };
+  const timer = setInterval(() => {
+    beat().catch((err: unknown) => log.debug({ err, deployment: id }, 'heartbeat of a deployment not written'));
+  }, beatEvery);
+  return { beat, end: () => clearInterval(timer) };
+}
 
 const stages: Record<string, Stage> = { prepare, install, build };
 
@@ -121,7 +211,7 @@ async function settle(
   await conclude(em, row, { conclusion: 'failure', reason: explain(error).reason, at });
 }
 
-interface Attempt {
+interface AttemptContext {
   worker: Worker;
   signal: AbortSignal;
   beat(): Promise<void>;
@@ -129,7 +219,11 @@ interface Attempt {
   show(digest: string): Promise<void>;
 }
 
-async function attempt(services: Services, row: Deployment, { worker, signal, beat, show }: Attempt): Promise<void> {
+async function attempt(
+  services: Services,
+  row: Deployment,
+  { worker, signal, beat, show }: AttemptContext,
+): Promise<void> {
   const isBuilt = row.settings.provider === 'build';
   const isolation = isBuilt ? await services.deployer.isolation() : null;
   if (isolation && 'refused' in isolation) {

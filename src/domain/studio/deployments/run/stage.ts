@@ -3,7 +3,7 @@ import type { Workspace } from '../../../ports/deployer.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { ProjectRef } from '../../../projects/project.entity.ts';
 import type { Services } from '../../../services.ts';
-import type { OpenVariable } from '../../environments/variables.ts';
+import type { OpenVariable } from '../../environments/environment-secrets.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
 import type { Deployment, FailureReason } from '../deployment.entity.ts';
 import type { JobRun } from './job-run.ts';

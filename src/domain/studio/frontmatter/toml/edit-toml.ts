@@ -1,16 +1,95 @@
-import type { DateRule } from '../date-rule.ts';
-import type { Frontmatter } from '../types.ts';
-import { deepEqual, isRecord, parsePointer } from '../values.ts';
+import { type DateRule, deepEqual, type Frontmatter, isRecord, parsePointer, pointerTo } from '../values.ts';
 import { align } from '../yaml/align.ts';
 import { editFlow, type FlowInsert } from '../yaml/edit-flow.ts';
-import { refuse } from '../yaml/editing.ts';
+import { applySplices, refuse, type Splice } from '../yaml/editing.ts';
+import { numberText } from '../yaml/emit.ts';
 import { lineAfter, lineStart } from '../yaml/layout.ts';
-import { applySplices, type Splice } from '../yaml/splice.ts';
-import { tomlKey, tomlText, tomlValue } from './emit-toml.ts';
-import { equal, pointerOf, startsWith, TomlLayout } from './layout.ts';
-import { readToml } from './read-toml.ts';
-import { tomlScalarLike } from './scalar-like.ts';
-import type { TomlItem, TomlNode } from './scan-toml.ts';
+import { scanToml, type TomlItem, type TomlNode, type TomlStatement } from './scan-toml.ts';
+import { readToml, tomlKey, tomlString, tomlText, tomlValue } from './toml.ts';
+
+/** Where the statements of a document lie, by path. */
+class TomlLayout {
+  readonly statements: TomlStatement[];
+  private readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+    this.statements = scanToml(source);
+  }
+
+  /** Whether the name at `at` of a path is a position in a list of tables. */
+  isPosition(path: string[], at: number): boolean {
+    return (
+      at > 0 && this.statements.some(({ kind, path: own }) => kind === 'element' && equal(own, path.slice(0, at + 1)))
+    );
+  }
+
+  /** The lines of one `[[table]]` with the tables below it, and the blank lines that part it from the next. */
+  section(path: string[]): { start: number; end: number } {
+    const first = this.statements.findIndex(({ kind, path: own }) => kind === 'element' && equal(own, path));
+    const header = this.statements[first];
+    if (header === undefined) return refuse(pointerOf(path), 'is not a table of its own');
+    const rest = this.statements.slice(first + 1);
+    const next = rest.findIndex(({ kind, path: own }) => kind !== 'pair' && !startsWith(own, path));
+    const last = (next < 0 ? rest : rest.slice(0, next)).at(-1) ?? header;
+    const end = lineAfter(this.source, last.end);
+    const blank = next < 0 ? 0 : (/^(?:[ \t]*\r?\n)*/.exec(this.source.slice(end))?.[0].length ?? 0);
+    return { start: this.linesStart(header), end: end + blank };
+  }
+
+  /** The statement's line, with the comment lines directly above it. */
+  linesStart({ start }: TomlStatement): number {
+    let at = lineStart(this.source, start);
+    while (at > 0 && /^[ \t]*#/.test(this.source.slice(lineStart(this.source, at - 1), at)))
+      at = lineStart(this.source, at - 1);
+    return at;
+  }
+}
+
+function pointerOf(path: string[]): string {
+  return path.reduce(pointerTo, '');
+}
+
+function equal(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && startsWith(left, right);
+}
+
+function startsWith(path: readonly string[], head: readonly string[]): boolean {
+  return head.every((name, at) => path[at] === name);
+}
+
+/**
+ * A TOML scalar in the manner of the one it replaces (or stands beside): dates stay dates, floats stay floats, literal strings
+ * stay literal and multi-line strings multi-line where the new value allows it.
+ */
+function tomlScalarLike(value: unknown, like: string, isDate: boolean, eol: string): string {
+  if (typeof value === 'number') {
+    const text = numberText(value);
+    const float = /^[-+]?\d[\d_]*(?:\.|[eE])/.test(like);
+    return float && Number.isSafeInteger(value) ? `${text}.0` : text;
+  }
+  if (typeof value !== 'string') return String(value);
+  if ((isDate || /^(?:\d{4}-\d\d-\d\d|\d\d:\d\d)/.test(like)) && isTomlDate(value)) return value;
+  if (/^(?:"""|''')/.test(like) && value.includes('\n') && eol === '\n') return multiLine(value);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a literal string cannot hold them
+  const literal = /^'(?!'')/.test(like) && !/['\x00-\x1f\x7f]/.test(value) && value.isWellFormed();
+  return literal ? `'${value}'` : tomlString(value);
+}
+
+/** Whether TOML reads the text as a date or time and gives the same text back. */
+function isTomlDate(value: string): boolean {
+  if (!/^(?:\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d.*)?|\d\d:\d\d:\d\d.*)$/.test(value)) return false;
+  const read = readToml(`x = ${value}`);
+  return read.ok && read.value.x === value;
+}
+
+/** Line ends stay as they are, all else is escaped as on one line. */
+function multiLine(value: string): string {
+  return `"""\n${value
+    .split('\n')
+    .map((line) => tomlString(line).slice(1, -1))
+    .join('\n')}"""`;
+}
 
 interface TomlManner {
   eol: '\n' | '\r\n';

@@ -1,13 +1,10 @@
 import { isCollection, isMap, isScalar, type YAMLMap } from 'yaml';
-import type { DateRule } from '../date-rule.ts';
-import type { Frontmatter } from '../types.ts';
-import { deepEqual, parsePointer, pointerTo } from '../values.ts';
+import { type DateRule, deepEqual, type Frontmatter, parsePointer, pointerTo } from '../values.ts';
 import { editNode } from './edit-node.ts';
-import { aliasedAnchors, type Editing, mannerOf, refuse } from './editing.ts';
+import { aliasedAnchors, applySplices, type Editing, mannerOf, refuse } from './editing.ts';
 import { mapText } from './emit.ts';
 import { type Entry, entriesOf } from './layout.ts';
 import { parseYaml, readYamlDocument, type YamlDocument } from './read-yaml.ts';
-import { applySplices } from './splice.ts';
 
 export interface SourceEdit {
   eol: '\n' | '\r\n';

@@ -1,4 +1,4 @@
-import type { Frontmatter, Reading } from '../types.ts';
+import type { Frontmatter, Reading } from '../values.ts';
 
 /** A map being read; `open` is its last key while that has no value yet or is getting a list. */
 interface Frame {

@@ -13,8 +13,7 @@ import {
   type YAMLMap,
   YAMLParseError,
 } from 'yaml';
-import { type Frontmatter, limits, type Reading } from '../types.ts';
-import { pointerTo, setOwn } from '../values.ts';
+import { type Frontmatter, limits, pointerTo, type Reading, setOwn } from '../values.ts';
 
 /** A fault of the content, at an offset of the source. */
 class YamlFault extends Error {

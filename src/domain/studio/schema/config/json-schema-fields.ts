@@ -1,7 +1,18 @@
-import type { Warn } from '../cms/field-tools.ts';
+import type { Warn } from '../../frameworks/cms/field-tools.ts';
 import { type FieldType, fieldTypes, type SchemaField } from '../schema.schema.ts';
-import { at, dataOf, entriesOf, isFalse, isTrue, itemsOf, numberOf, textAt, textsOf } from '../static/read-value.ts';
-import { placeOf, type Value } from '../static/values.ts';
+import {
+  at,
+  dataOf,
+  entriesOf,
+  isFalse,
+  isTrue,
+  itemsOf,
+  numberOf,
+  placeOf,
+  textAt,
+  textsOf,
+  type Value,
+} from '../static/values.ts';
 import { enumOf, field, hasFields, listOf, mergeFields, unionOf } from '../zod/field-algebra.ts';
 
 const MAX_DEPTH = 40;

@@ -1,14 +1,67 @@
-import { noteTo, skipped } from '../cms/notes.ts';
+import { noteTo, skipped, type Warn } from '../../frameworks/cms/field-tools.ts';
 import { declare } from '../declare.ts';
-import { folderFiles, globFiles, type Located, oneFile } from '../files.ts';
-import type { Draft, SchemaReader, SiteReading } from '../reader.ts';
-import { entryFormats, type SchemaField, type Warning } from '../schema.schema.ts';
+import {
+  type Draft,
+  folderFiles,
+  globFiles,
+  type Located,
+  oneFile,
+  type SchemaReader,
+  type SiteReading,
+} from '../reader.ts';
+import { entryFormats, type SchemaField, studioField, type Warning } from '../schema.schema.ts';
 import { extensionOf, joinPath, markdownExtensions } from '../site-layout.ts';
-import { at, entriesOf, isTrue, itemsOf, textAt, textsOf } from '../static/read-value.ts';
-import { type Place, placeOf, type Value } from '../static/values.ts';
+import {
+  at,
+  dataOf,
+  entriesOf,
+  isTrue,
+  itemsOf,
+  type Place,
+  placeOf,
+  textAt,
+  textsOf,
+  type Value,
+} from '../static/values.ts';
+import { field } from '../zod/field-algebra.ts';
 import { codeExtensions, findConfig, readCodeConfig, readDataConfig } from './config-file.ts';
 import { jsonSchemaFields } from './json-schema-fields.ts';
-import { listedFields } from './listed-fields.ts';
+
+const nested = new Set(['fields', 'variants']);
+
+/**
+ * A Field list as `studio.config` holds it: the fields of the schema record, where only `name` and `type` must be given; a map of
+ * names does as well. What is wrong with one field makes that field `any`.
+ */
+function listedFields(list: Value, warn: Warn): SchemaField[] {
+  const named: [string | undefined, Value][] =
+    list.kind === 'record' ? entriesOf(list) : itemsOf(list).map((one) => [textAt(one, 'name'), one]);
+  return named
+    .map(([name, value]) => ({ ...listedField(value, warn), name: name ?? '' }))
+    .filter((one) => one.name !== '');
+}
+
+function listedField(value: Value, warn: Warn): SchemaField {
+  const own = entriesOf(value).filter(([key]) => !nested.has(key));
+  const data = Object.fromEntries(
+    own.map(([key, part]) => [key, dataOf(part)]).filter(([, part]) => part !== undefined),
+  );
+  const read = studioField.safeParse({ required: false, list: false, ...data, name: '', type: data.type ?? 'string' });
+  const [fault] = read.error?.issues ?? [];
+  if (fault) {
+    const message = `The field "${textAt(value, 'name') ?? ''}" is not understood at "${fault.path.join('.')}"; any value is accepted`;
+    warn('field_unknown', message, placeOf(value, { path: '', line: 1 }));
+    return { ...field('any'), required: false };
+  }
+  const parts = [...nested].flatMap((key) => {
+    const inner = at(value, key);
+    if (inner === undefined) return [];
+    const variants =
+      key === 'variants' ? itemsOf(inner).map((one) => listedField(one, warn)) : listedFields(inner, warn);
+    return [[key, variants] as const];
+  });
+  return { ...(read.data as SchemaField), ...Object.fromEntries(parts) };
+}
 
 /**
  * The site's own word on its collections: `studio.config.{json,yml,ts,js}`. Per collection `path` (with `pattern`, `exclude`) or

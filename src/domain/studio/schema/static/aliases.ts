@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import type { SiteFiles } from '../collection-schema.ts';
 import { jsonValue } from '../config/json-value.ts';
-import { at, entriesOf, textAt, textsOf } from './read-value.ts';
 import { MAX_SOURCE } from './syntax.ts';
+import { at, entriesOf, textAt, textsOf } from './values.ts';
 
 /** Paths a specifier may stand for, from the repository root; none when it is a package. */
 export type Aliases = (specifier: string) => string[];

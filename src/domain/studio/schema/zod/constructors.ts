@@ -1,6 +1,5 @@
 import type { SchemaField } from '../schema.schema.ts';
-import type { Place, Value } from '../static/values.ts';
-import { plain } from '../static/values.ts';
+import { type Place, plain, type Value } from '../static/values.ts';
 import { anything, enumOf, field, hasFields, listOf, mergeFields, nothing, unionOf } from './field-algebra.ts';
 import type { Folder } from './fold.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { cleanLine } from '../../../../../src/domain/studio/deployments/log/clean-text.ts';
-import { LineReader } from '../../../../../src/domain/studio/deployments/log/line-reader.ts';
-import { masker } from '../../../../../src/domain/studio/deployments/log/mask.ts';
+import { cleanLine, LineReader } from '../../../../../src/domain/studio/deployments/job-log.ts';
+import { masker } from '../../../../../src/domain/studio/deployments/run/run-deployment.ts';
 import fc from '../../../../support/properties.ts';
 
 describe('a line', () => {

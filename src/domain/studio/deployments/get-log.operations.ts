@@ -1,0 +1,92 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { projectOperation } from '../../operation.ts';
+import { DeploymentJob } from './deployment.entity.ts';
+import { findDeployment } from './deployment-record.ts';
+import { deploymentNumber } from './deployments.schema.ts';
+
+/** A part of a job's log. Offsets count bytes of all that was written, kept or not. */
+interface LogPart {
+  offset: number;
+  /** Where to go on. */
+  next_offset: number;
+  text: string;
+  /** The job has ended and this part is the last. */
+  complete: boolean;
+}
+
+/** Bytes of one part: all that is kept of a log, so that a download is one part. */
+const mostBytes = 5 * 1024 * 1024;
+
+const leftOut = (bytes: number) => `[… ${bytes} bytes left out …]\n`;
+
+/** What a log holds from an offset on; where the middle of a long one is not kept, a line says so. */
+export async function readLog(em: EntityManager, job: DeploymentJob, offset: number): Promise<LogPart> {
+  const rows = await em.execute<{ start: string; content: Buffer }[]>(
+    'select start, content from deployment_log where job_id = ? and start + size > ? order by start',
+    [job.id, offset],
+  );
+  const parts: string[] = [];
+  // The row may be older than its log: what was passed over must not come again.
+  let next = rows.length > 0 ? offset : Math.min(offset, job.log_size);
+  let bytes = 0;
+  let isCut = false;
+  for (const { start: text, content } of rows) {
+    const start = Number(text);
+    isCut = bytes + content.length > mostBytes;
+    if (isCut) break;
+    if (start > next) parts.push(leftOut(start - next));
+    const from = Math.max(0, next - start);
+    parts.push(content.subarray(from).toString('utf8'));
+    bytes += content.length - from;
+    next = start + content.length;
+  }
+  const hasEnded = job.status === 'completed';
+  // An old log is no longer kept, and of one that could not be stored the end may be missing.
+  if (hasEnded && !isCut && next < job.log_size) {
+    parts.push(leftOut(job.log_size - next));
+    next = job.log_size;
+  }
+  return {
+    offset,
+    next_offset: next,
+    text: parts.join(''),
+    complete: hasEnded && next >= job.log_size,
+  };
+}
+
+/** A piece of a log as those who follow it get it. */
+export const logText = z
+  .object({ offset: z.int().min(0).describe('Bytes of the log before it'), text: z.string() })
+  .meta({ id: 'DeploymentLogText' });
+
+export const logPart = z
+  .object({
+    offset: z.int().min(0),
+    next_offset: z.int().min(0).describe('Where to go on'),
+    text: z.string(),
+    complete: z.boolean().describe('The job has ended and the log is complete'),
+  })
+  .meta({ id: 'DeploymentLogPart' });
+
+export const getDeploymentLog = projectOperation({
+  name: 'studio.getDeploymentLog',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Read the log of a deployment job from an offset',
+  input: z.object({
+    ...deploymentNumber,
+    job: z.int32().min(1, 'must be at least 1').describe('Id of the job'),
+    offset: z.int().min(0, 'must be at least 0').default(0).describe('Bytes to skip'),
+  }),
+  output: logPart,
+  async execute(context, { deployment, job, offset }) {
+    const { id } = await findDeployment(context, deployment);
+    const row = await context.em.findOne(DeploymentJob, { id: job, deployment_id: id });
+    if (!row) throw new DomainError('not_found', `job: deployment ${id} has no job ${job}`);
+    const part = await readLog(context.em, row, offset);
+    context.attach(Buffer.from(part.text));
+    return part;
+  },
+});

@@ -1,0 +1,182 @@
+import { z } from 'zod';
+import { DomainError, type FieldError } from '../../errors.ts';
+import { projectOperation } from '../../operation.ts';
+import type { Snapshot } from '../../ports/git-records.ts';
+import { fieldFault, freeObject } from '../../shapes.ts';
+import { commitStep } from '../changes/staged-content.ts';
+import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
+import { editFile } from '../frontmatter/edit-file.ts';
+import { parseFile } from '../frontmatter/parse-file.ts';
+import type { Frontmatter } from '../frontmatter/values.ts';
+import { checkPath } from '../path-rules.ts';
+import { directBranch } from '../repository/branch-rules.ts';
+import { refInput, snapshotOf } from '../repository/refs.ts';
+import { studioWarning } from '../schema/schema.schema.ts';
+import { isDateField } from './change-entry.ts';
+import { deletedEntry, entryChange, entryDraft, savedEntry, writeInput } from './entries.schema.ts';
+import { collectionFor, newEntryBytes, pathForNew, planCreate } from './plan-create.ts';
+import { planDelete } from './plan-delete.ts';
+import { planUpdate } from './plan-update.ts';
+import { checkSize, savedRecord } from './saved-entry.ts';
+import { judgeWrite } from './validate.ts';
+import { authorOf } from './write-entry.ts';
+
+export const createEntry = projectOperation({
+  name: 'studio.createEntry',
+  kind: 'command',
+  effect: 'external',
+  permission: 'edit_studio',
+  also: { manage_studio: 'when it names another author' },
+  summary: 'Create entry',
+  input: entryDraft.extend({ collection: z.string() }),
+  output: savedEntry,
+  audit: ({ collection, slug }) => ({ type: 'entry', id: `${collection}/${slug}` }),
+  async execute(context, { collection, ...draft }) {
+    const { git, services } = context;
+    const author = authorOf(context, draft.author);
+    const branch = await directBranch(context, draft.branch);
+    const { commit, snapshot, result } = await commitStep(
+      context,
+      { branch, author, message: draft.message },
+      (staged) => planCreate(context, staged, { ...draft, collection }),
+    );
+    const site = await services.content.site(git, snapshot);
+    const index = site.collection(collection);
+    const place = index.entries.find((item) => item.path === result.place.path) ?? result.place;
+    return savedRecord(context, snapshot, commit, { ...result, schemaKey: site.schemaKey, index, place });
+  },
+});
+
+export const updateEntry = projectOperation({
+  name: 'studio.updateEntry',
+  kind: 'command',
+  effect: 'external',
+  permission: 'edit_studio',
+  also: { manage_studio: 'when it names another author, or a rename moves files that are neither entries nor media' },
+  conditional: true,
+  versioned: true,
+  summary: 'Update entry',
+  input: entryChange.extend({ collection: z.string(), entry: z.string().describe('Slug of the entry') }),
+  output: savedEntry,
+  audit: ({ collection, entry }) => ({ type: 'entry', id: `${collection}/${entry}` }),
+  async execute(context, { slug, ...edit }) {
+    const author = authorOf(context, edit.author);
+    const branch = await directBranch(context, edit.branch);
+    const to = slug === undefined ? undefined : { slug, field: 'slug' };
+    const { commit, snapshot, result } = await commitStep(
+      context,
+      { branch, author, message: edit.message },
+      (staged) => planUpdate(context, staged, { ...edit, to }),
+    );
+    return savedRecord(context, snapshot, commit, result);
+  },
+});
+
+export const deleteEntry = projectOperation({
+  name: 'studio.deleteEntry',
+  kind: 'command',
+  effect: 'external',
+  permission: 'delete_studio',
+  also: { manage_studio: 'when it names another author' },
+  destructive: true,
+  conditional: true,
+  versioned: true,
+  summary: 'Delete entry',
+  input: z.object({
+    collection: z.string(),
+    entry: z.string().describe('Slug of the entry'),
+    sha: z.string().optional().describe('Object id the file must have'),
+    force: z.boolean().optional().describe('Delete although other entries require it'),
+    ...writeInput,
+  }),
+  output: deletedEntry,
+  audit: ({ collection, entry }) => ({ type: 'entry', id: `${collection}/${entry}` }),
+  async execute(context, input) {
+    const { collection, entry } = input;
+    const author = authorOf(context, input.author);
+    const branch = await directBranch(context, input.branch);
+    const { commit, result } = await commitStep(context, { branch, author, message: input.message }, (staged) =>
+      planDelete(context, staged, input),
+    );
+    if (!commit) throw new DomainError('not_found', `${collection} has no entry ${entry}`);
+    return { deleted: true as const, path: result.path, commit };
+  },
+});
+
+/** What a save would store. */
+interface Draft {
+  frontmatter: Frontmatter;
+  body?: string | undefined;
+}
+
+/** Where a draft would go, and the file it would replace. */
+interface Target {
+  path: string;
+  before: Buffer | null;
+  faults: FieldError[];
+}
+
+/** The faults of one part of a save. */
+function faultsOf(work: () => unknown): FieldError[] {
+  try {
+    work();
+    return [];
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return error.details?.errors ?? [{ field: '', code: error.code, message: error.message }];
+  }
+}
+
+async function targetOf(index: CollectionIndex, snapshot: Snapshot, slug: string | undefined): Promise<Target> {
+  const { path: home, slugs } = index.schema;
+  const path = [home, `new.${slugs.extensions[0] ?? 'md'}`].filter(Boolean).join('/');
+  const target: Target = { path, before: null, faults: [] };
+  const stored = slug === undefined ? undefined : findEntry(index, slug);
+  if (stored) return { ...target, path: stored.path, before: await snapshot.blob(stored.oid) };
+  if (slug === undefined) return target;
+  const faults = faultsOf(() => {
+    target.path = pathForNew(index, checkPath('slug', slug), {});
+  });
+  return { ...target, faults };
+}
+
+/** Makes the bytes of the save, and throws what makes them impossible. */
+function write(index: CollectionIndex, { path, before }: Target, { frontmatter, body }: Draft): void {
+  if (before === null) newEntryBytes(index, path, { frontmatter, body: body ?? '', format: undefined });
+  else {
+    const changes = { frontmatter, ...(body !== undefined && { body }) };
+    checkSize(editFile(before, path, changes, { isDate: isDateField(index.schema) }).bytes);
+  }
+}
+
+export const validateEntry = projectOperation({
+  name: 'studio.validateEntry',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Validate an entry without saving it',
+  input: z.object({
+    collection: z.string(),
+    frontmatter: freeObject.describe('The whole of it'),
+    body: z.string().optional(),
+    slug: z.string().optional().describe('Of an entry that is there: what is wrong with it already is only a warning'),
+    ...refInput,
+  }),
+  output: z
+    .object({ valid: z.boolean(), errors: z.array(fieldFault), warnings: z.array(studioWarning) })
+    .meta({ id: 'EntryValidation' }),
+  async execute(context, { collection, slug, branch, ref, ...draft }) {
+    const { git, services } = context;
+    const snapshot = await snapshotOf(git, { branch, ref });
+    const site = await services.content.site(git, snapshot);
+    const index = await collectionFor(context, { head: snapshot, site }, collection, slug ?? 'new');
+    const target = await targetOf(index, snapshot, slug);
+    const stored = target.before && parseFile(target.before, target.path).frontmatter;
+    const { errors, warnings } = await judgeWrite({ tree: snapshot, site }, index, {
+      paths: [target.path],
+      wanted: draft.frontmatter,
+      stored,
+    });
+    const all = [...target.faults, ...errors, ...faultsOf(() => write(index, target, draft))];
+    return { valid: all.length === 0, errors: all, warnings };
+  },
+});

@@ -1,0 +1,404 @@
+import { findDataConfig, readDataConfig } from '../../schema/config/config-file.ts';
+import { type Declaration, declare } from '../../schema/declare.ts';
+import { membership, type PathSet, union } from '../../schema/path-set.ts';
+import {
+  type Draft,
+  type Files,
+  filesOf,
+  folderFiles,
+  type Located,
+  oneFile,
+  type SchemaReader,
+  type SiteReading,
+} from '../../schema/reader.ts';
+import type { EntryFormat, SchemaField, Warning } from '../../schema/schema.schema.ts';
+import { extensionOf, indexNames, joinPath, markdownExtensions } from '../../schema/site-layout.ts';
+import {
+  at,
+  countOf,
+  entriesOf,
+  isFalse,
+  isTrue,
+  itemsOf,
+  placeOf,
+  textAt,
+  textOf,
+  textsOf,
+  type Value,
+} from '../../schema/static/values.ts';
+import { field, unionOf } from '../../schema/zod/field-algebra.ts';
+import type { LocaleRules } from '../../slug.ts';
+import {
+  annotate,
+  blockOf,
+  bounded,
+  choice,
+  manyOf,
+  noteTo,
+  nowhere,
+  objectOf,
+  optional,
+  skipped,
+  type Warn,
+} from './field-tools.ts';
+
+interface Languages {
+  rules: LocaleRules;
+  /** `single_file`: one file holds every language under its code. */
+  structure: 'multiple_folders' | 'multiple_files' | 'multiple_root_folders' | 'single_file';
+}
+
+const structures = new Map<string, Languages['structure']>([
+  ['multiple_folders', 'multiple_folders'],
+  ['multiple_files', 'multiple_files'],
+  ['multiple_folders_i18n_root', 'multiple_root_folders'],
+  ['multiple_root_folders', 'multiple_root_folders'],
+  ['single_file', 'single_file'],
+]);
+
+/** The languages of a collection: its own `i18n` over that of the whole configuration; null when it has none. */
+function languagesOf(config: Value, own: Value | undefined): Languages | null {
+  if (own === undefined || !(isTrue(own) || own.kind === 'record')) return null;
+  const whole = new Map([...entriesOf(at(config, 'i18n')), ...entriesOf(own)]);
+  const codes = textsOf(whole.get('locales'));
+  const named = whole.get('structure');
+  const structure = structures.get((named?.kind === 'scalar' && String(named.value)) || 'multiple_folders');
+  if (codes.length === 0 || structure === undefined) return null;
+  const [first = null] = codes;
+  const fallback = whole.get('default_locale') ?? whole.get('defaultLocale');
+  const unmarked = [...whole].some(([key, value]) => key.startsWith('omit_default_locale_from_file') && isTrue(value));
+  const rules: LocaleRules = {
+    codes,
+    default: fallback?.kind === 'scalar' && typeof fallback.value === 'string' ? fallback.value : first,
+    placement: structure === 'multiple_files' ? 'suffix' : 'directory',
+    default_unmarked: unmarked,
+  };
+  return { rules, structure };
+}
+
+/** The paths `{{locale}}` in a file's path stands for. */
+function localisedPaths(path: string, languages: Languages | null): string[] {
+  const mark = /\{\{\s*locale\s*\}\}/g;
+  if (!mark.test(path)) return [path];
+  return (languages?.rules.codes ?? []).map((code) => path.replace(mark, () => code));
+}
+
+/** Paths of Decap start at the repository, whatever the site's own directory. */
+const trimmed = (path: string) => path.replace(/^\.?\/+|\/+$/g, '');
+
+/** Last segment of the path template, when it is a fixed name. */
+function leafOf(value: Value): string | null {
+  const leaf = textAt(value, 'path')?.split('/').at(-1) ?? '{{slug}}';
+  return leaf.includes('{{') ? null : leaf;
+}
+
+/** Names that make a file the entry of its folder: those the collection sets, and the framework's. */
+function indexNamesOf(value: Value, { layout }: SiteReading): string[] {
+  const own = [leafOf(value), textAt(value, 'meta', 'path', 'index_file'), textAt(value, 'index_file', 'name')];
+  return [...new Set([...own.filter((name) => typeof name === 'string'), ...indexNames(layout.framework)])];
+}
+
+/** The files of a folder collection. */
+function locate(
+  folder: string,
+  value: Value,
+  extension: string,
+  languages: Languages | null,
+  reading: SiteReading,
+): Located {
+  const deep = (textAt(value, 'path') ?? '').split('/').length;
+  const nested = countOf(at(value, 'nested', 'depth')) ?? 0;
+  const inFolders = languages?.structure === 'multiple_folders';
+  const depth = Math.max(deep, nested) + (inFolders ? 1 : 0);
+  const codes = new Set(languages?.rules.codes);
+  if (languages?.structure === 'multiple_root_folders') return rootFolders(folder, extension, depth, codes);
+  const leaf = leafOf(value);
+  const base = trimmed(folder);
+  if (leaf === null) return folderFiles('', base, { extensions: [extension], depth });
+  // Files from before the template was set are entries too, but no new file takes another form than the template's.
+  const only = (from: string) => {
+    const there = membership({ kind: 'folder', base: from, extensions: [extension], depth });
+    const stem: PathSet = { kind: 'stem', stem: leaf };
+    const paths = reading.paths.filter((path) => there(path) && !membership(stem)(path));
+    reading.readsListing = true;
+    return paths.length === 0 ? stem : union(stem, { kind: 'listed', paths });
+  };
+  return folderFiles('', base, { extensions: [extension], depth, only });
+}
+
+/** `<locale>/<folder>/…`: the collection begins above the languages. */
+function rootFolders(folder: string, extension: string, depth: number, codes: ReadonlySet<string>): Located {
+  const inner = trimmed(folder);
+  const only = () =>
+    union(...[...codes].map((code): PathSet => ({ kind: 'folder', base: joinPath(code, inner), depth })));
+  return folderFiles('', '', { extensions: [extension], only });
+}
+
+type Widget = (value: Value, warn: Warn) => SchemaField;
+
+const isMultiple = (value: Value) => isTrue(at(value, 'multiple'));
+const maybeMany = (value: Value, one: SchemaField) => (isMultiple(value) ? bounded(manyOf(one), value) : one);
+
+/** Text; the pattern is `[expression, message]`. */
+const text: Widget = (value) => {
+  const pattern = textOf(itemsOf(at(value, 'pattern'))[0]);
+  const lengths = bounded(field('string'), value, 'minlength', 'maxlength');
+  return pattern === undefined ? lengths : { ...lengths, pattern };
+};
+
+const number: Widget = (value) => {
+  const type = textAt(value, 'value_type') ?? 'string';
+  const one = bounded(field(type === 'int' ? 'integer' : 'number'), value);
+  // Without a type of number the widget stores the digits as text.
+  return type === 'int' || type === 'float' ? one : { ...one, coerce: true };
+};
+
+/** A format other than ISO makes the value a text of that form. */
+const date: Widget = (value) => {
+  const formats = ['format', 'date_format', 'time_format'].map((key) => at(value, key));
+  if (textAt(value, 'widget') === 'date' || isFalse(formats[2])) {
+    return isIso(textOf(formats[0]) ?? textOf(formats[1])) ? field('date', { coerce: true }) : field('string');
+  }
+  if (isFalse(formats[1])) return field('string');
+  return isIso(textOf(formats[0])) ? field('datetime', { coerce: true }) : field('string');
+};
+const isIso = (format: string | undefined) => format === undefined || /^Y{4}-MM-DD/i.test(format);
+
+/** Several files are a setting of the widget or of the media library. */
+const media =
+  (type: 'image' | 'file'): Widget =>
+  (value) => {
+    const library = at(value, 'media_library', 'config');
+    const many = isMultiple(value) || isTrue(at(library, 'multiple'));
+    return many ? { ...unionOf([field(type), manyOf(field(type))]) } : field(type);
+  };
+
+/** A relation is a reference when it stores the slug; any other stored value is text that names nothing here. */
+const relation: Widget = (value, warn) => {
+  const collection = textAt(value, 'collection');
+  const stored = textAt(value, 'value_field') ?? textAt(value, 'valueField');
+  const bySlug = stored !== undefined && /^(\{\{\s*(slug|filename)\s*\}\}|slug)$/.test(stored);
+  if (collection !== undefined && bySlug && textAt(value, 'file') === undefined) {
+    return maybeMany(value, field('reference', { relation: { collection, multiple: isMultiple(value) } }));
+  }
+  const message = `The relation "${textAt(value, 'name') ?? ''}" stores a value, not the name of an entry; it is not checked`;
+  warn('relation_unchecked', message, placeOf(value, nowhere));
+  return maybeMany(value, field('any'));
+};
+
+const kinds = (value: Value, warn: Warn) =>
+  itemsOf(at(value, 'types')).flatMap((type) => {
+    const name = textAt(type, 'name');
+    return name === undefined
+      ? []
+      : [{ name, label: textAt(type, 'label'), fields: decapFields(itemsOf(at(type, 'fields')), warn) }];
+  });
+const typeKey = (value: Value) => textAt(value, 'typeKey') ?? textAt(value, 'type_key') ?? 'type';
+
+const object: Widget = (value, warn) =>
+  at(value, 'types')
+    ? blockOf(kinds(value, warn), typeKey(value))
+    : objectOf(decapFields(itemsOf(at(value, 'fields')), warn));
+
+const list: Widget = (value, warn) => {
+  const single = at(value, 'field');
+  if (at(value, 'types')) return bounded(manyOf(blockOf(kinds(value, warn), typeKey(value))), value);
+  if (at(value, 'fields')) return bounded(manyOf(objectOf(decapFields(itemsOf(at(value, 'fields')), warn))), value);
+  if (single === undefined) return bounded(manyOf(field('string', { coerce: true })), value);
+  return bounded(manyOf(decapFields([single], warn)[0] ?? field('any')), value);
+};
+
+const code: Widget = (value) => {
+  if (isTrue(at(value, 'output_code_only'))) return field('text');
+  const keys = [textAt(value, 'keys', 'code') ?? 'code', textAt(value, 'keys', 'lang') ?? 'lang'];
+  return objectOf(keys.map((name) => ({ ...field('text'), name, required: false })));
+};
+
+const select: Widget = (value) => maybeMany(value, choice(itemsOf(at(value, 'options'))));
+const plain =
+  (one: SchemaField): Widget =>
+  () =>
+    one;
+
+const widgets = new Map<string, Widget>([
+  ['string', text],
+  ['text', (value, warn) => ({ ...text(value, warn), type: 'text' })],
+  ['markdown', plain(field('markdown'))],
+  ['richtext', plain(field('markdown'))],
+  ['number', number],
+  ['boolean', plain(field('boolean'))],
+  ['date', date],
+  ['datetime', date],
+  ['image', media('image')],
+  ['file', media('file')],
+  ['relation', relation],
+  ['select', select],
+  ['object', object],
+  ['list', list],
+  ['code', code],
+  ['color', plain(field('string'))],
+  ['map', plain(field('any'))],
+  ['hidden', plain(field('any'))],
+  ['uuid', plain(field('string'))],
+  ['compute', plain(field('any'))],
+  ['keyvalue', plain(field('object'))],
+]);
+
+/** The fields of one level. Everything is required unless it says otherwise, or has a default. */
+function decapFields(values: readonly Value[], warn: Warn): SchemaField[] {
+  return values.flatMap((value) => {
+    const name = textAt(value, 'name');
+    if (name === undefined) return [];
+    const kind = textAt(value, 'widget') ?? 'string';
+    const widget = widgets.get(kind);
+    if (widget === undefined) {
+      warn('widget_unknown', `The widget "${kind}" is not known; any value is accepted`, placeOf(value, nowhere));
+    }
+    const made = annotate(widget?.(value, warn) ?? field('any'), value, {
+      label: 'label',
+      description: 'hint',
+      default: 'default',
+    });
+    const given = made.default !== undefined || isFalse(at(value, 'required')) || made.type === 'boolean';
+    return [given ? { ...optional(made), name } : { ...made, name }];
+  });
+}
+
+/** Decap, Sveltia, Static and Netlify CMS: `admin/config.{yml,toml,json}` in the site's static directory. */
+export const decapReader: SchemaReader = {
+  name: 'decap',
+  async read(reading) {
+    const path = findDataConfig(reading, /(^|\/)admin\/config\.(ya?ml|toml|json)$/, 'admin/config.');
+    const config = path === undefined ? null : await readDataConfig(path, reading);
+    // Many things are configured in an `admin` directory: this is the CMS when it says where content is.
+    if (path === undefined || config === null || !(at(config, 'collections') || at(config, 'singletons'))) return [];
+    readMedia(config, reading);
+    const drafts = itemsOf(at(config, 'collections')).flatMap((value) => readCollection(value, config, path, reading));
+    const singletons = itemsOf(at(config, 'singletons')).flatMap((value) =>
+      readFile(value, null, config, path, reading),
+    );
+    return [...drafts, ...singletons];
+  },
+};
+
+function readMedia(config: Value, { layout }: SiteReading): void {
+  const folder = textAt(config, 'media_folder');
+  if (folder === undefined || layout.mediaRoots !== undefined || /\{\{|\.\.\//.test(folder)) return;
+  const path = trimmed(folder);
+  if (path !== '') layout.mediaRoots = [{ path, public_path: textAt(config, 'public_folder') ?? `/${path}` }];
+}
+
+const formats: Record<string, { extension: string; format: EntryFormat }> = {
+  yml: { extension: 'yml', format: 'yaml' },
+  yaml: { extension: 'yml', format: 'yaml' },
+  toml: { extension: 'toml', format: 'toml' },
+  json: { extension: 'json', format: 'json' },
+  frontmatter: { extension: 'md', format: 'yaml' },
+  'yaml-frontmatter': { extension: 'md', format: 'yaml' },
+  'toml-frontmatter': { extension: 'md', format: 'toml' },
+  'json-frontmatter': { extension: 'md', format: 'json' },
+};
+
+/** Extension and metadata language of a folder, each following from the other when one is missing. */
+function formOf(value: Value): { extension: string; format: EntryFormat } {
+  const named = formats[textAt(value, 'format') ?? ''] ?? null;
+  const extension = textAt(value, 'extension')?.replace(/^\./, '') ?? named?.extension ?? 'md';
+  return { extension, format: named?.format ?? formats[extension]?.format ?? 'yaml' };
+}
+
+const isMarkdown = (extension: string) => markdownExtensions.some((known) => known === extension);
+
+/** The field `body` of a Markdown file is what stands below its frontmatter. */
+function withoutBody(fields: SchemaField[], extension: string): SchemaField[] {
+  return isMarkdown(extension) ? fields.filter((one) => one.name !== 'body') : fields;
+}
+
+function readCollection(value: Value, config: Value, path: string, reading: SiteReading): Draft[] {
+  const name = textAt(value, 'name');
+  if (name === undefined) return [];
+  const files = at(value, 'files');
+  if (files) return itemsOf(files).flatMap((file) => readFile(file, value, config, path, reading));
+  const { line } = placeOf(value, { path, line: 1 });
+  const folder = textAt(value, 'folder');
+  const languages = languagesOf(config, at(value, 'i18n'));
+  const form = formOf(value);
+  const located: Located =
+    folder === undefined
+      ? { unknown: 'it has neither folder nor files' }
+      : locate(folder, value, form.extension, languages, reading);
+  if ('unknown' in located) return skipped(name, located.unknown, { path, line }, reading);
+  const warnings: Warning[] = [];
+  const warn = noteTo(warnings, path, name);
+  const filtered = at(value, 'filter') !== undefined;
+  if (filtered) {
+    warn(
+      'filter_ignored',
+      'The filter cannot be told from a path: every file of the folder is here, and faults only warn',
+    );
+  }
+  const fields = withoutBody(decapFields(itemsOf(at(value, 'fields')), warn), form.extension);
+  const single = languages?.structure === 'single_file';
+  return [
+    declare(
+      {
+        ...common(name, value, { path, line }, located, warnings),
+        fields: single ? perLanguage(fields, languages) : fields,
+        lenient: filtered,
+        format: form.format,
+        extensions: [form.extension],
+        indexNames: indexNamesOf(value, reading),
+        locales: single ? null : (languages?.rules ?? reading.layout.locales),
+      },
+      reading,
+    ),
+  ];
+}
+
+function common(name: string, value: Value, at: { path: string; line: number }, files: Files, warnings: Warning[]) {
+  const media = textAt(value, 'media_folder');
+  return {
+    name,
+    label: textAt(value, 'label'),
+    source: { kind: 'decap', ...at },
+    files,
+    warnings,
+    identifier: textAt(value, 'identifier_field'),
+    mediaPath: media?.startsWith('/') && !media.includes('{{') ? trimmed(media) : undefined,
+  } satisfies Partial<Declaration>;
+}
+
+const perLanguage = (fields: SchemaField[], languages: Languages): SchemaField[] =>
+  languages.rules.codes.map((name) => ({ ...objectOf(fields), name, required: name === languages.rules.default }));
+
+/** A file of a file collection has fields of its own, so it is a collection of its own: `<collection>.<file>`. */
+function readFile(value: Value, parent: Value | null, config: Value, path: string, reading: SiteReading): Draft[] {
+  const name = textAt(value, 'name');
+  if (name === undefined) return [];
+  const full = parent === null ? name : `${textAt(parent, 'name')}.${name}`;
+  const { line } = placeOf(value, { path, line: 1 });
+  const languages = languagesOf(config, at(value, 'i18n') ?? (parent ? at(parent, 'i18n') : undefined));
+  const paths = localisedPaths(textAt(value, 'file') ?? '', languages).map((one) => oneFile('', trimmed(one)));
+  const unknown = paths.find((one) => 'unknown' in one);
+  if (unknown && 'unknown' in unknown) return skipped(full, unknown.unknown, { path, line }, reading);
+  const found = paths.filter((one): one is Files => !('unknown' in one));
+  const [first] = found;
+  if (first === undefined) return skipped(full, 'it names no file', { path, line }, reading);
+  const files: Files =
+    found.length === 1
+      ? first
+      : filesOf({ base: '', area: '', single: false, paths: union(...found.map((one) => one.paths)) });
+  const warnings: Warning[] = [];
+  const extension = extensionOf(first.area);
+  const fields = withoutBody(decapFields(itemsOf(at(value, 'fields')), noteTo(warnings, path, full)), extension);
+  const label = [parent && textAt(parent, 'label'), textAt(value, 'label') ?? name].filter(Boolean).join(': ');
+  const single = languages?.structure === 'single_file';
+  const declaration: Declaration = {
+    ...common(full, value, { path, line }, files, warnings),
+    label,
+    fields: single ? perLanguage(fields, languages) : fields,
+    format: formats[textAt(value, 'format') ?? extension]?.format,
+    extensions: [extension],
+    locales: null,
+  };
+  return [declare(declaration, reading)];
+}

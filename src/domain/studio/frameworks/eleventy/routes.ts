@@ -1,0 +1,324 @@
+import { type Frontmatter, isRecord } from '../../frontmatter/values.ts';
+import { readCodeConfig, readDataConfig } from '../../schema/config/config-file.ts';
+import { compileGlob } from '../../schema/glob.ts';
+import { below, joinPath } from '../../schema/site-layout.ts';
+import { type AnyNode, isNode, MAX_SOURCE, nodesOf, parseModule } from '../../schema/static/syntax.ts';
+import { at, entriesOf, plain, textAt, textsOf, type Value } from '../../schema/static/values.ts';
+import { inZone, momentOf, pad, readDate } from '../rules/dates.ts';
+import { basePath, directoryOf, githubSlug, nameOf, urlPath } from '../rules/paths.ts';
+import { lessUnknown, type RouteReading, type RouteRule } from '../rules/rule.ts';
+
+const maxFiles = 300;
+const dataFile = /\.11tydata\.(json|js|cjs|mjs)$/;
+
+/** Frontmatter that directories and files beside them give to pages; the nearest wins. `unclear`: keys whose value is code. */
+interface DirectoryData {
+  of(stem: string): { values: Record<string, unknown>; unclear: boolean };
+}
+
+/** Reads data files below the input directory: `posts/posts.json`, `posts/posts.11tydata.js`, `posts/a.11tydata.json`. */
+async function readDirectoryData(reading: RouteReading, input: string): Promise<DirectoryData> {
+  const known = new Map<string, { values: Record<string, unknown>; unclear: boolean }>();
+  const files = reading.paths.filter((path) => {
+    const rest = below(input, path);
+    if (rest === null || rest.includes('node_modules/')) return false;
+    return dataFile.test(path) || (path.endsWith('.json') && nameOf(path) === `${nameOf(directoryOf(path))}.json`);
+  });
+  for (const path of files.slice(0, maxFiles)) {
+    const data = await readOne(path, reading);
+    const target = joinPath(
+      directoryOf(path),
+      nameOf(path)
+        .replace(dataFile, '')
+        .replace(/\.json$/, ''),
+    );
+    // `posts/posts` stands for the directory; a file of that name is in it.
+    const key =
+      nameOf(directoryOf(path)) === nameOf(target) || directoryOf(path) === '' ? `${directoryOf(path)}/` : target;
+    const before = known.get(key);
+    known.set(key, {
+      values: { ...before?.values, ...data.values },
+      unclear: (before?.unclear ?? false) || data.unclear,
+    });
+  }
+  return {
+    of(stem) {
+      const parts = directoryOf(stem).split('/').filter(Boolean);
+      const keys = [...parts.map((_, at) => `${parts.slice(0, at + 1).join('/')}/`), stem];
+      const found = keys.flatMap((key) => known.get(key) ?? []);
+      return {
+        values: Object.assign({}, ...found.map(({ values }) => values)),
+        unclear: found.some(({ unclear }) => unclear),
+      };
+    },
+  };
+}
+
+const wanted = ['permalink', 'draft', 'eleventyComputed', 'pagination'];
+
+async function readOne(path: string, reading: RouteReading) {
+  const quiet = { ...reading, warnings: [] };
+  const value = path.endsWith('.json') ? await readDataConfig(path, quiet) : (await readCodeConfig(path, quiet)).value;
+  const values: Record<string, unknown> = {};
+  let unclear = value !== null && value.kind !== 'record';
+  for (const [key, part] of entriesOf(value ?? undefined)) {
+    if (!wanted.includes(key)) continue;
+    const data = plain(part);
+    if (data === undefined) unclear = true;
+    else if (key === 'eleventyComputed' && isRecord(data)) Object.assign(values, data);
+    else values[key] = data;
+  }
+  return { values, unclear };
+}
+
+/** What an Eleventy configuration says, as far as it can be told without running it. */
+interface EleventyConfig {
+  input: string;
+  output: string;
+  /** Directories below `input` that hold parts of pages. */
+  includes: string[];
+  data: string;
+  pathPrefix: string | undefined;
+  /** Extensions of templates; null: the usual ones. */
+  formats: string[] | null;
+  ignored: string[];
+  hidesDrafts: boolean;
+}
+
+const clean = (path: string) => path.replace(/^(\.?\/)+|\/+$|^\.$/g, '');
+
+/** The object a configuration function returns, what is exported as `config`, and the calls it makes. */
+async function readEleventyConfig(reading: RouteReading): Promise<EleventyConfig> {
+  const path = reading.detected.config;
+  const text = path === null ? null : await reading.site.read(path);
+  const found = path === null || text === null || text.length > MAX_SOURCE ? [] : await nodesIn(path, text, reading);
+  const objects = path === null ? [] : await configObjects(path, found, reading);
+  const first = (...keys: string[]) => objects.map((one) => textAt(one, ...keys)).find((one) => one !== undefined);
+  const calls = callsIn(found);
+  const last = (name: string) => calls.get(name)?.at(-1)?.[0];
+  const formats = objects.map((one) => at(one, 'templateFormats')).find((one) => one !== undefined);
+  const setFormats = calls.get('setTemplateFormats')?.at(-1);
+  return {
+    input: clean(last('setInputDirectory') ?? first('dir', 'input') ?? '.'),
+    output: clean(last('setOutputDirectory') ?? first('dir', 'output') ?? '_site'),
+    includes: [
+      last('setIncludesDirectory') ?? first('dir', 'includes') ?? '_includes',
+      last('setLayoutsDirectory') ?? first('dir', 'layouts') ?? '_layouts',
+    ].map(clean),
+    data: clean(last('setDataDirectory') ?? first('dir', 'data') ?? '_data'),
+    pathPrefix: first('pathPrefix'),
+    formats: setFormats ?? (formats ? textsOf(formats) : null),
+    ignored: (calls.get('add') ?? []).flat(),
+    hidesDrafts: (calls.get('addPreprocessor') ?? []).some(([name]) => name === 'drafts'),
+  };
+}
+
+async function nodesIn(path: string, text: string, { warnings }: RouteReading): Promise<AnyNode[]> {
+  try {
+    return [...nodesOf(await parseModule(path, text))];
+  } catch {
+    warnings.push({
+      code: 'config_unreadable',
+      message: 'The code cannot be read; the usual directories are taken',
+      path,
+    });
+    return [];
+  }
+}
+
+/** Objects that are given as the configuration; expressions are only folded where they stand at the top of the module. */
+async function configObjects(path: string, nodes: readonly AnyNode[], reading: RouteReading): Promise<Value[]> {
+  const { evaluator, value } = await readCodeConfig(path, { ...reading, warnings: [] });
+  const named = evaluator.export(path, 'config');
+  const scope = evaluator.scope(path);
+  const returned = nodes.flatMap((node) => {
+    const argument = node.type === 'ReturnStatement' && isNode(node.argument) ? node.argument : null;
+    return argument?.type === 'ObjectExpression' ? [evaluator.evaluate(argument as never, scope, path)] : [];
+  });
+  return [named, value, ...returned.filter((one) => at(one, 'dir') || at(one, 'pathPrefix'))].filter(
+    (one): one is Value => one?.kind === 'record',
+  );
+}
+
+/** Texts in the arguments of each call of a method, in order of writing. */
+function callsIn(nodes: readonly AnyNode[]): Map<string, string[][]> {
+  const calls = new Map<string, string[][]>();
+  for (const node of nodes) {
+    if (node.type !== 'CallExpression' || !isNode(node.callee) || !isNode(node.callee.property)) continue;
+    const { object, property } = node.callee;
+    const name = String(property.name);
+    // `add` is a method of many things: only that of the ignored files counts.
+    if (name === 'add' && !(isNode(object) && isNode(object.property) && object.property.name === 'ignores')) continue;
+    const texts = (Array.isArray(node.arguments) ? node.arguments : []).flatMap(textsIn);
+    calls.set(name, [...(calls.get(name) ?? []), texts]);
+  }
+  return calls;
+}
+
+function textsIn(node: unknown): string[] {
+  if (!isNode(node)) return [];
+  if (node.type === 'StringLiteral') return [String(node.value)];
+  return node.type === 'ArrayExpression' && Array.isArray(node.elements) ? node.elements.flatMap(textsIn) : [];
+}
+
+/** What templates of permalinks are filled with. */
+interface TemplateData {
+  /** Path below the input directory without extension. */
+  stem: string;
+  frontmatter: Frontmatter;
+}
+
+const dateBefore = /^\d{4}-\d{2}-\d{2}-(?=.)/;
+
+/** The file's name without a date before it; of an index the directory's. */
+function fileSlug(stem: string): string {
+  const name = nameOf(stem);
+  return (name === 'index' ? nameOf(directoryOf(stem)) : name).replace(dateBefore, '');
+}
+
+/** The path without a date before the name; `/index` stays. */
+const filePathStem = (stem: string) =>
+  `/${[directoryOf(stem), nameOf(stem).replace(dateBefore, '')].filter(Boolean).join('/')}`;
+
+function dateOf({ stem, frontmatter }: TemplateData): Date | null {
+  const date = readDate(frontmatter.date) ?? readDate(/^\d{4}-\d{2}-\d{2}(?=-)/.exec(nameOf(stem))?.[0]);
+  return date && inZone(momentOf(date), undefined);
+}
+
+function lookup(name: string, data: TemplateData): string | Date | null {
+  if (name === 'page.fileSlug') return fileSlug(data.stem);
+  if (name === 'page.filePathStem') return filePathStem(data.stem);
+  if (name === 'page.date' || name === 'date') return dateOf(data);
+  const quoted = /^(["'])([^"']*)\1$/.exec(name);
+  if (quoted) return quoted[2] ?? '';
+  const value = Object.hasOwn(data.frontmatter, name) ? data.frontmatter[name] : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
+function strftime(date: Date, format: string): string | null {
+  const parts: Record<string, string> = {
+    Y: String(date.getUTCFullYear()),
+    m: pad(date.getUTCMonth() + 1),
+    d: pad(date.getUTCDate()),
+    y: pad(date.getUTCFullYear() % 100),
+  };
+  const text = format.replace(/%([A-Za-z])/g, (whole, letter: string) => parts[letter] ?? whole);
+  return /%[A-Za-z]/.test(text) ? null : text;
+}
+
+/** The filters that permalinks are made with; null for one that is not known. */
+function filter(value: string | Date, text: string): string | null {
+  const [, name = '', argument] = /^(\w+)\s*(?::\s*|\(\s*)?(?:["']([^"']*)["'])?\s*\)?$/.exec(text.trim()) ?? [];
+  if (name === 'date') return value instanceof Date && argument !== undefined ? strftime(value, argument) : null;
+  if (value instanceof Date) return null;
+  if (name === 'slugify' || name === 'slug') return slug(value);
+  if (name === 'downcase' || name === 'lower') return value.toLowerCase();
+  return name === 'url' ? value : null;
+}
+
+/** Accents are written without them, and what is no letter or digit goes. */
+const slug = (text: string): string =>
+  githubSlug(
+    text
+      .normalize('NFKD')
+      .replace(/\p{M}+/gu, '')
+      .replace(/[\s_/.]+/gu, '-'),
+  )
+    .replace(/-+/g, '-')
+    .replace(/^-|-$/g, '');
+
+/** A permalink with its `{{ … }}` filled in; null when one of them cannot be told. */
+function fillPermalink(template: string, data: TemplateData): string | null {
+  let known = !/\{%|\$\{/.test(template);
+  const filled = template.replace(/\{\{-?\s*([^{}]*?)\s*-?\}\}/g, (_, expression: string) => {
+    const [name = '', ...filters] = expression.split('|');
+    let value = lookup(name.trim(), data);
+    for (const one of filters) value = value === null ? null : filter(value, one);
+    if (typeof value !== 'string') known = false;
+    return typeof value === 'string' ? value : '';
+  });
+  return known && !filled.includes('{{') ? filled : null;
+}
+
+const usualFormats = [
+  'liquid',
+  'md',
+  'njk',
+  'html',
+  '11ty.js',
+  '11ty.cjs',
+  '11ty.mjs',
+  'hbs',
+  'mustache',
+  'haml',
+  'pug',
+  'ejs',
+];
+
+/** Eleventy: `permalink` of the page or of the data beside it, else the path below the input directory. */
+export async function readEleventyRule(reading: RouteReading): Promise<RouteRule> {
+  const config = await readEleventyConfig(reading);
+  const input = joinPath(reading.layout.root, config.input.includes('..') ? '' : config.input);
+  const data = await readDirectoryData(reading, input);
+  const formats = (config.formats ?? usualFormats).toSorted((a, b) => b.length - a.length);
+  const isIgnored = await ignoring(reading, config, input);
+  const source = { path: reading.detected.config ?? reading.layout.root };
+  return {
+    base: basePath(config.pathPrefix),
+    urlOf({ path, frontmatter: own }) {
+      const rest = below(input, path);
+      const format = formats.find((one) => path.endsWith(`.${one}`));
+      if (rest === null || format === undefined || isIgnored(path, rest)) return null;
+      const stem = rest.slice(0, -format.length - 1);
+      const around = data.of(joinPath(input, stem));
+      const frontmatter = { ...around.values, ...own };
+      if (config.hidesDrafts && frontmatter.draft === true) return null;
+      const computed = isRecord(own.eleventyComputed) ? own.eleventyComputed.permalink : undefined;
+      const written = computed ?? frontmatter.permalink;
+      const permalink = isRecord(written) ? written.build : written;
+      if (permalink === false || (around.unclear && permalink === undefined)) return null;
+      if (typeof permalink === 'string') {
+        const filled = fillPermalink(permalink, { stem, frontmatter });
+        return filled === null ? null : urlPath(filled).replace(/(^|\/)index\.html$/, '$1');
+      }
+      return urlPath(defaultPath(stem));
+    },
+    evidenceOf: (path) => {
+      const stem = path.replace(/\.[^/.]*$/, '');
+      return { confidence: lessUnknown(0.9, data.of(stem).unclear ? 1 : 0), source };
+    },
+  };
+}
+
+/** `a/index` and `a/a` → `a/`, everything else a directory of its own. */
+function defaultPath(stem: string): string {
+  const [directory, name] = [directoryOf(stem), nameOf(stem)];
+  const own = name === 'index' || name === nameOf(directory);
+  return own ? `${directory}/` : `${stem}/`;
+}
+
+async function ignoring(reading: RouteReading, config: EleventyConfig, input: string) {
+  const lines: string[] = [];
+  for (const path of [joinPath(reading.layout.root, '.eleventyignore'), joinPath(reading.layout.root, '.gitignore')]) {
+    if (!reading.present.has(path)) continue;
+    reading.dependencies.add(path);
+    lines.push(...((await reading.site.read(path)) ?? '').split(/\r?\n/).map((line) => line.trim()));
+  }
+  const patterns = [...config.ignored, ...lines.filter((line) => line !== '' && !/^[#!]/.test(line))];
+  const globs = patterns.map((pattern) => {
+    const plain = pattern.replace(/^(\.?\/)+|\/+$/g, '');
+    return { plain, glob: compileGlob(plain) };
+  });
+  const parts = [...config.includes, config.data].filter(Boolean).map((one) => joinPath(input, one));
+  const output = joinPath(reading.layout.root, config.output);
+  return (path: string, rest: string): boolean => {
+    const inRoot = below(reading.layout.root, path) ?? path;
+    if (rest.split('/').includes('node_modules') || below(output, path) !== null) return true;
+    if (rest.split('/').some((part) => part.startsWith('.')) || /\.11tydata\./.test(path)) return true;
+    if (parts.some((part) => below(part, path) !== null)) return true;
+    return globs.some(
+      ({ plain, glob }) =>
+        inRoot === plain || inRoot.startsWith(`${plain}/`) || nameOf(path) === plain || glob?.matches(inRoot),
+    );
+  };
+}

@@ -1,0 +1,161 @@
+import { parseFile } from '../../frontmatter/parse-file.ts';
+import { hugoPage } from '../../schema/built-in-fields.ts';
+import { declare } from '../../schema/declare.ts';
+import { inferFields } from '../../schema/infer-fields.ts';
+import { collectionName } from '../../schema/inferred-groups.ts';
+import { noPaths } from '../../schema/path-set.ts';
+import { type Draft, filesOf, folderFiles, type SchemaReader, type SiteReading } from '../../schema/reader.ts';
+import type { SchemaField } from '../../schema/schema.schema.ts';
+import { below, joinPath, markdownExtensions } from '../../schema/site-layout.ts';
+import { dataOf, fromPlain, type Value } from '../../schema/static/values.ts';
+import { field, listOf } from '../../schema/zod/field-algebra.ts';
+import { cascadeValues, type HugoSite, readHugoSite } from './settings.ts';
+
+const MAX_ARCHETYPES = 100;
+const MAX_TEXT = 256 * 1024;
+/** Stands for whatever a template action would give. */
+const placeholder = 'TEMPLATE-VALUE';
+
+/**
+ * The frontmatter of a new page as its archetype would write it. Template actions are not run: a value that contains one has a
+ * name and no more.
+ */
+function archetypeFields(text: string, path: string): SchemaField[] {
+  // Without a nested brace an action ends at the first `}}`; what is not closed stays, and makes the file unreadable at worst.
+  const filled = text.slice(0, MAX_TEXT).replace(/\{\{[^{}]{0,2000}\}\}/g, (_action, at: number, whole: string) => {
+    const quoted = /["']\s*[^"'\n]*$/.test(whole.slice(whole.lastIndexOf('\n', at) + 1, at));
+    return quoted ? placeholder : `"${placeholder}"`;
+  });
+  const { frontmatter } = parseFile(Buffer.from(filled), path);
+  if (frontmatter === null) return [];
+  return inferFields([frontmatter], '', new Map()).map((one): SchemaField => {
+    const value = frontmatter[one.name];
+    const open = JSON.stringify(value).includes(placeholder);
+    const empty = value === '' || value === null || (Array.isArray(value) && value.length === 0);
+    if (open) return { ...field('any'), name: one.name, required: false };
+    const plain: SchemaField = { ...one, required: false, nullable: true };
+    return empty ? { ...plain, type: value === '' ? 'string' : 'any' } : { ...plain, default: value };
+  });
+}
+
+/** Fields by the kind of page (`posts`, `default`), from the site's own `archetypes`. */
+async function readArchetypes(reading: SiteReading, directory: string): Promise<Map<string, SchemaField[]>> {
+  const base = joinPath(reading.layout.root, directory);
+  const found = new Map<string, SchemaField[]>();
+  const files = reading.paths.filter((path) => path.startsWith(`${base}/`));
+  for (const path of files.slice(0, MAX_ARCHETYPES)) {
+    const name = /^([^/]+?)(?:\.md|\/index\.md)$/.exec(below(base, path) ?? '')?.[1];
+    if (name === undefined) continue;
+    reading.dependencies.add(path);
+    const text = await reading.site.read(path);
+    if (text === null) continue;
+    const fields = archetypeFields(text, path);
+    if (fields.length === 0 && text.trim() !== '') {
+      reading.warnings.push({
+        code: 'archetype_unread',
+        message: 'The archetype has no frontmatter that can be read',
+        path,
+      });
+    }
+    found.set(name, fields);
+  }
+  return found;
+}
+
+const MAX_SECTIONS = 200;
+
+/**
+ * Hugo: each section of the content is a collection, its fields those Hugo knows, the site's taxonomies, those of the section's
+ * archetype, and what the entries show. Hugo accepts any page, so faults only warn.
+ */
+export const hugoReader: SchemaReader = {
+  name: 'hugo',
+  async read(reading) {
+    if (reading.layout.framework !== 'hugo') return [];
+    const site = await readHugoSite(reading);
+    if (site === null) return [];
+    reading.layout.locales ??= site.locales;
+    const archetypes = await readArchetypes(reading, site.archetypes);
+    const drafts: Draft[] = [];
+    for (const { directory, language } of site.contents) {
+      const base = joinPath(reading.layout.root, directory);
+      const plain = language === null || language === site.contents[0]?.language;
+      for (const section of sectionsOf(base, site, reading)) {
+        const name = collectionName(section === '' ? 'pages' : section);
+        const full = plain ? name : `${name}.${collectionName(language)}`;
+        if (drafts.length < MAX_SECTIONS)
+          drafts.push(await readSection(full, base, section, site, archetypes, reading));
+      }
+    }
+    return drafts;
+  },
+};
+
+/** Directories directly below the content, and `''` for the pages beside them; content directories of other languages are not sections. */
+function sectionsOf(base: string, site: HugoSite, { paths, layout }: SiteReading): string[] {
+  const languages = new Set(site.contents.map((one) => joinPath(layout.root, one.directory)));
+  const found = new Set<string>();
+  for (const path of paths) {
+    const rest = below(base, path);
+    if (rest === null || !/\.(md|markdown|mdown|html?|json|toml|ya?ml)$/i.test(rest)) continue;
+    const slash = rest.indexOf('/');
+    const section = slash === -1 ? '' : rest.slice(0, slash);
+    if ((slash !== -1 || /\.(md|markdown)$/i.test(rest)) && !(section !== '' && languages.has(joinPath(base, section))))
+      found.add(section);
+  }
+  return [...found].sort();
+}
+
+async function readSection(
+  name: string,
+  base: string,
+  section: string,
+  site: HugoSite,
+  archetypes: ReadonlyMap<string, SchemaField[]>,
+  reading: SiteReading,
+): Promise<Draft> {
+  const located = folderFiles('', joinPath(base, section), {
+    extensions: [...markdownExtensions],
+    ...(section === '' ? { depth: 1 } : {}),
+  });
+  const files = 'unknown' in located ? filesOf({ base, area: base, single: false, paths: noPaths }) : located;
+  const own = await sectionCascade(joinPath(base, section, '_index.md'), reading);
+  const defaults = new Map([...cascadeValues(site.cascade), ...own]);
+  const fields = new Map(hugoPage.map((one) => [one.name, one]));
+  const words = listOf(field('string', { coerce: true })) ?? field('any', { list: true });
+  for (const taxonomy of site.taxonomies)
+    fields.set(taxonomy, { ...words, name: taxonomy, required: false, nullable: true });
+  for (const one of archetypes.get(section) ?? archetypes.get('default') ?? []) {
+    const known = fields.get(one.name);
+    fields.set(one.name, known ? { ...known, ...(one.default === undefined ? {} : { default: one.default }) } : one);
+  }
+  for (const [key, value] of defaults) {
+    const data = dataOf(value);
+    const known = fields.get(key) ?? { ...field('any'), name: key, required: false };
+    if (data !== undefined) fields.set(key, { ...known, default: data });
+  }
+  const source = { kind: 'hugo', path: site.path } as const;
+  return declare(
+    {
+      name,
+      source,
+      files,
+      fields: [...fields.values()],
+      warnings: [],
+      infer: true,
+      extensions: markdownExtensions,
+      indexNames: ['index', '_index'],
+    },
+    reading,
+  );
+}
+
+/** The `cascade` of a section's own page. */
+async function sectionCascade(path: string, { present, site, dependencies }: SiteReading): Promise<[string, Value][]> {
+  if (!present.has(path)) return [];
+  dependencies.add(path);
+  const text = await site.read(path);
+  const { frontmatter } = parseFile(Buffer.from(text ?? ''), path);
+  const cascade = frontmatter?.cascade;
+  return cascade === undefined ? [] : cascadeValues(fromPlain(cascade, { path, line: 1 }));
+}

@@ -1,0 +1,45 @@
+import type { Frontmatter } from '../../frontmatter/values.ts';
+import type { SiteReading } from '../../schema/reader.ts';
+import type { DetectedSite } from '../detect-framework.ts';
+
+/** A file that may be a page; `path` is from the repository's root. */
+export interface PageFile {
+  path: string;
+  frontmatter: Frontmatter;
+}
+
+/** What a prediction rests on. */
+export interface RouteEvidence {
+  /** 0.9 explicit and complete, 0.7 by convention, 0.4 a guess; less for every setting that is not known. */
+  confidence: number;
+  source: { path: string; line?: number };
+}
+
+/** Where a site publishes its files. */
+export interface RouteRule {
+  /** The path the whole site lies below, without a slash at its end; `''` for none. */
+  base: string;
+  /**
+   * The path of a file's page below `base`, not percent-encoded; null when the file is no page, or not published. It depends on nothing but
+   * the file's path, its frontmatter and the configuration.
+   */
+  urlOf(file: PageFile): string | null;
+  /** What the paths of files like this one rest on. */
+  evidenceOf(path: string): RouteEvidence;
+  /** Whether the dates of a page let it be published at a moment; absent: they never matter. */
+  isDue?(file: PageFile, now: Date): boolean;
+}
+
+/** A site whose configuration is being read. */
+export interface RouteReading extends SiteReading {
+  detected: DetectedSite;
+}
+
+export type ReadRule = (reading: RouteReading) => Promise<RouteRule>;
+
+const penalty = 0.2;
+const least = 0.1;
+
+/** Confidence after so many settings that could not be read. */
+export const lessUnknown = (confidence: number, unknown: number): number =>
+  Math.max(least, Math.round((confidence - penalty * unknown) * 100) / 100);

@@ -1,0 +1,216 @@
+import path from 'node:path';
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { projectOperation } from '../../operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import type { Snapshot, TreeFile } from '../../ports/git-records.ts';
+import { commitStep } from '../changes/staged-content.ts';
+import { entryIn } from '../content/collection-index.ts';
+import type { SiteIndex } from '../content/site-index.ts';
+import { writeInput } from '../entries/entries.schema.ts';
+import { entriesInput } from '../entries/references.operations.ts';
+import { authorOf } from '../entries/write-entry.ts';
+import { foldText } from '../frontmatter/words.ts';
+import { checkAddress, checkStoredPath } from '../path-rules.ts';
+import { directBranch } from '../repository/branch-rules.ts';
+import { refInput, snapshotOf } from '../repository/refs.ts';
+import { commit } from '../repository/repository.schema.ts';
+import { entryRoutes } from '../routes/entry-routes.ts';
+import { viewOf } from '../view.ts';
+import { media, mediaKind } from './media.schema.ts';
+import { mediaFacts, mediaRootOf } from './media-facts.ts';
+import { mediaRecord } from './media-record.ts';
+import { type MediaKind, mediaExtensions, mediaTypeOf } from './media-types.ts';
+import { planDeleteMedia } from './plan-delete-media.ts';
+
+/** What could be the path or URL of a file in a text: in Markdown, HTML or a value of the frontmatter. */
+const token = new RegExp(`[^\\s"'\`()<>\\[\\]{}|,;]+\\.(?:${mediaExtensions.join('|')})(?![\\w-])`, 'gi');
+
+function decoded(text: string): string {
+  try {
+    return decodeURI(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The paths in the repository that a text in an entry may mean: as a URL of the site, from the entry, from the root, or by an alias. */
+function* meanings({ discovery }: SiteIndex, entry: string, text: string): Generator<string> {
+  const { mediaRoots, contentRoot } = discovery;
+  const rest = text.replace(/^(?:\/|[~@]\/)/, '');
+  if (text.startsWith('/')) {
+    for (const root of mediaRoots) {
+      const base = root.public_path?.replace(/^\/|\/$/g, '') ?? null;
+      if (base === '') yield path.posix.join(root.path, rest);
+      else if (base !== null && rest.startsWith(`${base}/`)) yield path.posix.join(root.path, rest.slice(base.length));
+    }
+  } else if (/^[~@]\//.test(text)) yield path.posix.join(contentRoot, 'src', rest);
+  else yield path.posix.join(path.posix.dirname(entry), text);
+  yield path.posix.join(rest);
+}
+
+/** Paths of the files that an entry's text names, in the order it does. @param isFile whether a file is at a path */
+function mentionedMedia(site: SiteIndex, entry: string, text: string, isFile: (path: string) => boolean): string[] {
+  const found = new Set<string>();
+  for (const [written] of text.matchAll(token)) {
+    for (const form of new Set([written, decoded(written)])) {
+      const meant = [...meanings(site, entry, form)].find((candidate) => isFile(candidate));
+      if (meant !== undefined) found.add(meant);
+    }
+  }
+  return [...found];
+}
+
+interface Item {
+  path: string;
+  name: string;
+  type: 'file' | 'dir';
+  oid: string;
+}
+
+const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+const kindOf = (path: string): MediaKind => mediaTypeOf(path)?.kind ?? 'other';
+
+/** Files and, one level deep, directories below a media directory. Entries and hidden files are not media. */
+async function itemsBelow(snapshot: Snapshot, site: SiteIndex, root: string, recursive: boolean): Promise<Item[]> {
+  const files = await snapshot.files(root);
+  const prefix = root === '' ? '' : `${root}/`;
+  const items = new Map<string, Item>();
+  const add = (item: Item) => items.set(item.path, item);
+  for (const file of files) {
+    if (!isMedia(site, file, prefix)) continue;
+    const slash = file.path.indexOf('/');
+    if (recursive || slash < 0) {
+      add({ path: prefix + file.path, name: nameOf(file.path), type: 'file', oid: file.oid });
+    } else {
+      const directory = prefix + file.path.slice(0, slash);
+      if (!items.has(directory)) {
+        const oid = (await snapshot.treeOid(directory)) ?? '';
+        add({ path: directory, name: nameOf(directory), type: 'dir', oid });
+      }
+    }
+  }
+  return [...items.values()];
+}
+
+function isMedia(site: SiteIndex, { path, mode }: TreeFile, prefix: string): boolean {
+  if (mode !== '100644' && mode !== '100755') return false;
+  if (path.split('/').some((segment) => segment.startsWith('.'))) return false;
+  return !site.discovery.schemas.some((schema) => schema.matches(prefix + path));
+}
+
+const orders: Record<string, (a: Item, b: Item) => number> = {
+  path: (a, b) => (a.path < b.path ? -1 : 1),
+  name: (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+};
+
+export const listMedia = projectOperation({
+  name: 'studio.listMedia',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'List files',
+  input: z.object({
+    ...refInput,
+    ...pageInput,
+    path: z.string().optional().describe('Directory inside a media root; default: all media roots'),
+    recursive: z.boolean().optional().describe('Files of all levels instead of one level with its directories'),
+    type: mediaKind.optional(),
+    q: z.string().max(200).optional().describe('Part of the path'),
+    sort: z.enum(['path', '-path', 'name', '-name']).default('path'),
+  }),
+  output: pageOf(media),
+  async execute(context, { path, recursive, type, q, sort, ...input }) {
+    const { git, services, tag } = context;
+    const window = windowOf(input);
+    const snapshot = await snapshotOf(git, input);
+    const site = await services.content.site(git, snapshot);
+    const routes = await entryRoutes(context, snapshot);
+    if (snapshot.tree) tag(`"${snapshot.tree}.${viewOf([path, recursive, type, q, sort, input, routes.key])}"`);
+    const directory = path === undefined || path === '' ? null : checkAddress('path', path.replace(/\/$/, ''));
+    if (directory !== null && (mediaRootOf(site, directory) === null || (await snapshot.treeOid(directory)) === null)) {
+      checkStoredPath('path', directory);
+      throw new DomainError('not_found', `path: ${directory} is not a directory of media`);
+    }
+    const roots = directory === null ? site.discovery.mediaRoots.map((root) => root.path) : [directory];
+    const wanted = q === undefined ? null : foldText(q);
+    const all = (await Promise.all(roots.map((root) => itemsBelow(snapshot, site, root, recursive === true))))
+      .flat()
+      .filter((item) => wanted === null || foldText(item.path).includes(wanted))
+      .filter((item) => type === undefined || (item.type === 'file' && kindOf(item.path) === type));
+    const order = orders[sort.replace('-', '')] ?? (() => 0);
+    const direction = sort.startsWith('-') ? -1 : 1;
+    all.sort((a, b) => (a.type === b.type ? direction * order(a, b) : a.type === 'dir' ? -1 : 1));
+    const items = all.slice(window.offset, window.offset + window.limit);
+    const facts = await mediaFacts(
+      git,
+      snapshot,
+      items.filter((item) => item.type === 'file'),
+    );
+    return pageFrom(
+      items.map(({ path: at, name, type: kind, oid }) =>
+        kind === 'dir'
+          ? { path: at, name, type: kind, sha: oid }
+          : mediaRecord(site, { path: at, oid }, facts, routes.base),
+      ),
+      all.length,
+      window,
+    );
+  },
+});
+
+export const listEntryMedia = projectOperation({
+  name: 'studio.listEntryMedia',
+  kind: 'query',
+  permission: 'browse_studio',
+  summary: 'Files that entries of a collection show or link to, for each in the order asked',
+  input: z.object(entriesInput),
+  output: z.array(z.array(media)),
+  async execute(context, { collection, slugs, ...at }) {
+    const { git, services } = context;
+    const snapshot = await snapshotOf(git, at);
+    const site = await services.content.site(git, snapshot);
+    const { base } = await entryRoutes(context, snapshot);
+    const index = site.collection(collection);
+    const entries = slugs.map((slug) => entryIn(index, slug));
+    const oids = new Map((await snapshot.files()).map((file) => [file.path, file.oid]));
+    const found: string[][] = [];
+    for await (const { content } of snapshot.blobs(entries.map((entry) => entry.oid))) {
+      const entry = entries[found.length]?.path ?? '';
+      found.push(mentionedMedia(site, entry, content.toString('utf8'), (file) => oids.has(file)));
+    }
+    const files = (paths: string[]) => paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
+    const facts = await mediaFacts(git, snapshot, files([...new Set(found.flat())]));
+    return found.map((paths) => files(paths).map((file) => mediaRecord(site, file, facts, base)));
+  },
+});
+
+const deletedMedia = z.object({ deleted: z.literal(true), path: z.string(), commit }).meta({ id: 'DeletedMedia' });
+
+export const deleteMedia = projectOperation({
+  name: 'studio.deleteMedia',
+  kind: 'command',
+  effect: 'external',
+  permission: 'delete_studio',
+  also: { manage_studio: 'when it names another author, or a file outside the media roots' },
+  destructive: true,
+  conditional: true,
+  versioned: true,
+  summary: 'Delete file',
+  input: z.object({
+    media: z.string().describe('Path of the file in the repository'),
+    sha: z.string().optional().describe('Object id the file must have'),
+    force: z.boolean().optional().describe('Delete although entries name it'),
+    ...writeInput,
+  }),
+  output: deletedMedia,
+  audit: ({ media }) => ({ type: 'media', id: media }),
+  async execute(context, { media: path, ...input }) {
+    const author = authorOf(context, input.author);
+    const branch = await directBranch(context, input.branch);
+    const { commit } = await commitStep(context, { branch, author, message: input.message }, (staged) =>
+      planDeleteMedia(context, staged, { ...input, path }),
+    );
+    if (!commit) throw new DomainError('not_found', `path: ${path} is not a file`);
+    return { deleted: true as const, path, commit };
+  },
+});

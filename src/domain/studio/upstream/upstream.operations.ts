@@ -1,0 +1,178 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { grantsChanged } from '../../identity/grants-changed.ts';
+import { type ProjectContext, projectOperation, publicOperation } from '../../operation.ts';
+import { resolveOrganization } from '../../organizations/resolve-organization.ts';
+import { Project, type ProjectRef } from '../../projects/project.entity.ts';
+import { resolveProject } from '../../projects/resolve-project.ts';
+import type { Services } from '../../services.ts';
+import { checkRefName, newRefNameProblem } from '../ref-name.ts';
+import { repositoryRecord } from '../repository/repository.operations.ts';
+import { repositoryWithHook } from '../repository/repository.schema.ts';
+import { checkAuthKind, openHookSecret, storeUpstream } from './remote.ts';
+import { syncOf, syncOfAll } from './sync-record.ts';
+import { Upstream, UpstreamBranch } from './upstream.entity.ts';
+import { type Divergence, remoteDraft, type Sync, sync, syncRequest } from './upstream.schema.ts';
+
+export const setRemote = projectOperation({
+  name: 'studio.setRemote',
+  kind: 'command',
+  effect: 'external',
+  permission: 'manage_studio',
+  fresh: true,
+  local: true,
+  summary: 'Make the repository a mirror of one on another git host',
+  input: remoteDraft,
+  output: repositoryWithHook,
+  audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
+  async execute(context, draft) {
+    const { em, git, services, organization, project } = context;
+    checkAuthKind(draft.url, draft.auth);
+    // A wrong address or password is told now, not by a state that somebody has to look at.
+    const there = await services.git.lsRemote({ url: draft.url, auth: draft.auth }, context.signal);
+    // An empty repository begins as the other one does.
+    const first = there.default_branch;
+    if (first !== null && newRefNameProblem(first) === null && (await git.branches()).length === 0)
+      await git.setDefaultBranch(first);
+    const { hook_secret } = await em.transactional((within) => storeUpstream({ ...context, em: within }, draft));
+    services.grants.evict(organization.id);
+    await services.upstreams.begin(services, project);
+    const row = await em.findOneOrFail(Project, project.id);
+    return { ...(await repositoryRecord(context, row)), hook_secret };
+  },
+});
+
+export const removeRemote = projectOperation({
+  name: 'studio.removeRemote',
+  kind: 'command',
+  permission: 'manage_studio',
+  destructive: true,
+  local: true,
+  summary: 'Stop mirroring; the repository is then hosted here only',
+  input: z.object({}),
+  output: z.null(),
+  audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
+  async execute({ em, organization, project }) {
+    if ((await em.nativeDelete(Upstream, { project_id: project.id })) === 0)
+      throw new DomainError('not_found', 'This project has no upstream');
+    await grantsChanged(em, organization.id);
+    return null;
+  },
+});
+
+/** @throws DomainError `upstream_diverged` with what is left to settle */
+function refuseDiverged(diverged: readonly Divergence[]): never {
+  const names = diverged.map(({ branch }) => branch).join(', ');
+  throw new DomainError('upstream_diverged', `${names}: people must bring the two sides together; see details`, {
+    details: { diverged, conflicts: diverged.flatMap(({ conflicts }) => conflicts) },
+  });
+}
+
+/** Whether a branch is, or was, on one of the two sides. */
+async function isKnown({ git, em, project }: ProjectContext, name: string): Promise<boolean> {
+  if ((await git.head(name)) ?? (await git.upstreamHead(name))) return true;
+  return (await em.count(UpstreamBranch, { project_id: project.id, name })) > 0;
+}
+
+async function standing(context: ProjectContext, branch: string | undefined): Promise<Sync> {
+  const all = await syncOfAll(context);
+  if (!all) throw new DomainError('not_found', 'This project has no upstream');
+  const left = all.diverged.filter((found) => branch === undefined || found.branch === branch);
+  if (left.length > 0) refuseDiverged(left);
+  const [one] = branch === undefined ? [all.sync] : ((await syncOf(context, [branch])) ?? []);
+  return one ?? all.sync;
+}
+
+export const syncRepository = projectOperation({
+  name: 'studio.syncRepository',
+  kind: 'command',
+  effect: 'external',
+  permission: 'edit_studio',
+  also: {
+    manage_studio: 'when resolutions write files outside collections and media',
+    delete_studio: 'when resolutions delete what both sides have',
+  },
+  local: true,
+  summary: 'Fetch from the upstream, merge and push; resolve diverged branches',
+  input: syncRequest,
+  output: sync,
+  audit: ({ branch }, _output, { project }) => ({ type: 'repository', id: branch ?? project }),
+  async execute(context, { branch, resolutions = [] }) {
+    const { services, project, actor, require, signal } = context;
+    if (!project.is_mirror) throw new DomainError('not_found', 'This project has no upstream');
+    if (branch !== undefined && !(await isKnown(context, checkRefName('branch', branch))))
+      throw new DomainError('not_found', `branch: ${branch} is neither here nor, as far as was fetched, there`);
+    try {
+      await services.upstreams.run(services, project, {
+        fetch: true,
+        push: 'always',
+        branches: branch === undefined ? null : [branch],
+        // To name the branch is to ask for what nobody else may decide.
+        resolutions: branch === undefined && resolutions.length === 0 ? null : resolutions,
+        author: actor.author,
+        require,
+        signal,
+      });
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== 'merge_conflict') throw error;
+      throw new DomainError('upstream_diverged', error.message, { details: error.details ?? {} });
+    }
+    return standing(context, branch);
+  },
+});
+
+/** Whether `sha256=<hex>` is the HMAC-SHA-256 (RFC 2104) of a body, in the time a comparison of equals takes. */
+function isSigned(body: Uint8Array, secret: string, signature: string): boolean {
+  const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
+  const given = Buffer.from(signature);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+interface Names {
+  organization: string;
+  project: string;
+}
+
+/** The project that names stand for, if it has an upstream, and what its notices are signed with. */
+async function upstreamNamed(
+  services: Services,
+  em: EntityManager,
+  names: Names,
+): Promise<{ project: ProjectRef; secret: string } | null> {
+  try {
+    const organization = await resolveOrganization(services, () => em, names.organization);
+    const project = await resolveProject(services, () => em, organization, names.project);
+    const row = await em.findOne(Upstream, project.id);
+    return row && { project, secret: await openHookSecret(services, project, row) };
+  } catch (error) {
+    if (error instanceof DomainError && ['not_found', 'invalid_request'].includes(error.code)) return null;
+    throw error;
+  }
+}
+
+/** Strangers learn from no answer which projects there are: for names of nothing a secret nobody has stands in. */
+const nobodysSecret = randomBytes(32).toString('base64url');
+
+export const noticePush = publicOperation({
+  name: 'studio.noticePush',
+  kind: 'command',
+  effect: 'external',
+  permission: 'public',
+  summary: 'Receive a push notice of the upstream, signed by X-Hub-Signature-256; its content is ignored',
+  input: z.object({ organization: z.string(), project: z.string() }),
+  output: z.object({ accepted: z.literal(true) }),
+  audit: ({ project }) => ({ type: 'repository', id: project }),
+  async execute({ em, services, signed }, names) {
+    const stranger = new DomainError(
+      'unauthenticated',
+      'X-Hub-Signature-256: does not fit the secret of this upstream',
+    );
+    if (!signed?.signature) throw stranger;
+    const found = await upstreamNamed(services, em, names);
+    if (!isSigned(signed.body, found?.secret ?? nobodysSecret, signed.signature) || !found) throw stranger;
+    services.upstreams.notice(services, found.project);
+    return { accepted: true as const };
+  },
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DoorLimits } from './domain/workflows/door/door-limits.ts';
+import type { DoorLimits } from './domain/workflows/webhook/admission.ts';
 
 const units: Record<string, number> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 

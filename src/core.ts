@@ -7,7 +7,7 @@ import type { Clock } from './domain/ports/clock.ts';
 import type { Kms } from './domain/ports/kms.ts';
 import type { Log } from './domain/ports/log.ts';
 import type { Services, Settings } from './domain/services.ts';
-import { WebhookDoor } from './domain/workflows/door/door.ts';
+import { WebhookDoor } from './domain/workflows/webhook/webhook.ts';
 import { endInOrder } from './end-in-order.ts';
 import { systemClock } from './engines/clock/system-clock.ts';
 import type { PrometheusMetrics } from './engines/metrics/prometheus.ts';

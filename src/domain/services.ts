@@ -27,9 +27,9 @@ import type { PullRetests } from './studio/pulls/pull-retests.ts';
 import type { BranchesMoved } from './studio/repository/branches-moved.ts';
 import type { RoutesCache } from './studio/routes/routes-cache.ts';
 import type { UpstreamSync } from './studio/upstream/upstream-sync.ts';
-import type { DoorLimits } from './workflows/door/door-limits.ts';
 import type { Engine } from './workflows/engine/engine.ts';
 import type { StepOperations } from './workflows/step-operations.ts';
+import type { DoorLimits } from './workflows/webhook/admission.ts';
 
 /** Settings that use-cases themselves depend on. */
 export interface Settings {

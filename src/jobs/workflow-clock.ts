@@ -1,6 +1,6 @@
 import type { Services } from '../domain/services.ts';
 import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
-import { sweep, wakeAwaited, wakeDue } from '../domain/workflows/engine/due.ts';
+import { sweep, wakeAwaited, wakeDue } from '../domain/workflows/engine/sweeper.ts';
 import { buryWorkers } from '../domain/workflows/engine/workers.ts';
 import type { RunningQueue } from './queue.ts';
 

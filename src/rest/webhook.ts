@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { BodyEnd, DoorAnswer } from '../domain/workflows/door/call/webhook-call.ts';
-import type { WebhookDoor } from '../domain/workflows/door/door.ts';
+import type { WebhookDoor } from '../domain/workflows/webhook/webhook.ts';
+import type { BodyEnd, DoorAnswer } from '../domain/workflows/webhook/webhook-call.ts';
 
 const path = /^\/webhooks\/ai\/workflows\/(.*)$/s;
 

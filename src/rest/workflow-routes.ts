@@ -1,4 +1,3 @@
-import { deleteWorkflow } from '../domain/workflows/delete-workflow.operations.ts';
 import {
   getWebhookDelivery,
   listWebhookDeliveries,
@@ -19,25 +18,33 @@ import {
 import { listExecutionEvents } from '../domain/workflows/executions/execution-events.operations.ts';
 import { getExecution, listExecutions, listStepRuns } from '../domain/workflows/executions/executions.operations.ts';
 import {
-  createWorkflow,
-  disableWorkflow,
-  enableWorkflow,
-  updateWorkflow,
-} from '../domain/workflows/save-workflow.operations.ts';
-import {
   deleteWorkflowSecret,
   listWorkflowSecrets,
   putWorkflowSecret,
 } from '../domain/workflows/secrets.operations.ts';
-import { createTrigger, deleteTrigger, updateTrigger } from '../domain/workflows/triggers/save-trigger.operations.ts';
 import {
   revealTriggerSecret,
   revokeTriggerSecret,
   rotateTriggerSecret,
 } from '../domain/workflows/triggers/trigger-secret.operations.ts';
-import { getTrigger, listTriggers } from '../domain/workflows/triggers/triggers.operations.ts';
+import {
+  createTrigger,
+  deleteTrigger,
+  getTrigger,
+  listTriggers,
+  updateTrigger,
+} from '../domain/workflows/triggers/triggers.operations.ts';
 import { getVersion, listVersions, publishVersion } from '../domain/workflows/versions.operations.ts';
-import { getWorkflow, listWorkflows, validateWorkflow } from '../domain/workflows/workflows.operations.ts';
+import {
+  createWorkflow,
+  deleteWorkflow,
+  disableWorkflow,
+  enableWorkflow,
+  getWorkflow,
+  listWorkflows,
+  updateWorkflow,
+  validateWorkflow,
+} from '../domain/workflows/workflows.operations.ts';
 import { definitionText } from './definition-text.ts';
 import { del, get, patch, post, put, type Row } from './table.ts';
 

@@ -6,7 +6,7 @@ import express from 'express';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DomainError, type ErrorCode } from '../../src/domain/errors.ts';
 import { permissionNames } from '../../src/domain/permissions.ts';
-import { WebhookDoor } from '../../src/domain/workflows/door/door.ts';
+import { WebhookDoor } from '../../src/domain/workflows/webhook/webhook.ts';
 import { createWebhook } from '../../src/rest/webhook.ts';
 import { type Answer, metricsToken, seed, studio, type TestApp } from '../support/app.ts';
 import { undescribedAt } from '../support/described.ts';

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { nextFireOf } from '../schedules/next-fire.ts';
 import { cronString, timeZone } from '../schedules/schedules.schema.ts';
 import { displayName, permissionName, timestamp } from '../shapes.ts';
-import { sealSecret } from '../workflows/triggers/sealed-secret.ts';
+import { newTriggerSecret, sealSecret } from '../workflows/triggers/sealed-secret.ts';
 import { authModes, WorkflowTrigger, webhookMethods } from '../workflows/triggers/trigger.entity.ts';
-import { newTriggerSecret } from '../workflows/triggers/trigger-secret.ts';
 import { Workflow, WorkflowVersion } from '../workflows/workflow.entity.ts';
 import { type BackedUpTable, live } from './backed-up-table.ts';
 

@@ -1,9 +1,13 @@
 import type { z } from 'zod';
 import type { ProjectContext } from '../operation.ts';
 import type { Permission } from '../permissions.ts';
-import { webhookUrl } from './webhook-url.ts';
+import type { Settings } from '../services.ts';
 import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
 import type { workflow, workflowSummary } from './workflow.schema.ts';
+
+/** Where outside services call a workflow with a webhook trigger. */
+export const webhookUrl = ({ public_url }: Pick<Settings, 'public_url'>, workflowId: string): string =>
+  `${public_url}/webhooks/ai/workflows/${workflowId}`;
 
 type Context = Pick<ProjectContext, 'em' | 'services'>;
 type Summary = z.output<typeof workflowSummary>;

@@ -1,12 +1,26 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { projectOperation } from '../operation.ts';
+import { DomainError } from '../errors.ts';
+import { type ProjectContext, projectOperation } from '../operation.ts';
 import { findPage, pageInput, pageOf } from '../paging.ts';
+import { holdProject } from '../projects/hold-project.ts';
 import { storedText } from '../shapes.ts';
 import { holding } from '../text-pattern.ts';
+import type { DefinitionFault } from './definition/read-definition.ts';
+import { cancelAll } from './executions/cancel-execution.ts';
 import { findWorkflow } from './find-workflow.ts';
-import { reading } from './save-definition.ts';
-import { Workflow } from './workflow.entity.ts';
-import { definitionFault, definitionSource, workflow, workflowId, workflowSummary } from './workflow.schema.ts';
+import { addVersion, reading, requireDefinition, requireHeld, sourceOf } from './save-definition.ts';
+import { Workflow, WorkflowVersion } from './workflow.entity.ts';
+import {
+  definitionFault,
+  definitionSource,
+  maxWorkflows,
+  workflow,
+  workflowChange,
+  workflowDraft,
+  workflowId,
+  workflowSummary,
+} from './workflow.schema.ts';
 import { workflowRecord, workflowSummaries, workflowTag } from './workflow-record.ts';
 
 export const listWorkflows = projectOperation({
@@ -71,5 +85,139 @@ export const validateWorkflow = projectOperation({
     const row = id === undefined ? null : await findWorkflow(context, id);
     const { errors, warnings } = await reading(context, definition, row);
     return { valid: errors.length === 0, errors, warnings };
+  },
+});
+
+const subject = (_input: unknown, output: { id: string } | null) => ({ type: 'workflow', id: output?.id ?? null });
+
+export const createWorkflow = projectOperation({
+  name: 'workflows.createWorkflow',
+  kind: 'command',
+  permission: 'edit_workflows',
+  fresh: true,
+  workflow: false,
+  tagged: true,
+  summary: 'Create a workflow',
+  input: workflowDraft,
+  output: workflow,
+  audit: subject,
+  async execute(context, { name, description, definition: source, enabled }) {
+    const { em, project, services } = context;
+    const { definition, warnings } = await requireDefinition(context, source, null);
+    requireHeld(context, definition.permissions ?? []);
+    await holdProject(em, project.id);
+    if ((await em.count(Workflow, { project_id: project.id, deleted_at: null })) >= maxWorkflows)
+      throw new DomainError('limit_reached', `A project has at most ${maxWorkflows} workflows; delete one first`);
+    const now = services.clock.now();
+    const row = em.create(Workflow, {
+      id: randomUUID(),
+      project_id: project.id,
+      name,
+      description: description ?? null,
+      enabled: enabled ?? true,
+      version: 0,
+      latest_version: 0,
+      created_at: now,
+      updated_at: now,
+    });
+    await addVersion(context, row, source, definition);
+    context.tag(workflowTag(row));
+    return { ...(await workflowRecord(context, row)), ...(warnings.length > 0 && { warnings }) };
+  },
+});
+
+/** @throws DomainError `precondition_failed` for If-Match, `version_mismatch` for `base_version` */
+function requireCurrent({ conditions }: Pick<ProjectContext, 'conditions'>, row: Workflow, base: number | undefined) {
+  const current = workflowTag(row);
+  if (conditions.if_match !== undefined && conditions.if_match !== '*' && conditions.if_match !== current)
+    throw new DomainError('precondition_failed', `If-Match: the workflow is at version ${row.latest_version} by now`);
+  if (base !== undefined && base !== row.latest_version)
+    throw new DomainError('version_mismatch', `base_version: the workflow is at version ${row.latest_version} by now`);
+}
+
+export const updateWorkflow = projectOperation({
+  name: 'workflows.updateWorkflow',
+  kind: 'command',
+  permission: 'edit_workflows',
+  fresh: true,
+  workflow: false,
+  conditional: true,
+  tagged: true,
+  summary: 'Change a workflow; a changed definition becomes its next version',
+  input: workflowChange,
+  output: workflow,
+  audit: (input) => ({ type: 'workflow', id: input.workflow }),
+  async execute(context, { workflow: id, definition: source, publish, base_version, ...change }) {
+    const { em, services } = context;
+    const row = await findWorkflow(context, id, { lock: true });
+    requireCurrent(context, row, base_version);
+    let faults: DefinitionFault[] = [];
+    if (source !== undefined) {
+      const { definition, warnings } = await requireDefinition(context, source, row);
+      faults = warnings;
+      requireHeld(context, definition.permissions ?? []);
+      const latest = await em.findOneOrFail(WorkflowVersion, { workflow_id: row.id, number: row.latest_version });
+      if (latest.source !== sourceOf(source))
+        await addVersion(context, row, source, definition, publish === undefined ? {} : { publish });
+    }
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    if (Object.keys(given).length > 0) em.assign(row, { ...given, updated_at: services.clock.now() });
+    await em.flush();
+    context.tag(workflowTag(row));
+    return { ...(await workflowRecord(context, row)), ...(faults.length > 0 && { warnings: faults }) };
+  },
+});
+
+const setEnabled = async (context: ProjectContext, id: string, enabled: boolean) => {
+  const row = await findWorkflow(context, id, { lock: true });
+  if (row.enabled !== enabled) {
+    row.enabled = enabled;
+    row.updated_at = context.services.clock.now();
+    await context.em.flush();
+  }
+  return workflowRecord(context, row);
+};
+
+export const enableWorkflow = projectOperation({
+  name: 'workflows.enableWorkflow',
+  kind: 'command',
+  permission: 'edit_workflows',
+  summary: 'Enable the triggers of a workflow',
+  input: z.object(workflowId),
+  output: workflow,
+  audit: (input) => ({ type: 'workflow', id: input.workflow }),
+  execute: (context, input) => setEnabled(context, input.workflow, true),
+});
+
+export const disableWorkflow = projectOperation({
+  name: 'workflows.disableWorkflow',
+  kind: 'command',
+  permission: 'edit_workflows',
+  summary: 'Disable the triggers of a workflow; running executions continue',
+  input: z.object(workflowId),
+  output: workflow,
+  audit: (input) => ({ type: 'workflow', id: input.workflow }),
+  execute: (context, input) => setEnabled(context, input.workflow, false),
+});
+
+export const deleteWorkflow = projectOperation({
+  name: 'workflows.deleteWorkflow',
+  kind: 'command',
+  permission: 'delete_workflows',
+  fresh: true,
+  workflow: false,
+  destructive: true,
+  summary: 'Delete a workflow; its open executions are cancelled',
+  input: z.object(workflowId),
+  output: z.null(),
+  audit: ({ workflow }) => ({ type: 'workflow', id: workflow }),
+  async execute(context, { workflow }) {
+    const { em, services } = context;
+    const row = await findWorkflow(context, workflow, { lock: true });
+    const now = services.clock.now();
+    row.deleted_at = now;
+    await em.flush();
+    await cancelAll(em, now, row.id, { reason: 'workflow_deleted', by: context.actor.id });
+    return null;
   },
 });

@@ -1,11 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dispatchSchedules } from '../../../src/domain/schedules/dispatch.ts';
-import { noteOldSecrets } from '../../../src/domain/workflows/door/old-secrets.ts';
 import { Execution } from '../../../src/domain/workflows/executions/execution.entity.ts';
 import { pruneExecutions } from '../../../src/domain/workflows/executions/prune-executions.ts';
 import { retryExecutions } from '../../../src/domain/workflows/executions/retry-execution.ts';
 import { workflowScheduleSource } from '../../../src/domain/workflows/triggers/workflow-schedule-source.ts';
+import { noteOldSecrets } from '../../../src/domain/workflows/webhook/secret-retention.ts';
 import { Workflow } from '../../../src/domain/workflows/workflow.entity.ts';
 import type { TestApp } from '../../support/app.ts';
 import { call, newWebhook, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';

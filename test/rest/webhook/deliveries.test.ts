@@ -137,7 +137,7 @@ describe('a delivery', () => {
       const [row] = await rows('select body is null as out, body_sha256 from delivery where id = ?', [found.id]);
       expect([row?.out, row?.body_sha256]).toEqual(isInRow ? [false, null] : [true, found.raw_sha256]);
     }
-    const { deliveryBlobs } = await import('../../../src/domain/workflows/deliveries/delivery-blobs.ts');
+    const { deliveryBlobs } = await import('../../../src/domain/workflows/deliveries/kept-body.ts');
     const [{ body_sha256 } = {}] = await rows('select body_sha256 from delivery where body_sha256 is not null');
     const live = await deliveryBlobs(app.services.orm.em.fork(), String(body_sha256).slice(0, 2));
     expect(live.has(String(body_sha256))).toBe(true);

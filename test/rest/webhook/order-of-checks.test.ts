@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { WebhookDoor } from '../../../src/domain/workflows/door/door.ts';
+import { WebhookDoor } from '../../../src/domain/workflows/webhook/webhook.ts';
 import type { TestApp } from '../../support/app.ts';
 import { call, newWebhook, type Sent, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
 

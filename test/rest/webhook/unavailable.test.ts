@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import express from 'express';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
-import { WebhookDoor } from '../../../src/domain/workflows/door/door.ts';
+import { WebhookDoor } from '../../../src/domain/workflows/webhook/webhook.ts';
 import { createWebhook } from '../../../src/rest/webhook.ts';
 import type { TestApp } from '../../support/app.ts';
 import { call, newWebhook, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { executionLimits } from '../../../src/domain/workflows/engine/journal/limits.ts';
+import { executionLimits } from '../../../src/domain/workflows/engine/journal.ts';
 import { type ExecutingApp, startExecutingApp } from '../../support/workflows/executing.ts';
 
 let app: ExecutingApp;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { claim } from '../../../src/domain/workflows/engine/claim.ts';
-import { takeSlots } from '../../../src/domain/workflows/engine/take-slots.ts';
+import { claim } from '../../../src/domain/workflows/engine/lease.ts';
+import { takeSlots } from '../../../src/domain/workflows/engine/slots.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 
 let app: ExecutingApp;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { sweep } from '../../../src/domain/workflows/engine/due.ts';
+import { sweep } from '../../../src/domain/workflows/engine/sweeper.ts';
 import { seed, studio } from '../../support/app.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../../support/workflows/executing.ts';
 

@@ -1,4 +1,4 @@
-import { wakeAwaited, wakeDue } from '../../../src/domain/workflows/engine/due.ts';
+import { wakeAwaited, wakeDue } from '../../../src/domain/workflows/engine/sweeper.ts';
 import { buryWorkers } from '../../../src/domain/workflows/engine/workers.ts';
 import { outliveSetbacks } from '../../../src/jobs/setbacks.ts';
 import { workflowAdvanceJobFor } from '../../../src/jobs/workflow-advance.job.ts';

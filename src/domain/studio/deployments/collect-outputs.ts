@@ -1,8 +1,8 @@
 import { snapshotBlobs } from '../../crawlers/snapshots/snapshot-entries.ts';
 import { removeByShares } from '../../remove-by-shares.ts';
 import type { Services } from '../../services.ts';
-import { deliveryBlobs } from '../../workflows/deliveries/delivery-blobs.ts';
-import { executionBlobs } from '../../workflows/executions/execution-blobs.ts';
+import { deliveryBlobs } from '../../workflows/deliveries/kept-body.ts';
+import { executionBlobs } from '../../workflows/executions/prune-executions.ts';
 import { readManifest } from './manifest.ts';
 
 /** Deployments of an environment that can be gone back to, beside the published one and those of the last day. */

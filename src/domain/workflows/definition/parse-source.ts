@@ -1,17 +1,211 @@
-import { type Document, isMap, isNode, isScalar, LineCounter, type Node } from 'yaml';
-import type { Place, Problem } from './problem.ts';
-import { readYaml } from './read-yaml.ts';
-import { treeFaults } from './tree-faults.ts';
+import {
+  Composer,
+  CST,
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  Lexer,
+  LineCounter,
+  type Node,
+  type Pair,
+  Parser,
+  YAMLParseError,
+} from 'yaml';
+import { inTurns } from '../../in-turns.ts';
+import type { Place, Problem } from './definition.schema.ts';
+
+/** A fault and where in the text it begins. */
+interface TextFault {
+  message: string;
+  at: number;
+}
+
+/** What aliases may add to a document, in nodes. */
+const maxAliasNodes = 1_000;
+/** Values within values. */
+const maxLevels = 200;
+const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** The name an object gets of a key; null: it is none. */
+const nameOf = (key: unknown): string | null => {
+  if (key === null) return '';
+  if (!isScalar(key)) return null;
+  return key.value === null ? '' : String(key.value);
+};
+
+/** Thrown to end the walk. */
+class Beyond extends Error {}
+
+/**
+ * Faults that the grammar of YAML allows: keys that are given twice, that mean something to whoever reads objects, or that are no text; aliases
+ * of nothing or that grow beyond 1,000 nodes; more than 200 levels. The parser looks for the same in time that grows with the square of
+ * the text, so it is told not to.
+ */
+function treeFaults(document: Document): TextFault[] {
+  const faults: TextFault[] = [];
+  /** The latest node of each anchor, with its size once it is whole. */
+  const anchors = new Map<string, { node: Node; size: number | null }>();
+  let aliasNodes = 0;
+
+  const fault = (message: string, node: unknown) => {
+    const at = (isCollection(node) || isScalar(node) || isAlias(node)) && node.range ? node.range[0] : 0;
+    faults.push({ message, at });
+  };
+
+  const keyOf = ({ key }: Pair, names: Set<string>) => {
+    const name = nameOf(isAlias(key) ? anchors.get(key.source)?.node : key);
+    if (name === null) return fault('has a key that is no text', key);
+    if (forbiddenKeys.has(name)) fault(`"${name}" is not a name that can be used`, key);
+    if (names.has(name)) fault(`has "${name}" twice`, key);
+    names.add(name);
+  };
+
+  /** @returns the nodes there are of it when its aliases are expanded */
+  const sizeOf = (node: unknown, level: number): number => {
+    if (level > maxLevels) {
+      fault(`is nested more than ${maxLevels} levels deep`, node);
+      throw new Beyond();
+    }
+    if (isAlias(node)) {
+      const size = anchors.get(node.source)?.size ?? null;
+      if (size === null) fault(`"*${node.source}" stands for nothing that ends before it`, node);
+      aliasNodes += size ?? 0;
+      if (aliasNodes <= maxAliasNodes) return size ?? 0;
+      fault(`its aliases stand for more than ${maxAliasNodes} values`, node);
+      throw new Beyond();
+    }
+    if (isPair(node)) return sizeOf(node.key, level) + sizeOf(node.value, level);
+    if (!isScalar(node) && !isCollection(node)) return 0;
+    const anchored = { node, size: null as number | null };
+    if (node.anchor !== undefined) anchors.set(node.anchor, anchored);
+    let size = 1;
+    const names = new Set<string>();
+    for (const item of isCollection(node) ? node.items : []) {
+      if (isMap(node)) keyOf(item as Pair, names);
+      size += sizeOf(item, level + 1);
+    }
+    anchored.size = size;
+    return size;
+  };
+
+  try {
+    sizeOf(document.contents, 1);
+  } catch (error) {
+    if (!(error instanceof Beyond)) throw error;
+  }
+  return faults;
+}
+
+/**
+ * What a text may hold, since nodes are made of it in one go: 500 steps have some 10,000 keys and items. Tokens are those of the lexer
+ * without spaces; properties are anchors and tags, each of which may become a fault.
+ */
+const sourceLimits = { values: 32_000, tokens: 130_000, properties: 2_000 } as const;
+
+/** Where the text has more keys and items than may be; null: nowhere. Without going down by calls, of which there may be too many. */
+function tooManyFrom(tokens: readonly CST.Token[]): number | null {
+  let count = 0;
+  const left = [...tokens];
+  for (let token = left.pop(); token !== undefined; token = left.pop()) {
+    if (token.type === 'document' && token.value) left.push(token.value);
+    if (!CST.isCollection(token)) continue;
+    count += token.items.length;
+    if (count > sourceLimits.values) return token.offset;
+    for (const { key, value } of token.items) {
+      if (key) left.push(key);
+      if (value) left.push(value);
+    }
+  }
+  return null;
+}
+
+/** A fault that ends the reading at once. */
+interface Excess {
+  at: number;
+  message: string;
+}
+
+/** Counts what the lexer finds, with what the parser has open meanwhile. */
+class SourceMeter {
+  #at = 0;
+  #tokens = 0;
+  #properties = 0;
+
+  /** @param open containers that have begun and not ended @returns what goes too far; null: nothing so far */
+  take(lexeme: string, open: number): Excess | null {
+    const type = CST.tokenType(lexeme);
+    const at = this.#at;
+    // The lexer marks documents and plain texts by a character that is not in the source.
+    if (type === 'doc-mode' || type === 'scalar' || type === 'flow-error-end') return null;
+    this.#at += lexeme.length;
+    if (type === 'space') return null;
+    this.#tokens += 1;
+    if (type === 'anchor' || type === 'tag') this.#properties += 1;
+    if (open > maxLevels) return { at, message: `is nested more than ${maxLevels} levels deep` };
+    if (this.#properties > sourceLimits.properties)
+      return { at, message: `holds more than ${sourceLimits.properties} anchors and tags` };
+    if (this.#tokens > sourceLimits.tokens)
+      return { at, message: `holds more than ${sourceLimits.tokens} words and marks of YAML` };
+    return null;
+  }
+}
+
+/** The parser's tokens of a text, read in turns and no further than where it goes too far. */
+async function tokensOf(source: string, lines: LineCounter): Promise<{ tokens: CST.Token[]; excess: Excess | null }> {
+  const parser = new Parser(lines.addNewLine);
+  const meter = new SourceMeter();
+  const tokens: CST.Token[] = [];
+  let excess: Excess | null = null;
+  function* lexemes() {
+    for (const lexeme of new Lexer().lex(source)) {
+      // The document is open, too.
+      excess = meter.take(lexeme, parser.stack.length - 1);
+      if (excess) return;
+      yield lexeme;
+    }
+  }
+  await inTurns(lexemes(), (lexeme) => {
+    for (const token of parser.next(lexeme)) tokens.push(token);
+  });
+  if (excess) return { tokens: [], excess };
+  for (const token of parser.end()) tokens.push(token);
+  const at = tooManyFrom(tokens);
+  if (at === null) return { tokens, excess };
+  return { tokens: [], excess: { at, message: `holds more than ${sourceLimits.values} values` } };
+}
+
+/**
+ * Reads a text as one document of YAML 1.2, in turns: a quarter of a megabyte may take half a second. Its faults are in the document,
+ * also that there is another one, or that it goes beyond the limits, when nothing of it is read. Keys are not compared.
+ * @param lines learns where lines begin
+ */
+async function readYaml(source: string, lines: LineCounter): Promise<Document> {
+  lines.addNewLine(0);
+  const { tokens, excess } = await tokensOf(source, lines);
+  const composer = new Composer({ version: '1.2', prettyErrors: false, uniqueKeys: false });
+  const [document, another] = composer.compose(tokens, true, source.length);
+  if (!document) throw new Error('a text without a document');
+  if (another) document.errors.push(faultAt(another.range[0], 'MULTIPLE_DOCS', 'holds more than one document'));
+  if (excess) document.errors.push(faultAt(excess.at, 'RESOURCE_EXHAUSTION', excess.message));
+  return document;
+}
+
+const faultAt = (at: number, code: YAMLParseError['code'], message: string) =>
+  new YAMLParseError([at, at], code, message);
 
 /** A definition's text as a value, and a way back from places of the value to lines of the text. */
-export interface ParsedSource {
+interface ParsedSource {
   value: unknown;
   problems: Problem[];
   /** Line and column, both from 1, of a place; of the nearest thing around it that the text has, when it has none itself. */
   locate(place: Place, offset?: number): Spot;
 }
 
-export const maxSourceBytes = 256 * 1024;
+const maxSourceBytes = 256 * 1024;
 
 /** What no YAML document may contain as it is (YAML 1.2.2, 5.1). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for

@@ -1,13 +1,91 @@
 import type { z } from 'zod';
 import { inTurns } from '../../in-turns.ts';
 import { faultOf, pointer } from '../../parse.ts';
+import type { Permission } from '../../permissions.ts';
+import { hasTemplate } from '../expressions/template.ts';
 import type { StepOperations } from '../step-operations.ts';
 import { checkExpressions } from './check-expressions.ts';
-import { checkOperations } from './check-operations.ts';
-import { checkStructure } from './check-structure.ts';
-import { type WorkflowDefinition, workflowDefinition } from './definition.schema.ts';
+import { type Place, type Problem, type WorkflowDefinition, workflowDefinition } from './definition.schema.ts';
 import { parseSource } from './parse-source.ts';
-import type { Place, Problem } from './problem.ts';
+import { allSteps } from './walk-steps.ts';
+
+const maxSteps = 500;
+const maxNesting = 8;
+
+/** Faults of the tree of steps that no single step shows: how many, how deep, and names given twice. */
+function checkStructure(definition: WorkflowDefinition): Problem[] {
+  const problems: Problem[] = [];
+  const seen = new Set<string>();
+  let count = 0;
+  for (const { step, place, depth } of allSteps(definition)) {
+    count += 1;
+    if (count === maxSteps + 1)
+      problems.push({ place, code: 'too_many_steps', message: `is step ${count}; a workflow has at most ${maxSteps}` });
+    if (depth === maxNesting + 1)
+      problems.push({ place, code: 'too_deep', message: `lies in more than ${maxNesting} lists of steps` });
+    if (seen.has(step.id))
+      problems.push({
+        place: [...place, 'id'],
+        code: 'duplicate_id',
+        message: `"${step.id}" is the id of another step`,
+      });
+    seen.add(step.id);
+  }
+  return problems;
+}
+
+const holdsTemplate = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? hasTemplate(value)
+    : typeof value === 'object' && value !== null && Object.values(value).some(holdsTemplate);
+
+/**
+ * Faults of `operation` steps: operations that do not exist or cannot be used in workflows, permissions the workflow does not list, and literal
+ * inputs the operation refuses. What holds a template is known only when it runs.
+ */
+function checkOperations(definition: WorkflowDefinition, operations: StepOperations): Problem[] {
+  const problems: Problem[] = [];
+  const held = new Set<Permission>(definition.permissions);
+  for (const { step, place } of allSteps(definition)) {
+    if (step.type !== 'operation') continue;
+    const operation = operations.get(step.operation);
+    if (operation === undefined) {
+      const message = `operation "${step.operation}" does not exist or cannot be used in workflows`;
+      problems.push({ place: [...place, 'operation'], code: 'unknown_operation', message });
+      continue;
+    }
+    if (!held.has(operation.permission)) {
+      const message = `needs ${operation.permission}, which is not among the workflow's permissions`;
+      problems.push({ place: [...place, 'operation'], code: 'missing_permission', message });
+    }
+    if (step.wait === true && !operation.canBeAwaited)
+      problems.push({
+        place: [...place, 'wait'],
+        code: 'not_awaitable',
+        message: 'starts nothing that could be waited for',
+      });
+    const given = step.with ?? {};
+    const { shape } = operation.input as Partial<z.ZodObject>;
+    for (const name of Object.keys(given))
+      if (shape && !Object.hasOwn(shape, name))
+        problems.push({
+          place: [...place, 'with', name],
+          code: 'unknown_key',
+          message: `is no input of ${step.operation}`,
+        });
+    const parsed = operation.input.safeParse(given, { reportInput: true });
+    for (const issue of parsed.success ? [] : parsed.error.issues) {
+      const at = issue.path.reduce<unknown>(
+        (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+        given,
+      );
+      if (holdsTemplate(at)) continue;
+      const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)));
+      problems.push({ place: [...place, 'with', ...path], code: 'invalid_input', message: faultOf(issue) });
+    }
+  }
+  return problems;
+}
 
 /** A fault of a definition as callers see it; `field` is a JSON Pointer into the document, line and column count from 1. */
 export interface DefinitionFault {

@@ -1,7 +1,24 @@
 import { z } from 'zod';
 import { jsonValue } from '../../shapes.ts';
 import { hasTemplate } from '../expressions/template.ts';
-import { parseDuration } from './duration.ts';
+
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+const short = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/;
+/** Weeks, days, hours, minutes and seconds (ISO 8601-1, 5.5.2.2); months and years have no fixed length. */
+const iso =
+  /^P(?!$)(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?=\d)(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6}(?:\.\d{1,3})?)S)?)?$/;
+
+/** A duration as definitions write it (`250ms`, `30s`, `5m`, `2h`, `7d`, or ISO 8601 such as `PT1H30M`) in milliseconds; null: it is none. */
+export function parseDuration(text: string): number | null {
+  const [, amount, unit] = short.exec(text) ?? [];
+  if (amount !== undefined) return Math.round(Number(amount) * units[unit as keyof typeof units]);
+  const parts = iso.exec(text);
+  if (parts === null) return null;
+  const [weeks, days, hours, minutes, seconds] = parts.slice(1).map((part) => Number(part ?? 0));
+  const whole = (weeks ?? 0) * 7 * units.d + (days ?? 0) * units.d + (hours ?? 0) * units.h + (minutes ?? 0) * units.m;
+  return Math.round(whole + (seconds ?? 0) * units.s);
+}
 
 const hour = 3_600_000;
 export const day = 24 * hour;
@@ -48,7 +65,7 @@ const limited = (most: number) => ({ ...common, timeout: duration(most).optional
 
 const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-export const httpStep = z.strictObject({
+const httpStep = z.strictObject({
   ...limited(hour / 4),
   type: z.literal('http'),
   method: z.enum(httpMethods).optional(),
@@ -62,9 +79,9 @@ export const httpStep = z.strictObject({
   follow_redirects: z.int().min(0).max(5).optional(),
 });
 
-export const transformStep = z.strictObject({ ...limited(60_000), type: z.literal('transform'), expression });
+const transformStep = z.strictObject({ ...limited(60_000), type: z.literal('transform'), expression });
 
-export const conditionStep = z.strictObject({
+const conditionStep = z.strictObject({
   ...common,
   type: z.literal('condition'),
   expression,
@@ -76,7 +93,7 @@ export const conditionStep = z.strictObject({
   },
 });
 
-export const forEachStep = z.strictObject({
+const forEachStep = z.strictObject({
   ...limited(31 * day),
   type: z.literal('for_each'),
   items: expression,
@@ -87,7 +104,7 @@ export const forEachStep = z.strictObject({
   },
 });
 
-export const parallelStep = z.strictObject({
+const parallelStep = z.strictObject({
   ...limited(31 * day),
   type: z.literal('parallel'),
   on_branch_error: z.enum(['cancel_others', 'wait']).optional(),
@@ -99,7 +116,7 @@ export const parallelStep = z.strictObject({
   },
 });
 
-export const delayStep = z
+const delayStep = z
   .strictObject({
     ...common,
     type: z.literal('delay'),
@@ -110,7 +127,7 @@ export const delayStep = z
   })
   .refine((delay) => (delay.for === undefined) !== (delay.until === undefined), 'needs either "for" or "until"');
 
-export const waitForInputStep = z.strictObject({
+const waitForInputStep = z.strictObject({
   ...limited(365 * day),
   type: z.literal('wait_for_input'),
   message: z.string().max(10_000).optional(),
@@ -120,7 +137,7 @@ export const waitForInputStep = z.strictObject({
   },
 });
 
-export const operationStep = z.strictObject({
+const operationStep = z.strictObject({
   ...limited(hour),
   type: z.literal('operation'),
   operation: z.string().min(1),
@@ -128,7 +145,7 @@ export const operationStep = z.strictObject({
   wait: z.boolean().optional(),
 });
 
-export const failStep = z.strictObject({
+const failStep = z.strictObject({
   ...common,
   type: z.literal('fail'),
   message: z.string().max(10_000).optional(),
@@ -138,7 +155,7 @@ export const failStep = z.strictObject({
     .optional(),
 });
 
-export const outputStep = z.strictObject({ ...common, type: z.literal('output'), value: expression });
+const outputStep = z.strictObject({ ...common, type: z.literal('output'), value: expression });
 
 export const step = z.discriminatedUnion('type', [
   httpStep,

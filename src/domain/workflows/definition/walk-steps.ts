@@ -1,5 +1,4 @@
-import type { WorkflowDefinition } from './definition.schema.ts';
-import type { Place } from './problem.ts';
+import type { Place, WorkflowDefinition } from './definition.schema.ts';
 import type { Step } from './step.schema.ts';
 
 /** How a list of steps within a step comes to run. */

@@ -5,8 +5,8 @@ import { projectOperation } from '../../operation.ts';
 import { findPage, pageOf } from '../../paging.ts';
 import { uuid7 } from '../../uuid7.ts';
 import { beginExecution } from '../executions/begin-execution.ts';
-import { findTrigger } from '../triggers/find-trigger.ts';
 import type { WorkflowTrigger } from '../triggers/trigger.entity.ts';
+import { findTrigger } from '../triggers/triggers.operations.ts';
 import { Delivery } from './delivery.entity.ts';
 import {
   begunExecution,

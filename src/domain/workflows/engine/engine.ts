@@ -2,13 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import { asUnavailable } from '../../unavailable.ts';
-import { beginTurn, type ClaimedRow, claim, freeSuspects, wordsFor } from './claim.ts';
-import { Driver } from './driver/driver.ts';
-import { type DriverBench, makeBench } from './driver/driver-bench.ts';
-import { Guides } from './guides.ts';
-import { type Belongings, readBelongings, readClaimed } from './read-claimed.ts';
+import { Driver, type DriverBench, makeBench } from './driver.ts';
+import {
+  type Belongings,
+  beginTurn,
+  type ClaimedRow,
+  claim,
+  freeSuspects,
+  readBelongings,
+  readClaimed,
+  wordsFor,
+} from './lease.ts';
 import { Suspects } from './suspects.ts';
 import { beat, letGo, mostCrashes, recordFault, signOff } from './workers.ts';
+import { Guides } from './workflow-version.ts';
 
 /** Executions a process advances at the same time; those that rest, or only wait for peers, are not among them. */
 const mostDrivers = 400;

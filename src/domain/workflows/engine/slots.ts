@@ -1,6 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
 import type { Services } from '../../services.ts';
 import { advanceJob } from './advance-job.ts';
+import type { Hold } from './checkpoints.ts';
 
 /** What executions of a workflow share: a few of the same key may be under way at once. */
 export interface SlotKey {
@@ -44,4 +46,90 @@ export async function handSlotsOver(em: EntityManager, { jobs }: Pick<Services, 
     next.map(({ id }) => ({ execution_id: id })),
     { em },
   );
+}
+
+/** An execution that wants to begin where only a few of a key may be under way. */
+export interface SlotRequest {
+  hold: Hold;
+  key: string;
+  /** How many may be. */
+  most: number;
+}
+
+/** `queued`: it waits, and nobody advances it until a slot is handed over; `lost`: somebody else advances it. */
+export type SlotAnswer = 'taken' | 'queued' | 'lost';
+
+/** Whoever gives or takes slots of a key holds its row, in one order, so that no two transactions wait for each other. */
+const lockSql = `
+  insert into slot (workflow_id, key, most)
+  select workflow_id, key, most from json_to_recordset($1::json) as asked (at integer, workflow_id uuid, key text, most integer) order by at
+  on conflict (workflow_id, key) do update set most = excluded.most`;
+
+/** What is free of each key, and who of the queue comes before everybody who asks now: more than a hundred cannot. */
+const standingSql = `
+  select at, most - (select count(*) from execution where workflow_id = asked.workflow_id and slot_key = asked.key and has_slot
+      and status in ('pending', 'running', 'paused'))::integer as free,
+    array(select id::text from execution where workflow_id = asked.workflow_id and slot_key = asked.key
+      and status = 'pending' and not has_slot order by id limit 100) as waiting
+  from json_to_recordset($1::json) as asked (at integer, workflow_id uuid, key text, most integer)`;
+
+const takeSql = `
+  update execution set slot_key = asked.key, has_slot = asked.wins,
+    driver_id = case when asked.wins then driver_id end, suspect = case when asked.wins then suspect end
+  from json_to_recordset($1::json) as asked (id uuid, attempt integer, key text, wins boolean)
+  where execution.id = asked.id and execution.attempt = asked.attempt and execution.status = 'pending'
+  returning execution.id`;
+
+const nameOf = ({ workflow_id, key }: SlotKey) => `${workflow_id} ${key}`;
+
+interface Group extends SlotKey {
+  most: number;
+  ids: string[];
+}
+
+/** What is asked of each key, in the order in which slots are held. */
+function groupsOf(requests: readonly SlotRequest[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { hold, key, most } of requests) {
+    const { id, workflow_id } = hold;
+    const name = nameOf({ workflow_id, key });
+    const group = groups.get(name) ?? { workflow_id, key, most, ids: [] };
+    groups.set(name, { ...group, most, ids: [...group.ids, id] });
+  }
+  return [...groups.keys()].sort().flatMap((name) => groups.get(name) ?? []);
+}
+
+/** Who begins: as many as are free, those that were accepted first before all others, whether they ask now or have waited. */
+async function winnersOf(em: EntityManager, groups: readonly Group[]): Promise<Set<string>> {
+  const asked = [JSON.stringify(groups.map(({ workflow_id, key, most }, at) => ({ at, workflow_id, key, most })))];
+  await executeBound(em, lockSql, asked);
+  const rows = await executeBound<{ at: number; free: number; waiting: string[] }>(em, standingSql, asked);
+  return new Set(
+    rows.flatMap(({ at, free, waiting }) =>
+      [...new Set([...(groups[at]?.ids ?? []), ...waiting])].sort().slice(0, Math.max(free, 0)),
+    ),
+  );
+}
+
+/**
+ * Takes slots for executions whose drivers ask, in the transaction of `em`. Whoever comes too late, or after one that waits, joins the queue.
+ * @returns in the order of the requests
+ */
+export async function takeSlots(
+  em: EntityManager,
+  services: Pick<Services, 'jobs'>,
+  requests: readonly SlotRequest[],
+): Promise<SlotAnswer[]> {
+  const groups = groupsOf(requests);
+  const winners = await winnersOf(em, groups);
+  const rows = requests.map(({ hold: { id, attempt }, key }) => ({ id, attempt, key, wins: winners.has(id) }));
+  const written = await executeBound<{ id: string }>(em, takeSql, [JSON.stringify(rows)]);
+  const known = new Set(written.map(({ id }) => id));
+  // A place that was meant for an execution which is another's by now.
+  for (const group of groups)
+    if (group.ids.some((id) => winners.has(id) && !known.has(id))) await handSlotsOver(em, services, group);
+  return requests.map(({ hold: { id } }) => {
+    if (!known.has(id)) return 'lost';
+    return winners.has(id) ? 'taken' : 'queued';
+  });
 }

@@ -1,5 +1,21 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Sha256 } from '../../ports/blobs.ts';
 import type { Services } from '../../services.ts';
+
+/**
+ * Blobs that hold outputs of executions and their steps.
+ * @param prefix first digits of their names, at least one; hexadecimal, lower-case
+ */
+export async function executionBlobs(em: EntityManager, prefix: string): Promise<Set<Sha256>> {
+  // Every hexadecimal digit sorts before `g`.
+  const range = [prefix, `${prefix}g`];
+  const rows = await em.execute<{ sha256: Sha256 }[]>(
+    `select output_sha256 as sha256 from step_run where output_sha256 >= ? and output_sha256 < ?
+     union select output_sha256 from execution where output_sha256 >= ? and output_sha256 < ?`,
+    [...range, ...range],
+  );
+  return new Set(rows.map(({ sha256 }) => sha256));
+}
 
 const day = 24 * 3600_000;
 /** How long executions are kept after they have ended, unless the organisation says otherwise, and what webhooks brought. */

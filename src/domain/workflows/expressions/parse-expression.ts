@@ -1,6 +1,17 @@
 import { createRequire } from 'node:module';
 import type jsonata from 'jsonata';
-import { ExpressionSyntaxError } from './syntax-error.ts';
+import { ExpressionError } from '../../ports/expressions.ts';
+
+/** A fault of the text of an expression or a template; `position` counts UTF-16 units from its start. */
+export class ExpressionSyntaxError extends ExpressionError {
+  override name = 'ExpressionSyntaxError';
+  readonly position: number;
+
+  constructor(message: string, position: number) {
+    super('failed', message);
+    this.position = position;
+  }
+}
 
 const require = createRequire(import.meta.url);
 let loaded: typeof jsonata | undefined;

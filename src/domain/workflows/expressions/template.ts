@@ -1,4 +1,4 @@
-import { ExpressionSyntaxError } from './syntax-error.ts';
+import { ExpressionSyntaxError } from './parse-expression.ts';
 
 /** A string of a definition taken apart: text, and the JSONata between `${{` and `}}` with where it begins. */
 export type TemplatePart = { text: string } | { expression: string; offset: number };

@@ -1,8 +1,8 @@
 import { DomainError } from '../../errors.ts';
 import { anyOf } from '../../text-pattern.ts';
 import { writtenForms } from '../../written-forms.ts';
-import { templatesIn } from '../definition/expressions-of.ts';
-import type { Problem } from '../definition/problem.ts';
+import { templatesIn } from '../definition/check-expressions.ts';
+import type { Problem } from '../definition/definition.schema.ts';
 import { parseExpression } from '../expressions/parse-expression.ts';
 import { referencesOf } from '../expressions/references.ts';
 import { secretRecord } from '../secrets.operations.ts';

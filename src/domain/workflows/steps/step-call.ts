@@ -1,9 +1,25 @@
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
 import type { Permission } from '../../permissions.ts';
+import type { ExpressionError } from '../../ports/expressions.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import type { Step } from '../definition/step.schema.ts';
 import type { Roots } from '../expressions/evaluate.ts';
+
+/** What an expression without a value means for a step that acts: it cannot help to try again, unless the server could evaluate nothing. */
+export const expressionFailed = ({ fault, message }: ExpressionError): StepResult =>
+  fault === 'unavailable'
+    ? { kind: 'failed', error: { code: 'unavailable', message }, isRetryable: true }
+    : { kind: 'failed', error: { code: 'bad_expression', message }, isRetryable: false };
+
+/** Methods that can be repeated without doing twice what they do (RFC 9110 9.2.2). */
+const repeatable = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
+
+/** How often a step is tried when its definition does not say; only failures that another try can help count. */
+export function defaultAttempts(step: Step): number {
+  if (step.type === 'operation') return 3;
+  return step.type === 'http' && repeatable.has(step.method ?? 'GET') ? 3 : 1;
+}
 
 /** One try at a step that acts on the outside or on the project. */
 export interface StepCall<S extends Step = Step> {

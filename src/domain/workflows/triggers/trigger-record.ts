@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
 import { firesOfTiming } from '../../schedules/next-fire.ts';
-import type { RefusalReason } from '../door/refusal-reasons.ts';
-import { webhookUrl } from '../webhook-url.ts';
+import type { RefusalReason } from '../webhook/refusals.ts';
+import { webhookUrl } from '../workflow-record.ts';
 import { isInGrace, secretStateOf } from './sealed-secret.ts';
 import { type Refusal, WorkflowRefusal, type WorkflowTrigger } from './trigger.entity.ts';
 import type { workflowTrigger } from './trigger.schema.ts';

@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { AuditRow } from '../../audit/audit.entity.ts';
 import { DomainError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { findTrigger } from './find-trigger.ts';
-import { openSecret, sealSecret } from './sealed-secret.ts';
+import { newTriggerSecret, openSecret, sealSecret } from './sealed-secret.ts';
 import type { WorkflowTrigger } from './trigger.entity.ts';
 import { maxGrace, revealedSecret, rotatedTrigger, triggerName, workflowTrigger } from './trigger.schema.ts';
 import { triggerRecord } from './trigger-record.ts';
-import { newTriggerSecret } from './trigger-secret.ts';
+import { findTrigger } from './triggers.operations.ts';
 
 const revealsAMinute = 10;
 const minute = 60_000;

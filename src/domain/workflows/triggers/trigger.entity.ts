@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { RefusalReason } from '../door/refusal-reasons.ts';
+import type { RefusalReason } from '../webhook/refusals.ts';
 
 export const authModes = ['secret', 'hmac'] as const;
 export type AuthMode = (typeof authModes)[number];

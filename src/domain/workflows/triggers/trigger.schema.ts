@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cronString, timeZone } from '../../schedules/schedules.schema.ts';
 import { changeOf, timestamp } from '../../shapes.ts';
-import { refusalReasons } from '../door/refusal-reasons.ts';
+import { refusalReasons } from '../webhook/refusals.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { authModes, webhookMethods } from './trigger.entity.ts';
 

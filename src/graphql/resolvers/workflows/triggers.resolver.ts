@@ -5,16 +5,17 @@ import {
   redeliver,
 } from '../../../domain/workflows/deliveries/deliveries.operations.ts';
 import {
-  createTrigger,
-  deleteTrigger,
-  updateTrigger,
-} from '../../../domain/workflows/triggers/save-trigger.operations.ts';
-import {
   revealTriggerSecret,
   revokeTriggerSecret,
   rotateTriggerSecret,
 } from '../../../domain/workflows/triggers/trigger-secret.operations.ts';
-import { getTrigger, listTriggers } from '../../../domain/workflows/triggers/triggers.operations.ts';
+import {
+  createTrigger,
+  deleteTrigger,
+  getTrigger,
+  listTriggers,
+  updateTrigger,
+} from '../../../domain/workflows/triggers/triggers.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';

@@ -1,14 +1,16 @@
 import { Arg, Args, Ctx, FieldResolver, Resolver, Root } from 'type-graphql';
 import { z } from 'zod';
-import { deleteWorkflow } from '../../../domain/workflows/delete-workflow.operations.ts';
+import { publishVersion } from '../../../domain/workflows/versions.operations.ts';
 import {
   createWorkflow,
+  deleteWorkflow,
   disableWorkflow,
   enableWorkflow,
+  getWorkflow,
+  listWorkflows,
   updateWorkflow,
-} from '../../../domain/workflows/save-workflow.operations.ts';
-import { publishVersion } from '../../../domain/workflows/versions.operations.ts';
-import { getWorkflow, listWorkflows, validateWorkflow } from '../../../domain/workflows/workflows.operations.ts';
+  validateWorkflow,
+} from '../../../domain/workflows/workflows.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { bodyValueOf } from '../../../../src/domain/workflows/deliveries/body-value.ts';
-import { jsonFaultAt, parseJson } from '../../../../src/domain/workflows/deliveries/json-fault.ts';
+import { bodyValueOf, jsonFaultAt, parseJson } from '../../../../src/domain/workflows/deliveries/delivery-input.ts';
 import fc from '../../../support/properties.ts';
 
 const json = 'application/json';

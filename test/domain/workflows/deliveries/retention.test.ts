@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deliveryBlobs } from '../../../../src/domain/workflows/deliveries/delivery-blobs.ts';
+import { deliveryBlobs } from '../../../../src/domain/workflows/deliveries/kept-body.ts';
 import { pruneExecutions } from '../../../../src/domain/workflows/executions/prune-executions.ts';
 import type { TestApp } from '../../../support/app.ts';
 import { call, newWebhook, startDoorApp, type Webhook } from '../../../support/door.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Backlog } from '../../../../src/domain/workflows/door/backlog.ts';
+import { Backlog } from '../../../../src/domain/workflows/webhook/admission.ts';
 
 let now: number;
 let answers: ((pending: number) => void)[];

@@ -1,10 +1,10 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import type { Services } from '../../../../src/domain/services.ts';
-import { WebhookDoor } from '../../../../src/domain/workflows/door/door.ts';
+import { WebhookDoor } from '../../../../src/domain/workflows/webhook/webhook.ts';
 
 const slow = vi.hoisted(() => ({ milliseconds: 0 }));
-vi.mock('../../../../src/domain/workflows/door/opened-call.ts', async (original) => {
-  const actual = await original<typeof import('../../../../src/domain/workflows/door/opened-call.ts')>();
+vi.mock('../../../../src/domain/workflows/webhook/opened-call.ts', async (original) => {
+  const actual = await original<typeof import('../../../../src/domain/workflows/webhook/opened-call.ts')>();
   type Found = typeof actual.findCalled;
   const late: Found = () => new Promise((resolve) => setTimeout(resolve, slow.milliseconds, { id: 'one' } as never));
   return {

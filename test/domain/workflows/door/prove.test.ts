@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { BodySignatures, bearerOf, matchSecret, signatureOf } from '../../../../src/domain/workflows/door/prove.ts';
+import {
+  BodySignatures,
+  bearerOf,
+  matchSecret,
+  signatureOf,
+} from '../../../../src/domain/workflows/webhook/authenticate.ts';
 import fc from '../../../support/properties.ts';
 
 const key = "It's a Secret to Everybody";

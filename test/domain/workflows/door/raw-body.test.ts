@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { RawBody } from '../../../../src/domain/workflows/door/body/raw-body.ts';
+import { RawBody } from '../../../../src/domain/workflows/webhook/body.ts';
 import { createBlobStore } from '../../../../src/engines/blobs/blob-store.ts';
 
 let root: string;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { dedupKeyOf } from '../../../../src/domain/workflows/door/call/dedup-key.ts';
-import { joinedHeaders } from '../../../../src/domain/workflows/door/call/header-lines.ts';
-import { redactHeaders, redactQuery, secretFinder } from '../../../../src/domain/workflows/door/call/redact.ts';
-import { newTriggerSecret } from '../../../../src/domain/workflows/triggers/trigger-secret.ts';
+import { newTriggerSecret } from '../../../../src/domain/workflows/triggers/sealed-secret.ts';
+import { dedupKeyOf } from '../../../../src/domain/workflows/webhook/deduplication.ts';
+import { redactHeaders, redactQuery, secretFinder } from '../../../../src/domain/workflows/webhook/secret-retention.ts';
+import { joinedHeaders } from '../../../../src/domain/workflows/webhook/webhook-call.ts';
 import fc from '../../../support/properties.ts';
 
 const secret = newTriggerSecret();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SpareBuffers } from '../../../../src/domain/workflows/door/body/spare-buffers.ts';
+import { SpareBuffers } from '../../../../src/domain/workflows/webhook/body.ts';
 
 it('gives memory out again, to one at a time, and keeps no more than it should', () => {
   const spare = new SpareBuffers(8, 2);

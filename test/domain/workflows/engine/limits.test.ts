@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { BlobStore } from '../../../../src/domain/ports/blobs.ts';
 import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
-import { RunningLog } from '../../../../src/domain/workflows/engine/driver/running-log.ts';
-import { Journal } from '../../../../src/domain/workflows/engine/journal/journal.ts';
-import { Planner } from '../../../../src/domain/workflows/engine/plan/planner.ts';
-import { PlanScope } from '../../../../src/domain/workflows/engine/plan/scope.ts';
-import { Standing } from '../../../../src/domain/workflows/engine/standing.ts';
-import { storeValue } from '../../../../src/domain/workflows/engine/stored-value.ts';
-import { retryDelay } from '../../../../src/domain/workflows/engine/work/retries.ts';
+import { retryDelay } from '../../../../src/domain/workflows/engine/calls.ts';
+import { RunningLog } from '../../../../src/domain/workflows/engine/driver.ts';
+import { Journal, Standing } from '../../../../src/domain/workflows/engine/journal.ts';
+import { PlanScope } from '../../../../src/domain/workflows/engine/plan.ts';
+import { Planner } from '../../../../src/domain/workflows/engine/planner.ts';
+import { storeValue } from '../../../../src/domain/workflows/engine/step-rows.ts';
 
 const time = { now: 0 };
 const clock = { recent: () => new Date(time.now) };

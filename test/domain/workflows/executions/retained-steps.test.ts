@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
-import { retainedSteps } from '../../../../src/domain/workflows/executions/retained-steps.ts';
+import { retainedSteps } from '../../../../src/domain/workflows/executions/retry-execution.ts';
 import type { StepStatus } from '../../../../src/domain/workflows/executions/step-run.entity.ts';
 
 const call = (id: string, more: object = {}): Step =>

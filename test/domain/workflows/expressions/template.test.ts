@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ExpressionSyntaxError } from '../../../../src/domain/workflows/expressions/syntax-error.ts';
+import { ExpressionSyntaxError } from '../../../../src/domain/workflows/expressions/parse-expression.ts';
 import { asText, parseTemplate } from '../../../../src/domain/workflows/expressions/template.ts';
 import fc from '../../../support/properties.ts';
 

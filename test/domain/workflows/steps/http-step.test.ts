@@ -4,8 +4,7 @@ import { text } from 'node:stream/consumers';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ExpressionError } from '../../../../src/domain/ports/expressions.ts';
-import { runHttpStep } from '../../../../src/domain/workflows/steps/http/http-step.ts';
-import type { HttpStep } from '../../../../src/domain/workflows/steps/http/request.ts';
+import { type HttpStep, runHttpStep } from '../../../../src/domain/workflows/steps/http-step.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { makeExecution, stepCall } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { checksum62 } from '../../../../src/domain/keys/base62.ts';
-import { newTriggerSecret } from '../../../../src/domain/workflows/triggers/trigger-secret.ts';
+import { newTriggerSecret } from '../../../../src/domain/workflows/triggers/sealed-secret.ts';
 
 it.each([
   [`whk_${'0'.repeat(40)}`, '1hDC8p'],

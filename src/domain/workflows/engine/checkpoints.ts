@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
+import type { Services } from '../../services.ts';
+import { asUnavailable, isAway } from '../../unavailable.ts';
+import type { ExecutionError, ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
+import { type ExecutionEvent, executionSubject } from '../executions/execution-feed.ts';
+import { advanceJob } from './advance-job.ts';
+import { isSettled, type StepState } from './plan.ts';
+import { handSlotsOver, type SlotKey } from './slots.ts';
+import { rowOf, writeStepRows } from './step-rows.ts';
+
+/** Who advances an execution: what one writes counts only as long as nobody has taken over. */
+export interface Hold {
+  id: string;
+  project_id: number;
+  workflow_id: string;
+  attempt: number;
+}
+
+/** What one transaction keeps of an execution: where it stands, the step runs that have changed, and the events that tell of it. */
+export interface Checkpoint {
+  hold: Hold;
+  status: ExecutionStatus;
+  outcome: string | null;
+  /** JSON text; null: none, or in a blob. */
+  output: string | null;
+  output_sha256: string | null;
+  error: ExecutionError | null;
+  state: ExecutionState;
+  started_at: number | null;
+  waiting_until: number | null;
+  /** A step has come to its end since the last checkpoint. */
+  hasProgressed: boolean;
+  /** Nobody advances it any more, until something happens. */
+  isReleased: boolean;
+  /** It goes on at once, with whoever is free. */
+  isHandedOn: boolean;
+  runs: readonly StepState[];
+  events: readonly ExecutionEvent[];
+}
+
+/** Whether it ends the execution. */
+const isOver = ({ status }: Pick<Checkpoint, 'status'>): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';
+
+/** Whether the execution has come so far that it cannot be what its process dies of: a step has ended, or it has come to rest by itself. */
+export const clearsSuspicion = ({
+  hasProgressed,
+  isReleased,
+  isHandedOn,
+}: Pick<Checkpoint, 'hasProgressed' | 'isReleased' | 'isHandedOn'>): boolean =>
+  hasProgressed || (isReleased && !isHandedOn);
+
+/** What became of a checkpoint; null: somebody else advances the execution, and nothing was kept. */
+type Kept = {
+  /** Something has happened meanwhile: it has not been released. */
+  wake: boolean;
+  cancel: string | null;
+} | null;
+
+const updateSql = `
+  update execution set status = kept.status, outcome = kept.outcome, output = kept.output::json, output_sha256 = kept.output_sha256,
+    error = kept.error::json, state = kept.state::json, started_at = kept.started_at, finished_at = kept.finished_at,
+    crashes = case when kept.has_progressed then 0 else execution.crashes end,
+    waiting_until = case when kept.is_released and not execution.wake then kept.waiting_until end,
+    driver_id = case when kept.is_ended or kept.is_released and not execution.wake then null else execution.driver_id end,
+    suspect = case when kept.is_clear then null when kept.is_released and not execution.wake and execution.suspect is not null then 'waiting'
+      else execution.suspect end,
+    suspect_group = case when kept.is_clear then null else execution.suspect_group end
+  from json_to_recordset($1::json) as kept (id uuid, attempt integer, status text, outcome text, output text, output_sha256 text,
+    error text, state text, started_at timestamptz, finished_at timestamptz, waiting_until timestamptz, has_progressed boolean,
+    is_clear boolean, is_released boolean, is_ended boolean)
+  where execution.id = kept.id and execution.attempt = kept.attempt and execution.status in ('pending', 'running', 'paused')
+    and execution.driver_id is not null
+  returning execution.id, execution.wake, execution.slot_key,
+    case when execution.cancel_requested then coalesce(execution.cancel_reason, 'cancelled') end as cancel`;
+
+interface Updated {
+  id: string;
+  wake: boolean;
+  slot_key: string | null;
+  cancel: string | null;
+}
+
+/** What its row is to hold. */
+const rowFor = (checkpoint: Checkpoint, now: Date) => ({
+  id: checkpoint.hold.id,
+  attempt: checkpoint.hold.attempt,
+  status: checkpoint.status,
+  outcome: checkpoint.outcome,
+  output: checkpoint.output,
+  output_sha256: checkpoint.output_sha256,
+  error: checkpoint.error === null ? null : JSON.stringify(checkpoint.error),
+  state: JSON.stringify(checkpoint.state),
+  started_at: checkpoint.started_at === null ? null : new Date(checkpoint.started_at),
+  finished_at: isOver(checkpoint) ? now : null,
+  waiting_until: checkpoint.waiting_until === null ? null : new Date(checkpoint.waiting_until),
+  has_progressed: checkpoint.hasProgressed,
+  is_clear: clearsSuspicion(checkpoint),
+  is_released: checkpoint.isReleased,
+  is_ended: isOver(checkpoint),
+});
+
+type KeepNeeds = Pick<Services, 'sharedClock' | 'events' | 'jobs'>;
+
+/** Keeps checkpoints in one transaction, those of executions that others have taken over left out. */
+async function keepCheckpoints(
+  em: EntityManager,
+  services: KeepNeeds,
+  checkpoints: readonly Checkpoint[],
+): Promise<Map<string, Kept>> {
+  const now = services.sharedClock.recent();
+  const updated = await executeBound<Updated>(em, updateSql, [
+    JSON.stringify(checkpoints.map((one) => rowFor(one, now))),
+  ]);
+  const known = new Map(updated.map((row) => [row.id, row]));
+  const kept = checkpoints.filter(({ hold }) => known.has(hold.id));
+  await writeStepRows(
+    em,
+    kept.flatMap(({ hold, runs }) => runs.map((run) => rowOf(hold.id, run))),
+  );
+  await services.events.append(
+    em,
+    kept.map(({ hold, events }) => ({ subject: executionSubject(hold), events })),
+  );
+  const handedOn = kept.filter((checkpoint) => checkpoint.isHandedOn && !isOver(checkpoint));
+  await services.jobs.sendMany(
+    advanceJob,
+    handedOn.map(({ hold }) => ({ execution_id: hold.id })),
+    { em },
+  );
+  const freed = new Map<string, SlotKey>();
+  for (const { hold } of kept.filter(isOver)) {
+    const key = known.get(hold.id)?.slot_key ?? null;
+    if (key !== null) freed.set(`${hold.workflow_id} ${key}`, { workflow_id: hold.workflow_id, key });
+  }
+  // In one order, so that no two transactions wait for each other.
+  for (const name of [...freed.keys()].sort()) {
+    const slot = freed.get(name);
+    if (slot) await handSlotsOver(em, services, slot);
+  }
+  return new Map(updated.map(({ id, wake, cancel }) => [id, { wake, cancel }]));
+}
+
+/** Checkpoints that share a transaction at most. */
+const mostTogether = 100;
+/** Transactions under way: while the database writes one to the disk, the next is put together. */
+const mostUnderWay = 2;
+/** How often a checkpoint is tried while the database is away, and the wait between tries in milliseconds. */
+const mostTries = 8;
+const pause = 250;
+
+type Needs = Pick<Services, 'orm' | 'sharedClock' | 'events' | 'jobs' | 'metrics'>;
+
+interface Waiting {
+  checkpoint: Checkpoint;
+  resolve(kept: Kept): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Writes the checkpoints of all executions a process advances. Those that come while a transaction is under way share the next one, so that
+ * many executions cost few commits and a single one waits for nothing.
+ */
+export class CheckpointWriter {
+  readonly #services: Needs;
+  #waiting: Waiting[] = [];
+  #underWay = 0;
+
+  constructor(services: Needs) {
+    this.#services = services;
+  }
+
+  /** @returns when it is durable; null: it was not kept. Rejects when the database stays away. */
+  write(checkpoint: Checkpoint): Promise<Kept> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ checkpoint, resolve, reject });
+      if (this.#underWay < mostUnderWay) queueMicrotask(() => this.#next());
+    });
+  }
+
+  #next(): void {
+    if (this.#underWay >= mostUnderWay || this.#waiting.length === 0) return;
+    const together = this.#waiting.splice(0, mostTogether);
+    this.#underWay += 1;
+    void this.#write(together).finally(() => {
+      this.#underWay -= 1;
+      this.#next();
+    });
+  }
+
+  async #write(together: readonly Waiting[]): Promise<void> {
+    try {
+      const kept = await this.#keep(together.map(({ checkpoint }) => checkpoint));
+      for (const { checkpoint, resolve } of together) {
+        const one = kept.get(checkpoint.hold.id) ?? null;
+        if (one !== null) this.#count(checkpoint);
+        resolve(one);
+      }
+    } catch (error) {
+      if (together.length === 1) return together[0]?.reject(error);
+      // One that cannot be written must not take the others with it.
+      for (const one of together) await this.#write([one]);
+    }
+  }
+
+  #count(checkpoint: Checkpoint): void {
+    const { metrics } = this.#services;
+    for (const run of checkpoint.runs) if (isSettled(run)) metrics.stepSettled(run.type, run.status);
+    if (isOver(checkpoint)) metrics.executionEnded(checkpoint.status);
+  }
+
+  async #keep(checkpoints: readonly Checkpoint[]): Promise<Map<string, Kept>> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#services.orm.em
+          .fork()
+          .transactional((em) => keepCheckpoints(em, this.#services, checkpoints));
+      } catch (thrown) {
+        if (!isAway(thrown) || tries >= mostTries) throw asUnavailable(thrown);
+        await sleep(pause * tries);
+      }
+    }
+  }
+}

@@ -1,0 +1,386 @@
+import type { Services } from '../../services.ts';
+import { SharedCommits } from '../shared-commits.ts';
+import { CallSlots } from './call-slots.ts';
+import { CheckpointWriter, type Hold } from './checkpoints.ts';
+import { rootsOf } from './expression-roots.ts';
+import { Journal, Standing } from './journal.ts';
+import { type Claimed, Fenced, hearWord } from './lease.ts';
+import { beginExecuting, Conclusion, failure } from './lifecycle.ts';
+import { isLateInput, type Plan } from './plan.ts';
+import { Planner } from './planner.ts';
+import { Records } from './records.ts';
+import { type DriverStop, Signals } from './signals.ts';
+import { type SlotAnswer, type SlotRequest, takeSlots } from './slots.ts';
+import { readStepRows } from './step-rows.ts';
+import { StepWork } from './step-runner.ts';
+import { mostCrashes } from './workers.ts';
+
+/** A driver makes way for others after so many milliseconds or steps. */
+const longest = 30_000;
+const fewest = 500;
+
+/** What a driver does of an execution before it makes way. */
+class Slice {
+  readonly #most: number;
+  readonly #began = performance.now();
+  #steps = 0;
+
+  /** @param known steps it begins with: it does as many again, since whoever comes next has to read them all */
+  constructor(known: number) {
+    this.#most = Math.max(fewest, known);
+  }
+
+  add(steps: number): void {
+    this.#steps += steps;
+  }
+
+  get isOver(): boolean {
+    return this.#steps >= this.#most || performance.now() - this.#began > longest;
+  }
+}
+
+/** What a process gives to all its drivers. */
+export interface DriverBench {
+  services: Services;
+  writer: CheckpointWriter;
+  calls: CallSlots;
+  /** Asks for a slot; who asks at the same time is answered by one transaction. */
+  takeSlot(request: SlotRequest): Promise<SlotAnswer>;
+  /** From 0 to 1. */
+  random(): number;
+}
+
+/** @param calls steps that act at the same time */
+export function makeBench(services: Services, calls: number): DriverBench {
+  // Whoever takes a slot keeps all others of its key waiting until the disk has it: those that ask together wait once.
+  const slots = new SharedCommits<SlotRequest, SlotAnswer>(
+    (requests) => services.orm.em.fork().transactional((em) => takeSlots(em, services, requests)),
+    { limit: Number.POSITIVE_INFINITY },
+  );
+  return {
+    services,
+    writer: new CheckpointWriter(services),
+    calls: new CallSlots(calls),
+    takeSlot: (request) => slots.add(request),
+    random: Math.random,
+  };
+}
+
+/** Takes in what others have written to an execution while it is advanced: the answers of people. @throws Fenced */
+async function hearAnswers(
+  { orm, blobs }: Pick<Services, 'orm' | 'blobs'>,
+  hold: Hold,
+  journal: Journal,
+): Promise<void> {
+  const em = orm.em.fork();
+  if (!(await hearWord(em, hold))) throw new Fenced();
+  const written = await readStepRows(em, { blobs }, [hold.id]);
+  for (const row of written.get(hold.id) ?? []) {
+    const run = journal.runs.get(row.path);
+    if (run?.waits_for?.kind === 'input' && row.status === 'completed') Object.assign(run, row);
+  }
+}
+
+/** Longest a driver waits without looking again, milliseconds. */
+const longestWait = 1_000_000;
+
+interface RestingOptions extends Pick<DriverParts, 'journal' | 'standing' | 'records'> {
+  claimed: Claimed;
+  signals: Signals;
+}
+
+/** How an execution waits: with its driver for what is under way, or by itself. */
+class Resting {
+  readonly #of: RestingOptions;
+
+  constructor(options: RestingOptions) {
+    this.#of = options;
+  }
+
+  /** When the execution has taken too long, milliseconds since 1970. */
+  get deadline(): number {
+    const { standing, claimed, journal } = this.#of;
+    return standing.deadline(claimed.guide.definition.timeout, journal.now);
+  }
+
+  /** Waits for an answer, a word, or a time, milliseconds since 1970. */
+  heard(due: number | null): Promise<void> {
+    const until = Math.min(due ?? Number.POSITIVE_INFINITY, this.deadline);
+    return this.#of.signals.heard(Math.min(Math.max(until - this.#of.journal.now, 0), longestWait) + 1);
+  }
+
+  /** Nothing can run for now: writes what it waits for. @returns false when something has happened meanwhile */
+  rest({ due, waitsForInput, waitsOtherwise }: Plan): Promise<boolean> {
+    const { journal, standing, records } = this.#of;
+    if (!waitsForInput && !waitsOtherwise && due === null)
+      throw new Error('nothing can run, and nothing is waited for');
+    const isPaused = waitsForInput && !waitsOtherwise;
+    const times = due === null ? [] : [due];
+    if (!isPaused && !standing.isFailing) times.push(this.deadline);
+    if (!isPaused) standing.status = 'running';
+    else if (standing.pause(journal.now)) journal.say('execution.paused', { status: 'paused' });
+    return records.release({ waiting_until: times.length === 0 ? null : Math.min(...times) });
+  }
+}
+
+/** A loop's progress is told so often at most, milliseconds. */
+const pause = 1_000;
+
+/** What the log of an execution tells beside the transitions of its steps. */
+export class RunningLog {
+  readonly #of: Pick<DriverParts, 'journal' | 'planner'>;
+  /** What was told of loops, by path. */
+  readonly #told = new Map<string, { at: number; done: number }>();
+
+  constructor(parts: Pick<DriverParts, 'journal' | 'planner'>) {
+    this.#of = parts;
+  }
+
+  /** Tells how far loops have come, when that is news. */
+  tellProgress(): void {
+    const { journal, planner } = this.#of;
+    for (const { path, done, total } of planner.progress())
+      if (this.#isNews(path, done, journal.now)) journal.say('step.progress', { path, done, total });
+  }
+
+  #isNews(path: string, done: number, now: number): boolean {
+    const last = this.#told.get(path);
+    if (last !== undefined && (done === last.done || now - last.at < pause)) return false;
+    this.#told.set(path, { at: now, done });
+    return last !== undefined;
+  }
+}
+
+/** What a driver works with. */
+export interface DriverParts {
+  standing: Standing;
+  journal: Journal;
+  planner: Planner;
+  work: StepWork;
+  records: Records;
+  /** What expressions see, with what is in sight at one place. */
+  rootsAt(at: object): Record<string, unknown>;
+}
+
+/** Puts together what it takes to advance an execution from where its rows say it stands. */
+function makeParts(
+  { services, calls, random, writer }: DriverBench,
+  claimed: Claimed,
+  {
+    hold,
+    signals,
+    onCancel,
+    onCleared,
+  }: { hold: Hold; signals: Signals; onCancel(reason: string): void; onCleared(): void },
+): DriverParts {
+  const { row, runs, guide } = claimed;
+  const standing = new Standing(row);
+  const journal = new Journal(services.sharedClock, row.state?.events ?? 1);
+  journal.load(runs);
+  const rootsAt = (at: object) => rootsOf(claimed, standing, services.settings, { at, now: journal.now });
+  return {
+    standing,
+    journal,
+    planner: new Planner(guide.definition, journal.runs),
+    rootsAt,
+    work: new StepWork({
+      services,
+      execution_id: row.id,
+      guide,
+      journal,
+      calls,
+      signal: signals.ended,
+      random,
+      rootsAt: (scope) => rootsAt(scope.roots()),
+      answered: () => signals.bell.ring(),
+    }),
+    records: new Records({
+      hold,
+      writer,
+      blobs: services.blobs,
+      journal,
+      standing,
+      onWord: () => signals.word(),
+      onCancel,
+      onCleared,
+    }),
+  };
+}
+
+interface AdvanceOptions extends DriverParts {
+  services: Services;
+  claimed: Claimed;
+  hold: Hold;
+  signals: Signals;
+  takeSlot: DriverBench['takeSlot'];
+}
+
+/** One execution from checkpoint to checkpoint, until it ends, rests, or is somebody else's. */
+class Advance {
+  readonly #of: AdvanceOptions;
+  readonly #log: RunningLog;
+  readonly #resting: Resting;
+  readonly #conclusion: Conclusion;
+  readonly #slice: Slice;
+
+  constructor(options: AdvanceOptions) {
+    this.#of = options;
+    this.#log = new RunningLog(options);
+    this.#resting = new Resting(options);
+    this.#conclusion = new Conclusion(options);
+    this.#slice = new Slice(options.journal.runs.size);
+    this.#goOn();
+  }
+
+  /** Takes the execution for one that runs; what it waits for may have ended. */
+  #goOn(): void {
+    const { journal, standing } = this.#of;
+    journal.askPeers();
+    standing.goOn(journal.now);
+  }
+
+  async run(): Promise<void> {
+    if (this.#of.claimed.row.crashes >= mostCrashes) {
+      await this.#conclusion.end(
+        failure('crashed', `The server died or failed ${mostCrashes} times while it executed this`),
+      );
+      return;
+    }
+    if (this.#of.signals.cancelled === null && !this.#of.standing.state.begun && !(await this.#begin())) return;
+    while (!(await this.#turn()));
+  }
+
+  /** @returns false: it is over, or waits for a slot */
+  async #begin(): Promise<boolean> {
+    const { row, guide } = this.#of.claimed;
+    this.#of.standing.started_at ??= this.#of.journal.now;
+    const roots = this.#of.rootsAt({ steps: {} });
+    const { services, hold, takeSlot } = this.#of;
+    const begun = await beginExecuting(services, guide.definition, { row, hold, roots, takeSlot });
+    if (begun.kind === 'lost') throw new Fenced();
+    if (begun.kind === 'queued') return false;
+    this.#of.standing.status = 'running';
+    this.#of.standing.state.begun = true;
+    this.#of.journal.say('execution.started', { status: 'running' });
+    if (begun.kind === 'begun') return true;
+    await this.#of.records.end(begun.ending);
+    return false;
+  }
+
+  /** Looks once at what may run, and does it. @returns whether there is nothing more to do here */
+  async #turn(): Promise<boolean> {
+    if (this.#of.signals.stopped === 'lost') throw new Fenced();
+    await this.#of.work.takeAnswers();
+    const { cancelled } = this.#of.signals;
+    if (cancelled !== null) return this.#conclusion.end({ status: 'cancelled', reason: cancelled });
+    if (this.#of.signals.takeWord()) await this.#hear();
+    let plan = this.#conclusion.plan(this.#resting.deadline);
+    // An answer that came in time counts, though nobody has told of it yet.
+    if (plan.actions.some(isLateInput)) {
+      await this.#hear();
+      plan = this.#conclusion.plan(this.#resting.deadline);
+    }
+    if (plan.outcome.kind !== 'open') return this.#conclusion.draw(plan.outcome, plan);
+    this.#log.tellProgress();
+    const { acting } = this.#of.work;
+    if (plan.actions.length > 0 && this.#of.signals.stopped === null) {
+      if (this.#slice.isOver && acting.underWay === 0) return this.#of.records.release({ isHandedOn: true });
+      this.#slice.add(plan.actions.length);
+      await this.#of.work.act(plan.actions);
+      if (acting.isReady) await this.#launch();
+      return false;
+    }
+    if (acting.underWay > 0) {
+      if (this.#of.journal.isDirty) await this.#of.records.write();
+      else await this.#resting.heard(plan.due);
+      return false;
+    }
+    return this.#of.signals.stopped === 'closing'
+      ? this.#of.records.release({ isHandedOn: true })
+      : this.#resting.rest(plan);
+  }
+
+  /** Notes steps that are about to act, and lets them. */
+  async #launch(): Promise<void> {
+    await this.#of.records.write();
+    if (this.#of.signals.stopped === null && this.#of.signals.cancelled === null) this.#of.work.acting.launch();
+    else this.#of.work.acting.forgo();
+  }
+
+  /** Looks at what others have written: answers of people, and the end of what was waited for. */
+  async #hear(): Promise<void> {
+    await hearAnswers(this.#of.services, this.#of.hold, this.#of.journal);
+    this.#goOn();
+  }
+}
+
+/** Callbacks of a driver to its process. */
+interface DriverListener {
+  /** The execution has come past a checkpoint that clears it of suspicion. */
+  onCleared(): void;
+  /** It does nothing but wait for what is under way outside. */
+  onWaiting(): void;
+}
+
+/** Advances one execution as long as it is this process's to advance, and is told from outside what happens to it. */
+export class Driver {
+  readonly hold: Hold;
+  readonly #signals: Signals;
+  readonly #parts: DriverParts;
+  readonly #advance: Advance;
+
+  constructor(bench: DriverBench, claimed: Claimed, { onCleared, onWaiting }: DriverListener) {
+    const { id, project_id, workflow_id, attempt, cancel_requested, cancel_reason } = claimed.row;
+    this.hold = { id, project_id, workflow_id, attempt };
+    this.#signals = new Signals(cancel_requested ? (cancel_reason ?? 'cancelled') : null, onWaiting);
+    this.#parts = makeParts(bench, claimed, {
+      hold: this.hold,
+      signals: this.#signals,
+      onCancel: (reason) => this.cancel(reason),
+      onCleared,
+    });
+    this.#advance = new Advance({
+      services: bench.services,
+      takeSlot: bench.takeSlot,
+      claimed,
+      hold: this.hold,
+      signals: this.#signals,
+      ...this.#parts,
+    });
+  }
+
+  /** Has it end as soon as what is being written has been. */
+  stop(reason: DriverStop): void {
+    this.#signals.stop(reason);
+  }
+
+  /** Breaks off what is under way, when the process has waited for it long enough. */
+  breakOff(): void {
+    this.#signals.end('closing');
+  }
+
+  /** Whether it does nothing but wait for what is under way outside. */
+  get isWaiting(): boolean {
+    return this.#signals.isWaiting;
+  }
+
+  cancel(reason: string): void {
+    if (this.#signals.cancel(reason)) this.#parts.work.breakOff();
+  }
+
+  /** Something has happened to the execution: its rows say what. */
+  word(): void {
+    this.#signals.word();
+  }
+
+  /** @throws what is a fault of ours; the execution is taken up again then */
+  async run(): Promise<void> {
+    try {
+      await this.#advance.run();
+    } catch (error) {
+      if (!(error instanceof Fenced) && this.#signals.stopped !== 'lost') throw error;
+    } finally {
+      this.#signals.end('over');
+    }
+  }
+}

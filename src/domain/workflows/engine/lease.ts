@@ -1,0 +1,183 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../bound-query.ts';
+import type { Services } from '../../services.ts';
+import type { Delivery } from '../deliveries/delivery.entity.ts';
+import type { Execution } from '../executions/execution.entity.ts';
+import { deliveriesOf, inputOf } from '../executions/input-of.ts';
+import type { StepState } from './plan.ts';
+import { readStepRows } from './step-rows.ts';
+import { letGo, mostCrashes } from './workers.ts';
+import type { Guide, Guides } from './workflow-version.ts';
+
+/** An execution with what its driver needs to know. */
+export interface Claimed {
+  row: ClaimedRow;
+  guide: Guide;
+  runs: readonly StepState[];
+  input: unknown;
+}
+
+/** Somebody else advances the execution: nothing more may be written. */
+export class Fenced extends Error {
+  override name = 'Fenced';
+}
+
+/** An execution as its row says, times as the driver of the database gives them. */
+export type ClaimedRow = Pick<
+  Execution,
+  | 'id'
+  | 'project_id'
+  | 'workflow_id'
+  | 'version'
+  | 'status'
+  | 'trigger_id'
+  | 'trigger_type'
+  | 'delivery_id'
+  | 'input'
+  | 'attempt'
+  | 'crashes'
+  | 'suspect'
+  | 'suspect_group'
+  | 'cancel_requested'
+  | 'cancel_reason'
+  | 'slot_key'
+  | 'has_slot'
+  | 'state'
+> & { started_at: Date | string | null; created_at: Date | string; is_mine: boolean };
+
+// Where there is a driver word is left for it; decided in one statement, so that none ends unseen in between.
+const claimSql = `
+  update execution set
+    wake = driver_id is not null,
+    attempt = attempt + (driver_id is null)::integer,
+    waiting_until = case when driver_id is not null then waiting_until end,
+    driver_id = coalesce(driver_id, $1::uuid)
+  where id = any($2::uuid[]) and status in ('pending', 'running', 'paused')
+    and (slot_key is null or has_slot or cancel_requested)
+    and (driver_id is not null or suspect is null or cancel_requested
+      or $3::boolean and (waiting_until is null or waiting_until <= $4::timestamptz))
+  returning id, project_id, workflow_id, version, status, trigger_id, trigger_type, delivery_id, input, attempt, crashes, suspect, suspect_group,
+    cancel_requested, cancel_reason, slot_key, has_slot, state, started_at, created_at, not wake as is_mine`;
+
+/** Which suspects may be claimed: none, or those whose wait is over at a time. */
+interface ClaimOptions {
+  suspects: { now: Date } | null;
+}
+
+/**
+ * Makes this process the driver of executions that have none. Those that have ended, and those that wait for a slot, are left; a driver
+ * that has died is taken away by `buryWorkers`.
+ */
+export async function claim(
+  em: EntityManager,
+  driver: string,
+  ids: readonly string[],
+  { suspects }: ClaimOptions,
+): Promise<ClaimedRow[]> {
+  if (ids.length === 0) return [];
+  const values = [driver, [...new Set(ids)], suspects !== null, suspects?.now ?? null];
+  const rows = await executeBound<ClaimedRow>(em, claimSql, values);
+  return rows.filter(({ is_mine }) => is_mine);
+}
+
+/** Suspects that no process advances and whose wait is over. @returns their ids */
+export async function freeSuspects(em: EntityManager, now: Date, most: number): Promise<string[]> {
+  const rows = await executeBound<{ id: string }>(
+    em,
+    `select id from execution where suspect is not null and driver_id is null and status in ('pending', 'running', 'paused')
+       and (waiting_until is null or waiting_until <= $1) and (slot_key is null or has_slot) order by id limit $2`,
+    [now, most],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Notes that a suspect has its turn: from here on a loss says something about it. @returns whether it is this driver's still */
+export async function beginTurn(em: EntityManager, { id, attempt }: { id: string; attempt: number }): Promise<boolean> {
+  const rows = await executeBound<unknown>(
+    em,
+    `update execution set suspect = 'acting' where id = $1 and attempt = $2 and driver_id is not null returning id`,
+    [id, attempt],
+  );
+  return rows.length > 0;
+}
+
+/** What this process hears of an execution it advances. */
+interface Word {
+  id: string;
+  attempt: number;
+  wake: boolean;
+  cancel: string | null;
+}
+
+/** Hears what has happened to executions that are advanced here; one that is missing is another's. */
+export async function wordsFor(em: EntityManager, driver: string, ids: readonly string[]): Promise<Word[]> {
+  return executeBound<Word>(
+    em,
+    `select id, attempt, wake, case when cancel_requested then coalesce(cancel_reason, 'cancelled') end as cancel
+     from execution where id = any($1::uuid[]) and driver_id = $2`,
+    [ids, driver],
+  );
+}
+
+/** Takes note of word that was left for a driver. @returns false when somebody else advances the execution */
+export async function hearWord(em: EntityManager, { id, attempt }: { id: string; attempt: number }): Promise<boolean> {
+  const rows = await em.execute<unknown[]>(
+    `update execution set wake = false where id = ? and attempt = ? and driver_id is not null returning id`,
+    [id, attempt],
+  );
+  return rows.length > 0;
+}
+
+/** How long executions of a deleted project are left alone, milliseconds. */
+const deletedPause = 600_000;
+
+/** What cannot be read is an error, unless the execution is only to be ended. */
+const orNothing =
+  <T>(isGivenUp: boolean, nothing: T) =>
+  (error: unknown): T => {
+    if (isGivenUp) return nothing;
+    throw error;
+  };
+
+/** What executions have beside their own rows. */
+export interface Belongings {
+  /** Step runs by execution. */
+  runs: ReadonlyMap<string, StepState[]>;
+  /** By their own ids. */
+  deliveries: ReadonlyMap<string, Delivery>;
+}
+
+/** Reads what executions have that were claimed together, in a query for each kind. */
+export async function readBelongings(
+  em: EntityManager,
+  services: Pick<Services, 'blobs'>,
+  rows: readonly ClaimedRow[],
+): Promise<Belongings> {
+  const begun = rows.filter(({ state }) => state !== null).map(({ id }) => id);
+  return { runs: await readStepRows(em, services, begun), deliveries: await deliveriesOf(em, rows) };
+}
+
+/**
+ * Reads what a driver needs to know of an execution that was claimed.
+ * @param known null: those that were claimed together could not be read together
+ * @returns null when its project is deleted: it is left alone, for that may come back
+ */
+export async function readClaimed(
+  services: Services,
+  guides: Guides,
+  row: ClaimedRow,
+  known: Belongings | null,
+): Promise<Claimed | null> {
+  const fork = () => services.orm.em.fork();
+  const guide = await guides.find(fork, row.workflow_id, row.version);
+  if (guide === null) {
+    await letGo(services, [row], deletedPause);
+    return null;
+  }
+  const isGivenUp = row.crashes >= mostCrashes;
+  const nothing: Belongings = { runs: new Map(), deliveries: new Map() };
+  const { runs, deliveries } =
+    known ?? (await readBelongings(fork(), services, [row]).catch(orNothing(isGivenUp, nothing)));
+  const input = await inputOf(services, row, deliveries).catch(orNothing(isGivenUp, null));
+  return { row, guide, runs: runs.get(row.id) ?? [], input };
+}

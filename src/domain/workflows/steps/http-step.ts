@@ -1,0 +1,247 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { z } from 'zod';
+import { DomainError } from '../../errors.ts';
+import { isDeeper } from '../../json-input.ts';
+import { ExpressionError } from '../../ports/expressions.ts';
+import type { HttpResponse } from '../../ports/http.ts';
+import type { Step } from '../definition/step.schema.ts';
+import { type Evaluation, fillTemplates } from '../expressions/evaluate.ts';
+import { asText } from '../expressions/template.ts';
+import { redactor, secretsFor } from './secret-values.ts';
+import { expressionFailed, type StepCall, type StepError, type StepResult } from './step-call.ts';
+
+export type HttpStep = Extract<Step, { type: 'http' }>;
+
+/** A request as the definition describes it, with every template filled. */
+interface FilledRequest {
+  method: string;
+  url: URL;
+  headers: Record<string, string>;
+  body: string | null;
+}
+
+class RequestError extends Error {
+  override name = 'RequestError';
+  readonly fault: StepError;
+
+  constructor(field: string, problem: string) {
+    super(`${field}: ${problem}`);
+    this.fault = { code: 'invalid_input', message: this.message };
+  }
+}
+
+const text = z.record(z.string(), z.unknown());
+
+function addQuery(url: URL, query: unknown): void {
+  for (const [name, value] of Object.entries(text.parse(query ?? {})))
+    for (const item of Array.isArray(value) ? value : [value]) url.searchParams.append(name, asText(item));
+}
+
+const types = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+  text: 'text/plain; charset=utf-8',
+};
+
+function bodyOf(step: HttpStep, body: unknown): { content: string; type: string } | null {
+  if (body === undefined) return null;
+  const kind = step.body_type ?? (typeof body === 'string' ? 'text' : 'json');
+  if (kind === 'json') return { content: JSON.stringify(body), type: types.json };
+  if (kind === 'text') return { content: asText(body), type: types.text };
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new RequestError('body', 'must be an object to be sent as a form');
+  const form = new URL('http://form');
+  addQuery(form, body);
+  return { content: form.searchParams.toString(), type: types.form };
+}
+
+/**
+ * Fills the templates of a step.
+ * @throws RequestError, ExpressionError
+ */
+async function fillRequest(step: HttpStep, evaluation: Evaluation, idempotencyKey: string): Promise<FilledRequest> {
+  const filled = await fillTemplates({ url: step.url, query: step.query, headers: step.headers }, evaluation);
+  const { url: address, query, headers: given } = text.parse(filled);
+  const url = URL.parse(asText(address));
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new RequestError('url', 'is not an http or https address');
+  addQuery(url, query);
+  const body = step.body === undefined ? null : bodyOf(step, await fillTemplates(step.body, evaluation));
+  const headers: Record<string, string> = {
+    'user-agent': 'Portico-Workflows',
+    'idempotency-key': idempotencyKey,
+    ...(body && { 'content-type': body.type }),
+  };
+  for (const [name, value] of Object.entries(text.parse(given ?? {}))) headers[name.toLowerCase()] = asText(value);
+  return { method: step.method ?? 'GET', url, headers, body: body?.content ?? null };
+}
+
+/** Largest answer, after decoding. */
+const mostBytes = 10 * 1024 * 1024;
+/** Levels of JSON, as in the bodies of webhooks. */
+const mostLevels = 200;
+
+class ResponseError extends Error {
+  override name = 'ResponseError';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const decoders: Record<string, (content: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>> = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+};
+
+async function decoded(content: Uint8Array, coding: string): Promise<Buffer> {
+  if (coding === '' || coding === 'identity') return Buffer.from(content);
+  const decode = decoders[coding];
+  if (decode === undefined)
+    throw new ResponseError('invalid_response', `is encoded as ${coding}, which was not asked for`);
+  try {
+    return await decode(content, { maxOutputLength: mostBytes });
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new ResponseError('too_large', `is larger than ${mostBytes} bytes`);
+    throw new ResponseError('invalid_response', `cannot be decoded from ${coding}`);
+  }
+}
+
+const one = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(', ') : (value ?? ''));
+
+function textOf(content: Buffer, type: string): string {
+  const [, charset = 'utf-8'] = /;\s*charset="?([\w:.-]+)/i.exec(type) ?? [];
+  try {
+    return new TextDecoder(charset).decode(content);
+  } catch {
+    return new TextDecoder().decode(content);
+  }
+}
+
+const isJson = (type: string) => /^[\w.+-]+\/(?:[\w.-]+\+)?json\b/i.test(type);
+const isText = (type: string) => /^text\/|\b(?:xml|javascript|yaml|x-www-form-urlencoded)\b/i.test(type);
+
+function readBody(content: Buffer, type: string, wanted: HttpStep['response']): unknown {
+  const kind = wanted ?? (isJson(type) ? 'json' : isText(type) ? 'text' : 'none');
+  if (kind === 'none' || (content.length === 0 && kind === 'json')) return null;
+  if (kind === 'bytes') return content.toString('base64');
+  if (kind === 'text') return textOf(content, type);
+  const text = textOf(content, type);
+  if (isDeeper(Buffer.from(text), mostLevels))
+    throw new ResponseError('invalid_response', `is nested more than ${mostLevels} levels deep`);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new ResponseError('invalid_response', 'is not JSON');
+  }
+}
+
+/** What later steps see of an answer. */
+interface HttpOutput {
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+/**
+ * Reads an answer under its caps: JSON is parsed, text decoded, bytes told in base64; other types have no body unless asked for.
+ * @throws ResponseError, DomainError of the client for a broken body
+ */
+async function readResponse(response: HttpResponse, wanted: HttpStep['response']): Promise<HttpOutput> {
+  const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, one(value)]));
+  const type = headers['content-type'] ?? '';
+  const content = await decoded(await response.bytes(), (headers['content-encoding'] ?? '').trim().toLowerCase());
+  if (content.length > mostBytes) throw new ResponseError('too_large', `is larger than ${mostBytes} bytes`);
+  // Cookies are for the peer's own clients, and nothing here sends them back.
+  const { 'set-cookie': _cookie, ...shown } = headers;
+  return { status: response.status, headers: shown, body: readBody(content, type, wanted) };
+}
+
+/** Milliseconds that `Retry-After` asks to wait (RFC 9110 10.2.3), up to an hour; undefined without a usable one. */
+function retryAfter(value: string | undefined, now: Date): number | undefined {
+  if (value === undefined) return undefined;
+  const wait = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now.getTime();
+  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), 3_600_000) : undefined;
+}
+
+/** Answers that may be another one the next time (RFC 9110 15.5.9, 15.6; RFC 8470; RFC 6585). */
+const isPassing = (status: number) => status >= 500 || status === 408 || status === 425 || status === 429;
+
+const redirectsOf = ({ follow_redirects, method = 'GET' }: HttpStep) =>
+  follow_redirects ?? (method === 'GET' || method === 'HEAD' ? 5 : 0);
+
+const failed = (error: StepError, isRetryable = false): StepResult => ({ kind: 'failed', error, isRetryable });
+
+/** What an error of the request, the client or the answer means for the step. */
+function failure(error: unknown): StepResult {
+  if (error instanceof RequestError) return failed(error.fault);
+  if (error instanceof ExpressionError) return expressionFailed(error);
+  if (error instanceof ResponseError) return failed({ code: error.code, message: `the answer ${error.message}` });
+  if (!(error instanceof DomainError)) throw error;
+  const { reason } = error.details ?? {};
+  return failed(
+    { code: typeof reason === 'string' ? reason : error.code, message: error.message },
+    error.code === 'upstream_unavailable' || error.code === 'unavailable',
+  );
+}
+
+async function ask(call: StepCall<HttpStep>, request: FilledRequest): Promise<StepResult> {
+  const { step, services, signal, organization } = call;
+  const response = await services.http.request(request.url, {
+    method: request.method,
+    headers: { ...request.headers, 'accept-encoding': 'gzip, deflate, br' },
+    body: request.body,
+    policy: { pool: `workflows ${organization.id}` },
+    maxBytes: mostBytes,
+    timeouts: { idle: 30_000, total: 15 * 60_000 },
+    maxRedirections: redirectsOf(step),
+    refusesDowngrade: true,
+    signal,
+  });
+  const output = await readResponse(response, step.response);
+  const isOk = step.ok ? step.ok.includes(output.status) : output.status >= 200 && output.status < 300;
+  if (isOk) return { kind: 'completed', output };
+  const wait = retryAfter(output.headers['retry-after'], services.clock.now());
+  const body = typeof output.body === 'string' ? output.body.slice(0, 4_096) : output.body;
+  return {
+    kind: 'failed',
+    error: { code: 'http_status', message: `the peer answered ${output.status}`, status: output.status, body },
+    isRetryable: isPassing(output.status),
+    ...(wait !== undefined && { retryAfter: wait }),
+  };
+}
+
+/**
+ * Does an `http` step: one request through the guard, with what redirects lead on to. Values of secrets are in nothing that is answered, be it
+ * the input, the output or an error.
+ */
+export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult> {
+  const { step, roots, services, signal } = call;
+  const { url, query, headers, body } = step;
+  const secrets = await secretsFor(call, [url, query ?? null, headers ?? null, body ?? null]).catch(
+    (error: unknown) => {
+      if (error instanceof DomainError) return error;
+      throw error;
+    },
+  );
+  if (secrets instanceof DomainError) return failure(secrets);
+  const redact = redactor(secrets);
+  const evaluation = { expressions: services.expressions, roots: { ...roots, secrets }, signal };
+  let input: unknown;
+  const result = await (async () => {
+    try {
+      const request = await fillRequest(step, evaluation, call.idempotency_key);
+      input = { ...request, url: request.url.href };
+      return await ask(call, request);
+    } catch (error) {
+      signal.throwIfAborted();
+      return failure(error);
+    }
+  })();
+  return redact({ ...result, input }) as StepResult;
+}

@@ -1,0 +1,224 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../../errors.ts';
+import { type Actor, systemActor } from '../../identity/actor.ts';
+import type { AnyOperation } from '../../operation.ts';
+import type { Permission } from '../../permissions.ts';
+import { ExpressionError } from '../../ports/expressions.ts';
+import { run } from '../../run.ts';
+import { getEntry } from '../../studio/entries/entries.operations.ts';
+import { listPulls } from '../../studio/pulls/pulls.operations.ts';
+import { getBranch } from '../../studio/repository/branches.operations.ts';
+import { isAway } from '../../unavailable.ts';
+import type { Step } from '../definition/step.schema.ts';
+import { fillTemplates } from '../expressions/evaluate.ts';
+import type { StepOperation } from '../step-operations.ts';
+import { expressionFailed, type StepCall, type StepResult, type WaitsFor } from './step-call.ts';
+
+type Input = Record<string, unknown>;
+type Find = (call: StepCall, input: Input) => Promise<unknown>;
+
+/** Reads what is there now, whatever the workflow itself may read: only what it has asked to make is handed on. */
+function read(call: StepCall, operation: AnyOperation, input: Input): Promise<Input | null> {
+  const { services, organization, project, signal } = call;
+  const actor = systemActor('workflows', ['browse_studio'], services.settings.public_host);
+  const place = { organization: organization.machine_name, project: project.machine_name };
+  const asked = run(
+    operation,
+    { services, actor, conditions: {}, signal, request_id: call.execution_id, address: null, facts: {} },
+    { ...place, ...input },
+  );
+  return asked.then((found) => found as Input).catch(() => null);
+}
+
+const isPart = (wanted: unknown, there: unknown): boolean =>
+  typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) && typeof there === 'object' && there !== null
+    ? Object.entries(wanted).every(([key, value]) => isPart(value, Reflect.get(there, key)))
+    : isDeepStrictEqual(wanted, there);
+
+/** How to find what an earlier call of an operation has made outside the database: by its name, and by what it was to hold. */
+const finds: Record<string, Find> = {
+  'studio.createBranch': (call, { name }) => read(call, getBranch, { name }),
+  'studio.createEntry': async (call, { collection, slug, branch, frontmatter = {}, body = '' }) => {
+    const found = await read(call, getEntry, { collection, entry: slug, ...(branch !== undefined && { branch }) });
+    const isSame =
+      found !== null && isPart(frontmatter, found.frontmatter) && String(found.body).trim() === String(body).trim();
+    return isSame ? found : null;
+  },
+  'studio.createPull': async (call, { head, base }) => {
+    const found = await read(call, listPulls, { head, base, state: 'open' });
+    return (found?.items as unknown[] | undefined)?.[0] ?? null;
+  },
+};
+
+/**
+ * What an operation has made in an earlier try whose answer was lost, found when it is refused because it is there already. A deletion that
+ * finds nothing any more has been done.
+ * @returns null when it was somebody else's, or cannot be told
+ */
+async function earlierResult(
+  call: StepCall,
+  operation: AnyOperation,
+  input: Input,
+  refusal: string,
+): Promise<{ result: unknown } | null> {
+  const isDeletion = operation.name.includes('.delete');
+  if (isDeletion) return refusal === 'not_found' ? { result: null } : null;
+  const conflicts = ['already_exists', 'name_collision', 'nothing_to_merge'];
+  const found = conflicts.includes(refusal) ? await finds[operation.name]?.(call, input) : null;
+  return found ? { result: found } : null;
+}
+
+/** What is known of an operation a step has called under its key, from an earlier try or an earlier driver. */
+type Effect = { state: 'none' } | { state: 'started' } | { state: 'done'; result: unknown };
+
+/**
+ * Notes that a step is about to act, unless one with its key has before.
+ * @returns what was known before
+ */
+async function beginEffect(em: EntityManager, { idempotency_key, execution_id, services }: StepCall): Promise<Effect> {
+  const inserted = await em.execute(
+    `insert into effect (key, execution_id, state, created_at) values (?, ?, 'started', ?)
+     on conflict (key) do nothing returning key`,
+    [idempotency_key, execution_id, services.clock.now()],
+  );
+  if (inserted.length > 0) return { state: 'none' };
+  const [known] = (await em.execute('select state, result from effect where key = ?', [idempotency_key])) as {
+    state: 'started' | 'done';
+    result: unknown;
+  }[];
+  return known?.state === 'done' ? { state: 'done', result: known.result } : { state: 'started' };
+}
+
+/** Keeps what an operation answered, in its own transaction when `em` is in one. */
+async function keepEffect(em: EntityManager, key: string, result: unknown): Promise<void> {
+  await em.execute(`update effect set state = 'done', result = ?::json where key = ?`, [
+    JSON.stringify(result ?? null),
+    key,
+  ]);
+}
+
+/** Forgets a call that was refused: it has done nothing. */
+async function dropEffect(em: EntityManager, key: string): Promise<void> {
+  await em.execute(`delete from effect where key = ? and state = 'started'`, [key]);
+}
+
+/** A workflow as it acts: in its own name, in its own project, with what its version lists and not more. */
+function workflowActor(
+  {
+    workflow_id,
+    organization,
+    project,
+    services,
+  }: Pick<StepCall, 'workflow_id' | 'organization' | 'project' | 'services'>,
+  permissions: readonly Permission[],
+): Actor {
+  const grant = {
+    organization_id: organization.id,
+    permissions: new Set(permissions),
+    projects: new Set([project.id]),
+    owner: false,
+  };
+  return {
+    id: `workflow:${workflow_id}`,
+    author: { name: 'Portico workflow', email: `workflow-${workflow_id}@${services.settings.public_host}` },
+    instance_admin: false,
+    organizations: [organization.id],
+    grantFor: (organization_id) => (organization_id === organization.id ? grant : null),
+  };
+}
+
+export type OperationStep = Extract<Step, { type: 'operation' }>;
+
+/** Refusals that may not recur at the next attempt: another writer was first, or a service is unavailable. */
+const passing = new Set([
+  'branch_moved',
+  'busy',
+  'sha_mismatch',
+  'unavailable',
+  'storage_full',
+  'upstream_unavailable',
+  'git_timeout',
+  'rate_limited',
+]);
+
+/** Calls the operation in the workflow's name; what a command of the database answers is kept in its own transaction. */
+async function act(call: StepCall<OperationStep>, { operation }: StepOperation, input: Input): Promise<unknown> {
+  const { services, signal, organization, project, permissions, idempotency_key } = call;
+  const em = services.orm.em.fork();
+  let isKept = operation.kind === 'query';
+  const output = await run(
+    operation,
+    {
+      services,
+      actor: workflowActor(call, permissions),
+      conditions: {},
+      signal,
+      request_id: call.execution_id,
+      address: null,
+      facts: {},
+      async inTransaction(within, result) {
+        await keepEffect(within, idempotency_key, result);
+        isKept = true;
+      },
+    },
+    { ...input, organization: organization.machine_name, project: project.machine_name },
+  );
+  if (!isKept) await keepEffect(em, idempotency_key, output);
+  return output;
+}
+
+/** Does the operation once for its key: what an earlier try has done is found again and not done twice. */
+async function actOnce(call: StepCall<OperationStep>, known: StepOperation, input: Input): Promise<unknown> {
+  const em = call.services.orm.em.fork();
+  if (known.operation.kind === 'query') return act(call, known, input);
+  const before = await beginEffect(em, call);
+  if (before.state === 'done') return before.result;
+  try {
+    return await act(call, known, input);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    const earlier = before.state === 'started' ? await earlierResult(call, known.operation, input, error.code) : null;
+    if (earlier) {
+      await keepEffect(em, call.idempotency_key, earlier.result);
+      return earlier.result;
+    }
+    // A refused call has no effect; the effect of an interrupted one is unknown.
+    if (!isAway(error) && before.state === 'none') await dropEffect(em, call.idempotency_key);
+    throw error;
+  }
+}
+
+/** What an operation has started, when its end is to be waited for. */
+function startedBy({ operation }: StepOperation, output: unknown): WaitsFor | null {
+  const { run_id, id } = (output ?? {}) as { run_id?: unknown; id?: unknown };
+  if (run_id !== undefined) return { kind: 'run', id: Number(run_id) };
+  return operation.name.startsWith('studio.') && typeof id === 'number' ? { kind: 'deployment', id } : null;
+}
+
+const failed = (code: string, message: string, details?: object): StepResult => ({
+  kind: 'failed',
+  error: { code, message, ...details },
+  isRetryable: passing.has(code),
+});
+
+/** Does an `operation` step: any operation for workflows, under what the workflow's version may do. */
+export async function runOperationStep(call: StepCall<OperationStep>): Promise<StepResult> {
+  const { step, services, roots, signal } = call;
+  const known = services.stepOperations.get(step.operation);
+  if (known === undefined)
+    return failed('unknown_operation', `operation "${step.operation}" does not exist or cannot be used in workflows`);
+  let input: Input = {};
+  try {
+    input = (await fillTemplates(step.with ?? {}, { expressions: services.expressions, roots, signal })) as Input;
+    const output = await actOnce(call, known, input);
+    const waits_for = step.wait === true ? startedBy(known, output) : null;
+    return waits_for ? { kind: 'waiting', waits_for, input } : { kind: 'completed', output, input };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ExpressionError) return { ...expressionFailed(error), input };
+    if (!(error instanceof DomainError)) throw error;
+    const { errors } = error.details ?? {};
+    return { ...failed(error.code, error.message, errors && { errors }), input };
+  }
+}

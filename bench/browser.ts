@@ -1,5 +1,5 @@
 import { type Browser, chromium } from 'playwright-core';
-import { chromiumPath } from '../src/engines/browser/chromium-path.ts';
+import { chromiumPath } from '../src/engines/browser/launch.ts';
 import { type Benchmark, check } from './benchmark.ts';
 import { porticoCrawls } from './support/crawls/portico-crawls.ts';
 import { startSite } from './support/crawls/site.ts';

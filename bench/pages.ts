@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2';
 import { readDocument } from '../src/domain/crawlers/pages/read-document.ts';
-import type { PageToRead } from '../src/domain/ports/page-reader.ts';
-import { ThreadedPageReader } from '../src/engines/crawler/page-reader/threaded-page-reader.ts';
+import { ThreadedPageReader } from '../src/engines/crawler/page-reader.ts';
+import type { PageToRead } from '../src/ports/page-reader.ts';
 import { type Benchmark, type Case, check } from './benchmark.ts';
 import { median } from './support/statistics.ts';
 

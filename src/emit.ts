@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { schemaText } from './graphql/print-schema.ts';
-import { openapiText } from './rest/openapi.ts';
+import { openapiText } from './rest/openapi/openapi.ts';
 import { routes } from './rest/routes.ts';
 
 /** Root of the package, seen from `dist/src`. */

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { exitCodes, runCli } from './cli/cli.ts';
 import type { CommandCore } from './cli/command.ts';
 import { Screen } from './cli/screen.ts';
-import { type Config, describeConfig, readConfig } from './config.ts';
 import { DomainError } from './domain/errors.ts';
-import { createLog } from './log.ts';
+import { type Config, describeConfig, readConfig } from './server/config.ts';
+import { createLog } from './server/log.ts';
 
 /** Root of the package, seen from `dist/src`. */
 const packageRoot = path.resolve(import.meta.dirname, '../..');
@@ -30,9 +30,9 @@ function settings(): Config {
 async function openCommandCore(): Promise<CommandCore> {
   const config = settings();
   const [{ openCore }, { joinDatabase }, { knownUrl }] = await Promise.all([
-    import('./core.ts'),
-    import('./database.ts'),
-    import('./first-run-record.ts'),
+    import('./server/core.ts'),
+    import('./server/database.ts'),
+    import('./server/first-run.ts'),
   ]);
   // A command speaks for itself; the log is for those who ask for it.
   const level = ['debug', 'trace'].includes(config.PORTICO_LOG_LEVEL) ? config.PORTICO_LOG_LEVEL : 'silent';
@@ -57,7 +57,7 @@ async function openCommandCore(): Promise<CommandCore> {
 
 /** Found out as the server does it, which leaves nothing behind. */
 async function isolationHere(): Promise<string> {
-  const { deployerFor } = await import('./make-services.ts');
+  const { deployerFor } = await import('./server/make-services.ts');
   const deployer = deployerFor(settings());
   try {
     const found = await deployer.isolation();

@@ -7,7 +7,7 @@ import { systemActor } from '../src/domain/identity/actor.ts';
 import { authenticateToken } from '../src/domain/identity/authenticate.ts';
 import { run } from '../src/domain/run.ts';
 import { getEnvironmentPreview } from '../src/domain/studio/previews/preview-link.operations.ts';
-import { systemCall } from '../src/system-call.ts';
+import { systemCall } from '../src/server/first-run.ts';
 import { startTestApp, type TestApp } from './support/app.ts';
 import { makeEnvironment, publish, startPreview, type TestPreview } from './support/preview.ts';
 

@@ -1,14 +1,14 @@
 import path from 'node:path';
-import { readConfig } from '../../src/config.ts';
-import { openCore } from '../../src/core.ts';
-import { openDatabase } from '../../src/database.ts';
 import type { Services } from '../../src/domain/services.ts';
 import { advanceJob } from '../../src/domain/workflows/engine/advance-job.ts';
 import { beginExecutions } from '../../src/domain/workflows/executions/begin-execution.ts';
 import { Workflow } from '../../src/domain/workflows/workflow.entity.ts';
 import { createWorkflow } from '../../src/domain/workflows/workflows.operations.ts';
-import { workflowAdvanceJobFor } from '../../src/jobs/workflow-advance.job.ts';
-import { createLog } from '../../src/log.ts';
+import { workflowAdvanceJobFor } from '../../src/jobs/job-handlers.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openCore } from '../../src/server/core.ts';
+import { openDatabase } from '../../src/server/database.ts';
+import { createLog } from '../../src/server/log.ts';
 import { type Bench, check } from '../benchmark.ts';
 import { makeProject } from './bench-project.ts';
 

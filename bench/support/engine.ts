@@ -1,8 +1,8 @@
 import { cp, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { GitStore, Repository } from '../../src/domain/ports/git.ts';
 import { createGitStore } from '../../src/engines/git/store.ts';
-import { createLog } from '../../src/log.ts';
+import type { GitStore, Repository } from '../../src/ports/git.ts';
+import { createLog } from '../../src/server/log.ts';
 import type { Bench } from '../benchmark.ts';
 import type { Repository as Source } from './repositories.ts';
 

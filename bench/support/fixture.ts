@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import { readConfig } from '../../src/config.ts';
-import { openCore } from '../../src/core.ts';
-import { openDatabase } from '../../src/database.ts';
 import { systemActor } from '../../src/domain/identity/actor.ts';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';
 import type { AnyOperation } from '../../src/domain/operation.ts';
@@ -11,7 +8,10 @@ import { createOrganization } from '../../src/domain/organizations/organizations
 import { permissionNames } from '../../src/domain/permissions.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { run } from '../../src/domain/run.ts';
-import { createLog } from '../../src/log.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openCore } from '../../src/server/core.ts';
+import { openDatabase } from '../../src/server/database.ts';
+import { createLog } from '../../src/server/log.ts';
 import type { Repository } from './repositories.ts';
 
 /** One project, and where a server has it. */

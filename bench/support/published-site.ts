@@ -1,8 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { readConfig } from '../../src/config.ts';
-import { openCore } from '../../src/core.ts';
-import { openDatabase } from '../../src/database.ts';
 import { systemActor } from '../../src/domain/identity/actor.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { permissionNames } from '../../src/domain/permissions.ts';
@@ -14,8 +11,11 @@ import { Deployment } from '../../src/domain/studio/deployments/deployment.entit
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { environmentLabel } from '../../src/domain/studio/previews/previews.ts';
-import { createLog } from '../../src/log.ts';
-import { systemCall } from '../../src/system-call.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openCore } from '../../src/server/core.ts';
+import { openDatabase } from '../../src/server/database.ts';
+import { systemCall } from '../../src/server/first-run.ts';
+import { createLog } from '../../src/server/log.ts';
 
 /** A data directory in which files are published, for a server to be started on it. */
 export interface PublishedSite {

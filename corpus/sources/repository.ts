@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { GitProcesses } from '../../src/engines/git/git-process.ts';
 import { CatFile } from '../../src/engines/git/objects/cat-file.ts';
-import { listRecursively } from '../../src/engines/git/objects/ls-tree.ts';
+import { listRecursively } from '../../src/engines/git/objects/stored-objects.ts';
 import { UsageError } from '../arguments.ts';
 import { type ListedFile, largestFile, SkipCounter, type Source } from './source.ts';
 

@@ -4,14 +4,35 @@ import { backupCommand } from './commands/backup.ts';
 import { checkCommand } from './commands/check.ts';
 import { configCommand } from './commands/config.ts';
 import { importCommand } from './commands/import.ts';
-import { keysRotate } from './commands/keys-rotate.ts';
-import { keysStatus } from './commands/keys-status.ts';
+import { keysRotate, keysStatus } from './commands/keys.ts';
 import { organizationCreate } from './commands/organization.ts';
 import { restoreCommand } from './commands/restore.ts';
-import { tokenCreate } from './commands/token-create.ts';
-import { tokenList } from './commands/token-list.ts';
-import { tokenRevoke } from './commands/token-revoke.ts';
-import { helpOf, overview, usageLine } from './help.ts';
+import { tokenCreate, tokenList, tokenRevoke } from './commands/tokens.ts';
+import { table } from './screen.ts';
+
+const indented = (lines: readonly string[]) => lines.map((line) => `  ${line}`);
+
+/** The overview: what commands there are. */
+function overview(commands: readonly Command[]): string[] {
+  return [
+    'Usage: portico <command> [options]',
+    '',
+    ...indented(
+      table([...commands.map(({ name, summary }) => [name, summary]), ['help [command]', 'Show this, or one command']]),
+    ),
+    '',
+    'Commands work on the data directory (PORTICO_DATA_DIR) or on DATABASE_URL, with the server running or not.',
+  ];
+}
+
+/** The usage line of one command. */
+const usageLine = ({ name, synopsis }: Command) => `Usage: portico ${name} ${synopsis}`.trimEnd();
+
+/** All about one command. */
+function helpOf(command: Command): string[] {
+  const notes = command.notes ? ['', ...indented(table(command.notes))] : [];
+  return [usageLine(command), '', `${command.summary}.`, ...notes];
+}
 
 const commands: readonly Command[] = [
   importCommand,

@@ -1,6 +1,6 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
-import type { Kms } from '../domain/ports/kms.ts';
 import type { Services } from '../domain/services.ts';
+import type { Kms } from '../ports/kms.ts';
 import type { Screen } from './screen.ts';
 
 /** The parts of the service a command works with, in this process. */

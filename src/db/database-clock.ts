@@ -1,4 +1,4 @@
-import type { SharedClock } from '../domain/ports/clock.ts';
+import type { SharedClock } from '../ports/clock.ts';
 
 /** The time of the database server, to the millisecond; before it is first asked for, that of this machine. */
 export function createDatabaseClock(): SharedClock {

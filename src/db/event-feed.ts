@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { executeBound } from '../domain/bound-query.ts';
-import type { EventFeed, EventSubject } from '../domain/ports/event-feed.ts';
-import type { Log } from '../domain/ports/log.ts';
+import { executeBound } from '../domain/sql.ts';
+import type { EventFeed, EventSubject } from '../ports/event-feed.ts';
+import type { Log } from '../ports/log.ts';
 
 /** The channel on which the database tells of new events; the payload is the subject's name. */
 export const eventChannel = 'portico_event';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { Log } from '../domain/ports/log.ts';
+import type { Log } from '../ports/log.ts';
 
 /** Hears NOTIFY on one connection of its own, and knows when it does not. */
 export interface Listener {

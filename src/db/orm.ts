@@ -1,6 +1,6 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { AuditRow } from '../domain/audit/audit.entity.ts';
 import { Crawler } from '../domain/crawlers/config/crawler.entity.ts';
 import { CrawlUrl } from '../domain/crawlers/frontier/crawl-url.entity.ts';
@@ -8,7 +8,7 @@ import { CrawlerRun } from '../domain/crawlers/runs/crawler-run.entity.ts';
 import { CrawlerSchedule } from '../domain/crawlers/schedules/crawler-schedule.entity.ts';
 import { CrawlSnapshot, SnapshotImport } from '../domain/crawlers/snapshots/snapshot.entity.ts';
 import { DomainVerification } from '../domain/crawlers/verification/domain-verification.entity.ts';
-import { IdempotencyKey } from '../domain/idempotency.entity.ts';
+import { IdempotencyKey } from '../domain/idempotency.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { DataKey } from '../domain/keys/data-key.entity.ts';
 import { NotificationAttempt, NotificationRow } from '../domain/notifications/notification.entity.ts';
@@ -25,10 +25,54 @@ import { Execution } from '../domain/workflows/executions/execution.entity.ts';
 import { StepRun } from '../domain/workflows/executions/step-run.entity.ts';
 import { WorkflowRefusal, WorkflowTrigger } from '../domain/workflows/triggers/trigger.entity.ts';
 import { Workflow, WorkflowSecret, WorkflowVersion } from '../domain/workflows/workflow.entity.ts';
-import { forgetLostConnections, takeBackLateConnections } from './lost-connections.ts';
 import { migrations } from './migrations/index.ts';
-import { quoteLiteral } from './quote-literal.ts';
 import type { StallWatch } from './stall-watch.ts';
+
+/**
+ * A text as a literal of SQL, as libpq's `PQescapeLiteral` writes it. The mapper's own goes character by character, which took longer than
+ * the statements themselves where a batch of rows is one text of JSON.
+ */
+export function quoteLiteral(text: string): string {
+  const quoted = `'${text.replaceAll("'", "''")}'`;
+  return text.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted;
+}
+
+/**
+ * Makes a pool forget a connection that was lost while a transaction had it. The query builder below the mapper never hands back the connection
+ * of a transaction whose `begin`, `commit` or `rollback` fails: every restart of the database would leave the pool smaller, and its end would
+ * wait for connections that nobody returns.
+ */
+function forgetLostConnections(pool: Pool): void {
+  const taken = new WeakSet<PoolClient>();
+  pool.on('acquire', (client) => taken.add(client));
+  pool.on('release', (_error, client) => taken.delete(client));
+  pool.on('connect', (client) =>
+    client.once('end', () => {
+      if (!taken.has(client)) return;
+      client.release(true);
+      // Who has it may still hand it back, and a pool takes nothing back twice.
+      client.release = () => {};
+    }),
+  );
+}
+
+type Callback = Parameters<Pool['connect']>[0];
+
+/**
+ * Makes a pool take back a connection that was opened only when the pool was being closed. The query builder has let go of its pool by then, fails
+ * with the connection in its hand, and the end of the pool would wait for it for ever.
+ */
+function takeBackLateConnections(pool: Pool): void {
+  const connect = pool.connect.bind(pool);
+  const inTime = async (): Promise<PoolClient> => {
+    const client = await connect();
+    if (!pool.ending) return client;
+    client.release();
+    throw new Error('the connections to the database are being closed');
+  };
+  // With a callback the pool itself asks, for its own `query`.
+  pool.connect = ((callback?: Callback) => (callback ? connect(callback) : inTime())) as Pool['connect'];
+}
 
 /** Everything that has rows. */
 const everything = [

@@ -1,6 +1,6 @@
 import pg, { type Pool, type PoolClient } from 'pg';
-import { countdown } from '../domain/countdown.ts';
-import type { Log } from '../domain/ports/log.ts';
+import { countdown } from '../lib/countdown.ts';
+import type { Log } from '../ports/log.ts';
 
 /** How long something is unanswered before it is tried whether the database answers anything, and the time it has for that; milliseconds. */
 const unanswered = 5_000;

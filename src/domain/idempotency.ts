@@ -1,11 +1,30 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError, fieldError } from './errors.ts';
-import { IdempotencyKey } from './idempotency.entity.ts';
 import type { Actor } from './identity/actor.ts';
 import type { Call } from './operation.ts';
 import { isAway } from './unavailable.ts';
+
+/** The stored answer of a command that carried an idempotency key; kept 24 hours. */
+export const IdempotencyKey = defineEntity({
+  name: 'IdempotencyKey',
+  tableName: 'idempotency_key',
+  properties: {
+    actor: p.string().primary(),
+    operation: p.string().primary(),
+    key: p.string().primary(),
+    input_hash: p.string(),
+    output: p.json<unknown>().nullable(),
+    etag: p.string().nullable(),
+    completed: p.boolean(),
+    /** Names the call that has the key until it is completed. */
+    claim: p.uuid().nullable(),
+    created_at: p.datetime(),
+  },
+});
+export type IdempotencyKey = InferEntity<typeof IdempotencyKey>;
 
 /** Our hold on a key: either an earlier answer to repeat, or the duty to store ours. */
 export interface IdempotencyClaim {

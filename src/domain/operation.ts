@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import type { Repository } from '../ports/git.ts';
+import type { GitServeRequest } from '../ports/git-transfer.ts';
+import type { Log } from '../ports/log.ts';
+import type { Spooled } from '../ports/spool.ts';
 import type { AuditOutcome } from './audit/audit.entity.ts';
 import type { Actor, Grant } from './identity/actor.ts';
 import type { OrganizationRef } from './organizations/organization.entity.ts';
 import type { Permission, Requirement } from './permissions.ts';
-import type { Repository } from './ports/git.ts';
-import type { GitServeRequest } from './ports/git-transfer.ts';
-import type { Log } from './ports/log.ts';
-import type { Spooled } from './ports/spool.ts';
 import type { ProjectRef } from './projects/project.entity.ts';
 import type { Services } from './services.ts';
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { asDriverException } from './bound-query.ts';
-import { together } from './together.ts';
+import { settleAll } from '../lib/concurrency.ts';
+import { asDriverException } from './sql.ts';
 
 interface Answer {
   command: string;
@@ -77,7 +77,7 @@ export async function transactPipelined<Result>(
   inside.setTransactionContext(transaction as never);
   try {
     const result = await work(inside);
-    const [, command] = await together([last?.(inside, result), transaction.end('commit').catch(failed)]);
+    const [, command] = await settleAll([last?.(inside, result), transaction.end('commit').catch(failed)]);
     // PostgreSQL takes back what it is told to commit, and calls that no error, when a statement has failed before.
     if (command !== 'COMMIT') throw new Error('a statement has failed before');
     connection.release();

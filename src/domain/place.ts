@@ -6,7 +6,7 @@ import type { OrganizationRef } from './organizations/organization.entity.ts';
 import { resolveOrganization } from './organizations/resolve-organization.ts';
 import type { Permission } from './permissions.ts';
 import type { ProjectRef } from './projects/project.entity.ts';
-import { resolveProject } from './projects/resolve-project.ts';
+import { resolveProject } from './projects/project-ref.ts';
 
 /** The entity manager of a call, made when it is first asked for: what the caches answer needs none. */
 export type Fork = () => EntityManager;

@@ -9,14 +9,13 @@ import express, {
 } from 'express';
 import { DomainError, type ErrorCode } from '../domain/errors.ts';
 import type { Actor } from '../domain/identity/actor.ts';
-import { authenticateToken } from '../domain/identity/authenticate.ts';
-import { tokenOf } from '../domain/identity/authorization-header.ts';
+import { authenticateToken, tokenOf } from '../domain/identity/authenticate.ts';
 import type { Call } from '../domain/operation.ts';
-import type { GitServeRequest } from '../domain/ports/git-transfer.ts';
 import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
 import { fetchRepository, preparePush, pushRepository } from '../domain/studio/repository/git-access.operations.ts';
 import { asUnavailable } from '../domain/unavailable.ts';
+import type { GitServeRequest } from '../ports/git-transfer.ts';
 
 type Service = GitServeRequest['service'];
 

@@ -1,7 +1,7 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { DomainError, type ErrorCode } from '../domain/errors.ts';
-import type { Log } from '../domain/ports/log.ts';
 import { asUnavailable } from '../domain/unavailable.ts';
+import type { Log } from '../ports/log.ts';
 import { LimitError } from './limits/limits.ts';
 
 /** Every `extensions.code` a client may see. */

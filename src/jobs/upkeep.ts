@@ -3,20 +3,93 @@ import { watchRuns } from '../domain/crawlers/runs/acquire-run.ts';
 import { tickImports } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { removeExpiredSnapshots, retainCrawls } from '../domain/crawlers/snapshots/retention.ts';
 import { recheckDomains } from '../domain/crawlers/verification/recheck.ts';
-import { IdempotencyKey } from '../domain/idempotency.entity.ts';
+import { IdempotencyKey } from '../domain/idempotency.ts';
 import { Token } from '../domain/identity/token.entity.ts';
-import { wakeDueDeliveries } from '../domain/notifications/delivery/wake-due.ts';
+import { wakeDueDeliveries } from '../domain/notifications/deliver.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import type { Services } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
+import { executeBound } from '../domain/sql.ts';
 import { collectOutputs, pruneDeployments } from '../domain/studio/deployments/collect-outputs.ts';
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
 import { everyMinute, isNightDue } from './beat.ts';
-import { pruneStoredContent } from './prune-content.ts';
-import { outliveSetbacks } from './setbacks.ts';
+
+/** Name of the setting that says when this was done last. */
+const mark = 'upkeep clock';
+
+const open = `status in ('pending', 'running', 'paused')`;
+const moved = (column: string) => `${column} = ${column} - interval '1 millisecond' * $1::float8`;
+
+/**
+ * What waits for a time, or is held until one, that was worked out before the clock was set back; it is moved by as much as the clock was.
+ * `$1` is that in milliseconds, `$2` the time now. A time somebody has named (`until` of a delay) stays.
+ */
+const moves = [
+  `update execution set ${moved('waiting_until')} where ${open} and waiting_until > $2`,
+  `update execution set ${moved('started_at')} where ${open} and started_at > $2`,
+  `update step_run set ${moved('next_try_at')} where status = 'waiting' and next_try_at > $2
+     and (type <> 'delay' or input->>'until' is null) and execution_id in (select id from execution where ${open})`,
+  `update notification set ${moved('next_attempt_at')} where status = 'pending' and next_attempt_at > $2`,
+  `update notification set ${moved('leased_until')} where status = 'pending' and leased_until > $2`,
+];
+
+/** Claims of commands and of merges, which hold for some time from when they were made: these are made now. `$1` is the time now. */
+const claims = [
+  'update idempotency_key set created_at = $1 where created_at > $1',
+  'update pull set merging_at = $1 where merging_at > $1',
+];
+
+/**
+ * Notices that the clock was set back since it was last looked at, and mends what would wait for it to catch up. Looked at every minute, so
+ * nothing waits longer than a minute beside its own time; what is set back by less is not noticed, and delays by less.
+ */
+export async function outliveSetbacks({
+  orm,
+  sharedClock,
+  log,
+}: Pick<Services, 'orm' | 'sharedClock' | 'log'>): Promise<void> {
+  await orm.em.fork().transactional(async (em) => {
+    const now = await sharedClock.now(em);
+    const row = await em.findOne(Setting, { name: mark });
+    const last = typeof row?.value === 'string' ? Date.parse(row.value) : Number.NaN;
+    const setback = last - now.getTime();
+    if (setback > 0) {
+      log.warn({ seconds: Math.round(setback / 1000) }, 'the clock was set back; what waits for a time is moved along');
+      for (const sql of moves) await executeBound(em, sql, [setback, now]);
+      for (const sql of claims) await executeBound(em, sql, [now]);
+    }
+    await em.upsert(Setting, { name: mark, value: now.toISOString() });
+  });
+}
+
+/** What one night removes at most; the rest waits for the next. */
+const mostRemoved = 100_000;
+const removedAtOnce = 5_000;
+/** How long one night may take, milliseconds; projects come in any order, so that each has its turn. */
+const mostTime = 10 * 60_000;
+
+/** Removes derived content that was retired before, then retires what nothing holds any more. */
+export async function pruneStoredContent(services: Services, ended: AbortSignal): Promise<void> {
+  const { content, git, log, orm } = services;
+  for (let removed = 0; removed < mostRemoved && !ended.aborted; removed += removedAtOnce) {
+    if (((await content.removeExpired(removedAtOnce)) ?? 0) < removedAtOnce) break;
+  }
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(mostTime)]);
+  const projects = await orm.em
+    .fork()
+    .execute<{ uuid: string }[]>('select uuid from project where deleted_at is null order by random()');
+  for (const { uuid } of projects) {
+    if (signal.aborted) return;
+    try {
+      await content.prune(git.open(uuid), signal);
+    } catch (err) {
+      log.warn({ err, repository: uuid }, 'derived content not pruned');
+    }
+  }
+}
 
 const day = 24 * 3600_000;
 const deletedProjectDays = 30;

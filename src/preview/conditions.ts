@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { BlobEncoding, BlobSizes } from '../domain/ports/blobs.ts';
+import type { BlobEncoding, BlobSizes } from '../ports/blobs.ts';
 
 /** Quality a client gives a coding: 0 to 1; null when it does not speak of it (RFC 9110 12.5.3). */
 function qualityOf(accept: string, coding: string): number | null {

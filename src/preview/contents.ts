@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
-import { upTo } from '../domain/lru-size.ts';
-import type { BlobEncoding, BlobSizes, BlobStore, Sha256 } from '../domain/ports/blobs.ts';
+import { upTo } from '../lib/lru-size.ts';
+import type { BlobEncoding, BlobSizes, BlobStore, Sha256 } from '../ports/blobs.ts';
 
 /** Contents up to this size are kept in memory; bytes. */
 export const smallContent = 256 * 1024;

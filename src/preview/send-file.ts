@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { BlobEncoding, Sha256 } from '../domain/ports/blobs.ts';
+import type { BlobEncoding, Sha256 } from '../ports/blobs.ts';
 import { isHeld, negotiate, wantedBytes } from './conditions.ts';
 import { type Contents, smallContent } from './contents.ts';
 

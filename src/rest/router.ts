@@ -8,9 +8,9 @@ import express, {
 import { DomainError } from '../domain/errors.ts';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
 import { type Call, NotModified } from '../domain/operation.ts';
-import type { Spool } from '../domain/ports/spool.ts';
 import { recordRefusal, run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
+import type { Spool } from '../ports/spool.ts';
 import { answer, sendStream } from './answer.ts';
 import { asDomainError, errorBody, errorHeaders, otherMethods, statusOf } from './errors.ts';
 import {

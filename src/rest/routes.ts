@@ -41,9 +41,10 @@ import {
   getDelivery,
   listDeliveries,
   resendDelivery,
+  revealWebhookSecret,
+  rotateWebhookSecret,
   testWebhook,
 } from '../domain/notifications/deliveries.operations.ts';
-import { revealWebhookSecret, rotateWebhookSecret } from '../domain/notifications/webhook-secret.operations.ts';
 import {
   createOrganization,
   getOrganization,
@@ -105,8 +106,7 @@ import { getFile, getFiletree } from '../domain/studio/repository/files.operatio
 import { getRepository, startImport, updateRepository } from '../domain/studio/repository/repository.operations.ts';
 import { detectRoutePatterns } from '../domain/studio/routes/route-patterns.operations.ts';
 import { noticePush, removeRemote, setRemote, syncRepository } from '../domain/studio/upstream/upstream.operations.ts';
-import { logText } from './log-text.ts';
-import { rawFile } from './raw-file.ts';
+import { logText, rawFile } from './raw-answers.ts';
 import { del, get, mebibyte, patch, post, put, type Row } from './table.ts';
 import { workflowRoutes } from './workflow-routes.ts';
 

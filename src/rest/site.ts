@@ -1,8 +1,8 @@
 import express, { type RequestHandler, type Router } from 'express';
 import type { Settings } from '../domain/services.ts';
 import { onlyGet } from './errors.ts';
-import { openapiDocument } from './openapi.ts';
-import type { Document } from './openapi-types.ts';
+import { openapiDocument } from './openapi/openapi.ts';
+import type { Document } from './openapi/openapi-types.ts';
 import { assetNamed } from './site/assets.ts';
 import { explorerPage } from './site/explorer.ts';
 import { homePage } from './site/home.ts';

@@ -3,7 +3,7 @@ import { Busboy } from '@fastify/busboy';
 import type { Request } from 'express';
 import { DomainError, fieldError } from '../domain/errors.ts';
 import type { IncomingFile } from '../domain/operation.ts';
-import type { Spool } from '../domain/ports/spool.ts';
+import type { Spool } from '../ports/spool.ts';
 
 /** Files of one request. */
 export const maxFiles = 20;

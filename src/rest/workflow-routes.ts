@@ -45,7 +45,7 @@ import {
   updateWorkflow,
   validateWorkflow,
 } from '../domain/workflows/workflows.operations.ts';
-import { definitionText } from './definition-text.ts';
+import { definitionText } from './raw-answers.ts';
 import { del, get, patch, post, put, type Row } from './table.ts';
 
 const workflows = '/api/v2/organizations/:organization/projects/:project/workflows';

@@ -2,8 +2,8 @@ import { Validator } from '@cfworker/json-schema';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { withCleared } from '../../src/domain/shapes.ts';
-import { openapiDocument } from '../../src/rest/openapi.ts';
-import type { JsonSchema } from '../../src/rest/openapi-schemas.ts';
+import { openapiDocument } from '../../src/rest/openapi/openapi.ts';
+import type { JsonSchema } from '../../src/rest/openapi/openapi-schemas.ts';
 import { routes } from '../../src/rest/routes.ts';
 
 const document = openapiDocument(routes);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { parseInput } from '../../src/domain/parse.ts';
 import { withCleared } from '../../src/domain/shapes.ts';
-import { openapiDocument } from '../../src/rest/openapi.ts';
+import { openapiDocument } from '../../src/rest/openapi/openapi.ts';
 import { routes } from '../../src/rest/routes.ts';
 
 /** Fields in which empty text is a value of its own, each with why. */

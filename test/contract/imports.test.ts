@@ -4,7 +4,7 @@ import { checkImports, readSources } from '../../scripts/check-imports.ts';
 
 const check = (files: Record<string, string>) => checkImports(new Map(Object.entries(files)));
 const house = {
-  'src/app.ts': "import { router } from './rest/router.ts';\nimport { store } from './engines/git/store.ts';",
+  'src/server/app.ts': "import { router } from '../rest/router.ts';\nimport { store } from '../engines/git/store.ts';",
   'src/rest/router.ts': "import { run } from '../domain/run.ts';\nexport const router = run;",
   'src/domain/run.ts': "import { z } from 'zod';\nexport const run = z;",
   'src/engines/git/store.ts':
@@ -28,35 +28,75 @@ describe('the import rule', () => {
       'a protocol importing another',
       'src/graphql/a.ts',
       "import { router } from '../rest/router.ts';",
-      /is a protocol/,
+      /imports only itself/,
     ],
     [
       'a protocol importing an engine',
       'src/rest/a.ts',
       "import { s } from '../engines/git/store.ts';",
-      /is a protocol/,
+      /imports only itself/,
     ],
-    ['a protocol importing the database', 'src/jobs/a.ts', "export { orm } from '../db/orm.ts';", /is a protocol/],
-    ['a protocol importing the wiring', 'src/preview/a.ts', "import { x } from '../app.ts';", /is a protocol/],
-    ['the domain importing an engine', 'src/domain/a.ts', "import '../engines/git/store.ts';", /nothing but itself/],
-    ['the domain importing a type', 'src/domain/a.ts', "import type { R } from '../rest/router.ts';", /nothing but/],
-    ['the domain importing the wiring', 'src/domain/a.ts', "import { x } from '../app.ts';", /nothing but itself/],
-    ['the domain importing lazily', 'src/domain/a.ts', "const m = await import('../rest/router.ts');", /nothing but/],
-    ['an engine importing another', 'src/engines/http/a.ts', "import { s } from '../git/store.ts';", /only the domain/],
+    [
+      'a protocol importing the database',
+      'src/jobs/a.ts',
+      "export { orm } from '../db/orm.ts';",
+      /imports only itself/,
+    ],
+    [
+      'a protocol importing the wiring',
+      'src/preview/a.ts',
+      "import { x } from '../server/app.ts';",
+      /imports only itself/,
+    ],
+    [
+      'the domain importing an engine',
+      'src/domain/a.ts',
+      "import '../engines/git/store.ts';",
+      /domain imports only itself, ports, lib/,
+    ],
+    [
+      'the domain importing a type',
+      'src/domain/a.ts',
+      "import type { R } from '../rest/router.ts';",
+      /domain imports only itself/,
+    ],
+    [
+      'the domain importing the wiring',
+      'src/domain/a.ts',
+      "import { x } from '../server/app.ts';",
+      /domain imports only itself, ports, lib/,
+    ],
+    [
+      'the domain importing lazily',
+      'src/domain/a.ts',
+      "const m = await import('../rest/router.ts');",
+      /domain imports only itself/,
+    ],
+    [
+      'an engine importing another',
+      'src/engines/http/a.ts',
+      "import { s } from '../git/store.ts';",
+      /imports only itself/,
+    ],
     [
       'an engine importing the database',
       'src/engines/git/a.ts',
       "import { o } from '../../db/orm.ts';",
-      /only the domain/,
+      /imports only itself/,
     ],
-    ['the database importing a protocol', 'src/db/a.ts', "import { r } from '../rest/router.ts';", /only the domain/],
+    [
+      'the database importing a protocol',
+      'src/db/a.ts',
+      "import { r } from '../rest/router.ts';",
+      /imports only itself/,
+    ],
     ['something outside of src', 'src/domain/a.ts', "import { x } from '../../test/x.ts';", /outside of src/],
     ['a file that is not there', 'src/app2.ts', "import { x } from './gone.ts';", /no such file/],
     [
       'an import over several lines',
       'src/db/a.ts',
       "import {\n  a,\n  b,\n} from '../rest/router.ts';",
-      /only the domain/,
+      /imports only itself/,
     ],
   ])('catches %s', (_what, file, text, fault) => {
     expect(check({ ...house, [file]: text })).toEqual([expect.stringMatching(fault)]);
@@ -80,7 +120,7 @@ describe('the import rule', () => {
   });
 
   it('lets the command line, which starts the process as main does, import the wiring', () => {
-    expect(check({ ...house, 'src/cli/portico.ts': "import { x } from '../app.ts';" })).toEqual([]);
+    expect(check({ ...house, 'src/cli/portico.ts': "import { x } from '../server/app.ts';" })).toEqual([]);
   });
 
   it('names the whole of a cycle, once', () => {
@@ -103,7 +143,7 @@ describe('the import rule', () => {
 
   it('does not take words in comments and strings for imports', () => {
     const text =
-      "// import { x } from '../rest/router.ts';\n/* import { x } from '../app.ts'; */\nconst s = ` from '../app.ts'`;";
+      "// import { x } from '../rest/router.ts';\n/* import { x } from '../server/app.ts'; */\nconst s = ` from '../server/app.ts'`;";
     expect(check({ ...house, 'src/domain/a.ts': text })).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { DomainError } from '../../src/domain/errors.ts';
 import type { AnyOperation } from '../../src/domain/operation.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { run } from '../../src/domain/run.ts';
-import { systemCall } from '../../src/system-call.ts';
+import { systemCall } from '../../src/server/first-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { actorOf, callers, exportedOperations, furtherRefusals, refusalOf } from '../support/rights.ts';
 

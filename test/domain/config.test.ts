@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ConfigError, describeConfig, readConfig, settingNames } from '../../src/config.ts';
+import { ConfigError, describeConfig, readConfig, settingNames } from '../../src/server/config.ts';
 
 const directory = mkdtempSync(path.join(tmpdir(), 'portico-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fewAtOnce } from '../../src/domain/few-at-once.ts';
+import { forEachConcurrently } from '../../src/lib/concurrency.ts';
 import fc from '../support/properties.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -13,7 +13,7 @@ it('works on every item once, in order, and never on more than it may at a time'
         let running = 0;
         let most = 0;
         const begun: number[] = [];
-        await fewAtOnce(items, together, async (turns, index) => {
+        await forEachConcurrently(items, together, async (turns, index) => {
           begun.push(index);
           most = Math.max(most, ++running);
           for (let left = turns; left > 0; left -= 1) await turn();
@@ -30,7 +30,7 @@ it('works on every item once, in order, and never on more than it may at a time'
 
 it('ends at the first failure, when what had begun is over', async () => {
   const ended: number[] = [];
-  const working = fewAtOnce([0, 1, 2, 3, 4, 5], 3, async (item) => {
+  const working = forEachConcurrently([0, 1, 2, 3, 4, 5], 3, async (item) => {
     if (item === 1) throw new Error('no more');
     for (let left = 10; left > 0; left -= 1) await turn();
     ended.push(item);
@@ -45,7 +45,7 @@ it('passes on what its source throws, when what had begun is over', async () => 
     yield 1;
     throw new Error('dried up');
   }
-  const working = fewAtOnce(source(), 3, async () => {
+  const working = forEachConcurrently(source(), 3, async () => {
     for (let left = 5; left > 0; left -= 1) await turn();
     over = true;
   });

@@ -7,7 +7,7 @@ import type { Call } from '../../src/domain/operation.ts';
 import { permissionNames } from '../../src/domain/permissions.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { run } from '../../src/domain/run.ts';
-import { systemCall } from '../../src/system-call.ts';
+import { systemCall } from '../../src/server/first-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 
 let app: TestApp;

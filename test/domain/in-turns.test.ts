@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inTurns } from '../../src/domain/in-turns.ts';
+import { forEachYielding } from '../../src/lib/concurrency.ts';
 
 const busy = (milliseconds: number) => {
   for (const end = performance.now() + milliseconds; performance.now() < end; );
@@ -8,7 +8,7 @@ const busy = (milliseconds: number) => {
 it('takes every item in order, and lets others have their turn while it takes long', async () => {
   const order: (number | 'other')[] = [];
   setImmediate(() => order.push('other'));
-  await inTurns([1, 2, 3], (item) => {
+  await forEachYielding([1, 2, 3], (item) => {
     busy(25);
     order.push(item);
   });
@@ -18,6 +18,6 @@ it('takes every item in order, and lets others have their turn while it takes lo
 it('is done at once when it takes no time', async () => {
   const order: (number | 'other')[] = [];
   setImmediate(() => order.push('other'));
-  await inTurns([1, 2], (item) => order.push(item));
+  await forEachYielding([1, 2], (item) => order.push(item));
   expect(order).toEqual([1, 2]);
 });

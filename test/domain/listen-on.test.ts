@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createHttpServer, listenOn } from '../../src/http-server.ts';
-import { StartError } from '../../src/start-error.ts';
+import { createHttpServer, listenOn } from '../../src/server/http-server.ts';
+import { StartError } from '../../src/server/start-error.ts';
 
 const server = () => {
   const made = createHttpServer((_request, response) => response.end());

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DomainError } from '../../src/domain/errors.ts';
 import { generateToken } from '../../src/domain/identity/token-text.ts';
-import { createLog, redactText } from '../../src/log.ts';
+import { createLog, redactText } from '../../src/server/log.ts';
 import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { siteFiles } from '../support/site-files.ts';

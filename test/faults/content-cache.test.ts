@@ -1,10 +1,10 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createContentCache } from '../../src/db/content-cache/content-cache.ts';
+import { createContentCache } from '../../src/db/content-cache.ts';
 import { openOrm } from '../../src/db/orm.ts';
-import type { Repository } from '../../src/domain/ports/git.ts';
 import { ContentIndex } from '../../src/domain/studio/content/content-index.ts';
 import { searchWords } from '../../src/domain/studio/content/search.ts';
+import type { Repository } from '../../src/ports/git.ts';
 import { seed, startTestApp, type TestApp } from '../support/app.ts';
 import { git as stock } from '../support/git-store.ts';
 import { silentLog } from '../support/no-content-cache.ts';

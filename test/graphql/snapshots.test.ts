@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { snapshotImportJobFor } from '../../src/jobs/snapshot-import.job.ts';
+import { snapshotImportJobFor } from '../../src/jobs/job-handlers.ts';
 import { crawl, endRun, makeCrawler, makeSnapshot, origin } from '../support/crawlers/snapshots.ts';
 import { save } from '../support/git-store.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';

@@ -1,6 +1,6 @@
 import { PgBoss } from 'pg-boss';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { keepQueueAwake, outliveQueueSetback } from '../../src/jobs/queue-clock.ts';
+import { keepQueueAwake, outliveQueueSetback } from '../../src/jobs/queue.ts';
 import { createDatabase, empty, type TestDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { openCore } from '../../src/core.ts';
 import { revokeToken } from '../../src/domain/identity/tokens.operations.ts';
 import { runRetention } from '../../src/jobs/upkeep.ts';
-import { createLog } from '../../src/log.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openCore } from '../../src/server/core.ts';
+import { createLog } from '../../src/server/log.ts';
 import { acme, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { askHost, makeEnvironment, publish, type Served, startPreview, type TestPreview } from '../support/preview.ts';
 

@@ -8,7 +8,7 @@ import {
   getDeploymentPreview,
   getEnvironmentPreview,
 } from '../../src/domain/studio/previews/preview-link.operations.ts';
-import { systemCall } from '../../src/system-call.ts';
+import { systemCall } from '../../src/server/first-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';
 

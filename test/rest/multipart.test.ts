@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { request } from 'node:http';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Spools } from '../../src/domain/ports/spool.ts';
+import type { Spools } from '../../src/ports/spool.ts';
 import { type Answer, acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import fc from '../support/properties.ts';
 

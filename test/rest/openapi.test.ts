@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { errorCodes } from '../../src/domain/errors.ts';
 import { stepOperationsOf } from '../../src/domain/workflows/step-operations.ts';
-import { openapiDocument, openapiText } from '../../src/rest/openapi.ts';
-import { createSchemaWriter } from '../../src/rest/openapi-schemas.ts';
-import type { OperationObject, Parameter, ResponseObject } from '../../src/rest/openapi-types.ts';
+import { openapiDocument, openapiText } from '../../src/rest/openapi/openapi.ts';
+import { createSchemaWriter } from '../../src/rest/openapi/openapi-schemas.ts';
+import type { OperationObject, Parameter, ResponseObject } from '../../src/rest/openapi/openapi-types.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { candidateOf, pathParameters } from '../../src/rest/table.ts';
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openapiDocument } from '../../src/rest/openapi.ts';
+import { openapiDocument } from '../../src/rest/openapi/openapi.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { assetNames } from '../../src/rest/site/assets.ts';
 import { html, inline } from '../../src/rest/site/html.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@cfworker/json-schema';
-import type { Document, ResponseObject } from '../../src/rest/openapi-types.ts';
+import type { Document, ResponseObject } from '../../src/rest/openapi/openapi-types.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { pathParameters, type Row } from '../../src/rest/table.ts';
 import type { Answer } from './app.ts';

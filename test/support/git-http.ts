@@ -3,8 +3,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { onTestFinished } from 'vitest';
-import type { GitStore } from '../../src/domain/ports/git.ts';
-import type { GitServeRequest } from '../../src/domain/ports/git-transfer.ts';
+import type { GitStore } from '../../src/ports/git.ts';
+import type { GitServeRequest } from '../../src/ports/git-transfer.ts';
 
 /** Answers a request itself (true), before git is asked. */
 type Guard = (request: IncomingMessage, response: ServerResponse) => boolean;

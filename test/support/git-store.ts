@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { GitStore, Repository } from '../../src/domain/ports/git.ts';
-import type { CommitRequest } from '../../src/domain/ports/git-writes.ts';
 import { createGitStore, type GitStoreOptions } from '../../src/engines/git/store.ts';
+import type { GitStore, Repository } from '../../src/ports/git.ts';
+import type { CommitRequest } from '../../src/ports/git-writes.ts';
 
 export const writerOne = { name: 'Ada', email: 'ada@example.org' };
 

@@ -1,5 +1,5 @@
-import type { ContentCache } from '../../src/domain/ports/content-cache.ts';
-import type { Log } from '../../src/domain/ports/log.ts';
+import type { ContentCache } from '../../src/ports/content-cache.ts';
+import type { Log } from '../../src/ports/log.ts';
 
 /** Keeps nothing: everything is read from the repository each time. */
 export const noContentCache: ContentCache = {

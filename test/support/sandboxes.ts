@@ -1,9 +1,9 @@
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, it } from 'vitest';
-import type { Command, CommandEnd, Deployer, ProcessName, Workspace } from '../../src/domain/ports/deployer.ts';
 import { createDeployer } from '../../src/engines/deployer/deployer.ts';
 import { type SandboxKind, sandboxKinds } from '../../src/engines/deployer/sandbox.ts';
+import type { Command, CommandEnd, Deployer, ProcessName, Workspace } from '../../src/ports/deployer.ts';
 
 export const mebibyte = 1024 * 1024;
 export const testLimits = {

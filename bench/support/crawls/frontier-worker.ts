@@ -1,6 +1,3 @@
-import { readConfig } from '../../../src/config.ts';
-import { type Core, openCore } from '../../../src/core.ts';
-import { openDatabase } from '../../../src/database.ts';
 import { Crawler } from '../../../src/domain/crawlers/config/crawler.entity.ts';
 import { createCrawler } from '../../../src/domain/crawlers/config/crawlers.operations.ts';
 import { beginSnapshot } from '../../../src/domain/crawlers/crawl/open/provision.ts';
@@ -14,7 +11,10 @@ import type { RunHandle, Slot, TurnInput } from '../../../src/domain/crawlers/fr
 import { priorities, type UrlDraft, urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
 import { acquireRun } from '../../../src/domain/crawlers/runs/acquire-run.ts';
 import { queueRun } from '../../../src/domain/crawlers/runs/queue-run.ts';
-import { createLog } from '../../../src/log.ts';
+import { readConfig } from '../../../src/server/config.ts';
+import { type Core, openCore } from '../../../src/server/core.ts';
+import { openDatabase } from '../../../src/server/database.ts';
+import { createLog } from '../../../src/server/log.ts';
 import { check } from '../../benchmark.ts';
 import { makeProject } from '../bench-project.ts';
 import { timed } from '../statistics.ts';

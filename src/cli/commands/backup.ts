@@ -3,7 +3,7 @@ import { backupProject } from '../../domain/backups/backup-project.operations.ts
 import { call } from '../call.ts';
 import { type Command, Problem, type Surroundings, UsageError } from '../command.ts';
 import { everyProject, type ProjectName, projectName, shownName } from '../project-name.ts';
-import { bytesText, countsText } from '../quantities.ts';
+import { bytesText, countsText } from '../screen.ts';
 
 type Tools = Pick<Surroundings, 'screen' | 'signal'>;
 

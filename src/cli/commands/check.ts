@@ -1,12 +1,9 @@
-import type { Problem as Finding } from '../../domain/backups/check.schema.ts';
-import { checkProject } from '../../domain/backups/check-project.operations.ts';
-import { findRemains } from '../../domain/backups/find-remains.operations.ts';
+import { checkProject, type Problem as Finding, findRemains } from '../../domain/backups/check-project.operations.ts';
 import { checkKeys } from '../../domain/keys/check-keys.ts';
 import { call } from '../call.ts';
 import { type Command, type CommandCore, Problem } from '../command.ts';
 import { everyProject, projectName, shownName } from '../project-name.ts';
-import { plural } from '../quantities.ts';
-import type { Screen } from '../screen.ts';
+import { plural, type Screen } from '../screen.ts';
 
 /** What was looked at, and what is wrong with it. */
 interface Report {

@@ -5,8 +5,7 @@ import type { Services } from '../../domain/services.ts';
 import { call, callOrNull } from '../call.ts';
 import { type Command, optional } from '../command.ts';
 import { machineNameOf } from '../project-name.ts';
-import { countsText } from '../quantities.ts';
-import type { Screen } from '../screen.ts';
+import { countsText, type Screen } from '../screen.ts';
 
 /** `portico restore` */
 export const restoreCommand: Command = {

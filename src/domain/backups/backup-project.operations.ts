@@ -1,12 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import type { ArchiveDraft, ArchiveLabel } from '../../ports/archive.ts';
+import type { Oid, Ref } from '../../ports/git-records.ts';
 import { DomainError } from '../errors.ts';
 import { type ProjectContext, projectOperation } from '../operation.ts';
-import type { ArchiveDraft, ArchiveLabel } from '../ports/archive.ts';
 import { Project } from '../projects/project.entity.ts';
+import { machineName } from '../shapes.ts';
+import { isMerging } from '../studio/pulls/claim-merge.ts';
+import { Pull } from '../studio/pulls/pull.entity.ts';
 import { rowLine, rowLines, rowsFile } from './backed-up-table.ts';
-import { backup, place } from './backups.schema.ts';
-import { matchPulls } from './match-pulls.ts';
 import { projectRow, projectTables } from './project-tables.ts';
+import { readRows } from './restore-rows.ts';
+import { pullTable } from './studio-tables.ts';
+
+export const place = z
+  .string()
+  .min(1)
+  .describe('Absolute path of the directory of a backup, on the machine of the server');
+
+const counts = z.record(z.string(), z.int()).describe('Rows by table, refs');
+
+const backup = z.object({ directory: z.string(), bytes: z.int(), counts });
+
+export const backupLabel = z.object({
+  organization: z.string(),
+  organization_name: z.string(),
+  project: z.string(),
+  made_at: z.string(),
+  product_version: z.string(),
+  counts,
+});
+
+export const restoreDraft = z.object({
+  directory: place,
+  restored_project: machineName.optional().describe('Machine name of the new project; default: as it was'),
+});
+
+type Context = Pick<ProjectContext, 'em' | 'git' | 'project' | 'services' | 'signal'>;
+
+const file = rowsFile(pullTable);
+
+/**
+ * Rows are read before refs, so that a merge the rows tell of is in the refs. The refs may tell of a later one: a pull request that was
+ * merged, or lost its branch, between the two is written as it is now. Its row had changed before its branch went.
+ */
+async function matchPulls(context: Context, draft: ArchiveDraft, refs: readonly Ref[]): Promise<void> {
+  const { em, project } = context;
+  const open = new Set<number>();
+  for await (const row of readRows(pullTable, draft.lines(file))) if (row.state === 'open') open.add(row.number);
+  const numbers = { project_id: project.id, number: { $in: [...open] } };
+  const heads = new Map(refs.map(({ name, oid }) => [name, oid]));
+  const later = new Map<number, Pull>();
+  for (const found of await em.fork().find(Pull, numbers)) {
+    const row = await settled(context, found);
+    if (row.state !== 'open' && (await isInRefs(context, row, heads))) later.set(row.number, row);
+  }
+  if (later.size > 0) await draft.writeLines(file, replaced(draft, later));
+}
+
+/** The row once no merge of it is under way: its commit may be in the refs before its row says so. */
+async function settled(
+  { em, services, signal }: Pick<Context, 'em' | 'services' | 'signal'>,
+  row: Pull,
+): Promise<Pull> {
+  if (!isMerging(row, await services.sharedClock.now(em))) return row;
+  await sleep(50, undefined, { signal });
+  return settled({ em, services, signal }, await em.fork().findOneOrFail(Pull, row.id));
+}
+
+/** Whether the refs show what became of a pull request that was open before they were read. */
+async function isInRefs({ git }: Pick<Context, 'git'>, row: Pull, heads: ReadonlyMap<string, Oid>): Promise<boolean> {
+  const [head, base] = [row.head_branch, row.base_branch].map((branch) => heads.get(`refs/heads/${branch}`));
+  if (head === undefined || base === undefined) return true;
+  return row.merge_commit_sha != null && git.isAncestor(row.merge_commit_sha, base);
+}
+
+async function* replaced(draft: ArchiveDraft, later: ReadonlyMap<number, Pull>): AsyncGenerator<string> {
+  for await (const row of readRows(pullTable, draft.lines(file)))
+    yield rowLine(pullTable, later.get(row.number) ?? row);
+}
 
 /** Where the git engine's files lie in a backup. */
 export const repositoryFolder = 'repository';

@@ -1,7 +1,58 @@
 import { z } from 'zod';
-import { type ProjectContext, projectOperation } from '../operation.ts';
+import { type ProjectContext, projectOperation, publicOperation } from '../operation.ts';
+import { Project } from '../projects/project.entity.ts';
 import { Pull, pullRef } from '../studio/pulls/pull.entity.ts';
-import { findings, type Problem } from './check.schema.ts';
+
+/** What is wrong, and what a person who runs the server can do about it. */
+const problem = z.object({
+  code: z.enum([
+    'repository_missing',
+    'repository_damaged',
+    'pull_ref_missing',
+    'commit_missing',
+    'repository_unknown',
+    'repository_unfinished',
+    'key_missing',
+    'key_unreadable',
+  ]),
+  message: z.string(),
+  advice: z.string(),
+});
+
+export type Problem = z.output<typeof problem>;
+
+const findings = z.object({ problems: z.array(problem) });
+
+/** Looks for repositories that belong to no project, deleted ones included: left by processes that died. Removes nothing. */
+export const findRemains = publicOperation({
+  name: 'backups.findRemains',
+  kind: 'query',
+  permission: 'instance_admin',
+  summary: 'Find repositories in the data directory that belong to no project',
+  input: z.object({}),
+  output: findings,
+  async execute({ em, services }) {
+    // In this order, so that a project made meanwhile is not taken for remains.
+    const { ids, remains } = await services.git.list();
+    const rows = await em.find(Project, {}, { fields: ['uuid'], disableIdentityMap: true });
+    const known = new Set(rows.map(({ uuid }) => uuid));
+    const unknown = ids.filter((id) => !known.has(id));
+    const advice = 'when no restore or creation of a project is under way, it can be deleted';
+    const problems: Problem[] = [
+      ...unknown.map((id) => ({
+        code: 'repository_unknown' as const,
+        message: `git/${id}.git has no project`,
+        advice,
+      })),
+      ...remains.map((name) => ({
+        code: 'repository_unfinished' as const,
+        message: `git/${name} is unfinished`,
+        advice,
+      })),
+    ];
+    return { problems };
+  },
+});
 
 /** What fetching again brings back is what a damaged or missing file held; a push would send nothing the refs already name. */
 const bringBack = (uuid: string) =>

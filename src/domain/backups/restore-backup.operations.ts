@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import type { Archive } from '../../ports/archive.ts';
 import { DomainError, fieldError } from '../errors.ts';
-import { grantsChanged } from '../identity/grants-changed.ts';
+import { grantsChanged } from '../identity/grant-cache.ts';
 import { type OrganizationContext, organizationOperation, publicOperation } from '../operation.ts';
-import type { Archive } from '../ports/archive.ts';
 import { Project } from '../projects/project.entity.ts';
-import { orTaken } from '../unique-violation.ts';
+import { orTaken } from '../sql.ts';
 import { rowsFile } from './backed-up-table.ts';
-import { repositoryFolder } from './backup-project.operations.ts';
-import { backupLabel, place, restoreDraft } from './backups.schema.ts';
+import { backupLabel, place, repositoryFolder, restoreDraft } from './backup-project.operations.ts';
 import { projectRow, projectTables } from './project-tables.ts';
 import { insertRows, readRows } from './restore-rows.ts';
 

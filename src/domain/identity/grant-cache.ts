@@ -1,5 +1,6 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../lru-size.ts';
+import { upTo } from '../../lib/lru-size.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import type { Permission } from '../permissions.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
@@ -94,3 +95,14 @@ export class GrantCache {
     return true;
   }
 }
+
+const changed = new WeakMap<EntityManager, Set<number>>();
+
+/** Tells every process, when the transaction commits, that rights or names in an organisation changed. */
+export async function grantsChanged(em: EntityManager, organizationId: number): Promise<void> {
+  changed.set(em, (changed.get(em) ?? new Set()).add(organizationId));
+  await em.execute(`select pg_notify('${grantChannel}', ?)`, [String(organizationId)]);
+}
+
+/** Organisations the transaction of this manager told the others about: the notification reaches its own process only later. */
+export const organizationsChanged = (em: EntityManager): Iterable<number> => changed.get(em) ?? [];

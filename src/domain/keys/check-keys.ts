@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { KeyError, type KeyFault, type Kms } from '../ports/kms.ts';
+import { KeyError, type KeyFault, type Kms } from '../../ports/kms.ts';
 import { DataKey } from './data-key.entity.ts';
 import { dataKeyContext } from './data-keys.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { raw, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Kms } from '../ports/kms.ts';
+import type { Kms } from '../../ports/kms.ts';
 import { DataKey } from './data-key.entity.ts';
 
 /** The context a data key is wrapped under; the last part is the version of this form. */

@@ -1,11 +1,136 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Clock } from '../../ports/clock.ts';
+import { KeyError, type KeyFault, type Kms } from '../../ports/kms.ts';
 import { DomainError } from '../errors.ts';
-import type { Clock } from '../ports/clock.ts';
-import { KeyError, type KeyFault, type Kms } from '../ports/kms.ts';
 import { DataKey } from './data-key.entity.ts';
 import { activeDataKey, dataKeyContext, replaceDataKey, reserveUses } from './data-keys.ts';
-import { parseEnvelope, type SecretPlace, type SecretPurpose, seal, unseal } from './envelope.ts';
-import { createKeyCache } from './key-cache.ts';
+
+/** What kinds of secrets are stored; a ciphertext moved from one to another does not open. */
+type SecretPurpose =
+  | 'workflow.trigger'
+  | 'workflow.secret'
+  | 'crawler.headers'
+  | 'crawler.cookies'
+  | 'crawler.webhook_auth'
+  | 'crawler.webhook_secret'
+  | 'environment.variable'
+  | 'deploy.hook'
+  | 'upstream.git'
+  | 'assistant.key'
+  | 'oidc.client';
+
+/** The place a ciphertext belongs to. `version` counts the values the record has had. */
+export interface SecretPlace {
+  purpose: SecretPurpose;
+  organization_id: number;
+  record: string | number;
+  version: number;
+}
+
+/** A ciphertext taken apart. */
+interface Envelope {
+  data_key_id: string;
+  nonce: Buffer;
+  ciphertext: Buffer;
+  tag: Buffer;
+}
+
+const algorithm = 'aes-256-gcm';
+const tagBytes = 16;
+
+/** `purpose|organisation|record|version`: GCM authenticates it, so a row copied elsewhere does not open. */
+export function associatedData({ purpose, organization_id, record, version }: SecretPlace): string {
+  // A bar in the record would let two places share one text.
+  if (String(record).includes('|')) throw new Error('the record of a secret must not contain "|"');
+  return `${purpose}|${organization_id}|${record}|${version}`;
+}
+
+/** Encrypts to `v1.<data key id>.<nonce>.<ciphertext + tag>`, the last two in base64url; a fresh random nonce each time. */
+export function seal(dataKey: Uint8Array, dataKeyId: string, place: SecretPlace, plaintext: string): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv(algorithm, dataKey, nonce, { authTagLength: tagBytes });
+  cipher.setAAD(Buffer.from(associatedData(place)));
+  const sealed = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return `v1.${dataKeyId}.${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
+}
+
+/** Takes a ciphertext apart; null when it has not exactly the form `seal` writes. */
+export function parseEnvelope(text: string): Envelope | null {
+  const parts = /^v1\.([0-9a-f-]{36})\.([\w-]{16})\.([\w-]+)$/.exec(text);
+  const [, id = '', nonceText = '', sealedText = ''] = parts ?? [];
+  const nonce = Buffer.from(nonceText, 'base64url');
+  const sealed = Buffer.from(sealedText, 'base64url');
+  // Unused bits of the last character would give one secret many spellings.
+  if (parts === null || sealed.length < tagBytes || sealed.toString('base64url') !== sealedText) return null;
+  const end = sealed.length - tagBytes;
+  return { data_key_id: id, nonce, ciphertext: sealed.subarray(0, end), tag: sealed.subarray(end) };
+}
+
+/** The plaintext; throws when key, place or a single bit differ. */
+export function unseal(dataKey: Uint8Array, { nonce, ciphertext, tag }: Envelope, place: SecretPlace): string {
+  const decipher = createDecipheriv(algorithm, dataKey, nonce, { authTagLength: tagBytes });
+  decipher.setAAD(Buffer.from(associatedData(place)));
+  decipher.setAuthTag(tag);
+  return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString('utf8');
+}
+
+/** Unwrapped data keys by id. */
+interface KeyCache {
+  /**
+   * Uses the key, from memory or by `load`; callers that miss at the same time share one load. `use` is synchronous, because the
+   * bytes may be wiped as soon as it returns.
+   */
+  with<T>(id: string, load: () => Promise<Uint8Array>, use: (key: Uint8Array) => T): Promise<T>;
+  /** Wipes everything. */
+  clear(): void;
+}
+
+interface Kept {
+  key: Uint8Array;
+  timer: NodeJS.Timeout;
+}
+
+/** Holds keys for five minutes from their unwrapping, however often they are used, and wipes them when they go; oldest first. */
+export function createKeyCache({ milliseconds = 300_000, max = 1_000 } = {}): KeyCache {
+  const kept = new Map<string, Kept>();
+  const loading = new Map<string, Promise<void>>();
+
+  function wipe(id: string): void {
+    const entry = kept.get(id);
+    if (entry === undefined) return;
+    clearTimeout(entry.timer);
+    entry.key.fill(0);
+    kept.delete(id);
+  }
+
+  function keep(id: string, key: Uint8Array): void {
+    const [oldest] = kept.keys();
+    if (kept.size >= max && oldest !== undefined) wipe(oldest);
+    kept.set(id, { key, timer: setTimeout(wipe, milliseconds, id).unref() });
+  }
+
+  function loadOnce(id: string, load: () => Promise<Uint8Array>): Promise<void> {
+    const running = loading.get(id);
+    if (running !== undefined) return running;
+    const started = load()
+      .then((key) => keep(id, key))
+      .finally(() => loading.delete(id));
+    loading.set(id, started);
+    return started;
+  }
+
+  return {
+    async with(id, load, use) {
+      for (;;) {
+        const entry = kept.get(id);
+        if (entry !== undefined) return use(entry.key);
+        await loadOnce(id, load);
+      }
+    },
+    clear: () => [...kept.keys()].forEach(wipe),
+  };
+}
 
 /**
  * Secrets at rest: AES-256-GCM under a data key per organisation. Both reject with `DomainError('unavailable')`, whose

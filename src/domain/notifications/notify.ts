@@ -1,10 +1,19 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { uuid7 } from '../../lib/uuid7.ts';
+import type { JobKind } from '../../ports/jobs.ts';
 import { DomainError } from '../errors.ts';
 import type { Services } from '../services.ts';
-import { uuid7 } from '../uuid7.ts';
-import { notifyJob } from './delivery/notify-job.ts';
 import { type EventData, type EventPlace, type EventType, eventPayload } from './event-payload.ts';
 import { NotificationRow } from './notification.entity.ts';
+
+/** Has a worker try one delivery. Tries have a schedule of their own, so the queue repeats only what a worker that died has left. */
+export const notifyJob = {
+  name: 'notify',
+  payload: z.object({ notification_id: z.int() }),
+  retries: 5,
+  expireSeconds: 120,
+} satisfies JobKind;
 
 /** What the notifier knows of a crawler. */
 interface Told extends EventPlace {

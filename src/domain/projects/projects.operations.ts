@@ -1,17 +1,61 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
-import { defined } from '../defined.ts';
+import { defined } from '../../lib/defined.ts';
 import { DomainError } from '../errors.ts';
-import { grantsChanged } from '../identity/grants-changed.ts';
-import { machineNameFrom } from '../machine-name.ts';
+import { grantsChanged } from '../identity/grant-cache.ts';
 import { organizationOperation, projectOperation } from '../operation.ts';
 import { findPage, pageInput, pageOf } from '../paging.ts';
-import { machineNamePattern } from '../shapes.ts';
+import {
+  addressOf,
+  changeOf,
+  displayName,
+  machineName,
+  machineNameFrom,
+  machineNamePattern,
+  oneLine,
+  timestamp,
+} from '../shapes.ts';
+import { orTaken } from '../sql.ts';
 import { importJob, queuedImport } from '../studio/repository/import-repository.ts';
-import { orTaken } from '../unique-violation.ts';
 import { Project } from './project.entity.ts';
-import { project, projectChange, projectDraft } from './projects.schema.ts';
+
+export const project = z
+  .object({
+    id: z.int32(),
+    uuid: z.uuid(),
+    name: z.string(),
+    machine_name: z.string(),
+    region: z.string().optional(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    deleted_at: timestamp.nullable(),
+  })
+  .meta({ id: 'ProjectRecord' });
+
+const region = oneLine(100);
+
+const projectChange = changeOf({
+  name: displayName.optional(),
+  region: region.nullish().describe('null removes it'),
+});
+
+/** An upstream given by a caller: https only, nothing secret in it. The address itself is checked when it is connected to. */
+export const importUrl = z
+  .string()
+  .max(2000, 'must be at most 2000 characters')
+  .regex(addressOf('https'), { error: 'must be an https URL', abort: true })
+  .refine((text) => URL.canParse(text), 'must be an https URL')
+  .regex(/^[^/]*\/\/[^/?#@]*(?:[/?#]|$)/, 'must not contain a user name or password');
+
+const projectDraft = z.object({
+  name: displayName,
+  machine_name: machineName.optional().describe('Made from the name when absent'),
+  region: region.optional(),
+  import_url: importUrl
+    .optional()
+    .describe('A git repository to begin with; progress: `import` of the repository record'),
+});
 
 /** Branch a repository begins with when nothing else says. */
 const firstBranch = 'main';

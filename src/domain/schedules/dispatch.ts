@@ -1,7 +1,129 @@
 import { setTimeout } from 'node:timers/promises';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../services.ts';
-import { dispatchBatch } from './dispatch-batch.ts';
+import { type DueFire, dueFire } from './next-fire.ts';
+import type { FireOutcome } from './schedule-fire.entity.ts';
 import type { DueSchedule, ScheduleSource } from './schedule-source.ts';
+
+const claimFireSql = `
+  insert into schedule_fire (source, source_id, fire_at, outcome, missed, created_at)
+  select ?, source_id, fire_at, outcome, missed, ?
+  from json_to_recordset(?::json) as fire (source_id text, fire_at timestamptz, outcome text, missed integer)
+  on conflict (source, source_id, fire_at) do nothing
+  returning source_id`;
+
+const settleSql = `
+  update schedule_fire set outcome = settled.outcome, started_id = settled.started_id
+  from json_to_recordset(?::json) as settled (source_id text, fire_at timestamptz, outcome text, started_id text)
+  where source = ? and schedule_fire.source_id = settled.source_id and schedule_fire.fire_at = settled.fire_at`;
+
+interface Firing<Due extends DueSchedule> {
+  schedule: Due;
+  fire: DueFire;
+}
+
+/** Writes the fires first: whoever has written one is the only one who may start something for it. @returns those written */
+async function takeFires<Due extends DueSchedule>(
+  em: EntityManager,
+  source: ScheduleSource<Due>,
+  due: readonly Firing<Due>[],
+  now: Date,
+): Promise<Firing<Due>[]> {
+  const rows = due.map(({ schedule, fire }) => ({
+    source_id: schedule.id,
+    fire_at: fire.fire_at,
+    outcome: fire.in_time ? 'started' : 'missed',
+    missed: fire.missed,
+  }));
+  const taken = await em.execute<{ source_id: string }[]>(claimFireSql, [source.name, now, JSON.stringify(rows)]);
+  const ids = new Set(taken.map(({ source_id }) => source_id));
+  return due.filter(({ schedule }) => ids.has(schedule.id));
+}
+
+/** What came of a fire, as it is written down. */
+interface Settled {
+  source_id: string;
+  fire_at: Date;
+  outcome: FireOutcome;
+  started_id: string | null;
+  /** Milliseconds after its time. */
+  lag: number;
+}
+
+/** Starts what is due, and tells of what was not started. */
+async function settle<Due extends DueSchedule>(
+  em: EntityManager,
+  services: Services,
+  source: ScheduleSource<Due>,
+  fires: readonly Firing<Due>[],
+  now: Date,
+): Promise<Settled[]> {
+  const inTime = fires.filter(({ fire }) => fire.in_time);
+  const started = await source.start(
+    em,
+    services,
+    inTime.map(({ schedule, fire: { fire_at } }) => ({ schedule, fire_at })),
+  );
+  const settled: Settled[] = [];
+  for (const one of fires) {
+    const { schedule, fire } = one;
+    const { fire_at, missed, in_time } = fire;
+    const came = in_time ? started[inTime.indexOf(one)] : undefined;
+    const outcome: FireOutcome = came?.outcome ?? 'missed';
+    if (outcome !== 'started') {
+      const reason = outcome === 'missed' ? 'missed' : 'overlap';
+      // Each with an empty map of entities: a flush looks at all that are in it.
+      const own = em.fork({ keepTransactionContext: true });
+      await source.skipped(own, services, schedule, { fire_at, missed, reason });
+    }
+    settled.push({
+      source_id: schedule.id,
+      fire_at,
+      outcome,
+      started_id: came?.outcome === 'started' ? came.started_id : null,
+      lag: Math.max(0, now.getTime() - fire_at.getTime()),
+    });
+  }
+  return settled;
+}
+
+/**
+ * Fires schedules of a source that are due, in one transaction.
+ * @param limit most of them
+ * @param faulty schedules to leave alone
+ * @param onClaim told which one it is when the limit is one, before anything can fail
+ * @returns how many were due
+ */
+async function dispatchBatch<Due extends DueSchedule>(
+  services: Services,
+  source: ScheduleSource<Due>,
+  limit: number,
+  faulty: readonly string[],
+  onClaim: (id: string) => void,
+): Promise<number> {
+  const settled: Settled[] = [];
+  const count = await services.orm.em.fork().transactional(async (em) => {
+    const now = await services.sharedClock.now(em);
+    const grace = services.settings.crawl.schedule_grace * 60_000;
+    const claimed = await source.claim(em, now, limit, faulty);
+    if (claimed.length === 0) return 0;
+    if (limit === 1) onClaim(claimed[0]?.id ?? '');
+    const due = claimed.map((schedule) => ({ schedule, fire: dueFire(schedule, schedule.next_fire_at, now, grace) }));
+    settled.push(...(await settle(em, services, source, await takeFires(em, source, due, now), now)));
+    await em.execute(settleSql, [JSON.stringify(settled), source.name]);
+    await source.setNext(
+      em,
+      due.map(({ schedule: { id }, fire: { next_fire_at } }) => ({
+        id,
+        next_fire_at,
+        started_id: settled.find(({ source_id }) => source_id === id)?.started_id ?? null,
+      })),
+    );
+    return due.length;
+  });
+  for (const { outcome, lag } of settled) services.metrics.fire(source.name, outcome, lag / 1000);
+  return count;
+}
 
 const atOnce = 100;
 /** Batches under way at the same time; each holds a connection. */

@@ -1,5 +1,5 @@
-import { parseCron } from './cron/cron-expression.ts';
-import { type Fires, firesOf } from './cron/next-fires.ts';
+import { parseCron } from './cron-expression.ts';
+import { type Fires, firesOf } from './next-fires.ts';
 
 /** What a schedule goes by; both are checked when it is saved. */
 export interface Timing {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CronError, parseCron } from './cron/cron-expression.ts';
-import { isTimeZone } from './cron/local-time.ts';
+import { CronError, parseCron } from './cron-expression.ts';
+import { isTimeZone } from './local-time.ts';
 
 /** Why a text is no cron expression; null when it is one. */
 function faultOf(text: string): string | null {

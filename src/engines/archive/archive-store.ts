@@ -1,11 +1,93 @@
-import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
-import type { Archive, ArchiveStore } from '../../domain/ports/archive.ts';
-import { draftIn } from './archive-draft.ts';
-import { filesBelow, linesOf, measure, syncAll, syncOne } from './files.ts';
+import type { Archive, ArchiveDraft, ArchiveStore } from '../../ports/archive.ts';
 import { type ArchivedFile, manifestName, manifestText, readManifest } from './manifest.ts';
+
+/** Makes a directory and all below it survive a loss of power: contents first, then names. */
+async function syncAll(root: string): Promise<void> {
+  const entries = await readdir(root, { withFileTypes: true, recursive: true });
+  const placeOf = (entry: (typeof entries)[number]) => path.join(entry.parentPath, entry.name);
+  const files = entries.filter((entry) => entry.isFile()).map(placeOf);
+  const directories = entries.filter((entry) => entry.isDirectory()).map(placeOf);
+  for (const place of [...files, ...directories, root]) await syncOne(place);
+}
+
+/** fsync of one file or directory. */
+async function syncOne(place: string): Promise<void> {
+  const handle = await open(place, 'r');
+  await handle.sync().finally(() => handle.close());
+}
+
+/** Paths of all files below a directory, relative, with slashes, sorted. */
+async function filesBelow(root: string): Promise<string[]> {
+  const entries = await readdir(root, { withFileTypes: true, recursive: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
+    .sort();
+}
+
+/** Size in bytes and SHA-256, hexadecimal, of a file. */
+async function measure(place: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(place, { signal })) hash.update(chunk as Buffer);
+  return { bytes: (await stat(place)).size, sha256: hash.digest('hex') };
+}
+
+/** The lines of a text file, without holding it all. JSON leaves U+2028 and U+2029 as they are, which `node:readline` would break at. */
+async function* linesOf(place: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(place, { encoding: 'utf8' })) {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
+
+/** The draft of an archive in a directory that is not yet where it will be. */
+function draftIn(directory: string, signal: AbortSignal): ArchiveDraft {
+  return {
+    async writeLines(name, lines) {
+      const place = path.join(directory, name);
+      await mkdir(path.dirname(place), { recursive: true });
+      // Aside, because the lines may come from the file they replace.
+      const written = await writeLines(`${place}.new`, lines, signal);
+      await rename(`${place}.new`, place);
+      return written;
+    },
+    lines: (name) => linesOf(path.join(directory, name)),
+    async folder(name) {
+      const place = path.join(directory, name);
+      await mkdir(place, { recursive: true });
+      return place;
+    },
+  };
+}
+
+async function writeLines(place: string, lines: AsyncIterable<string>, signal: AbortSignal): Promise<number> {
+  const file = createWriteStream(place, { mode: 0o600, signal });
+  // Looked at where it matters: the next write, and the end.
+  const failed = once(file, 'error').then(([error]) => Promise.reject(error));
+  failed.catch(() => {});
+  let written = 0;
+  try {
+    for await (const line of lines) {
+      signal.throwIfAborted();
+      if (!file.write(`${line}\n`)) await Promise.race([once(file, 'drain'), failed]);
+      written += 1;
+    }
+    file.end();
+    await Promise.race([once(file, 'close'), failed]);
+  } finally {
+    file.destroy();
+  }
+  return written;
+}
 
 interface Options {
   /** Version of the program, for those who open an archive later. */
@@ -38,7 +120,7 @@ export function createArchiveStore({ product_version }: Options): ArchiveStore {
         throw error;
       }
     },
-    open,
+    open: openArchive,
   };
 }
 
@@ -58,7 +140,7 @@ async function inventory(root: string, signal: AbortSignal): Promise<ArchivedFil
   return files;
 }
 
-async function open(place: string, signal: AbortSignal): Promise<Archive> {
+async function openArchive(place: string, signal: AbortSignal): Promise<Archive> {
   const text = await readFile(path.join(place, manifestName), 'utf8').catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'ENOENT' && cause.code !== 'ENOTDIR') throw cause;
     throw new DomainError('not_found', `${place} is no backup: it has no ${manifestName}`, { cause });

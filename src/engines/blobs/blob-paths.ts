@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Sha256 } from '../../domain/ports/blobs.ts';
+import type { Sha256 } from '../../ports/blobs.ts';
 
 /** Where the files of a store lie: `<root>/<2 hex>/<62 hex>`, and what is on its way in or out in folders of its own. */
 export interface BlobPaths {

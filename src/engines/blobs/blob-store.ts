@@ -1,7 +1,7 @@
 import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, open, readFile, stat, utimes } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import type { BlobStore, KeptBlob, Sha256 } from '../../domain/ports/blobs.ts';
+import type { BlobStore, KeptBlob, Sha256 } from '../../ports/blobs.ts';
 import { type BlobPaths, blobPaths } from './blob-paths.ts';
 import { type Codings, codingThread, findCodings } from './codings.ts';
 import { DurableDirectories } from './durable-file.ts';

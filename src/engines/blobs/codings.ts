@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, crc32, gzipSync } from 'node:zlib';
-import type { BlobEncoding } from '../../domain/ports/blobs.ts';
+import type { BlobEncoding } from '../../ports/blobs.ts';
 import { type JobThread, storeThread } from './job-thread.ts';
 
 /** A blob whose codings are to be made; absolute paths, all on one file system. */

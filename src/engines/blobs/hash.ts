@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import type { Sha256 } from '../../domain/ports/blobs.ts';
+import type { Sha256 } from '../../ports/blobs.ts';
 
 interface Measured {
   sha256: Sha256;

@@ -3,7 +3,7 @@ import { existsSync, fstatSync, mkdirSync, readdirSync, readFileSync, readSync, 
 import { type FileHandle, open } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Sha256 } from '../../domain/ports/blobs.ts';
+import type { Sha256 } from '../../ports/blobs.ts';
 import type { BlobPaths } from './blob-paths.ts';
 import { type DurableDirectories, KeptDirectories } from './durable-file.ts';
 import { whenThere } from './failures.ts';

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { LiveBlobs, Sha256, SweptBlobs } from '../../domain/ports/blobs.ts';
+import type { LiveBlobs, Sha256, SweptBlobs } from '../../ports/blobs.ts';
 import type { BlobPaths } from './blob-paths.ts';
 import { absentAs } from './failures.ts';
 

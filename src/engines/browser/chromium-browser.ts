@@ -1,10 +1,109 @@
-import type { Browser, LoadedPage, PageFault, PageLoad } from '../../domain/ports/browser.ts';
-import type { Log } from '../../domain/ports/log.ts';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Browser, LoadedPage, PageFault, PageLoad } from '../../ports/browser.ts';
+import type { Log } from '../../ports/log.ts';
 import { clearBrowserDirectories } from './browser-directory.ts';
 import { BrowserProcess } from './browser-process.ts';
-import { type ClosedDoor, openClosedDoor } from './closed-door.ts';
 import { type BrowserSettings, launch, NoBrowser } from './launch.ts';
-import { Turns } from './turns.ts';
+
+const refusal = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+
+/** A forward proxy that lets nothing through. */
+export interface ClosedDoor {
+  /** `http://127.0.0.1:<port>`. */
+  url: string;
+  /** First lines of what was refused, the newest last; at most 100. */
+  refused: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Opens a proxy that refuses whatever comes, whoever asks. What a browser sends on its own ends here. */
+export async function openClosedDoor(): Promise<ClosedDoor> {
+  const refused: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.setTimeout(5_000, () => socket.destroy());
+    socket.once('data', (first) => {
+      refused.push(first.toString('latin1').split('\r\n', 1)[0]?.slice(0, 200) ?? '');
+      if (refused.length > 100) refused.shift();
+      socket.end(refusal);
+      socket.resume();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  server.unref();
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    refused,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+/** Lets no more than so many at once, in all and of one group, in the order of coming. */
+export class Turns {
+  readonly #most: number;
+  readonly #busy = new Map<number, number>();
+  #all = 0;
+  #waiting: { group: number; most: number; go: () => void }[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get isIdle(): boolean {
+    return this.#all === 0 && this.#waiting.length === 0;
+  }
+
+  /** Waits for a turn; `leave` must follow. @throws the signal's reason once it is aborted */
+  async enter(group: number, most: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#has(group, most)) return this.#take(group);
+    await new Promise<void>((resolve, reject) => {
+      const waiting = { group, most, go: () => {} };
+      const give = () => {
+        this.#waiting = this.#waiting.filter((one) => one !== waiting);
+        reject(signal.reason);
+      };
+      waiting.go = () => {
+        signal.removeEventListener('abort', give);
+        resolve();
+      };
+      signal.addEventListener('abort', give, { once: true });
+      this.#waiting.push(waiting);
+    });
+  }
+
+  leave(group: number): void {
+    const busy = (this.#busy.get(group) ?? 1) - 1;
+    if (busy === 0) this.#busy.delete(group);
+    else this.#busy.set(group, busy);
+    this.#all -= 1;
+    const at = this.#waiting.findIndex((one) => this.#has(one.group, one.most));
+    const [next] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    if (!next) return;
+    this.#take(next.group);
+    next.go();
+  }
+
+  #has(group: number, most: number): boolean {
+    return this.#all < this.#most && (this.#busy.get(group) ?? 0) < most;
+  }
+
+  #take(group: number): void {
+    this.#busy.set(group, (this.#busy.get(group) ?? 0) + 1);
+    this.#all += 1;
+  }
+}
 
 /** Pages at the same time, of all runs. */
 const mostPages = 4;

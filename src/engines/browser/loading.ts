@@ -1,5 +1,5 @@
 import type { BrowserContext, Frame, Page, Request, Route } from 'playwright-core';
-import type { BrowserAnswer, PageLoad } from '../../domain/ports/browser.ts';
+import type { BrowserAnswer, PageLoad } from '../../ports/browser.ts';
 
 /** Of answers, and of no use or harm to a page whose requests we answer ourselves. */
 const dropped = new Set([

@@ -1,8 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { type Coding, decodeFault, decodeOne, decoderOf } from './codings.ts';
 import { crawlFault } from './faults.ts';
-import { decodedAllowance } from './limits.ts';
-import type { Tally } from './receive.ts';
+import { decodedAllowance, type Tally } from './receive.ts';
 
 /** A small body decodes at once up to this size, beyond it piece by piece; bytes. */
 const atOnce = 4 * 1024 * 1024;

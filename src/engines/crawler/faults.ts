@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
-import type { FetchError, FetchFault } from '../../domain/ports/fetcher.ts';
-import type { HttpFailure } from '../../domain/ports/http.ts';
+import type { FetchError, FetchFault } from '../../ports/fetcher.ts';
+import type { HttpFailure } from '../../ports/http.ts';
 
 /** A fault of one fetch on its way to becoming a result: the reason is the name the run shows. */
 class CrawlFault extends Error {

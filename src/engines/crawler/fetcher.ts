@@ -1,22 +1,102 @@
-import type { BlobStore } from '../../domain/ports/blobs.ts';
-import type { Exchange, Opening } from '../../domain/ports/exchange.ts';
-import type {
-  CrawlFetcher,
-  FetchedAnswer,
-  FetchedHeaders,
-  FetchLimits,
-  FetchRequest,
-} from '../../domain/ports/fetcher.ts';
-import { bodyType, isReadable } from './body-type.ts';
+import { isImage, looksLikeHtml } from '../../domain/crawlers/pages/charset.ts';
+import type { BlobStore } from '../../ports/blobs.ts';
+import type { Exchange, Opening } from '../../ports/exchange.ts';
+import type { CrawlFetcher, FetchedAnswer, FetchedHeaders, FetchLimits, FetchRequest } from '../../ports/fetcher.ts';
 import { acceptEncoding, codingsOf } from './codings.ts';
 import { decoded } from './decoded.ts';
 import { asFault, crawlFault } from './faults.ts';
-import { defaultLimits } from './limits.ts';
-import { locationOf } from './location.ts';
-import { receive, type Tally } from './receive.ts';
-import { storeBody } from './store-body.ts';
+import { defaultLimits, receive, type Tally } from './receive.ts';
 
-export interface CrawlFetcherOptions {
+/** Types that page readers know: HTML, CSS, web manifests. */
+const readable = new Set([
+  'text/html',
+  'application/xhtml+xml',
+  'text/css',
+  'application/manifest+json',
+  'application/json',
+]);
+
+const essence = (type: string): string => (type.split(';', 1)[0] ?? '').trim().toLowerCase();
+
+/** The type of a body; one without is HTML when a page was asked for and it looks like one. */
+function bodyType(
+  declared: string | null,
+  beginning: Uint8Array,
+  read: FetchRequest['read'],
+): { contentType: string | null; isSniffed: boolean } {
+  if (declared !== null || read !== 'page' || !looksLikeHtml(new TextDecoder().decode(beginning.subarray(0, 1024))))
+    return { contentType: declared, isSniffed: false };
+  return { contentType: 'text/html', isSniffed: true };
+}
+
+/**
+ * Whether a body of this type is to come back. One without a type may be a sheet that its page names, and images are not read
+ * whatever they are called.
+ * @param beginning null while only the head is known
+ */
+function isReadable(read: FetchRequest['read'], type: string | null, beginning: Uint8Array | null): boolean {
+  if (read === 'all') return true;
+  if (read === 'none' || (type !== null && !readable.has(essence(type)))) return false;
+  return beginning === null || !isImage(beginning);
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The `Location` of an answer. Header bytes come as Latin-1; browsers take them for UTF-8 when they can be (servers send IRIs unescaped),
+ * and so do we.
+ */
+function locationOf(headers: FetchedHeaders): string | null {
+  const value = headers.location;
+  const first = (Array.isArray(value) ? value[0] : value)?.trim();
+  if (first === undefined || first === '') return null;
+  try {
+    return utf8.decode(Buffer.from(first, 'latin1'));
+  } catch {
+    return first;
+  }
+}
+
+interface StoredBody {
+  /** Null when it was not to be kept. */
+  kept: { sha256: string; size: number } | null;
+  /** The beginning of the body, up to the cap. */
+  bytes: Buffer;
+  /** There was more. */
+  isCut: boolean;
+}
+
+/**
+ * Stores a decoded body and keeps its beginning. A body that is only read is not fetched beyond that.
+ * @param blobs null when nothing is to be stored
+ * @throws what the body throws; DomainError `unavailable` when the disk is full. Nothing is left then
+ */
+async function storeBody(
+  content: Buffer | AsyncIterable<Buffer>,
+  blobs: BlobStore | null,
+  most: number,
+): Promise<StoredBody> {
+  if (Buffer.isBuffer(content)) {
+    const kept = blobs && (await blobs.put(content));
+    return { kept: kept && named(kept), bytes: content.subarray(0, most), isCut: content.length > most };
+  }
+  const beginning: Buffer[] = [];
+  let size = 0;
+  const tapped = async function* () {
+    for await (const chunk of content) {
+      if (size < most) beginning.push(chunk.subarray(0, most - size));
+      size += chunk.length;
+      yield chunk;
+    }
+  };
+  const kept = blobs && (await blobs.put(tapped()));
+  if (blobs === null) for await (const _chunk of tapped()) if (size > most) break;
+  return { kept: kept && named(kept), bytes: Buffer.concat(beginning), isCut: size > most };
+}
+
+const named = ({ sha256, size }: { sha256: string; size: number }) => ({ sha256, size });
+
+interface CrawlFetcherOptions {
   http: { exchange: Exchange; open: Opening };
   blobs: BlobStore;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, constants, mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Deployer, ProcessName } from '../../domain/ports/deployer.ts';
+import type { Deployer, ProcessName } from '../../ports/deployer.ts';
 import { endLeft, findIsolation, type Isolation, makeBuildDirectory, type NoIsolation } from './isolation.ts';
 import { type BuildLimits, buildLimits } from './limits.ts';
 import { nameOf, standingOf } from './processes.ts';

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { chown, lstat, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import type { IsolationLevel } from '../../domain/ports/deployer.ts';
+import type { IsolationLevel } from '../../ports/deployer.ts';
 import { BuildProcesses } from './build-processes.ts';
 import { type BuildUser, firstUser, takeUser, takeUserOf } from './build-users.ts';
 import { giveBack } from './leases.ts';

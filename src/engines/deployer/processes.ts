@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import type { ProcessName } from '../../domain/ports/deployer.ts';
+import type { ProcessName } from '../../ports/deployer.ts';
 
 /** A process as /proc shows it (proc(5)). */
 export interface ProcessState {

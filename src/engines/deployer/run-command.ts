@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Command, CommandEnd, CommandLimit } from '../../domain/ports/deployer.ts';
+import type { Command, CommandEnd, CommandLimit } from '../../ports/deployer.ts';
 import { BuildProcesses, markOf } from './build-processes.ts';
 import { withoutInherited } from './inherited-descriptors.ts';
 import type { BuildLimits } from './limits.ts';

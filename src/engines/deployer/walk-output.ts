@@ -1,7 +1,7 @@
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import type { Output, OutputFile, OutputProblem } from '../../domain/ports/deployer.ts';
 import { neverPublished, type OutputLimits, OutputSize } from '../../domain/studio/deployments/manifest.ts';
+import type { Output, OutputFile, OutputProblem } from '../../ports/deployer.ts';
 
 type Problem = { problem: OutputProblem; detail: string };
 

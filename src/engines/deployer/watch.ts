@@ -5,7 +5,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CommandLimit } from '../../domain/ports/deployer.ts';
+import type { CommandLimit } from '../../ports/deployer.ts';
 import type { BuildProcesses } from './build-processes.ts';
 import { leftBy } from './build-users.ts';
 import { type DiskUse, diskUse, freeAt } from './disk.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFile, lstat, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { Workspace } from '../../domain/ports/deployer.ts';
+import type { Workspace } from '../../ports/deployer.ts';
 import { BuildProcesses } from './build-processes.ts';
 import type { BuildUser } from './build-users.ts';
 import type { Isolation } from './isolation.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { WorkspaceFile } from '../../domain/ports/deployer.ts';
+import type { WorkspaceFile } from '../../ports/deployer.ts';
 
 /** Larger files are written by a thread; bytes. */
 const largestAtOnce = 256 * 1024;

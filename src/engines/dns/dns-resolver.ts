@@ -1,6 +1,6 @@
 import { NODATA, NOTFOUND } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
-import type { DnsResolver } from '../../domain/ports/dns.ts';
+import type { DnsResolver } from '../../ports/dns.ts';
 
 /** Milliseconds for the first try of a server; the second waits longer. */
 const timeout = 3_000;

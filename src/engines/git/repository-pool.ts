@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
-import type { Metrics } from '../../domain/ports/metrics.ts';
+import type { Metrics } from '../../ports/metrics.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
 import type { IncomingLimits } from './incoming/limits.ts';
 import { ObjectCaches } from './objects/object-caches.ts';
 import { GitRepository } from './repository.ts';
-import type { UpstreamOptions } from './transfer/reach/reach.ts';
+import type { UpstreamOptions } from './transfer/reach.ts';
 
 export interface GitStoreOptions extends UpstreamOptions {
   /** Repositories lie in `<dataDir>/git/<id>.git`. */

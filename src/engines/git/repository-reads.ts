@@ -9,12 +9,11 @@ import type {
   Snapshot,
   TreeDiff,
   TreeMerge,
-} from '../../domain/ports/git-records.ts';
-import type { Metrics } from '../../domain/ports/metrics.ts';
+} from '../../ports/git-records.ts';
+import type { Metrics } from '../../ports/metrics.ts';
 import type { GitProcesses, Log } from './git-process.ts';
-import { commonAncestors } from './history/ancestry.ts';
+import { commonAncestors, firstParentLine } from './history/ancestry.ts';
 import { diffTotals, diffTrees, filePatch } from './history/diff.ts';
-import { firstParentLine } from './history/first-parent-line.ts';
 import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from './history/history.ts';
 import { isAncestor, mergeability, mergeBase, mergeTrees } from './history/merge.ts';
 import { PendingMerge, trivialMerge } from './history/trivial-merge.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
-import type { Repository } from '../../domain/ports/git.ts';
-import type { Oid, Ref, StoredBlob } from '../../domain/ports/git-records.ts';
-import type { CommitRequest, Committed, InternalRefUpdate } from '../../domain/ports/git-writes.ts';
-import type { Spooled } from '../../domain/ports/spool.ts';
 import { checkRefName } from '../../domain/studio/ref-name.ts';
+import type { Repository } from '../../ports/git.ts';
+import type { Oid, Ref, StoredBlob } from '../../ports/git-records.ts';
+import type { CommitRequest, Committed, InternalRefUpdate } from '../../ports/git-writes.ts';
+import type { Spooled } from '../../ports/spool.ts';
 import { BranchQueues } from './commits/branch-queue.ts';
 import { BranchTurns } from './commits/branch-turns.ts';
 import type { Writer } from './commits/commit-plan.ts';

@@ -2,8 +2,8 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
-import type { FsckReport, GitStore, MaintenanceLevel, Repository } from '../../domain/ports/git.ts';
-import type { Ref } from '../../domain/ports/git-records.ts';
+import type { FsckReport, GitStore, MaintenanceLevel, Repository } from '../../ports/git.ts';
+import type { Ref } from '../../ports/git-records.ts';
 import type {
   GitServeRequest,
   Imported,
@@ -12,7 +12,7 @@ import type {
   Upstream,
   UpstreamPush,
   UpstreamRefs,
-} from '../../domain/ports/git-transfer.ts';
+} from '../../ports/git-transfer.ts';
 import { defaultLimits, type IncomingLimits } from './incoming/limits.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
 import { type GitStoreOptions, RepositoryPool } from './repository-pool.ts';

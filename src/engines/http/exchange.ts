@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { type Exchange, type Flow, NotSent } from '../../domain/ports/exchange.ts';
+import { type Exchange, type Flow, NotSent } from '../../ports/exchange.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
 import { targetOf } from './guard.ts';
 import type { Openings } from './opening.ts';

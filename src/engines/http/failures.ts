@@ -1,6 +1,6 @@
 import { errors } from 'undici';
 import { DomainError, type ErrorCode } from '../../domain/errors.ts';
-import type { HttpFailure } from '../../domain/ports/http.ts';
+import type { HttpFailure } from '../../ports/http.ts';
 
 const codes: Record<HttpFailure, ErrorCode> = {
   blocked_address: 'invalid_request',

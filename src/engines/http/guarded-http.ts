@@ -1,17 +1,161 @@
 import { readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { getCACertificates } from 'node:tls';
 import type { Dispatcher } from 'undici';
-import type { Exchange, Opening } from '../../domain/ports/exchange.ts';
-import type { GuardedHttp, HttpHop, HttpRequest, HttpResponse } from '../../domain/ports/http.ts';
-import { parseCidrs } from './address.ts';
-import { type Call, startCall } from './call.ts';
+import type { Exchange, Opening } from '../../ports/exchange.ts';
+import type { GuardedHttp, HttpHop, HttpRequest, HttpResponse, HttpTimeouts } from '../../ports/http.ts';
 import { createExchange } from './exchange.ts';
 import { asHttpFailure, httpFailure } from './failures.ts';
-import { createGuard, type Resolve, targetOf } from './guard.ts';
+import { createGuard, parseCidrs, type Resolve, targetOf } from './guard.ts';
 import { Openings } from './opening.ts';
 import { createPools } from './pools.ts';
-import { isRedirect, type Outgoing, outgoing, redirected } from './redirects.ts';
-import { respond } from './response.ts';
+
+const defaults: Required<HttpTimeouts> = { connect: 10_000, headers: 30_000, idle: 15_000, total: 120_000 };
+
+/** What bounds a call, its redirects and its body included. */
+interface Call {
+  timeouts: Required<HttpTimeouts>;
+  /** Aborted by the caller or by the whole call's time-out. */
+  signal: AbortSignal;
+  /** Stops the clock: the call is over. */
+  end: () => void;
+}
+
+/** Starts the clock of a call. */
+function startCall(host: string, { signal, timeouts }: HttpRequest): Call {
+  const limits = { ...defaults, ...timeouts };
+  const clock = new AbortController();
+  const late = () =>
+    clock.abort(httpFailure('timeout', `${host}: the whole exchange took longer than ${limits.total} ms`));
+  const timer = setTimeout(late, limits.total);
+  const both = signal === undefined ? clock.signal : AbortSignal.any([signal, clock.signal]);
+  return { timeouts: limits, signal: both, end: () => clearTimeout(timer) };
+}
+
+interface BodyOptions {
+  host: string;
+  maxBytes: number;
+  /** Signal of the whole call; its reason is what the reader gets once it is aborted. */
+  signal: AbortSignal;
+  /** Called once, when the body has ended in whatever way. */
+  done: () => void;
+}
+
+/** The body of a response under its caps: at most `maxBytes`, ended by the call's signal, errors in the port's terms. */
+async function* readBody(stream: Readable, { host, maxBytes, signal, done }: BodyOptions): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  try {
+    for await (const chunk of stream) {
+      const bytes = chunk as Buffer;
+      size += bytes.length;
+      if (size > maxBytes) throw httpFailure('body_too_large', `${host}: the answer is larger than ${maxBytes} bytes`);
+      yield bytes;
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw asHttpFailure(error, host, true);
+  } finally {
+    stream.destroy();
+    done();
+  }
+}
+
+/** All chunks as one array. */
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** A request as it goes out: address, method, headers in lower case, body. */
+interface Outgoing {
+  url: URL;
+  method: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array | null;
+}
+
+/** Headers that say nothing about who asks; all others stay with the origin they were meant for. */
+const harmless = new Set(['accept', 'accept-language', 'accept-encoding', 'content-type', 'user-agent']);
+
+/** Headers that frame a message or belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6); the client's own. */
+const ours = /^(host|connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/;
+
+/** @throws DomainError invalid_request for a header that is the client's own, or the method CONNECT. */
+function outgoing(url: URL, { method = 'GET', headers = {}, body = null }: HttpRequest): Outgoing {
+  const lower: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (ours.test(name.toLowerCase())) throw httpFailure('invalid_headers', `the header ${name} cannot be set`);
+    lower[name.toLowerCase()] = value;
+  }
+  if (method.toUpperCase() === 'CONNECT') throw httpFailure('invalid_headers', 'the method CONNECT cannot be used');
+  return { url, method: method.toUpperCase(), headers: lower, body };
+}
+
+function isRedirect(status: number): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}
+
+/**
+ * The request a redirect asks for (RFC 9110 section 15.4): 303 turns into GET, and so does POST at 301 and 302, as browsers have
+ * always done. Another origin gets no header that could carry a secret.
+ * @throws DomainError upstream_unavailable (`redirect_invalid`): no usable Location.
+ */
+function redirected(from: Outgoing, status: number, location: string | string[] | undefined): Outgoing {
+  const target = typeof location === 'string' ? location.trim() : '';
+  const url = target === '' ? null : URL.parse(target, from.url.href);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw httpFailure('redirect_invalid', `${from.url.host}: the redirect has no usable address`);
+  }
+  const dropsBody = status === 303 ? from.method !== 'HEAD' : status <= 302 && from.method === 'POST';
+  const sameOrigin = url.origin === from.url.origin;
+  const kept = Object.entries(from.headers).filter(
+    ([name]) => (sameOrigin || harmless.has(name)) && !(dropsBody && name.startsWith('content-')),
+  );
+  return {
+    url,
+    method: dropsBody ? 'GET' : from.method,
+    headers: Object.fromEntries(kept),
+    body: dropsBody ? null : from.body,
+  };
+}
+
+const defaultMaxBytes = 100 * 1024 * 1024;
+
+/**
+ * The answer to a call as the port gives it, whose body ends the call.
+ * @throws DomainError `too_large` when it says by itself that it is larger than it may be
+ */
+function respond(
+  answer: Dispatcher.ResponseData,
+  out: Outgoing,
+  request: HttpRequest,
+  call: Call,
+  hops: HttpHop[],
+): HttpResponse {
+  const maxBytes = request.maxBytes ?? defaultMaxBytes;
+  const { body: stream, headers } = answer;
+  // Without a listener the error of a body nobody reads would end the process.
+  stream.on('error', call.end);
+  if (out.method !== 'HEAD' && Number(headers['content-length'] ?? 0) > maxBytes) {
+    stream.destroy();
+    throw httpFailure('body_too_large', `${out.url.host}: the answer is larger than ${maxBytes} bytes`);
+  }
+  const body = readBody(stream, { host: out.url.host, maxBytes, signal: call.signal, done: call.end });
+  return {
+    status: answer.statusCode,
+    headers: headers as Record<string, string | string[]>,
+    url: out.url.href,
+    hops,
+    body,
+    bytes: () => collect(body),
+    text: async () => new TextDecoder().decode(await collect(body)),
+    discard() {
+      stream.destroy();
+      call.end();
+    },
+  };
+}
 
 export interface GuardedHttpOptions {
   /** `PORTICO_ALLOWED_CIDRS`: ranges every policy may reach, on any port. */

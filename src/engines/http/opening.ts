@@ -1,5 +1,5 @@
 import type { Agent } from 'undici';
-import type { Opening } from '../../domain/ports/exchange.ts';
+import type { Opening } from '../../ports/exchange.ts';
 import type { Pools } from './pools.ts';
 
 /** Takes a request back in the moment it would be written; its connection stays. */

@@ -7,7 +7,7 @@ import {
   KMSServiceException,
   ReEncryptCommand,
 } from '@aws-sdk/client-kms';
-import { type KekInfo, type KekState, KeyError, type KeyFault, type Kms } from '../../domain/ports/kms.ts';
+import { type KekInfo, type KekState, KeyError, type KeyFault, type Kms } from '../../ports/kms.ts';
 
 export interface AwsKmsOptions {
   /** Id, ARN or alias of a symmetric key; under an alias, the key it names at the moment is the active one. */

@@ -1,7 +1,7 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KeyError, type Kms, type WrappedKey } from '../../domain/ports/kms.ts';
-import { openBlob, parseBlob, sealBlob } from './keyring-blob.ts';
+import { KeyError, type Kms, type WrappedKey } from '../../ports/kms.ts';
 import {
   createKeyring,
   isCode,
@@ -13,7 +13,53 @@ import {
   replaceKeyring,
 } from './keyring-file.ts';
 
-export interface LocalKeyringOptions {
+/** A key wrapped by the local keyring: format byte 1, length and ASCII bytes of the KEK's id, nonce, ciphertext, tag. */
+interface KeyringBlob {
+  kek_id: string;
+  header: Uint8Array;
+  nonce: Uint8Array;
+  ciphertext: Uint8Array;
+  tag: Uint8Array;
+}
+
+const algorithm = 'aes-256-gcm';
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/** Wraps `key` with AES-256-GCM; header and context are authenticated (NIST SP 800-38D). */
+function sealBlob(kek: Uint8Array, kekId: string, key: Uint8Array, context: string): Uint8Array {
+  const id = Buffer.from(kekId, 'ascii');
+  const header = Buffer.concat([Buffer.of(1, id.length), id]);
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(algorithm, kek, nonce, { authTagLength: tagBytes });
+  cipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
+  return Buffer.concat([header, nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Takes a blob apart; null when it cannot be one of ours. */
+function parseBlob(blob: Uint8Array): KeyringBlob | null {
+  const headerBytes = 2 + (blob[1] ?? 0);
+  if (blob[0] !== 1 || headerBytes === 2 || blob.length <= headerBytes + nonceBytes + tagBytes) return null;
+  return {
+    kek_id: Buffer.from(blob.subarray(2, headerBytes)).toString('ascii'),
+    header: blob.subarray(0, headerBytes),
+    nonce: blob.subarray(headerBytes, headerBytes + nonceBytes),
+    ciphertext: blob.subarray(headerBytes + nonceBytes, blob.length - tagBytes),
+    tag: blob.subarray(blob.length - tagBytes),
+  };
+}
+
+/** The wrapped key; throws when KEK, context or a single bit differ. */
+function openBlob(kek: Uint8Array, { header, nonce, ciphertext, tag }: KeyringBlob, context: string): Uint8Array {
+  const decipher = createDecipheriv(algorithm, kek, nonce, { authTagLength: tagBytes });
+  decipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
+  decipher.setAuthTag(tag);
+  const key = decipher.update(ciphertext);
+  decipher.final();
+  return key;
+}
+
+interface LocalKeyringOptions {
   /** Data directory; the keyring is `keys/keyring.json` below it and is made at the first start. */
   dataDirectory: string;
   /** `PORTICO_KEYRING_FILE` or a systemd credential: used instead, must exist, never written. */
@@ -24,7 +70,7 @@ export interface LocalKeyringOptions {
 }
 
 /** Keys in a file beside the data: no outside service, and whoever has a backup of the database alone can read no secret. */
-export interface LocalKeyring extends Kms {
+interface LocalKeyring extends Kms {
   path: string;
   /** Whether this call made the keyring: the moment to tell people to back it up. */
   created: boolean;

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Metrics } from '../../domain/ports/metrics.ts';
+import type { Metrics } from '../../ports/metrics.ts';
 
 /** Metrics of one process in the Prometheus text format. */
 export interface PrometheusMetrics extends Metrics {

@@ -3,9 +3,9 @@ import {
   createOrganization,
   getOrganization,
   listOrganizations,
+  organization,
   updateOrganization,
 } from '../../domain/organizations/organizations.operations.ts';
-import { organization } from '../../domain/organizations/organizations.schema.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';
 import { Command } from './command.ts';

@@ -4,10 +4,10 @@ import {
   deleteProject,
   getProject,
   listProjects,
+  project,
   restoreProject,
   updateProject,
 } from '../../domain/projects/projects.operations.ts';
-import { project } from '../../domain/projects/projects.schema.ts';
 import { mapConnection } from '../connection.ts';
 import type { GraphqlContext, ListArguments } from '../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../types/operations.ts';

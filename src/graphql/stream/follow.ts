@@ -1,5 +1,12 @@
-import { Bell } from '../../domain/bell.ts';
+import { createHash } from 'node:crypto';
+import { Bell } from '../../lib/notifier.ts';
 import type { GraphqlContext } from '../context.ts';
+
+/** The news of something of which only the present state counts: its position is a hash of it, so a client that knows it hears nothing. */
+export function stateNews<T>(after: string | null, state: T, ended: boolean): News<T> {
+  const position = createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, 16);
+  return { events: position === after ? [] : [{ position, data: state }], ended };
+}
 
 /** What is new behind a position. */
 export interface News<T> {

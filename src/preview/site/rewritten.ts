@@ -9,7 +9,7 @@ import {
 } from '../../domain/crawlers/snapshots/rewrite/rewrite-content.ts';
 import type { SiteAddresses } from '../../domain/crawlers/snapshots/site-addresses.ts';
 import { type SiteEntry, siteLinks } from '../../domain/crawlers/snapshots/snapshot-site.ts';
-import type { BlobEncoding, BlobStore, Sha256 } from '../../domain/ports/blobs.ts';
+import type { BlobEncoding, BlobStore, Sha256 } from '../../ports/blobs.ts';
 
 /** A content with its links as they must be where it is served. */
 export interface RewrittenContent {

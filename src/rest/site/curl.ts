@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../openapi-schemas.ts';
-import type { Document, OperationObject, Parameter } from '../openapi-types.ts';
+import type { JsonSchema } from '../openapi/openapi-schemas.ts';
+import type { Document, OperationObject, Parameter } from '../openapi/openapi-types.ts';
 import { resolve, sampleOf } from './schema-text.ts';
 
 /** Names that are there once the demo site is imported, so that a copied example has a chance to work. */

@@ -1,6 +1,6 @@
-import { statusOfResponse } from '../openapi-errors.ts';
-import type { JsonSchema } from '../openapi-schemas.ts';
-import type { Document, OperationObject, Parameter, ResponseObject } from '../openapi-types.ts';
+import { statusOfResponse } from '../openapi/openapi-errors.ts';
+import type { JsonSchema } from '../openapi/openapi-schemas.ts';
+import type { Document, OperationObject, Parameter, ResponseObject } from '../openapi/openapi-types.ts';
 import { curlOf } from './curl.ts';
 import { type Html, html, inline } from './html.ts';
 import { copyable } from './layout.ts';

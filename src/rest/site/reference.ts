@@ -1,5 +1,5 @@
-import { statusOfResponse } from '../openapi-errors.ts';
-import type { Document } from '../openapi-types.ts';
+import { statusOfResponse } from '../openapi/openapi-errors.ts';
+import type { Document } from '../openapi/openapi-types.ts';
 import { type Html, html, inline, paragraphs } from './html.ts';
 import { layout } from './layout.ts';
 import { type Endpoint, endpointSection, fieldsOf, fieldTable, searchWords } from './reference-endpoint.ts';

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../openapi-schemas.ts';
+import type { JsonSchema } from '../openapi/openapi-schemas.ts';
 import { type Html, html } from './html.ts';
 
 const nameOf = (reference: string) => reference.split('/').at(-1) ?? reference;

@@ -4,7 +4,7 @@ import { systemActor } from '../../../src/domain/identity/actor.ts';
 import { createToken } from '../../../src/domain/identity/tokens.operations.ts';
 import { createProject, deleteProject } from '../../../src/domain/projects/projects.operations.ts';
 import { run } from '../../../src/domain/run.ts';
-import { systemCall } from '../../../src/system-call.ts';
+import { systemCall } from '../../../src/server/first-run.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 
 let app: TestApp;

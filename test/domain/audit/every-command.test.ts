@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type GraphQLField, getNamedType, isLeafType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { auditEntries } from '../../../src/domain/audit/audit-command.ts';
+import { auditEntries } from '../../../src/domain/audit/audit.ts';
 import { systemActor } from '../../../src/domain/identity/actor.ts';
 import type { AnyOperation } from '../../../src/domain/operation.ts';
 import { permissionNames } from '../../../src/domain/permissions.ts';
@@ -10,7 +10,7 @@ import { run } from '../../../src/domain/run.ts';
 import { commandOf } from '../../../src/graphql/resolvers/command.ts';
 import { buildGraphqlSchema } from '../../../src/graphql/schema.ts';
 import { routes } from '../../../src/rest/routes.ts';
-import { systemCall } from '../../../src/system-call.ts';
+import { systemCall } from '../../../src/server/first-run.ts';
 import { acme, startTestApp, studio, type TestApp } from '../../support/app.ts';
 import fc from '../../support/properties.ts';
 import { exportedOperations } from '../../support/rights.ts';

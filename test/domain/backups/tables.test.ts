@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { rowLine } from '../../../src/domain/backups/backed-up-table.ts';
 import { notBackedUp, projectRow, projectTables } from '../../../src/domain/backups/project-tables.ts';
-import { studioSettings } from '../../../src/domain/projects/studio-settings.ts';
+import { studioSettings } from '../../../src/domain/projects/project.entity.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 
 let app: TestApp;

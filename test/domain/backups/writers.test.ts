@@ -5,10 +5,10 @@ import { checkProject } from '../../../src/domain/backups/check-project.operatio
 import { restoreBackup } from '../../../src/domain/backups/restore-backup.operations.ts';
 import { systemActor } from '../../../src/domain/identity/actor.ts';
 import { permissionNames } from '../../../src/domain/permissions.ts';
-import type { GitStore } from '../../../src/domain/ports/git.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { run } from '../../../src/domain/run.ts';
-import { systemCall } from '../../../src/system-call.ts';
+import type { GitStore } from '../../../src/ports/git.ts';
+import { systemCall } from '../../../src/server/first-run.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import { commitTo, post, postPath, seedPosts } from '../../support/conflict-site.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';

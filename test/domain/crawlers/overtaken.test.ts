@@ -4,7 +4,7 @@ import { RunHosts } from '../../../src/domain/crawlers/crawl/open/open-site.ts';
 import { watchRuns } from '../../../src/domain/crawlers/runs/acquire-run.ts';
 import { retainCrawls } from '../../../src/domain/crawlers/snapshots/retention.ts';
 import { makeLive } from '../../../src/domain/crawlers/snapshots/seal-snapshot.ts';
-import { settleDelivery } from '../../../src/domain/notifications/delivery/claim.ts';
+import { settleDelivery } from '../../../src/domain/notifications/deliver.ts';
 import { notify } from '../../../src/domain/notifications/notify.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { crawlersPath, queue, runOf } from '../../support/crawlers/crawls.ts';

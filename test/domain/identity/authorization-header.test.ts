@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tokenOf } from '../../../src/domain/identity/authorization-header.ts';
+import { tokenOf } from '../../../src/domain/identity/authenticate.ts';
 import fc from '../../support/properties.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GrantCache, type TokenGrant } from '../../../src/domain/identity/grant-cache.ts';
 import type { OrganizationRef } from '../../../src/domain/organizations/organization.entity.ts';
-import { studioSettings } from '../../../src/domain/projects/studio-settings.ts';
+import { studioSettings } from '../../../src/domain/projects/project.entity.ts';
 
 const grant = (id: number, organization_id = 1): TokenGrant => ({
   id,

@@ -6,7 +6,7 @@ import { createToken, revokeToken } from '../../../src/domain/identity/tokens.op
 import { permissionNames, presets } from '../../../src/domain/permissions.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { run } from '../../../src/domain/run.ts';
-import { systemCall } from '../../../src/system-call.ts';
+import { systemCall } from '../../../src/server/first-run.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import fc from '../../support/properties.ts';
 

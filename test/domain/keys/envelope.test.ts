@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { associatedData, parseEnvelope, type SecretPlace, seal, unseal } from '../../../src/domain/keys/envelope.ts';
+import { associatedData, parseEnvelope, type SecretPlace, seal, unseal } from '../../../src/domain/keys/secrets.ts';
 import fc from '../../support/properties.ts';
 
 const key = randomBytes(32);

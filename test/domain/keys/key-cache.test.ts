@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createKeyCache } from '../../../src/domain/keys/key-cache.ts';
+import { createKeyCache } from '../../../src/domain/keys/secrets.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

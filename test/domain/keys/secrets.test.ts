@@ -5,7 +5,7 @@ import { checkKeys, countByKek } from '../../../src/domain/keys/check-keys.ts';
 import { DataKey } from '../../../src/domain/keys/data-key.entity.ts';
 import { rewrapDataKeys } from '../../../src/domain/keys/data-keys.ts';
 import { createSecrets, type SecretsOptions } from '../../../src/domain/keys/secrets.ts';
-import { KeyError } from '../../../src/domain/ports/kms.ts';
+import { KeyError } from '../../../src/ports/kms.ts';
 import { localKms } from '../../engines/kms/support.ts';
 import { createDatabase, empty, type TestDatabase } from '../../support/postgres.ts';
 

@@ -1,7 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { deliver } from '../../../src/domain/notifications/delivery/deliver.ts';
-import { wakeDueDeliveries } from '../../../src/domain/notifications/delivery/wake-due.ts';
+import { deliver, wakeDueDeliveries } from '../../../src/domain/notifications/deliver.ts';
 import { notify } from '../../../src/domain/notifications/notify.ts';
 import { runRetention } from '../../../src/jobs/upkeep.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';

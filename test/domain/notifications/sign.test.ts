@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { mostTries, nextPause, retryAfter } from '../../../src/domain/notifications/delivery/retry-schedule.ts';
-import { signedHeaders } from '../../../src/domain/notifications/delivery/sign.ts';
+import { mostTries, nextPause, retryAfter } from '../../../src/domain/notifications/deliver.ts';
 import { type EventPlace, eventPayload, extraOf } from '../../../src/domain/notifications/event-payload.ts';
+import { signedHeaders } from '../../../src/domain/notifications/send.ts';
 import { newWebhookSecret } from '../../../src/domain/notifications/webhook-secret.ts';
 
 describe('signatures', () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parseCron } from '../../../src/domain/schedules/cron/cron-expression.ts';
+import { parseCron } from '../../../src/domain/schedules/cron-expression.ts';
 import { cronExpression } from '../../support/cron/arbitrary.ts';
 import fc from '../../support/properties.ts';
 

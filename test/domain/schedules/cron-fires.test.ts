@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import { describe, expect, it } from 'vitest';
-import { parseCron } from '../../../src/domain/schedules/cron/cron-expression.ts';
-import { firesOf } from '../../../src/domain/schedules/cron/next-fires.ts';
+import { parseCron } from '../../../src/domain/schedules/cron-expression.ts';
+import { firesOf } from '../../../src/domain/schedules/next-fires.ts';
 import { cronExpression } from '../../support/cron/arbitrary.ts';
 import { scanMinutes } from '../../support/cron/minute-scan.ts';
 import fc from '../../support/properties.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseCron } from '../../../src/domain/schedules/cron/cron-expression.ts';
-import { describeCron } from '../../../src/domain/schedules/cron/describe-cron.ts';
-import { isTimeZone } from '../../../src/domain/schedules/cron/local-time.ts';
+import { parseCron } from '../../../src/domain/schedules/cron-expression.ts';
+import { describeCron } from '../../../src/domain/schedules/describe-cron.ts';
+import { isTimeZone } from '../../../src/domain/schedules/local-time.ts';
 
 const faultOf = (text: string) => {
   try {

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ArchiveDraft, ArchiveLabel } from '../../../src/domain/ports/archive.ts';
 import { createArchiveStore } from '../../../src/engines/archive/archive-store.ts';
+import type { ArchiveDraft, ArchiveLabel } from '../../../src/ports/archive.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BlobStore, ReadBlobOptions } from '../../../src/domain/ports/blobs.ts';
 import { createBlobStore } from '../../../src/engines/blobs/blob-store.ts';
+import type { BlobStore, ReadBlobOptions } from '../../../src/ports/blobs.ts';
 import fc from '../../support/properties.ts';
 
 let root: string;

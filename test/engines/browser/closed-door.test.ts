@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { type ClosedDoor, openClosedDoor } from '../../../src/engines/browser/closed-door.ts';
+import { type ClosedDoor, openClosedDoor } from '../../../src/engines/browser/chromium-browser.ts';
 
 let door: ClosedDoor | undefined;
 afterEach(() => door?.close());

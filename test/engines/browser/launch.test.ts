@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ChromiumBrowser } from '../../../src/engines/browser/chromium-browser.ts';
-import { chromiumPath } from '../../../src/engines/browser/chromium-path.ts';
-import { createLog } from '../../../src/log.ts';
+import { chromiumPath } from '../../../src/engines/browser/launch.ts';
+import { createLog } from '../../../src/server/log.ts';
 
 it('names the setting when there is no Chromium', async () => {
   const browser = new ChromiumBrowser(

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { BrowserAnswer, BrowserRequest, PageLoad } from '../../../src/domain/ports/browser.ts';
 import { ChromiumBrowser } from '../../../src/engines/browser/chromium-browser.ts';
-import { createLog } from '../../../src/log.ts';
+import type { BrowserAnswer, BrowserRequest, PageLoad } from '../../../src/ports/browser.ts';
+import { createLog } from '../../../src/server/log.ts';
 
 let browser: ChromiumBrowser;
 let inner: Server;

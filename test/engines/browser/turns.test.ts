@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Turns } from '../../../src/engines/browser/turns.ts';
+import { Turns } from '../../../src/engines/browser/chromium-browser.ts';
 
 const never = new AbortController().signal;
 

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { gatheredBytes } from '../../../src/engines/crawler/limits.ts';
-import { receive } from '../../../src/engines/crawler/receive.ts';
+import { gatheredBytes, receive } from '../../../src/engines/crawler/receive.ts';
 
 const request = { headers: {}, policy: {}, timeouts: { connect: 1, headers: 1, idle: 1, total: 1 } };
 const flow = { pause() {}, resume() {}, stop() {} };

@@ -4,11 +4,11 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { BlobStore } from '../../../src/domain/ports/blobs.ts';
-import type { FetchedAnswer, FetchFault, FetchRequest, FetchResult } from '../../../src/domain/ports/fetcher.ts';
 import { createBlobStore } from '../../../src/engines/blobs/blob-store.ts';
 import { createCrawlFetcher } from '../../../src/engines/crawler/fetcher.ts';
 import type { GuardedHttpOptions } from '../../../src/engines/http/guarded-http.ts';
+import type { BlobStore } from '../../../src/ports/blobs.ts';
+import type { FetchedAnswer, FetchFault, FetchRequest, FetchResult } from '../../../src/ports/fetcher.ts';
 import { client } from '../http/support.ts';
 
 export interface Bench {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Command, ProcessName, Workspace } from '../../../src/domain/ports/deployer.ts';
 import { allProcesses, familyOf } from '../../../src/engines/deployer/processes.ts';
+import type { Command, ProcessName, Workspace } from '../../../src/ports/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
 import { runIn, sandboxesHere } from '../../support/sandboxes.ts';
 

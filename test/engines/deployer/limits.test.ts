@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Command, Workspace } from '../../../src/domain/ports/deployer.ts';
 import { leftBy, removeLeft } from '../../../src/engines/deployer/build-users.ts';
+import type { Command, Workspace } from '../../../src/ports/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
 import { mebibyte, runIn, sandboxesHere, testLimits } from '../../support/sandboxes.ts';
 

@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { WorkspaceFile } from '../../../src/domain/ports/deployer.ts';
 import { buildLimits } from '../../../src/engines/deployer/limits.ts';
 import { walkOutput } from '../../../src/engines/deployer/walk-output.ts';
 import { writeTree } from '../../../src/engines/deployer/write-tree.ts';
+import type { WorkspaceFile } from '../../../src/ports/deployer.ts';
 
 let root: string;
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ExpressionError, type Expressions } from '../../../src/domain/ports/expressions.ts';
 import { allProcesses } from '../../../src/engines/deployer/processes.ts';
 import { createExpressions } from '../../../src/engines/expressions/expressions.ts';
+import { ExpressionError, type Expressions } from '../../../src/ports/expressions.ts';
 import { standStill } from '../../support/stand-still.ts';
 
 let expressions: Expressions;

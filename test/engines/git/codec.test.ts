@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { TreeEntry } from '../../../src/domain/ports/git-records.ts';
 import { sameName } from '../../../src/domain/studio/path-rules.ts';
 import { formatCommit, parseCommit } from '../../../src/engines/git/objects/commit-codec.ts';
 import { hashObject } from '../../../src/engines/git/objects/object-id.ts';
 import { modes, Tree } from '../../../src/engines/git/objects/tree-codec.ts';
+import type { TreeEntry } from '../../../src/ports/git-records.ts';
 import { git, temporaryDirectory } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { LineCommit } from '../../../src/domain/ports/git-records.ts';
+import type { LineCommit } from '../../../src/ports/git-records.ts';
 import { commitFiles, setRef } from '../../support/git-history.ts';
 import { git, testStore } from '../../support/git-store.ts';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ImportProgress, UpstreamAuth } from '../../../src/domain/ports/git-transfer.ts';
+import type { ImportProgress, UpstreamAuth } from '../../../src/ports/git-transfer.ts';
 import { gitOverHttp, signIn } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';
 

@@ -2,12 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type {
-  GitServeRequest,
-  PushCommand,
-  PushedChange,
-  PushVerdict,
-} from '../../../src/domain/ports/git-transfer.ts';
+import type { GitServeRequest, PushCommand, PushedChange, PushVerdict } from '../../../src/ports/git-transfer.ts';
 import { client } from '../../support/git-client.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, save, temporaryDirectory, testStore } from '../../support/git-store.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import type { GitServeRequest } from '../../../src/domain/ports/git-transfer.ts';
+import type { GitServeRequest } from '../../../src/ports/git-transfer.ts';
 import { save, testStore } from '../../support/git-store.ts';
 
 const packet = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
-import type { GitServeRequest, Upstream, UpstreamAuth } from '../../../src/domain/ports/git-transfer.ts';
+import type { GitServeRequest, Upstream, UpstreamAuth } from '../../../src/ports/git-transfer.ts';
 import { commitFiles, setRef } from '../../support/git-history.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
 import { fsck, git, save, testStore } from '../../support/git-store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isInside, parseCidrs, rangeOf } from '../../../src/engines/http/address.ts';
+import { isInside, parseCidrs, rangeOf } from '../../../src/engines/http/guard.ts';
 import fc from '../../support/properties.ts';
 import { client, failure } from './support.ts';
 

@@ -2,8 +2,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { type ExchangeRequest, NotSent } from '../../../src/domain/ports/exchange.ts';
 import type { GuardedClient } from '../../../src/engines/http/guarded-http.ts';
+import { type ExchangeRequest, NotSent } from '../../../src/ports/exchange.ts';
 import { client, failure } from './support.ts';
 
 const policy = { pool: 'test' };

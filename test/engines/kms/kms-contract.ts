@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { KeyError, type KeyFault, type Kms } from '../../../src/domain/ports/kms.ts';
+import { KeyError, type KeyFault, type Kms } from '../../../src/ports/kms.ts';
 import fc from '../../support/properties.ts';
 
 /** One key provider under test, with the handles only a test may have. */

@@ -1,6 +1,6 @@
 import { expect, inject, test, vi } from 'vitest';
 import { listen } from '../../../src/db/listener.ts';
-import type { Log } from '../../../src/domain/ports/log.ts';
+import type { Log } from '../../../src/ports/log.ts';
 import { openLine } from '../../support/database-line.ts';
 
 const log: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log };

@@ -1,7 +1,6 @@
 import { PostgreSqlPlatform } from '@mikro-orm/postgresql';
 import { expect, it } from 'vitest';
-import { openOrm } from '../../../src/db/orm.ts';
-import { quoteLiteral } from '../../../src/db/quote-literal.ts';
+import { openOrm, quoteLiteral } from '../../../src/db/orm.ts';
 import fc from '../../support/properties.ts';
 
 const platform = new PostgreSqlPlatform();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deliver } from '../../../src/domain/notifications/delivery/deliver.ts';
+import { deliver } from '../../../src/domain/notifications/deliver.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/webhook-receiver.ts';
 

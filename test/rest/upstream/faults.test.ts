@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { loadProject } from '../../../src/domain/projects/project-ref.ts';
-import { syncJobFor } from '../../../src/jobs/sync.job.ts';
+import { syncJobFor } from '../../../src/jobs/job-handlers.ts';
 import { pushMirrors } from '../../../src/jobs/upkeep.ts';
 import type { TestApp } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';

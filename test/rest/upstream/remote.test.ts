@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { importJob } from '../../../src/domain/studio/repository/import-repository.ts';
-import { importJobFor } from '../../../src/jobs/import.job.ts';
+import { importJobFor } from '../../../src/jobs/job-handlers.ts';
 import type { TestApp } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
 import { signIn } from '../../support/git-http.ts';

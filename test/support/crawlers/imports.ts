@@ -1,4 +1,4 @@
-import { snapshotImportJobFor } from '../../../src/jobs/snapshot-import.job.ts';
+import { snapshotImportJobFor } from '../../../src/jobs/job-handlers.ts';
 import type { Answer, TestApp } from '../app.ts';
 import { makeCrawler, makeSnapshot, type Page } from './snapshots.ts';
 

@@ -1,7 +1,7 @@
 import { wakeAwaited, wakeDue } from '../../../src/domain/workflows/engine/sweeper.ts';
 import { buryWorkers } from '../../../src/domain/workflows/engine/workers.ts';
-import { outliveSetbacks } from '../../../src/jobs/setbacks.ts';
-import { workflowAdvanceJobFor } from '../../../src/jobs/workflow-advance.job.ts';
+import { workflowAdvanceJobFor } from '../../../src/jobs/job-handlers.ts';
+import { outliveSetbacks } from '../../../src/jobs/upkeep.ts';
 import { startTestApp, type TestApp } from '../app.ts';
 
 export const workflows = '/api/v2/organizations/acme/projects/site/workflows';

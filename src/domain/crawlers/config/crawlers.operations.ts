@@ -4,7 +4,7 @@ import { DomainError } from '../../errors.ts';
 import { ensureWebhookSecret } from '../../notifications/webhook-secret.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
-import { holdProject } from '../../projects/hold-project.ts';
+import { holdProject } from '../../projects/project-ref.ts';
 import { changeOf } from '../../shapes.ts';
 import { cancelRunsOf } from '../runs/end-run.ts';
 import { CrawlSnapshot } from '../snapshots/snapshot.entity.ts';

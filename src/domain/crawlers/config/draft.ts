@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
-import { defined } from '../../defined.ts';
+import { defined } from '../../../lib/defined.ts';
 import { DomainError } from '../../errors.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
 import { faultOf } from '../../parse.ts';

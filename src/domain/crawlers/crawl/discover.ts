@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { inTurns } from '../../in-turns.ts';
+import { forEachYielding } from '../../../lib/concurrency.ts';
 import type { ClaimedUrl } from '../frontier/claim.ts';
 import type { UrlKind } from '../frontier/crawl-url.entity.ts';
 import { keyBytes, type LinkKey, type LinkKeys, linkKey, noKeys, packKeys, viewOf } from '../frontier/link-keys.ts';
@@ -209,10 +209,10 @@ export async function discover(
     drafts.push(draftOf(discovery, url, way));
   };
   // By index: taking pairs apart as iterables makes more garbage than all else here.
-  if (of.follows) await inTurns(links, (link) => come(link[0], 'page', of.depth + 1, 0));
+  if (of.follows) await forEachYielding(links, (link) => come(link[0], 'page', of.depth + 1, 0));
   // What a sheet needs is relative to the sheet; what a page needs, begins anew.
   const level = of.kind === 'asset' ? of.level + 1 : 1;
-  await inTurns(assets, (asset) => come(asset[0], 'asset', of.depth, level));
+  await forEachYielding(assets, (asset) => come(asset[0], 'asset', of.depth, level));
   return { drafts, link_keys: known ?? packKeys(all) };
 }
 

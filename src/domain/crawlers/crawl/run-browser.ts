@@ -1,5 +1,5 @@
-import type { Browser, BrowserAnswer, BrowserRequest } from '../../ports/browser.ts';
-import type { FetchedAnswer, FetchedHeaders } from '../../ports/fetcher.ts';
+import type { Browser, BrowserAnswer, BrowserRequest } from '../../../ports/browser.ts';
+import type { FetchedAnswer, FetchedHeaders } from '../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../frontier/claim.ts';
 import type { Beside, Outcome } from '../frontier/outcome.ts';
 import { hostOfUrl, priorities } from '../frontier/url-draft.ts';

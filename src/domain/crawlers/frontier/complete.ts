@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../bound-query.ts';
-import { together } from '../../together.ts';
+import { settleAll } from '../../../lib/concurrency.ts';
+import { executeBound } from '../../sql.ts';
 import { entryRow, insertEntriesSql } from '../snapshots/snapshot-entries.ts';
 import { storableJson } from '../storable-json.ts';
 import type { Ledger } from './ledger.ts';
@@ -284,7 +284,7 @@ export async function completeUrls(
   const { base_id = null } = run;
   const kept = outcomes.filter(({ again }) => again !== null);
   const plain = kept.length === 0 ? outcomes : outcomes.filter(({ again }) => again === null);
-  const [done, same] = await together([
+  const [done, same] = await settleAll([
     completePlain(em, run, plain),
     completeUnchanged(em, { ...run, base_id }, kept),
   ]);

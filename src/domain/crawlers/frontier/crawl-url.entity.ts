@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { fetchErrors } from '../../ports/fetcher.ts';
+import { fetchErrors } from '../../../ports/fetcher.ts';
 
 export const urlKinds = ['page', 'asset', 'sitemap'] as const;
 export const urlStates = ['pending', 'leased', 'done', 'error', 'skipped'] as const;

@@ -1,4 +1,4 @@
-import type { Sha256 } from '../../ports/blobs.ts';
+import type { Sha256 } from '../../../ports/blobs.ts';
 import type { HostSignal } from '../hosts/host-pace.ts';
 import type { LogLine } from '../runs/run-feed.ts';
 import type { EntryDraft } from '../snapshots/snapshot-entries.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../bound-query.ts';
+import { executeBound } from '../../sql.ts';
 import type { StopRequest } from '../runs/crawler-run.entity.ts';
 import type { RunCounts } from '../runs/run-counts.ts';
 import type { Ledger } from './ledger.ts';

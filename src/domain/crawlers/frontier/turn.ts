@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { settleAll } from '../../../lib/concurrency.ts';
 import { transactPipelined } from '../../pipelined-transaction.ts';
 import type { Services } from '../../services.ts';
-import { together } from '../../together.ts';
 import { afterSignal, allowance, gapOf, type HostPace, horizon, takeSlots } from '../hosts/host-pace.ts';
 import { addHosts, readHosts, saveHosts } from '../hosts/host-rows.ts';
 import type { SlotClock } from '../hosts/slot-clock.ts';
@@ -225,7 +225,7 @@ async function writeOutcomes(
   const of = { run_id: run.id, snapshot_id: run.snapshot_id, base_id: run.base_id, epoch: run.epoch };
   const isPlain = outcomes.every(({ beside }) => beside === null);
   const insert = (from: readonly Outcome[]) => insertUrls(em, run.id, draftsOf(from), ledger, run.epoch);
-  const [finished, inserted] = await together([
+  const [finished, inserted] = await settleAll([
     completeUrls(em, of, outcomes, ledger),
     isPlain ? insert(outcomes) : null,
   ]);
@@ -249,7 +249,7 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
     // All of it is sent at once: each answer that is waited for costs a turn of the event loop.
     const holding = holdRun(within, run);
     const counting = holding.then(({ counts }) => new Ledger(counts));
-    const [row, ledger, completed, seen] = await together([
+    const [row, ledger, completed, seen] = await settleAll([
       holding,
       counting,
       writeOutcomes(within, input, counting),
@@ -270,7 +270,7 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
       budget.max_hits > 0 ? budget.max_hits - hits : want,
     );
     const mayClaim = room > 0 && row.stop_requested === null;
-    const [slots] = await together([
+    const [slots] = await settleAll([
       mayClaim ? claimSlots(within, hosts, input, census.after(ledger), room, ledger) : [],
       writeLog(within, services, run, log),
       completed.length > 0 && announceRun(within, services, run),

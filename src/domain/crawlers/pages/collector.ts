@@ -1,5 +1,5 @@
+import type { FoundLink } from '../../../ports/page-facts.ts';
 import { type NormaliseOptions, normalise } from '../urls/normalise.ts';
-import type { FoundLink } from './page-facts.ts';
 
 /** Different page links of one page that are followed; more are a trap (`links_per_page`). */
 export const maxLinks = 10_000;

@@ -1,5 +1,5 @@
+import type { PageFacts, RobotsDirectives } from '../../../ports/page-facts.ts';
 import type { NormaliseOptions } from '../urls/normalise.ts';
-import type { PageFacts, RobotsDirectives } from './page-facts.ts';
 
 /** Bytes of a document that are read. */
 export const maxBytes = 10 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import { tokenTypes as T, tokenize } from 'css-tree/tokenizer';
 import { ident, string, url } from 'css-tree/utils';
+import type { PageFacts, ReadFault } from '../../../ports/page-facts.ts';
 import { charsetOf, decodeText, isImage } from './charset.ts';
 import { Collector, DocumentBase } from './collector.ts';
 import { type DocumentToRead, type GoOn, maxBytes, noDirectives } from './document.ts';
-import type { PageFacts, ReadFault } from './page-facts.ts';
 
 /** Takes an address as the sheet writes it, escapes undone. */
 type TakeAddress = (written: string, relation: 'style' | 'import') => void;

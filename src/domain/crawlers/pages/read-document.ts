@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { PageToRead } from '../../ports/page-reader.ts';
+import type { PageFacts, ReadFault } from '../../../ports/page-facts.ts';
+import type { PageToRead } from '../../../ports/page-reader.ts';
 import { charsetOf, decodeText } from './charset.ts';
 import { Collector, DocumentBase } from './collector.ts';
 import { type DocumentToRead, type GoOn, maxBytes, noDirectives } from './document.ts';
-import type { PageFacts, ReadFault } from './page-facts.ts';
 import { readSheet } from './read-css.ts';
 import { readPage } from './read-page.ts';
 

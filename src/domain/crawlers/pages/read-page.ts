@@ -1,9 +1,9 @@
 import { type Handler, Parser, type ParserOptions } from 'htmlparser2';
+import type { PageFacts, ReadFault, RobotsDirectives } from '../../../ports/page-facts.ts';
 import { charsetOf, decodeText, isImage } from './charset.ts';
 import { Collector, DocumentBase } from './collector.ts';
 import { applyHeader, applyMeta, type DocumentToRead, type GoOn, maxBytes, noDirectives } from './document.ts';
 import { type Attributes, takeElement } from './elements.ts';
-import type { PageFacts, ReadFault, RobotsDirectives } from './page-facts.ts';
 import { readCss } from './read-css.ts';
 
 /**

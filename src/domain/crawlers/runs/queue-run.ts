@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import type { JobKind } from '../../../ports/jobs.ts';
 import { DomainError } from '../../errors.ts';
-import type { JobKind } from '../../ports/jobs.ts';
 import type { Services } from '../../services.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import type { CrawlerSettings } from '../config/crawler.schema.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { EventSubject } from '../../ports/event-feed.ts';
+import type { EventSubject } from '../../../ports/event-feed.ts';
 import type { Services } from '../../services.ts';
 import type { CrawlerRun } from './crawler-run.entity.ts';
 

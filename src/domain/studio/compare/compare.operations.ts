@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { ChangedFile, FileSide, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { DomainError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { maxPerPage, windowOf } from '../../paging.ts';
-import type { ChangedFile, FileSide, Oid, Snapshot } from '../../ports/git-records.ts';
 import { entryAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { deepEqual, type Frontmatter, isRecord, pointerTo } from '../frontmatter/values.ts';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { ContentCache, SearchWords } from '../../ports/content-cache.ts';
-import type { Repository } from '../../ports/git.ts';
-import type { Commit, Oid, Snapshot } from '../../ports/git-records.ts';
-import type { Log } from '../../ports/log.ts';
+import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
+import type { Log } from '../../../ports/log.ts';
 import type { BranchFollower } from '../repository/branches-moved.ts';
 import type { CollectionIndex, IndexedEntry } from './collection-index.ts';
 import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';

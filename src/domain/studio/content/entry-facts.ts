@@ -1,4 +1,4 @@
-import type { BlobKey } from '../../ports/content-cache.ts';
+import type { BlobKey } from '../../../ports/content-cache.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import { dataFormat } from '../frontmatter/split.ts';
 import { summarize } from '../frontmatter/summarize.ts';

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../lru-size.ts';
-import type { CommitChanges, ContentCache } from '../../ports/content-cache.ts';
-import type { Repository } from '../../ports/git.ts';
-import type { Commit, LineCommit, Oid } from '../../ports/git-records.ts';
-import type { Log } from '../../ports/log.ts';
+import { upTo } from '../../../lib/lru-size.ts';
+import type { CommitChanges, ContentCache } from '../../../ports/content-cache.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Commit, LineCommit, Oid } from '../../../ports/git-records.ts';
+import type { Log } from '../../../ports/log.ts';
 
 /** With more commits between two, a walk of the whole history is as good. */
 const mostCommits = 1_000;

@@ -1,4 +1,4 @@
-import type { SearchWords } from '../../ports/content-cache.ts';
+import type { SearchWords } from '../../../ports/content-cache.ts';
 import type { ParsedFile } from '../frontmatter/values.ts';
 import { splitWords, words } from '../frontmatter/words.ts';
 

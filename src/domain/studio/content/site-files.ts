@@ -1,5 +1,5 @@
-import type { Repository } from '../../ports/git.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 
 const maxConfigBytes = 1024 * 1024;

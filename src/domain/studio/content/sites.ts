@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Repository } from '../../ports/git.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Snapshot } from '../../../ports/git-records.ts';
 import type { Discovery, SiteFiles } from '../schema/collection-schema.ts';
 import { discoverSchemas } from '../schema/discover.ts';
 import { collectionNamePattern } from '../schema/schema.schema.ts';

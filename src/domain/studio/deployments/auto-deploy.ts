@@ -1,7 +1,6 @@
-import type { Commit } from '../../ports/git-records.ts';
-import { holdProject } from '../../projects/hold-project.ts';
+import type { Commit } from '../../../ports/git-records.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import { loadProject } from '../../projects/project-ref.ts';
+import { holdProject, loadProject } from '../../projects/project-ref.ts';
 import type { Services } from '../../services.ts';
 import { Environment } from '../environments/environment.entity.ts';
 import type { BranchFollower } from '../repository/branches-moved.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { IsolationLevel, ProcessName } from '../../ports/deployer.ts';
+import type { IsolationLevel, ProcessName } from '../../../ports/deployer.ts';
 import type { Network, Provider, StoredVariable } from '../environments/environment.entity.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import type { Commit } from '../../../ports/git-records.ts';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { findPage, maxPerPage, pageInput, pageOf } from '../../paging.ts';
-import type { Commit } from '../../ports/git-records.ts';
-import { holdProject } from '../../projects/hold-project.ts';
+import { holdProject } from '../../projects/project-ref.ts';
 import type { Environment } from '../environments/environment.entity.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
 import { headOf } from '../merge/write-merge.ts';

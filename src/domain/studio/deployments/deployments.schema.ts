@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isolationLevels } from '../../ports/deployer.ts';
+import { isolationLevels } from '../../../ports/deployer.ts';
 import { timestamp, webUrl } from '../../shapes.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
 import { conclusions, failureReasons, statuses, triggers } from './deployment.entity.ts';

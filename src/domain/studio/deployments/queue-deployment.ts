@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import type { Commit } from '../../../ports/git-records.ts';
+import type { JobKind } from '../../../ports/jobs.ts';
 import { DomainError } from '../../errors.ts';
-import type { Commit } from '../../ports/git-records.ts';
-import type { JobKind } from '../../ports/jobs.ts';
-import { holdProject } from '../../projects/hold-project.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
+import { holdProject } from '../../projects/project-ref.ts';
 import type { Services } from '../../services.ts';
 import type { Environment } from '../environments/environment.entity.ts';
 import { Deployment, DeploymentJob, type DeploymentSettings, type Trigger } from './deployment.entity.ts';

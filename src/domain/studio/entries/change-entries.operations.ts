@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { Snapshot } from '../../../ports/git-records.ts';
 import { DomainError, type FieldError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
 import { fieldFault, freeObject } from '../../shapes.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { type CollectionIndex, findEntry } from '../content/collection-index.ts';

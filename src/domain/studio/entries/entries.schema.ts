@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { longestMessage } from '../../ports/git-writes.ts';
+import { longestMessage } from '../../../ports/git-writes.ts';
 import { fieldFault, freeObject, timeText } from '../../shapes.ts';
 import { conflict, resolution } from '../merge/merge.schema.ts';
 import { commit } from '../repository/repository.schema.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { Snapshot } from '../../../ports/git-records.ts';
 import { fieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
 import { freeObject } from '../../shapes.ts';
 import { type CollectionIndex, type IndexedEntry, lowerBound } from '../content/collection-index.ts';
 import type { ListOrder } from '../content/list-orders.ts';

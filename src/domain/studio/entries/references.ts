@@ -1,5 +1,5 @@
+import type { Snapshot } from '../../../ports/git-records.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
 import { findEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { pointerTo } from '../frontmatter/values.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Commit, Snapshot } from '../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';

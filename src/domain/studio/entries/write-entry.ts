@@ -1,6 +1,6 @@
+import type { Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import { DomainError, fieldError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Snapshot, TreeEntry } from '../../ports/git-records.ts';
 
 type Write = Pick<ProjectContext<'manage_studio'>, 'actor' | 'require'>;
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
-import { defined } from '../../defined.ts';
+import { defined } from '../../../lib/defined.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { findPage, pageInput, pageOf } from '../../paging.ts';
-import type { Oid } from '../../ports/git-records.ts';
-import { holdProject } from '../../projects/hold-project.ts';
+import { holdProject } from '../../projects/project-ref.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
 import { queueDeployment, stopDeployment } from '../deployments/queue-deployment.ts';

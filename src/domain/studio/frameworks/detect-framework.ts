@@ -1,4 +1,4 @@
-import { literally } from '../../text-pattern.ts';
+import { literally } from '../../../lib/text.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { below } from '../schema/site-layout.ts';

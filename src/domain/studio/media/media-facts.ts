@@ -1,8 +1,8 @@
 import { imageSize } from 'image-size';
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../lru-size.ts';
-import type { Repository } from '../../ports/git.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
+import { upTo } from '../../../lib/lru-size.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { largestPointer, readLfsPointer } from '../repository/lfs-pointer.ts';
 import type { MediaRoot } from '../schema/collection-schema.ts';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Snapshot } from '../../ports/git-records.ts';
+import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { Specifiers } from '../schema/static/aliases.ts';
 import { mediaRootOf, publicPath } from './media-facts.ts';

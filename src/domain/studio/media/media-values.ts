@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Snapshot } from '../../ports/git-records.ts';
+import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';

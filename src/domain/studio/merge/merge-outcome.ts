@@ -1,4 +1,4 @@
-import type { Change } from '../../ports/git-writes.ts';
+import type { Change } from '../../../ports/git-writes.ts';
 import type { Conflict } from './merge.schema.ts';
 import type { ResolvedFile } from './merge-commits.ts';
 import type { FileConflict } from './merge-entry.ts';

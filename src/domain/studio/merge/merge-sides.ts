@@ -1,5 +1,5 @@
-import type { Repository } from '../../ports/git.ts';
-import type { FileSide, MergedTree, Mode, Oid, Snapshot } from '../../ports/git-records.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { FileSide, MergedTree, Mode, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { isContent, refusalOf } from '../content/admission.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';

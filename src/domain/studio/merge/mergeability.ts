@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../lru-size.ts';
+import { upTo } from '../../../lib/lru-size.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Oid } from '../../ports/git-records.ts';
 import { mergeCommits } from './merge-commits.ts';
 
 /** One commit to be merged into another. */

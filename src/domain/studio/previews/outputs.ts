@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { BlobStore, Sha256 } from '../../ports/blobs.ts';
+import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
 import { type Manifest, type ManifestEntry, readManifest } from '../deployments/manifest.ts';
 import { parseRequestPath, type RequestPath } from './request-path.ts';
 

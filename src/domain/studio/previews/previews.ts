@@ -1,15 +1,15 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../../lib/lru-size.ts';
+import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
+import type { Kms } from '../../../ports/kms.ts';
 import {
   loadLiveCopy,
   loadSnapshotSite,
   SiteEntries,
   type SnapshotSite,
 } from '../../crawlers/snapshots/snapshot-site.ts';
-import { upTo } from '../../lru-size.ts';
 import type { Permission } from '../../permissions.ts';
-import type { BlobStore, Sha256 } from '../../ports/blobs.ts';
-import type { Kms } from '../../ports/kms.ts';
 import type { Settings } from '../../services.ts';
 import { Outputs } from './outputs.ts';
 import { PreviewKey } from './preview-access.ts';

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import { servicesFor } from '../../projects/services-for.ts';
+import { servicesFor } from '../../projects/project-ref.ts';
 import type { Services } from '../../services.ts';
 import { mergeabilityOf } from '../merge/mergeability.ts';
 import type { BranchFollower } from '../repository/branches-moved.ts';

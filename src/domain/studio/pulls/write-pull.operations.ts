@@ -1,8 +1,8 @@
-import { defined } from '../../defined.ts';
+import { defined } from '../../../lib/defined.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
-import type { Oid } from '../../ports/git-records.ts';
-import { holdProject } from '../../projects/hold-project.ts';
+import { holdProject } from '../../projects/project-ref.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
 import { isMerging } from './claim-merge.ts';

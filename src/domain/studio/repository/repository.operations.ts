@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { defined } from '../../defined.ts';
+import { defined } from '../../../lib/defined.ts';
+import { eventSubject } from '../../../ports/event-feed.ts';
 import { DomainError } from '../../errors.ts';
-import { grantsChanged } from '../../identity/grants-changed.ts';
+import { grantsChanged } from '../../identity/grant-cache.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { eventSubject } from '../../ports/event-feed.ts';
-import { holdProject } from '../../projects/hold-project.ts';
-import { Project } from '../../projects/project.entity.ts';
-import { studioSettings } from '../../projects/studio-settings.ts';
+import { Project, studioSettings } from '../../projects/project.entity.ts';
+import { holdProject } from '../../projects/project-ref.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { checkNewRefName, checkRefName } from '../ref-name.ts';
 import { checkAuthKind, sealAuth, storeUpstream } from '../upstream/remote.ts';

@@ -1,5 +1,5 @@
+import type { Snapshot } from '../../../ports/git-records.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
 import type { CollectionIndex } from '../content/collection-index.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import type { SiteIndex } from '../content/site-index.ts';

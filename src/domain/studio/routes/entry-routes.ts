@@ -1,5 +1,5 @@
+import type { Snapshot } from '../../../ports/git-records.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
 import { pad, readDate } from '../frameworks/rules/dates.ts';
 import { encodePath, nameOf, urlPath } from '../frameworks/rules/paths.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { grantsChanged } from '../../identity/grants-changed.ts';
+import type { Snapshot } from '../../../ports/git-records.ts';
+import { grantsChanged } from '../../identity/grant-cache.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
-import type { Snapshot } from '../../ports/git-records.ts';
-import { holdProject } from '../../projects/hold-project.ts';
+import { holdProject } from '../../projects/project-ref.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import { confirmPatterns, defaultsAt, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';

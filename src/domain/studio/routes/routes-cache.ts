@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Repository } from '../../ports/git.ts';
-import type { Snapshot, TreeFile } from '../../ports/git-records.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import { compareListings } from '../content/site-index.ts';
 import { type DetectedSite, detectFramework } from '../frameworks/detect-framework.ts';

@@ -1,5 +1,5 @@
+import type { Repository } from '../../../ports/git.ts';
 import type { AnyOperation } from '../../operation.ts';
-import type { Repository } from '../../ports/git.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import { syncOf } from './sync-record.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Repository } from '../../ports/git.ts';
-import type { Oid } from '../../ports/git-records.ts';
+import type { Repository } from '../../../ports/git.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 
 const prefix = 'refs/portico/rescue';
 /** Of those a repository shows. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Oid } from '../../../ports/git-records.ts';
+import type { Upstream as Remote } from '../../../ports/git-transfer.ts';
 import { DomainError } from '../../errors.ts';
-import type { Oid } from '../../ports/git-records.ts';
-import type { Upstream as Remote } from '../../ports/git-transfer.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
-import { servicesFor } from '../../projects/services-for.ts';
+import { servicesFor } from '../../projects/project-ref.ts';
 import type { Services } from '../../services.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
 import type { ResolutionOptions } from '../merge/resolutions.ts';

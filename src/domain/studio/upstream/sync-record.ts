@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Repository } from '../../../ports/git.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 import type { ProjectContext } from '../../operation.ts';
-import type { Repository } from '../../ports/git.ts';
-import type { Oid } from '../../ports/git-records.ts';
 import { Project } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';

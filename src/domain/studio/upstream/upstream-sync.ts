@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
+import type { JobKind } from '../../../ports/jobs.ts';
 import { DomainError } from '../../errors.ts';
 import { systemActor } from '../../identity/actor.ts';
-import type { JobKind } from '../../ports/jobs.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import { type Pass, syncPass } from './sync-pass.ts';

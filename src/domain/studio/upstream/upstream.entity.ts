@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { UpstreamAuth } from '../../ports/git-transfer.ts';
+import type { UpstreamAuth } from '../../../ports/git-transfer.ts';
 
 export const pushModes = ['on_commit', 'manual'] as const;
 export type PushMode = (typeof pushModes)[number];

@@ -1,4 +1,4 @@
-import { inTurns } from '../../in-turns.ts';
+import { forEachYielding } from '../../../lib/concurrency.ts';
 import { ExpressionSyntaxError, parseExpression } from '../expressions/parse-expression.ts';
 import { type Reference, referencesOf, type UsedVariable, unknownVariablesOf } from '../expressions/references.ts';
 import { parseTemplate } from '../expressions/template.ts';
@@ -241,7 +241,7 @@ export async function checkExpressions(
   const findings: Findings = { errors: [], warnings: [] };
   const known = { ids: new Set([...allSteps(definition)].map(({ step }) => step.id)), secrets };
   let count = 0;
-  await inTurns(scopedExpressions(definition, findings.errors), ({ expression, scope }) => {
+  await forEachYielding(scopedExpressions(definition, findings.errors), ({ expression, scope }) => {
     count += 1;
     if (count <= maxExpressions) checkExpression(expression, scope, known, findings);
     if (count !== maxExpressions + 1) return;

@@ -15,7 +15,7 @@ import {
   Parser,
   YAMLParseError,
 } from 'yaml';
-import { inTurns } from '../../in-turns.ts';
+import { forEachYielding } from '../../../lib/concurrency.ts';
 import type { Place, Problem } from './definition.schema.ts';
 
 /** A fault and where in the text it begins. */
@@ -168,7 +168,7 @@ async function tokensOf(source: string, lines: LineCounter): Promise<{ tokens: C
       yield lexeme;
     }
   }
-  await inTurns(lexemes(), (lexeme) => {
+  await forEachYielding(lexemes(), (lexeme) => {
     for (const token of parser.next(lexeme)) tokens.push(token);
   });
   if (excess) return { tokens: [], excess };

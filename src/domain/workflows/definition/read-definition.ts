@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { inTurns } from '../../in-turns.ts';
+import { forEachYielding } from '../../../lib/concurrency.ts';
 import { faultOf, pointer } from '../../parse.ts';
 import type { Permission } from '../../permissions.ts';
 import { hasTemplate } from '../expressions/template.ts';
@@ -150,7 +150,7 @@ export async function readDefinition(
   const { value, problems, locate } = await parseSource(source);
   const tell = async (found: readonly Problem[]): Promise<DefinitionFault[]> => {
     const told: DefinitionFault[] = [];
-    await inTurns(found.slice(0, mostFaults), ({ place, code, message, offset }) =>
+    await forEachYielding(found.slice(0, mostFaults), ({ place, code, message, offset }) =>
       told.push({ field: pointer(place), code, message, ...locate(place, offset) }),
     );
     return told;

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { uuid7 } from '../../../lib/uuid7.ts';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { findPage, pageOf } from '../../paging.ts';
-import { uuid7 } from '../../uuid7.ts';
 import { beginExecution } from '../executions/begin-execution.ts';
 import type { WorkflowTrigger } from '../triggers/trigger.entity.ts';
 import { findTrigger } from '../triggers/triggers.operations.ts';

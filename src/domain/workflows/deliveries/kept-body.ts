@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Sha256 } from '../../ports/blobs.ts';
+import type { Sha256 } from '../../../ports/blobs.ts';
 
 /**
  * Blobs that hold bodies of deliveries.

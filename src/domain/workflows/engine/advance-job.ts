@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JobKind } from '../../ports/jobs.ts';
+import type { JobKind } from '../../../ports/jobs.ts';
 
 /**
  * Says that an execution may go on. Whoever gets it looks first whether somebody advances it already, so one too many does no harm, and one

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../bound-query.ts';
 import type { Services } from '../../services.ts';
+import { executeBound } from '../../sql.ts';
 import { asUnavailable, isAway } from '../../unavailable.ts';
 import type { ExecutionError, ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from '../executions/execution-feed.ts';

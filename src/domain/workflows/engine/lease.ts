@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../bound-query.ts';
 import type { Services } from '../../services.ts';
+import { executeBound } from '../../sql.ts';
 import type { Delivery } from '../deliveries/delivery.entity.ts';
 import type { Execution } from '../executions/execution.entity.ts';
 import { deliveriesOf, inputOf } from '../executions/input-of.ts';

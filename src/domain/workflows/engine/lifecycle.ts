@@ -1,4 +1,4 @@
-import { ExpressionError } from '../../ports/expressions.ts';
+import { ExpressionError } from '../../../ports/expressions.ts';
 import type { Services } from '../../services.ts';
 import type { WorkflowDefinition } from '../definition/definition.schema.ts';
 import type { ExecutionError, TerminalStatus } from '../executions/execution.entity.ts';

@@ -1,5 +1,5 @@
+import type { BlobStore } from '../../../ports/blobs.ts';
 import { DomainError } from '../../errors.ts';
-import type { BlobStore } from '../../ports/blobs.ts';
 import { type Checkpoint, type CheckpointWriter, clearsSuspicion, type Hold } from './checkpoints.ts';
 import type { Journal, Standing } from './journal.ts';
 import { Fenced } from './lease.ts';

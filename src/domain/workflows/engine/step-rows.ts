@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../bound-query.ts';
+import type { BlobStore } from '../../../ports/blobs.ts';
 import { DomainError } from '../../errors.ts';
-import type { BlobStore } from '../../ports/blobs.ts';
 import type { Services } from '../../services.ts';
+import { executeBound } from '../../sql.ts';
 import type { StepRun } from '../executions/step-run.entity.ts';
 import type { StepState } from './plan.ts';
 

@@ -1,5 +1,5 @@
-import { fewAtOnce } from '../../few-at-once.ts';
-import { ExpressionError } from '../../ports/expressions.ts';
+import { forEachConcurrently } from '../../../lib/concurrency.ts';
+import { ExpressionError } from '../../../ports/expressions.ts';
 import type { Services } from '../../services.ts';
 import { day, parseDuration, type Step } from '../definition/step.schema.ts';
 import type { StepRunError, StepWait } from '../executions/step-run.entity.ts';
@@ -242,7 +242,7 @@ export class StepWork {
     if (actions.length === 1 && actions[0]) return this.#do(actions[0]);
     // They begin in the order of the definition, whichever expression is evaluated first.
     for (const { kind, site } of actions) if (kind === 'begin') this.#of.journal.open(site);
-    await fewAtOnce(actions, mostTogether, (action) => this.#do(action));
+    await forEachConcurrently(actions, mostTogether, (action) => this.#do(action));
   }
 
   async #do(action: Action): Promise<void> {

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../bound-query.ts';
 import type { Services } from '../../services.ts';
+import { executeBound } from '../../sql.ts';
 import { advanceJob } from './advance-job.ts';
 import { handSlotsOver, type SlotKey } from './slots.ts';
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../bound-query.ts';
+import { uuid7 } from '../../../lib/uuid7.ts';
 import type { Services } from '../../services.ts';
-import { uuid7 } from '../../uuid7.ts';
+import { executeBound } from '../../sql.ts';
 import { advanceJob } from '../engine/advance-job.ts';
 import type { Workflow } from '../workflow.entity.ts';
 import type { TriggerType } from './execution.entity.ts';

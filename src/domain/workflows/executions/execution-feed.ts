@@ -1,4 +1,4 @@
-import type { EventSubject } from '../../ports/event-feed.ts';
+import type { EventSubject } from '../../../ports/event-feed.ts';
 
 /** What is watched of an execution: every transition, in the order they were committed. */
 export const executionSubject = ({ id, project_id }: { id: string; project_id: number }): EventSubject => ({

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Sha256 } from '../../ports/blobs.ts';
+import type { Sha256 } from '../../../ports/blobs.ts';
 import type { Services } from '../../services.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Expressions } from '../../ports/expressions.ts';
+import type { Expressions } from '../../../ports/expressions.ts';
 import { parseExpression } from './parse-expression.ts';
 import { plainPath, referencesOf } from './references.ts';
 import { asText, parseTemplate, type TemplatePart } from './template.ts';

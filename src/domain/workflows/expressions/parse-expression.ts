@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type jsonata from 'jsonata';
-import { ExpressionError } from '../../ports/expressions.ts';
+import { ExpressionError } from '../../../ports/expressions.ts';
 
 /** A fault of the text of an expression or a template; `position` counts UTF-16 units from its start. */
 export class ExpressionSyntaxError extends ExpressionError {

@@ -1,10 +1,10 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { z } from 'zod';
+import { ExpressionError } from '../../../ports/expressions.ts';
+import type { HttpResponse } from '../../../ports/http.ts';
 import { DomainError } from '../../errors.ts';
 import { isDeeper } from '../../json-input.ts';
-import { ExpressionError } from '../../ports/expressions.ts';
-import type { HttpResponse } from '../../ports/http.ts';
 import type { Step } from '../definition/step.schema.ts';
 import { type Evaluation, fillTemplates } from '../expressions/evaluate.ts';
 import { asText } from '../expressions/template.ts';

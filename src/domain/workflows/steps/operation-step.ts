@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { ExpressionError } from '../../../ports/expressions.ts';
 import { DomainError } from '../../errors.ts';
 import { type Actor, systemActor } from '../../identity/actor.ts';
 import type { AnyOperation } from '../../operation.ts';
 import type { Permission } from '../../permissions.ts';
-import { ExpressionError } from '../../ports/expressions.ts';
 import { run } from '../../run.ts';
 import { getEntry } from '../../studio/entries/entries.operations.ts';
 import { listPulls } from '../../studio/pulls/pulls.operations.ts';

@@ -1,6 +1,6 @@
+import { writtenForms } from '../../../lib/encodings.ts';
+import { anyOf } from '../../../lib/text.ts';
 import { DomainError } from '../../errors.ts';
-import { anyOf } from '../../text-pattern.ts';
-import { writtenForms } from '../../written-forms.ts';
 import { templatesIn } from '../definition/check-expressions.ts';
 import type { Problem } from '../definition/definition.schema.ts';
 import { parseExpression } from '../expressions/parse-expression.ts';

@@ -1,6 +1,6 @@
+import type { ExpressionError } from '../../../ports/expressions.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
 import type { Permission } from '../../permissions.ts';
-import type { ExpressionError } from '../../ports/expressions.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import type { Step } from '../definition/step.schema.ts';

@@ -1,5 +1,5 @@
+import { checksum62, random62 } from '../../../lib/base62.ts';
 import { DomainError } from '../../errors.ts';
-import { checksum62, random62 } from '../../keys/base62.ts';
 import type { Services } from '../../services.ts';
 import type { TriggerSecret } from '../webhook/authenticate.ts';
 import type { WorkflowTrigger } from './trigger.entity.ts';

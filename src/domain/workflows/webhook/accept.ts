@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../bound-query.ts';
+import { uuid7 } from '../../../lib/uuid7.ts';
 import { DomainError } from '../../errors.ts';
 import { transactPipelined } from '../../pipelined-transaction.ts';
 import type { Services } from '../../services.ts';
-import { uuid7 } from '../../uuid7.ts';
+import { executeBound } from '../../sql.ts';
 import { packBody } from '../deliveries/kept-body.ts';
 import { beginExecutions } from '../executions/begin-execution.ts';
 import { SharedCommits } from '../shared-commits.ts';

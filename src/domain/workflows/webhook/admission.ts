@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../lru-size.ts';
-import type { Clock } from '../../ports/clock.ts';
+import { upTo } from '../../../lib/lru-size.ts';
+import type { Clock } from '../../../ports/clock.ts';
 import type { Services } from '../../services.ts';
 import type { DoorTrigger } from '../triggers/trigger-cache.ts';
 import { doorAnswers, Refused } from './refusals.ts';

@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Log } from '../../../ports/log.ts';
 import { type Refusal, type WebhookMethod, WorkflowRefusal } from '../triggers/trigger.entity.ts';
 import type { BodyFault } from './body.ts';
 import type { DoorAnswer } from './webhook-call.ts';

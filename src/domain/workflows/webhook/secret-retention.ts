@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../lru-size.ts';
+import { base64Cores } from '../../../lib/encodings.ts';
+import { upTo } from '../../../lib/lru-size.ts';
 import type { Services } from '../../services.ts';
-import { base64Cores } from '../../written-forms.ts';
 import { isInGrace, openSecrets } from '../triggers/sealed-secret.ts';
 import type { DoorTrigger } from '../triggers/trigger-cache.ts';
 import type { TriggerSecret } from './authenticate.ts';

@@ -1,19 +1,43 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Commit, Oid } from '../../../domain/ports/git-records.ts';
-import type { CommitPlan, CommitRequest, Committed } from '../../../domain/ports/git-writes.ts';
+import type { Commit, Oid } from '../../../ports/git-records.ts';
+import type {
+  Change,
+  CommitPlan,
+  CommitRequest,
+  Committed,
+  StagedTree as StagedTreePort,
+} from '../../../ports/git-writes.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { isAncestor } from '../history/merge.ts';
 import { PendingMerge } from '../history/trivial-merge.ts';
 import { rawLength } from '../objects/object-id.ts';
-import type { PendingObjects } from '../objects/pending-objects.ts';
+import type { ObjectSource } from '../objects/object-source.ts';
+import { PendingObjects } from '../objects/pending-objects.ts';
+import { TreeSnapshot } from '../objects/snapshot.ts';
 import type { StoredObjects } from '../objects/stored-objects.ts';
 import { Tree } from '../objects/tree-codec.ts';
 import type { RefFiles } from '../refs/ref-files.ts';
 import type { RefUpdater } from '../refs/ref-updater.ts';
 import { inTime } from '../time-limit.ts';
 import type { BranchTurns } from './branch-turns.ts';
-import { StagedTree } from './staged-tree.ts';
 import { applyChanges } from './tree-edit.ts';
+
+/** The tree a plan works on. What it lays over the head lives in a scratch of its own, which is dropped with the plan. */
+class StagedTree extends TreeSnapshot implements StagedTreePort {
+  readonly #source: ObjectSource;
+  readonly #scratch: PendingObjects | null;
+
+  constructor(source: ObjectSource, commit: Oid | null, tree: Oid | null, scratch: PendingObjects | null = null) {
+    super(scratch ?? source, commit, tree);
+    this.#source = source;
+    this.#scratch = scratch;
+  }
+
+  async with(changes: readonly Change[]): Promise<StagedTree> {
+    const scratch = this.#scratch ?? new PendingObjects(this.#source);
+    return new StagedTree(this.#source, null, await applyChanges(scratch, this.tree, changes), scratch);
+  }
+}
 
 /** A writer waiting for its commit. */
 export interface Writer {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Oid } from '../../../domain/ports/git-records.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 import { type NewObject, writeObjects } from '../objects/object-writer.ts';
 import { writePack } from '../objects/pack-writer.ts';
 import { PendingObjects } from '../objects/pending-objects.ts';

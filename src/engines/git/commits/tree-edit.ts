@@ -1,7 +1,7 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Oid, TreeEntry } from '../../../domain/ports/git-records.ts';
-import type { Change } from '../../../domain/ports/git-writes.ts';
 import { pathProblem } from '../../../domain/studio/path-rules.ts';
+import type { Oid, TreeEntry } from '../../../ports/git-records.ts';
+import type { Change } from '../../../ports/git-writes.ts';
 import { rawLength } from '../objects/object-id.ts';
 import type { PendingObjects } from '../objects/pending-objects.ts';
 import { isLink, modes, Tree } from '../objects/tree-codec.ts';

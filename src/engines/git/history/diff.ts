@@ -1,5 +1,5 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { ChangedFile, FileSide, Oid, Patch, TreeDiff } from '../../../domain/ports/git-records.ts';
+import type { ChangedFile, FileSide, Oid, Patch, TreeDiff } from '../../../ports/git-records.ts';
 import type { Config } from '../git-child.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { records } from '../nul-records.ts';

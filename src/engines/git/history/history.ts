@@ -1,5 +1,5 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { LogQuery, Oid } from '../../../domain/ports/git-records.ts';
+import type { LogQuery, Oid } from '../../../ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { records } from '../nul-records.ts';
 import { isOid } from '../objects/object-id.ts';

@@ -1,4 +1,4 @@
-import type { MergedTree, Oid, TreeEntry } from '../../../domain/ports/git-records.ts';
+import type { MergedTree, Oid, TreeEntry } from '../../../ports/git-records.ts';
 import { rawLength } from '../objects/object-id.ts';
 import type { PendingObjects } from '../objects/pending-objects.ts';
 import { modes, Tree } from '../objects/tree-codec.ts';

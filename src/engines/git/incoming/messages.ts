@@ -1,5 +1,5 @@
 import { DomainError } from '../../../domain/errors.ts';
-import { longestMessage } from '../../../domain/ports/git-writes.ts';
+import { longestMessage } from '../../../ports/git-writes.ts';
 import { CatFile, type StoredObject } from '../objects/cat-file.ts';
 import { type ObjectPlace, objectLines } from './large-blobs.ts';
 import type { Tip } from './limits.ts';

@@ -6,8 +6,8 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createDeflate } from 'node:zlib';
 import { DomainError } from '../../../domain/errors.ts';
-import type { StoredBlob } from '../../../domain/ports/git-records.ts';
-import type { Spooled } from '../../../domain/ports/spool.ts';
+import type { StoredBlob } from '../../../ports/git-records.ts';
+import type { Spooled } from '../../../ports/spool.ts';
 import { inDirectory, syncDirectories } from '../durable-files.ts';
 import { type ObjectFormat, objectHeader } from './object-id.ts';
 

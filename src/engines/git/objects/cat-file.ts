@@ -1,4 +1,4 @@
-import type { Oid } from '../../../domain/ports/git-records.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 import type { GitChild, SpawnOptions } from '../git-child.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { isOid, type ObjectType } from './object-id.ts';

@@ -1,4 +1,4 @@
-import type { Commit, Oid, Signature } from '../../../domain/ports/git-records.ts';
+import type { Commit, Oid, Signature } from '../../../ports/git-records.ts';
 
 /** What a new commit says; dates are milliseconds since 1970, written in UTC. */
 export interface CommitDraft {

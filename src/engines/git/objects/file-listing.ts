@@ -1,5 +1,5 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Oid, TreeFile } from '../../../domain/ports/git-records.ts';
+import type { Oid, TreeFile } from '../../../ports/git-records.ts';
 import type { ObjectSource } from './object-source.ts';
 import { modes } from './tree-codec.ts';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../../domain/lru-size.ts';
-import type { Commit, TreeFile } from '../../../domain/ports/git-records.ts';
+import { upTo } from '../../../lib/lru-size.ts';
+import type { Commit, TreeFile } from '../../../ports/git-records.ts';
 import type { Tree } from './tree-codec.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Oid } from '../../../domain/ports/git-records.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 
 /** The hash a repository names its objects by (`extensions.objectFormat`). */
 export type ObjectFormat = 'sha1' | 'sha256';

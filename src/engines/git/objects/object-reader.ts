@@ -1,5 +1,5 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Oid } from '../../../domain/ports/git-records.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 import type { GitProcesses } from '../git-process.ts';
 import type { Holder } from '../standing.ts';
 import { CatFile, ProcessGone, type StoredObject } from './cat-file.ts';

@@ -1,4 +1,4 @@
-import type { Commit, Oid, TreeFile } from '../../../domain/ports/git-records.ts';
+import type { Commit, Oid, TreeFile } from '../../../ports/git-records.ts';
 import type { ListingBudget } from './file-listing.ts';
 import type { ObjectFormat } from './object-id.ts';
 import type { Tree } from './tree-codec.ts';

@@ -3,7 +3,7 @@ import { rename, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
-import type { Oid } from '../../../domain/ports/git-records.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 import { inDirectory, syncDirectories, writeNewFile } from '../durable-files.ts';
 import { type ObjectType, objectHeader } from './object-id.ts';
 

@@ -1,4 +1,4 @@
-import type { Commit, Oid, TreeEntry, TreeFile } from '../../../domain/ports/git-records.ts';
+import type { Commit, Oid, TreeEntry, TreeFile } from '../../../ports/git-records.ts';
 import { type CommitDraft, formatCommit, parseCommit } from './commit-codec.ts';
 import { listTree, newBudget } from './file-listing.ts';
 import { hashObject, type ObjectFormat, type ObjectType } from './object-id.ts';

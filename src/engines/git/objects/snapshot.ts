@@ -1,4 +1,4 @@
-import type { Oid, PathLookup, Snapshot, TreeEntry, TreeFile } from '../../../domain/ports/git-records.ts';
+import type { Oid, PathLookup, Snapshot, TreeEntry, TreeFile } from '../../../ports/git-records.ts';
 import type { ObjectSource } from './object-source.ts';
 import { isLink, modes } from './tree-codec.ts';
 

@@ -1,14 +1,43 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Commit, Oid, TreeFile } from '../../../domain/ports/git-records.ts';
-import type { GitProcesses } from '../git-process.ts';
+import type { Commit, Mode, Oid, TreeFile } from '../../../ports/git-records.ts';
+import { type GitProcesses, wallTime } from '../git-process.ts';
+import { gitStream } from '../git-stream.ts';
+import { records } from '../nul-records.ts';
 import { parseCommit } from './commit-codec.ts';
 import { type ListingBudget, listTree, newBudget, spend } from './file-listing.ts';
-import { listRecursively } from './ls-tree.ts';
 import type { ObjectCaches } from './object-caches.ts';
 import { isOid, type ObjectFormat, type ObjectType, rawLength } from './object-id.ts';
 import type { ObjectReader } from './object-reader.ts';
 import type { ObjectSource } from './object-source.ts';
 import { Tree } from './tree-codec.ts';
+
+interface ListedEntry {
+  mode: Mode;
+  type: string;
+  oid: Oid;
+  path: string;
+}
+
+/**
+ * Everything below a tree, directories before what they hold, in git's order (`ls-tree -r -t -z`), in pieces. A consumer that leaves
+ * early ends the process, so a tree that unfolds without end costs nothing beyond its bound.
+ */
+export async function* listRecursively(
+  processes: GitProcesses,
+  gitDir: string,
+  treeish: Oid,
+): AsyncGenerator<ListedEntry[]> {
+  const args = ['ls-tree', '-r', '-t', '-z', '--end-of-options', treeish];
+  const stream = gitStream(processes, args, { gitDir, timeout: wallTime.read, what: 'A tree' });
+  for await (const some of records(stream)) yield some.map(parseRecord);
+}
+
+/** `<mode> SP <type> SP <oid> TAB <path>` */
+function parseRecord(record: string): ListedEntry {
+  const tab = record.indexOf('\t');
+  const [mode = '', type = '', oid = ''] = record.slice(0, tab).split(' ');
+  return { mode, type, oid, path: record.slice(tab + 1) };
+}
 
 function missing(oid: Oid): DomainError {
   return new DomainError('not_found', `No such object: ${oid}`);

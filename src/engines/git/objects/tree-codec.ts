@@ -1,5 +1,5 @@
-import type { TreeEntry } from '../../../domain/ports/git-records.ts';
 import { sameName } from '../../../domain/studio/path-rules.ts';
+import type { TreeEntry } from '../../../ports/git-records.ts';
 
 const slash = 0x2f;
 

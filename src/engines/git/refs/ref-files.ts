@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Oid, Ref } from '../../../domain/ports/git-records.ts';
+import type { Oid, Ref } from '../../../ports/git-records.ts';
 import { isOid } from '../objects/object-id.ts';
 
 /** A symbolic ref may point to another; git follows five. */

@@ -1,6 +1,6 @@
 import { stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Oid } from '../../../domain/ports/git-records.ts';
+import type { Oid } from '../../../ports/git-records.ts';
 import { syncDirectories } from '../durable-files.ts';
 import type { GitChild } from '../git-child.ts';
 import type { GitProcesses, Log } from '../git-process.ts';

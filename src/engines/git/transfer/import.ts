@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Ref } from '../../../domain/ports/git-records.ts';
-import type { Imported, ImportSource } from '../../../domain/ports/git-transfer.ts';
 import { newRefNameProblem } from '../../../domain/studio/ref-name.ts';
+import type { Ref } from '../../../ports/git-records.ts';
+import type { Imported, ImportProgress, ImportSource } from '../../../ports/git-transfer.ts';
 import { syncDirectories } from '../durable-files.ts';
 import type { SpawnOptions } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
@@ -11,10 +11,46 @@ import type { IncomingLimits, Tip } from '../incoming/limits.ts';
 import { createLayout, hasLayout, readFormat, removeLayout } from '../layout.ts';
 import { formatOf, isOid, type ObjectFormat } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
-import { incomingObjects } from '../upkeep/fsck-policy.ts';
-import { ProgressReader } from './import-progress.ts';
-import { type Reach, type UpstreamOptions, withReach } from './reach/reach.ts';
+import { incomingObjects } from '../upkeep/fsck.ts';
+import { type Reach, type UpstreamOptions, withReach } from './reach.ts';
 import { failureOf, isDamage, upstreamError } from './upstream-failure.ts';
+
+/**
+ * Reads the progress `git fetch --progress` writes to stderr: lines such as `Receiving objects:  45% (9/20), 1.2 MiB | …`, rewritten in
+ * place with carriage returns and cut anywhere.
+ */
+class ProgressReader {
+  readonly #report: (progress: ImportProgress) => void;
+  #rest = '';
+  #last: ImportProgress = { phase: 'connecting', received_objects: 0, total_objects: 0 };
+
+  constructor(report: (progress: ImportProgress) => void) {
+    this.#report = report;
+    report(this.#last);
+  }
+
+  phase(phase: ImportProgress['phase']): void {
+    this.#set({ ...this.#last, phase });
+  }
+
+  read(text: string): void {
+    const lines = (this.#rest + text).split(/[\r\n]/);
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) this.#line(line);
+  }
+
+  #line(line: string): void {
+    const receiving = /^Receiving objects: +\d+% \((\d+)\/(\d+)\)/.exec(line);
+    if (receiving !== null) {
+      this.#set({ phase: 'receiving', received_objects: Number(receiving[1]), total_objects: Number(receiving[2]) });
+    } else if (line.startsWith('Resolving deltas:') && this.#last.phase !== 'resolving') this.phase('resolving');
+  }
+
+  #set(progress: ImportProgress): void {
+    this.#last = progress;
+    this.#report(progress);
+  }
+}
 
 /** Where fetched refs wait until all is checked; clients never see them. */
 const aside = 'refs/portico/import';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { DomainError } from '../../../domain/errors.ts';
-import type { PushVerdict } from '../../../domain/ports/git-transfer.ts';
+import type { PushVerdict } from '../../../ports/git-transfer.ts';
 import { writeNewFile } from '../durable-files.ts';
 import type { Config } from '../git-child.ts';
 

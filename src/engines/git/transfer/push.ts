@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { DomainError } from '../../../domain/errors.ts';
-import type { GitServeRequest, PushVerdict, RefMove } from '../../../domain/ports/git-transfer.ts';
+import type { GitServeRequest, PushVerdict, RefMove } from '../../../ports/git-transfer.ts';
 import { checkIncoming } from '../incoming/check-incoming.ts';
 import type { IncomingLimits, Tip } from '../incoming/limits.ts';
 import { checkMessages } from '../incoming/messages.ts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DomainError } from '../../../domain/errors.ts';
-import type { GitServeRequest } from '../../../domain/ports/git-transfer.ts';
+import type { GitServeRequest } from '../../../ports/git-transfer.ts';
 import { exceeded } from '../bounds.ts';
 import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';
 import type { Config, GitChild } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
-import { incomingObjects } from '../upkeep/fsck-policy.ts';
+import { incomingObjects } from '../upkeep/fsck.ts';
 import { type PushEnd, packetLine, pushAnswer } from './push-answer.ts';
 import type { OpenHook } from './push-hook.ts';
 

@@ -1,5 +1,5 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { UpstreamFailure } from '../../../domain/ports/git-transfer.ts';
+import type { UpstreamFailure } from '../../../ports/git-transfer.ts';
 
 const sentences: Record<UpstreamFailure | 'damaged', string> = {
   auth_failed: 'The upstream did not accept the sign-in, or needs one',

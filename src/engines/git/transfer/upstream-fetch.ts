@@ -1,7 +1,7 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Ref } from '../../../domain/ports/git-records.ts';
-import type { Upstream } from '../../../domain/ports/git-transfer.ts';
 import { newRefNameProblem } from '../../../domain/studio/ref-name.ts';
+import type { Ref } from '../../../ports/git-records.ts';
+import type { Upstream } from '../../../ports/git-transfer.ts';
 import { wallTime } from '../git-process.ts';
 import { checkIncoming } from '../incoming/check-incoming.ts';
 import type { Tip } from '../incoming/limits.ts';

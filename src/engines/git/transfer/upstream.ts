@@ -1,14 +1,14 @@
 import { DomainError } from '../../../domain/errors.ts';
-import type { Oid } from '../../../domain/ports/git-records.ts';
-import type { PushMove, Upstream, UpstreamPush, UpstreamRefs } from '../../../domain/ports/git-transfer.ts';
 import { checkRefName } from '../../../domain/studio/ref-name.ts';
+import type { Oid } from '../../../ports/git-records.ts';
+import type { PushMove, Upstream, UpstreamPush, UpstreamRefs } from '../../../ports/git-transfer.ts';
 import { BoundExceeded } from '../bounds.ts';
 import { type GitOutput, type GitProcesses, type Log, wallTime } from '../git-process.ts';
 import type { IncomingLimits } from '../incoming/limits.ts';
 import { isOid } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
-import { incomingObjects } from '../upkeep/fsck-policy.ts';
-import { kindFor, type Reach, type UpstreamOptions, withReach } from './reach/reach.ts';
+import { incomingObjects } from '../upkeep/fsck.ts';
+import { kindFor, type Reach, type UpstreamOptions, withReach } from './reach.ts';
 import { failureOf, isDamage, upstreamError } from './upstream-failure.ts';
 
 export interface UpstreamContext {

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { Ref } from '../../../domain/ports/git-records.ts';
 import { refNameProblem } from '../../../domain/studio/ref-name.ts';
+import type { Ref } from '../../../ports/git-records.ts';
 import { replaceFile } from '../durable-files.ts';
 import type { GitProcesses } from '../git-process.ts';
 import { createLayout, hasLayout, removeLayout } from '../layout.ts';
 import type { ObjectFormat } from '../objects/object-id.ts';
 import { RefFiles } from '../refs/ref-files.ts';
 import type { GitRepository } from '../repository.ts';
-import { incomingObjects } from './fsck-policy.ts';
+import { incomingObjects } from './fsck.ts';
 
 const wall = 2 * 3600_000;
 const recordName = 'repository.json';

@@ -1,7 +1,7 @@
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../../domain/errors.ts';
-import type { MaintenanceLevel } from '../../../domain/ports/git.ts';
+import type { MaintenanceLevel } from '../../../ports/git.ts';
 import { syncDirectories, writeNewFile } from '../durable-files.ts';
 import type { GitProcesses, Log } from '../git-process.ts';
 import { scratchPrefix } from '../history/merge.ts';

@@ -3,9 +3,10 @@ import {
   getDelivery,
   listDeliveries,
   resendDelivery,
+  revealWebhookSecret,
+  rotateWebhookSecret,
   testWebhook,
 } from '../../../domain/notifications/deliveries.operations.ts';
-import { revealWebhookSecret, rotateWebhookSecret } from '../../../domain/notifications/webhook-secret.operations.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
 import { Command } from '../command.ts';

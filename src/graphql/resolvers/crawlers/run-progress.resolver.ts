@@ -2,7 +2,7 @@ import { Arg, Args, Int, Resolver, Root, Subscription } from 'type-graphql';
 import { terminalStatuses } from '../../../domain/crawlers/runs/crawler-run.entity.ts';
 import { runSubject } from '../../../domain/crawlers/runs/run-feed.ts';
 import { getRunProgress, mostLines } from '../../../domain/crawlers/runs/runs.operations.ts';
-import type { EventSubject } from '../../../domain/ports/event-feed.ts';
+import type { EventSubject } from '../../../ports/event-feed.ts';
 import { outputOf } from '../../types/operations.ts';
 import { ProjectArgs } from '../places.ts';
 import { type Asked, begin } from '../studio/subscriptions.ts';

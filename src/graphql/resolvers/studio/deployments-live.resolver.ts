@@ -4,8 +4,7 @@ import type { LogText } from '../../../domain/studio/deployments/deployment-feed
 import { getDeployment, listDeployments } from '../../../domain/studio/deployments/deployments.operations.ts';
 import { getDeploymentLog, logText } from '../../../domain/studio/deployments/get-log.operations.ts';
 import { getEnvironment } from '../../../domain/studio/environments/environments.operations.ts';
-import type { News, Source } from '../../stream/follow.ts';
-import { stateNews } from '../../stream/state-news.ts';
+import { type News, type Source, stateNews } from '../../stream/follow.ts';
 import { classOf } from '../../types/derive.ts';
 import { ProjectArgs } from '../places.ts';
 import { Deployment, placedDeployment } from './deployments.types.ts';

@@ -1,9 +1,9 @@
 import { Arg, Args, Resolver, Root, Subscription } from 'type-graphql';
-import type { EventSubject } from '../../../domain/ports/event-feed.ts';
 import { branchMove, readBranchMoves } from '../../../domain/studio/repository/branch-moves.operations.ts';
 import { readImport } from '../../../domain/studio/repository/repository.operations.ts';
 import { importState } from '../../../domain/studio/repository/repository.schema.ts';
-import { stateNews } from '../../stream/state-news.ts';
+import type { EventSubject } from '../../../ports/event-feed.ts';
+import { stateNews } from '../../stream/follow.ts';
 import { classOf } from '../../types/derive.ts';
 import { ProjectArgs } from '../places.ts';
 import { type Asked, afterDescription, begin } from './subscriptions.ts';

@@ -1,6 +1,6 @@
 import { Arg, Args, Resolver, Root, Subscription } from 'type-graphql';
-import type { EventSubject } from '../../../domain/ports/event-feed.ts';
 import { readExecutionEvents } from '../../../domain/workflows/executions/execution-events.operations.ts';
+import type { EventSubject } from '../../../ports/event-feed.ts';
 import { ProjectArgs } from '../places.ts';
 import { type Asked, afterDescription, begin } from '../studio/subscriptions.ts';
 import { ExecutionEvent } from './executions.types.ts';

@@ -1,6 +1,6 @@
-import type { PageFacts } from '../../../../src/domain/crawlers/pages/page-facts.ts';
 import { readDocument } from '../../../../src/domain/crawlers/pages/read-document.ts';
-import type { PageToRead } from '../../../../src/domain/ports/page-reader.ts';
+import type { PageFacts } from '../../../../src/ports/page-facts.ts';
+import type { PageToRead } from '../../../../src/ports/page-reader.ts';
 
 export const home = 'https://example.com/docs/page';
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import type { Repository } from '../../../../src/domain/ports/git.ts';
+import type { Repository } from '../../../../src/ports/git.ts';
 import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
 import { beginImports, type Imports } from '../../../support/crawlers/imports.ts';
 import { origin } from '../../../support/crawlers/snapshots.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ThreadedPageReader } from '../../../../src/engines/crawler/page-reader/threaded-page-reader.ts';
+import { ThreadedPageReader } from '../../../../src/engines/crawler/page-reader.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { crawl, urlsOf } from '../../../support/crawlers/crawls.ts';
 import { links, page, type Site, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig } from '../../../../src/config.ts';
-import { crawlLimitsOf } from '../../../../src/config-crawls.ts';
 import { hostOf, hostText } from '../../../../src/domain/crawlers/config/host.ts';
 import { isTrusted, trustedNames } from '../../../../src/domain/crawlers/verification/trusted-domains.ts';
+import { ConfigError, readConfig } from '../../../../src/server/config.ts';
+import { crawlLimitsOf } from '../../../../src/server/feature-settings.ts';
 import fc from '../../../support/properties.ts';
 
 const limitsOf = (environment: Record<string, string>) => crawlLimitsOf(readConfig(environment).config);

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Repository } from '../../../../src/domain/ports/git.ts';
 import { createProject } from '../../../../src/domain/projects/projects.operations.ts';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
+import type { Repository } from '../../../../src/ports/git.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { commitFiles, setRef } from '../../../support/git-history.ts';
 import { git as stock } from '../../../support/git-store.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import { searchWords } from '../../../../src/domain/studio/content/search.ts';
-import { pruneStoredContent } from '../../../../src/jobs/prune-content.ts';
+import { pruneStoredContent } from '../../../../src/jobs/upkeep.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { overtake } from '../../../support/overtake.ts';
 import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';

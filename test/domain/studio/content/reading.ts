@@ -1,8 +1,8 @@
-import { createContentCache } from '../../../../src/db/content-cache/content-cache.ts';
-import type { Repository } from '../../../../src/domain/ports/git.ts';
-import type { Snapshot } from '../../../../src/domain/ports/git-records.ts';
+import { createContentCache } from '../../../../src/db/content-cache.ts';
 import type { CollectionIndex } from '../../../../src/domain/studio/content/collection-index.ts';
 import { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
+import type { Repository } from '../../../../src/ports/git.ts';
+import type { Snapshot } from '../../../../src/ports/git-records.ts';
 import type { TestApp } from '../../../support/app.ts';
 import { noContentCache, silentLog } from '../../../support/no-content-cache.ts';
 

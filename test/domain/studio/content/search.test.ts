@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Repository } from '../../../../src/domain/ports/git.ts';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import { holdsWords, searchWords } from '../../../../src/domain/studio/content/search.ts';
 import { foldText, words } from '../../../../src/domain/studio/frontmatter/words.ts';
+import type { Repository } from '../../../../src/ports/git.ts';
 import { seed, startTestApp, type TestApp } from '../../../support/app.ts';
 import fc from '../../../support/properties.ts';
 import { collectionAt, counted, newIndex, uncachedIndex } from './reading.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createContentCache } from '../../../../src/db/content-cache/content-cache.ts';
+import { createContentCache } from '../../../../src/db/content-cache.ts';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import type { SiteIndex } from '../../../../src/domain/studio/content/site-index.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';

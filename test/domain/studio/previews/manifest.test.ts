@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { BlobStore } from '../../../../src/domain/ports/blobs.ts';
 import {
   isEncodable,
   isServable,
@@ -13,6 +12,7 @@ import {
   storeManifest,
 } from '../../../../src/domain/studio/deployments/manifest.ts';
 import { createBlobStore } from '../../../../src/engines/blobs/blob-store.ts';
+import type { BlobStore } from '../../../../src/ports/blobs.ts';
 import fc from '../../../support/properties.ts';
 
 let root: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, previewUrlFor, readConfig } from '../../../../src/config.ts';
 import { isTrustworthy, originProblem, previewHost } from '../../../../src/domain/studio/previews/preview-origin.ts';
 import { environmentLabel, parseLabel } from '../../../../src/domain/studio/previews/previews.ts';
+import { ConfigError, previewUrlFor, readConfig } from '../../../../src/server/config.ts';
 
 describe('an API and its previews', () => {
   it.each([

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { KeyError, type Kms } from '../../../../src/domain/ports/kms.ts';
 import { Setting } from '../../../../src/domain/setting.entity.ts';
 import { PreviewKey } from '../../../../src/domain/studio/previews/preview-access.ts';
 import { openLocalKeyring } from '../../../../src/engines/kms/local-keyring.ts';
+import { KeyError, type Kms } from '../../../../src/ports/kms.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 
 let app: TestApp;

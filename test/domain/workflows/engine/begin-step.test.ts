@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { ExpressionError, type ExpressionFault, type Expressions } from '../../../../src/domain/ports/expressions.ts';
 import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
 import { beginStep } from '../../../../src/domain/workflows/engine/step-runner.ts';
+import { ExpressionError, type ExpressionFault, type Expressions } from '../../../../src/ports/expressions.ts';
 
 const step: Step = { id: 'a', type: 'transform', expression: '1 + 1' };
 const begin = (fault: ExpressionFault) => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { BlobStore } from '../../../../src/domain/ports/blobs.ts';
 import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
 import { retryDelay } from '../../../../src/domain/workflows/engine/calls.ts';
 import { RunningLog } from '../../../../src/domain/workflows/engine/driver.ts';
@@ -7,6 +6,7 @@ import { Journal, Standing } from '../../../../src/domain/workflows/engine/journ
 import { PlanScope } from '../../../../src/domain/workflows/engine/plan.ts';
 import { Planner } from '../../../../src/domain/workflows/engine/planner.ts';
 import { storeValue } from '../../../../src/domain/workflows/engine/step-rows.ts';
+import type { BlobStore } from '../../../../src/ports/blobs.ts';
 
 const time = { now: 0 };
 const clock = { recent: () => new Date(time.now) };

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Expressions } from '../../../../src/domain/ports/expressions.ts';
 import {
   evaluateExpression,
   fillTemplates,
@@ -7,6 +6,7 @@ import {
   type Roots,
 } from '../../../../src/domain/workflows/expressions/evaluate.ts';
 import { createExpressions } from '../../../../src/engines/expressions/expressions.ts';
+import type { Expressions } from '../../../../src/ports/expressions.ts';
 import fc from '../../../support/properties.ts';
 
 let real: Expressions;

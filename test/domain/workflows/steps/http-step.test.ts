@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ExpressionError } from '../../../../src/domain/ports/expressions.ts';
 import { type HttpStep, runHttpStep } from '../../../../src/domain/workflows/steps/http-step.ts';
+import { ExpressionError } from '../../../../src/ports/expressions.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { makeExecution, stepCall } from './support.ts';
 

@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readDocument } from '../../../../src/domain/crawlers/pages/read-document.ts';
-import type { PageReader, PageToRead } from '../../../../src/domain/ports/page-reader.ts';
-import {
-  type PageReaderOptions,
-  ThreadedPageReader,
-} from '../../../../src/engines/crawler/page-reader/threaded-page-reader.ts';
+import { type PageReaderOptions, ThreadedPageReader } from '../../../../src/engines/crawler/page-reader.ts';
+import type { PageReader, PageToRead } from '../../../../src/ports/page-reader.ts';
 
 const readers: PageReader[] = [];
 afterEach(async () => {

@@ -1,11 +1,11 @@
-import type { BrowserAnswer } from '../../../ports/browser.ts';
-import type { FetchedAnswer } from '../../../ports/fetcher.ts';
-import type { PageToRead } from '../../../ports/page-reader.ts';
+import type { BrowserAnswer } from '../../../../ports/browser.ts';
+import type { FetchedAnswer } from '../../../../ports/fetcher.ts';
+import type { FoundLink, PageFacts, ReadFault } from '../../../../ports/page-facts.ts';
+import type { PageToRead } from '../../../../ports/page-reader.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlChange } from '../../frontier/crawl-url.entity.ts';
 import { type Beside, type Outcome, type Outlinks, outcomeOf } from '../../frontier/outcome.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
-import type { FoundLink, PageFacts, ReadFault } from '../../pages/page-facts.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import type { EntryDraft } from '../../snapshots/snapshot-entries.ts';
 import { normalise } from '../../urls/normalise.ts';

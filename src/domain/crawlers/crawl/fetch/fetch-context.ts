@@ -1,7 +1,7 @@
-import type { BrowserAnswer } from '../../../ports/browser.ts';
-import type { CrawlFetcher } from '../../../ports/fetcher.ts';
-import type { HttpPolicy } from '../../../ports/http.ts';
-import type { PageReader } from '../../../ports/page-reader.ts';
+import type { BrowserAnswer } from '../../../../ports/browser.ts';
+import type { CrawlFetcher } from '../../../../ports/fetcher.ts';
+import type { HttpPolicy } from '../../../../ports/http.ts';
+import type { PageReader } from '../../../../ports/page-reader.ts';
 import type { Services } from '../../../services.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';

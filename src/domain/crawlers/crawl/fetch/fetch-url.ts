@@ -1,4 +1,4 @@
-import type { FetchedAnswer, FetchedHeaders, FetchFault, FetchResult } from '../../../ports/fetcher.ts';
+import type { FetchedAnswer, FetchedHeaders, FetchFault, FetchResult } from '../../../../ports/fetcher.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlError } from '../../frontier/crawl-url.entity.ts';
 import { keyBytes } from '../../frontier/link-keys.ts';

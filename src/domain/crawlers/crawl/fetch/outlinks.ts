@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
-import type { Log } from '../../../ports/log.ts';
+import type { BlobStore, Sha256 } from '../../../../ports/blobs.ts';
+import type { Log } from '../../../../ports/log.ts';
 import { keyBytes, type LinkKeys, noKeys } from '../../frontier/link-keys.ts';
 import type { Outcome, Outlinks } from '../../frontier/outcome.ts';
 

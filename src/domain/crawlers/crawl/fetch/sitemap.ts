@@ -1,6 +1,6 @@
-import { inTurns } from '../../../in-turns.ts';
-import { counted } from '../../../plural.ts';
-import type { Sha256 } from '../../../ports/blobs.ts';
+import { forEachYielding } from '../../../../lib/concurrency.ts';
+import { counted } from '../../../../lib/text.ts';
+import type { Sha256 } from '../../../../ports/blobs.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { linkKey, packKeys } from '../../frontier/link-keys.ts';
 import { type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
@@ -99,10 +99,10 @@ export async function readSitemapOf(
   const { taken, log: told } = children(context, of, files);
   const common = { is_entry: false, depth: of.depth, hop: 0, parent_id: of.id };
   const drafts: UrlDraft[] = [];
-  await inTurns(taken, ({ url }) =>
+  await forEachYielding(taken, ({ url }) =>
     drafts.push(draftOf(discovery, url, { ...common, kind: 'sitemap', follows: of.follows, level: of.level + 1 })),
   );
-  await inTurns(pages.sort(byAge), ({ url }) =>
+  await forEachYielding(pages.sort(byAge), ({ url }) =>
     drafts.push(draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
   );
   log.push(...told, ...skippedSitemaps(drafts, of.url));

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { CrawlFetcher, FetchRequest } from '../../../ports/fetcher.ts';
+import type { CrawlFetcher, FetchRequest } from '../../../../ports/fetcher.ts';
 import {
   allowAll,
   maxRobotsBytes,

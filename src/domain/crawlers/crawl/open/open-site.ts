@@ -1,4 +1,4 @@
-import type { CrawlFetcher } from '../../../ports/fetcher.ts';
+import type { CrawlFetcher } from '../../../../ports/fetcher.ts';
 import type { Services } from '../../../services.ts';
 import type { CrawlerRun, RunHost } from '../../runs/crawler-run.entity.ts';
 import type { RunEnding } from '../../runs/end-run.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { inTurns } from '../../../in-turns.ts';
+import { forEachYielding } from '../../../../lib/concurrency.ts';
 import type { Services } from '../../../services.ts';
 import { insertUrls } from '../../frontier/insert-urls.ts';
 import { Ledger } from '../../frontier/ledger.ts';
@@ -72,7 +72,7 @@ function entriesOf({ run: { mode, urls, settings } }: OpenRun): Entry[] {
 /** The URLs a run begins with, as its frontier takes them. */
 export async function entryDrafts(open: OpenRun, site: RunSite): Promise<UrlDraft[]> {
   const drafts: UrlDraft[] = [];
-  await inTurns(entriesOf(open), ({ link, kind, follows }) => {
+  await forEachYielding(entriesOf(open), ({ link, kind, follows }) => {
     const url = normalise(link, site.origin, { origin: site.origin, stripParams: site.stripParams });
     if (url === null) return;
     const rule = site.skips(url, hostOfUrl(url), kind, true);

@@ -1,4 +1,4 @@
-import type { Bell } from '../../../bell.ts';
+import type { Bell } from '../../../../lib/notifier.ts';
 import type { RunEnding } from '../../runs/end-run.ts';
 import type { SliceStop } from '../crawling.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Bell } from '../../../bell.ts';
+import type { Bell } from '../../../../lib/notifier.ts';
+import { NotSent } from '../../../../ports/exchange.ts';
 import { DomainError } from '../../../errors.ts';
-import { NotSent } from '../../../ports/exchange.ts';
 import { isAway } from '../../../unavailable.ts';
 import type { ClaimedUrl } from '../../frontier/claim.ts';
 import { breakOff, type Outcome, outcomeOf, putBack } from '../../frontier/outcome.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Bell } from '../../../bell.ts';
-import { together } from '../../../together.ts';
+import { settleAll } from '../../../../lib/concurrency.ts';
+import { Bell } from '../../../../lib/notifier.ts';
 import { LostRun } from '../../frontier/run-row.ts';
 import type { SliceStop } from '../crawling.ts';
 import { hasOutlinks } from '../fetch/outlinks.ts';
@@ -51,7 +51,7 @@ export class Slice {
         if (!this.#turns.isDue) this.#pump();
         const { isDue } = this.#turns;
         // What a turn asks of the database is on its way before requests begin, so that both have work meanwhile.
-        if (isDue) await together([this.#turns.take(), nextTurn().then(() => this.#pump())]);
+        if (isDue) await settleAll([this.#turns.take(), nextTurn().then(() => this.#pump())]);
         const end = this.#isQuiet ? this.#ending.end(this.#turns.isDone) : null;
         if (end) return end;
         if (!isDue) await this.#bell.heard(this.#turns.patience);

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import type { JobKind } from '../../../../ports/jobs.ts';
 import { DomainError } from '../../../errors.ts';
 import { projectOperation } from '../../../operation.ts';
-import type { JobKind } from '../../../ports/jobs.ts';
 import type { Services } from '../../../services.ts';
 import { timestamp } from '../../../shapes.ts';
 import { authorOf } from '../../../studio/entries/write-entry.ts';

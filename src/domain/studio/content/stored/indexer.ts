@@ -1,7 +1,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import type { BlobRecord, ContentCache } from '../../../ports/content-cache.ts';
-import type { Repository } from '../../../ports/git.ts';
-import type { Log } from '../../../ports/log.ts';
+import type { BlobRecord, ContentCache } from '../../../../ports/content-cache.ts';
+import type { Repository } from '../../../../ports/git.ts';
+import type { Log } from '../../../../ports/log.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { blobKey, factsFrom, type Place } from '../entry-facts.ts';
 import { wordsOf } from '../search.ts';

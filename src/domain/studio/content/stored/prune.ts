@@ -1,6 +1,6 @@
-import type { ContentCache, StoredBlob } from '../../../ports/content-cache.ts';
-import type { Repository } from '../../../ports/git.ts';
-import type { Oid, Snapshot } from '../../../ports/git-records.ts';
+import type { ContentCache, StoredBlob } from '../../../../ports/content-cache.ts';
+import type { Repository } from '../../../../ports/git.ts';
+import type { Oid, Snapshot } from '../../../../ports/git-records.ts';
 
 /** Refs whose files are kept quick to list and search; files that only the history has are read again when they are asked for. */
 const holding = ['refs/heads', 'refs/pull', 'refs/portico/rescue', 'refs/tags'];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ContentCache, SchemaRow } from '../../../ports/content-cache.ts';
+import type { ContentCache, SchemaRow } from '../../../../ports/content-cache.ts';
 import type { CollectionDescription, Discovery, SiteFiles } from '../../schema/collection-schema.ts';
 import { withMatches } from '../../schema/discover.ts';
 import { byUse } from '../../schema/inferred-groups.ts';

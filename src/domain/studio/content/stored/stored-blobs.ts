@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { BlobKey, ContentCache, StoredBlob } from '../../../ports/content-cache.ts';
-import type { Oid } from '../../../ports/git-records.ts';
+import type { BlobKey, ContentCache, StoredBlob } from '../../../../ports/content-cache.ts';
+import type { Oid } from '../../../../ports/git-records.ts';
 
 /**
  * For so long what is known to be stored is taken to be there; milliseconds. Rows go with their project, by an operator's hand, or an hour and more

@@ -1,6 +1,6 @@
+import { forEachConcurrently } from '../../../../lib/concurrency.ts';
+import type { Sha256 } from '../../../../ports/blobs.ts';
 import { DomainError } from '../../../errors.ts';
-import { fewAtOnce } from '../../../few-at-once.ts';
-import type { Sha256 } from '../../../ports/blobs.ts';
 import type { Services } from '../../../services.ts';
 import { isEncodable, readManifest } from '../manifest.ts';
 
@@ -39,7 +39,7 @@ export class Encodings {
     for (const digest of this.#waiting) {
       try {
         const files = (await readManifest(blobs, digest)).filter(isEncodable);
-        await fewAtOnce(files, together, async ([, sha256]) => {
+        await forEachConcurrently(files, together, async ([, sha256]) => {
           if (!signal.aborted) await blobs.encode(sha256);
         });
       } catch (err) {

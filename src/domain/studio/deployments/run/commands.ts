@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CommandEnd, CommandLimit } from '../../../ports/deployer.ts';
+import type { CommandEnd, CommandLimit } from '../../../../ports/deployer.ts';
 import type { FailureReason } from '../deployment.entity.ts';
 import type { JobRun } from './job-run.ts';
 import { type Stage, StageFailure, type WorkspaceRun } from './stage.ts';

@@ -1,6 +1,6 @@
-import { fewAtOnce } from '../../../few-at-once.ts';
-import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
-import type { OutputFile, OutputProblem } from '../../../ports/deployer.ts';
+import { forEachConcurrently } from '../../../../lib/concurrency.ts';
+import type { BlobStore, Sha256 } from '../../../../ports/blobs.ts';
+import type { OutputFile, OutputProblem } from '../../../../ports/deployer.ts';
 import { readRedirects } from '../../previews/outputs.ts';
 import { joinPath } from '../../schema/site-layout.ts';
 import type { DeploymentSettings, FailureReason } from '../deployment.entity.ts';
@@ -57,7 +57,7 @@ const together = 100;
 
 async function keepFiles(blobs: BlobStore, files: readonly OutputFile[], signal: AbortSignal) {
   const kept: KeptFile[] = [];
-  await fewAtOnce(files, together, async ({ path, file }, index) => {
+  await forEachConcurrently(files, together, async ({ path, file }, index) => {
     signal.throwIfAborted();
     const { sha256, size, isNew } = await blobs.putFile(file);
     kept[index] = { path, sha256, size, isNew };

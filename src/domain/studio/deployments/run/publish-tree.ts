@@ -1,6 +1,6 @@
-import { fewAtOnce } from '../../../few-at-once.ts';
-import type { Sha256 } from '../../../ports/blobs.ts';
-import type { Oid, Snapshot, TreeEntry, TreeFile } from '../../../ports/git-records.ts';
+import { forEachConcurrently } from '../../../../lib/concurrency.ts';
+import type { Sha256 } from '../../../../ports/blobs.ts';
+import type { Oid, Snapshot, TreeEntry, TreeFile } from '../../../../ports/git-records.ts';
 import { Environment } from '../../environments/environment.entity.ts';
 import { largestPointer, readLfsPointer } from '../../repository/lfs-pointer.ts';
 import { Deployment } from '../deployment.entity.ts';
@@ -195,7 +195,7 @@ async function find(run: Run, job: JobRun): Promise<Found> {
 async function keep({ services, signal }: Run, { tree, files, before }: Found): Promise<KeptFile[]> {
   const news = new Map<Oid, Kept & { isNew: boolean }>();
   const wanted = [...new Set(files.map(({ oid }) => oid))].filter((oid) => !before.contents.has(oid));
-  await fewAtOnce(tree.blobs(wanted), together, async ({ oid, content }) => {
+  await forEachConcurrently(tree.blobs(wanted), together, async ({ oid, content }) => {
     signal.throwIfAborted();
     news.set(oid, await services.blobs.put(content));
   });

@@ -1,6 +1,6 @@
-import type { Sha256 } from '../../../ports/blobs.ts';
-import type { Workspace } from '../../../ports/deployer.ts';
-import type { Repository } from '../../../ports/git.ts';
+import type { Sha256 } from '../../../../ports/blobs.ts';
+import type { Workspace } from '../../../../ports/deployer.ts';
+import type { Repository } from '../../../../ports/git.ts';
 import type { ProjectRef } from '../../../projects/project.entity.ts';
 import type { Services } from '../../../services.ts';
 import type { OpenVariable } from '../../environments/environment-secrets.ts';

@@ -1,4 +1,4 @@
-import { literally } from '../../../text-pattern.ts';
+import { literally } from '../../../../lib/text.ts';
 import type { SchemaField } from '../schema.schema.ts';
 import { type Place, plain, property, textOf, type Value } from '../static/values.ts';
 import { both, formatPatterns } from './constructors.ts';

@@ -6,7 +6,7 @@ import type { ClaimedUrl } from '../../../../../src/domain/crawlers/frontier/cla
 import { packKeys } from '../../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { type Outcome, outcomeOf } from '../../../../../src/domain/crawlers/frontier/outcome.ts';
 import type { EntryDraft } from '../../../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
-import type { BlobStore } from '../../../../../src/domain/ports/blobs.ts';
+import type { BlobStore } from '../../../../../src/ports/blobs.ts';
 import { startTestApp, type TestApp } from '../../../../support/app.ts';
 import { expectCountsOfRows, makeCrawler, queue, workThrough } from '../../../../support/crawlers/crawls.ts';
 import { type SiteServer, serveSite } from '../../../../support/sites/site-server.ts';

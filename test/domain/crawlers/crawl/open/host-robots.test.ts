@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fetchRobots } from '../../../../../src/domain/crawlers/crawl/open/host-robots.ts';
-import type { FetchRequest } from '../../../../../src/domain/ports/fetcher.ts';
+import type { FetchRequest } from '../../../../../src/ports/fetcher.ts';
 
 it('sends what a crawler sends of itself to its own host alone, wherever robots.txt leads', async () => {
   const hops = new Map([

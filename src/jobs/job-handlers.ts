@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { beginWork, takeUpRuns } from '../domain/crawlers/crawl/work-on-run.ts';
+import { sliceJob } from '../domain/crawlers/runs/queue-run.ts';
+import { snapshotImportJob } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
+import { writeImport } from '../domain/crawlers/snapshots/import/write-import.operations.ts';
+import { DomainError } from '../domain/errors.ts';
+import { systemActor } from '../domain/identity/actor.ts';
+import { deliver } from '../domain/notifications/deliver.ts';
+import { notifyJob } from '../domain/notifications/notify.ts';
+import { loadProject } from '../domain/projects/project-ref.ts';
+import { run } from '../domain/run.ts';
+import type { Services } from '../domain/services.ts';
+import { tellProvider } from '../domain/studio/deployments/notify-provider.ts';
+import { deployJob, deployNoticeJob } from '../domain/studio/deployments/queue-deployment.ts';
+import { workOnDeployments } from '../domain/studio/deployments/run/work.ts';
+import { importJob, importRepository } from '../domain/studio/repository/import-repository.ts';
+import { openAuth } from '../domain/studio/upstream/remote.ts';
+import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
+import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
+import type { BatchJob, Job } from './queue.ts';
+
+/** How often a process looks for runs that nobody works on; milliseconds. */
+const lookEvery = 3_000;
+
+/** Begins to work on a run at once. Its row, not the job, says whether somebody works on it, so a job that is lost costs only a look. */
+export function crawlSliceJobFor(services: Services): Job<typeof sliceJob.payload> {
+  return {
+    kind: sliceJob,
+    concurrency: 2,
+    async handle({ run_id }) {
+      beginWork(services, run_id);
+    },
+  };
+}
+
+/** Looks from time to time for runs whose worker is gone. @returns how to end it */
+export function lookForRuns(services: Services): () => void {
+  const timer = setInterval(() => {
+    takeUpRuns(services).catch((err: unknown) => services.log.debug({ err }, 'runs of crawlers not looked at'));
+  }, lookEvery);
+  return () => clearInterval(timer);
+}
+
+/** Tells an external provider; what fails is tried again by the queue. */
+export function deployNoticeJobFor(services: Services): Job<typeof deployNoticeJob.payload> {
+  return { kind: deployNoticeJob, handle: (notice, signal) => tellProvider(services, notice, signal) };
+}
+
+/** Runs the deployment whose turn it is, and looks for another one afterwards. `slots` run at the same time. */
+export function deployJobFor(services: Services, slots: number): Job<typeof deployJob.payload> {
+  return {
+    kind: deployJob,
+    concurrency: slots,
+    async handle() {
+      const deployment_id = await workOnDeployments(services);
+      if (deployment_id !== null) await services.jobs.send(deployJob, { deployment_id });
+    },
+  };
+}
+
+/** Fetches the upstream a caller named. What the caller did wrong is kept on the project and not tried again. */
+export function importJobFor(services: Services): Job<typeof importJob.payload> {
+  return {
+    kind: importJob,
+    async handle({ project_id, url, credentials, branches }, signal) {
+      const project = await loadProject(services.orm.em.fork(), { id: project_id });
+      if (!project) return;
+      try {
+        const auth = await openAuth(services, project, 'import', 1, credentials);
+        await importRepository(
+          services,
+          project_id,
+          { url, kind: auth.kind === 'ssh_key' ? 'ssh' : 'https', auth, ...(branches && { branches }) },
+          { signal },
+        );
+        if (project.is_mirror) services.upstreams.notice(services, project);
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+        services.log.warn({ err: error, project_id }, 'import failed');
+      }
+    },
+  };
+}
+
+/** Deliveries a process has under way at most. A receiver may take 15 s to answer: that of one crawler must not hold up the others'. */
+const concurrency = 8;
+const perGroup = 2;
+
+/** Tries deliveries of notifications. */
+export function notifyJobFor(services: Services): Job<typeof notifyJob.payload> {
+  return {
+    kind: notifyJob,
+    concurrency,
+    perGroup,
+    handle: ({ notification_id }, signal) => deliver(services, notification_id, signal),
+  };
+}
+
+const placeSql = `
+  select organization.machine_name as organization, project.machine_name as project
+  from snapshot_import join crawler on crawler.id = crawler_id join project on project.id = project_id and project.deleted_at is null
+    join organization on organization.id = organization_id
+  where snapshot_import.id = ?`;
+
+/** Copies snapshots into branches, one at a time. An import whose project is gone is left. */
+export function snapshotImportJobFor(services: Services): Job<typeof snapshotImportJob.payload> {
+  return {
+    kind: snapshotImportJob,
+    async handle({ import_id }, signal) {
+      const [place] = await services.orm.em
+        .fork()
+        .execute<{ organization: string; project: string }[]>(placeSql, [import_id]);
+      if (!place) return;
+      const actor = systemActor('import', ['browse_crawlers', 'manage_studio'], services.settings.public_host);
+      const call = { services, actor, conditions: {}, signal, request_id: randomUUID(), address: null, facts: {} };
+      await run(writeImport, call, { ...place, import_id });
+    },
+  };
+}
+
+/** Brings a project in step with its upstream. What fails is tried again; a project that is gone, or mirrors nothing any more, is left. */
+export function syncJobFor(services: Services): Job<typeof syncJob.payload> {
+  return {
+    kind: syncJob,
+    async handle({ project_id }, signal) {
+      const project = await loadProject(services.orm.em.fork(), { id: project_id });
+      if (!project?.is_mirror) return;
+      try {
+        await services.upstreams.run(services, project, {
+          fetch: true,
+          push: 'as_set',
+          branches: null,
+          resolutions: null,
+          signal,
+        });
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.code !== 'not_found') throw error;
+      }
+    },
+  };
+}
+
+/** Executions that are taken up together. */
+const batch = 100;
+
+/**
+ * Takes executions up. The job is done when they are taken: from there on their rows say who advances them, so that one which waits on the
+ * outside keeps no other from beginning.
+ */
+export function workflowAdvanceJobFor({ executing }: Services): BatchJob<typeof advanceJob.payload> {
+  return {
+    kind: advanceJob,
+    batch,
+    concurrency: 3,
+    handleAll: (payloads) => executing.advance(payloads.map(({ execution_id }) => execution_id)),
+  };
+}

@@ -1,0 +1,55 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/**
+ * Works on items as they come, a few at the same time. The first failure ends it, once everything that had begun is over: whoever catches it
+ * may clear away what was worked on.
+ * @param together how many at most
+ */
+export async function forEachConcurrently<T>(
+  items: Iterable<T> | AsyncIterable<T>,
+  together: number,
+  work: (item: T, index: number) => Promise<unknown>,
+): Promise<void> {
+  const running = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  let index = 0;
+  try {
+    for await (const item of items) {
+      const one = work(item, index++)
+        .catch((error: unknown) => void failures.push(error))
+        .then(() => void running.delete(one));
+      running.add(one);
+      if (running.size >= together) await Promise.race(running);
+      if (failures.length > 0) break;
+    }
+  } finally {
+    await Promise.all(running);
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Milliseconds all else may have to wait. */
+const longestHold = 20;
+
+/**
+ * Does something with one item after the other, and lets all else have its turn now and then: thousands of links, decided by thousands of
+ * patterns, take seconds, and a long text has hundreds of thousands of tokens.
+ */
+export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+  let began = performance.now();
+  for (const item of items) {
+    work(item);
+    if (performance.now() - began < longestHold) continue;
+    await nextTurn();
+    began = performance.now();
+  }
+}
+
+/**
+ * Waits for all of several promises, whatever becomes of some: a transaction must not end while statements of it are under way.
+ * @throws what the first of them throws
+ */
+export async function settleAll<const Work extends readonly unknown[]>(work: Work) {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}

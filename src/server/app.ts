@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { rm, stat, statfs, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import express from 'express';
+import { allowOrigins } from '../cors.ts';
+import { isCurrent } from '../db/orm.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Services } from '../domain/services.ts';
+import { createGitHttp } from '../git-http/git-http.ts';
+import { createHealth, createMetricsRoute, type Phase } from '../rest/health.ts';
+import { createRouter } from '../rest/router.ts';
+import { routes } from '../rest/routes.ts';
+import { createSite } from '../rest/site.ts';
+import { createWebhook } from '../rest/webhook.ts';
+import type { Config } from './config.ts';
+import type { Core } from './core.ts';
+import { limitBodyTime, limitCallers, refuse } from './request-limits.ts';
+import { requestLog } from './request-log.ts';
+
+/** Directories of a data directory in which files are made; each may be a disk of its own. */
+const written = ['', 'git', 'blobs', 'blob-journal', 'postgres/data'];
+
+/** A disk with less than this counts as full, bytes: what is saved is mostly smaller, and PostgreSQL extends tables by less. */
+const least = 1024 * 1024;
+/** What is written to find out what free blocks do not tell: quotas, inodes, a file system that has become read-only. */
+const probeBytes = 16 * 1024;
+/** How long a finding is good for, milliseconds; so that nothing can be made to write by asking. */
+const goodFor = 2_000;
+
+async function hasRoom(directory: string): Promise<boolean> {
+  const probe = path.join(directory, `.probe-${randomUUID()}`);
+  try {
+    const { bavail, bsize } = await statfs(directory);
+    if (bavail * bsize < least) return false;
+    await writeFile(probe, Buffer.alloc(probeBytes), { flag: 'wx', mode: 0o600, flush: true });
+    return true;
+  } catch (error) {
+    // Made when it is first needed.
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  } finally {
+    await rm(probe, { force: true }).catch(() => {});
+  }
+}
+
+/** Says whether files can be written below a data directory. It asks the disk at most every two seconds. */
+function storageCheck(dataDir: string): () => Promise<boolean> {
+  let known: { at: number; answer: Promise<boolean> } | null = null;
+  return () => {
+    if (known === null || performance.now() - known.at > goodFor) {
+      const directories = written.map((name) => path.join(dataDir, name));
+      const answer = Promise.all(directories.map(hasRoom)).then((all) => all.every(Boolean));
+      known = { at: performance.now(), answer };
+    }
+    return known.answer;
+  };
+}
+
+const maxUrl = 16 * 1024;
+/** A JSON body must have come in after so many milliseconds. */
+const bodyTime = 60_000;
+
+/** GraphQL is a sixth of the program, and a server that nobody asks in it neither waits for it at its start nor holds it. */
+function graphqlWhenAsked(services: Services, config: Config): express.RequestHandler {
+  let handler: Promise<express.RequestHandler> | undefined;
+  return async (request, response, next) => {
+    handler ??= import('../graphql/server.ts').then(({ createGraphql }) =>
+      createGraphql({ services, introspection: config.PORTICO_GRAPHQL_INTROSPECTION === 'on' }),
+    );
+    return (await handler)(request, response, next);
+  };
+}
+
+/** An express application without routes, which logs and counts its requests. */
+function emptyApp({ services, metrics }: Core, config: Config): express.Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('query parser', 'simple');
+  // Versions are named by the operations; a hash of the text would change with every request id.
+  app.set('etag', false);
+  app.set('trust proxy', config.PORTICO_TRUSTED_PROXIES.length > 0 ? config.PORTICO_TRUSTED_PROXIES : false);
+  return app.use(requestLog(services.log, metrics.http));
+}
+
+/** An application that says how a process is, and nothing else yet. */
+function beginApp(core: Core, config: Config, phase: () => Phase): express.Express {
+  const { services, metrics, queue, kms } = core;
+  const app = emptyApp(core, config);
+  app.use(
+    createHealth({
+      phase,
+      roles: config.PORTICO_ROLES,
+      checks: {
+        database: async () => (await services.orm.em.fork().execute('select 1')).length === 1,
+        migrations: () => isCurrent(services.orm),
+        queue: () => queue.healthy(),
+        keys: async () => (await kms.health()).ok,
+        repositories: async () => (await stat(config.PORTICO_DATA_DIR)).isDirectory(),
+        storage: storageCheck(config.PORTICO_DATA_DIR),
+      },
+    }),
+  );
+  if (config.PORTICO_METRICS_PORT === undefined)
+    app.use(createMetricsRoute(config.PORTICO_METRICS_TOKEN, metrics.render));
+  return app;
+}
+
+const nothingBut = (sentence: string): express.RequestHandler => {
+  return (request, response) => refuse(request, response, new DomainError('not_found', sentence), {});
+};
+
+/** What a worker serves: how it is, and no more. */
+export const createWorkerApp = (core: Core, config: Config, phase: () => Phase): express.Express =>
+  beginApp(core, config, phase).use(nothingBut('A worker serves nothing but /healthz, /readyz and /metrics'));
+
+/** What a listener for metrics alone serves (`PORTICO_METRICS_PORT`); it requires the token too. */
+export const createMetricsApp = (core: Core, config: Config): express.Express =>
+  emptyApp(core, config)
+    .use(createMetricsRoute(config.PORTICO_METRICS_TOKEN, core.metrics.render))
+    .use(nothingBut('This port serves nothing but /metrics'));
+
+/** The express application over a core; `phase` turns readiness on when all is there and off before the listener closes. */
+export function createApp(core: Core, config: Config, phase: () => Phase = () => 'ready'): express.Express {
+  const { services } = core;
+  const app = beginApp(core, config, phase);
+  app.use(createWebhook(core.door));
+  app.use((request, response, next) => {
+    if (request.originalUrl.length <= maxUrl) return next();
+    const error = new DomainError('uri_too_long', `The URL is longer than ${maxUrl} bytes`);
+    refuse(request, response, error, { Connection: 'close' });
+  });
+  const limits = {
+    clock: services.clock,
+    failureLimit: config.PORTICO_AUTH_FAILURE_LIMIT,
+    rateLimit: config.PORTICO_RATE_LIMIT,
+    isAccepted: (credential: string) => services.grants.isAccepted(credential),
+  };
+  app.use(['/api/v2', '/graphql'], allowOrigins(config.PORTICO_CORS_ORIGINS));
+  app.use(['/api/v2', '/graphql', '/git'], limitCallers(limits));
+  app.use(['/api/v2', '/graphql'], limitBodyTime(bodyTime));
+  app.use(createGitHttp(services));
+  app.use('/graphql', graphqlWhenAsked(services, config));
+  app.use(createSite(services.settings, routes));
+  app.use(createRouter(routes, services));
+  return app;
+}

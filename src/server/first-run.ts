@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import { open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { Actor } from '../domain/identity/actor.ts';
+import { Token } from '../domain/identity/token.entity.ts';
+import { hashToken } from '../domain/identity/token-text.ts';
+import { createToken, revokeToken } from '../domain/identity/tokens.operations.ts';
+import type { AnyOperation, Call } from '../domain/operation.ts';
+import { Organization } from '../domain/organizations/organization.entity.ts';
+import { createOrganization } from '../domain/organizations/organizations.operations.ts';
+import { permissionNames } from '../domain/permissions.ts';
+import { Project } from '../domain/projects/project.entity.ts';
+import { createProject } from '../domain/projects/projects.operations.ts';
+import { run } from '../domain/run.ts';
+import type { Services } from '../domain/services.ts';
+import { Setting } from '../domain/setting.entity.ts';
+import type { Change } from '../ports/git-writes.ts';
+
+const record = z.object({
+  url: z.string(),
+  preview_url: z.string(),
+  setup_url: z.string().optional(),
+  organization: z.string().optional(),
+  project: z.string().optional(),
+  token: z.string().optional(),
+});
+
+/** `first-run.json`: where the server is, and the demo's token; read by people and by their scripts. */
+export type FirstRun = z.output<typeof record>;
+
+const fileName = 'first-run.json';
+
+/** What an earlier start wrote; null when there is nothing that can be read. */
+export async function readRecord(dataDir: string): Promise<FirstRun | null> {
+  try {
+    return record.parse(JSON.parse(await readFile(path.join(dataDir, fileName), 'utf8')));
+  } catch (error) {
+    if (
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ||
+      error instanceof SyntaxError ||
+      error instanceof z.ZodError
+    )
+      return null;
+    throw error;
+  }
+}
+
+/** The address at which the server of a data directory was last reached; null when none has started there. */
+export async function knownUrl(dataDir: string): Promise<string | null> {
+  return (await readRecord(dataDir))?.url ?? null;
+}
+
+/** Writes the record so that a reader sees the old one or the new one, never half of it, and nobody but its owner sees either. */
+export async function writeRecord(dataDir: string, value: FirstRun): Promise<void> {
+  const temporary = path.join(dataDir, `.${fileName}.${randomUUID()}`);
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await writeFile(file, `${JSON.stringify(value, null, 2)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path.join(dataDir, fileName));
+}
+
+/** A call of the service itself, with every permission in the organisations it works on. */
+export function systemCall(services: Services, actor: Actor): Call {
+  return {
+    services,
+    actor,
+    conditions: {},
+    signal: new AbortController().signal,
+    request_id: randomUUID(),
+    address: null,
+    facts: {},
+  };
+}
+
+/** Where the demo is. */
+const demo = { organization: 'demo', project: 'site' };
+const skipped = new Set(['node_modules', 'dist', '.astro', '.DS_Store']);
+
+async function* filesBelow(directory: string, prefix = ''): AsyncGenerator<Change> {
+  for (const item of await readdir(directory, { withFileTypes: true })) {
+    if (skipped.has(item.name)) continue;
+    const from = path.join(directory, item.name);
+    if (item.isDirectory()) yield* filesBelow(from, `${prefix}${item.name}/`);
+    else if (item.isFile()) yield { path: `${prefix}${item.name}`, content: await readFile(from) };
+  }
+}
+
+/** Puts the demo's files into its empty repository, as one commit. */
+async function commitDemo(services: Services, uuid: string, directory: string): Promise<void> {
+  const git = services.git.open(uuid);
+  if ((await git.branches()).length > 0) return;
+  const changes: Change[] = [];
+  for await (const change of filesBelow(directory)) changes.push(change);
+  const author = { name: 'Portico', email: `portico@${services.settings.public_host}` };
+  const message = 'Begin the demo site';
+  await git.write({
+    branch: await git.defaultBranch(),
+    author,
+    plan: async () => ({ changes, message, result: null }),
+  });
+}
+
+/**
+ * Makes the demo: organisation, project, repository, and a token for it. Each step finds what an interrupted start left.
+ * @param kept the token an interrupted start has written down; one that it has not is revoked, because its text is lost
+ * @returns the token.
+ */
+async function makeDemo(services: Services, actor: Actor, directory: string, kept = ''): Promise<string> {
+  const em = services.orm.em.fork();
+  const call = <Op extends AnyOperation>(operation: Op, input: object) =>
+    run(operation, systemCall(services, actor), input);
+  let organization = await em.findOne(Organization, { machine_name: demo.organization });
+  if (!organization) {
+    await call(createOrganization, { name: 'Demo', machine_name: demo.organization });
+    organization = await em.findOneOrFail(Organization, { machine_name: demo.organization });
+  }
+  const wanted = { organization_id: organization.id, machine_name: demo.project };
+  if (!(await em.findOne(Project, wanted))) {
+    await call(createProject, { organization: demo.organization, name: 'Demo site', machine_name: demo.project });
+  }
+  const project = await em.findOneOrFail(Project, wanted);
+  await commitDemo(services, project.uuid, directory);
+  const made = { organization_id: organization.id, created_by: actor.id, revoked_at: null };
+  const earlier = await em.find(Token, made);
+  if (earlier.some(({ hash }) => hash === hashToken(kept))) return kept;
+  for (const { id } of earlier) await call(revokeToken, { organization: demo.organization, token_id: String(id) });
+  const permissions = permissionNames.filter((name) => name !== 'manage_organization');
+  const draft = {
+    name: 'Demo',
+    organization: demo.organization,
+    permissions,
+    projects: [demo.project],
+    expires_in: '30d',
+  };
+  return ((await call(createToken, draft)) as { token: string }).token;
+}
+
+interface Options {
+  services: Services;
+  actor: Actor;
+  dataDir: string;
+  url: string;
+  previewUrl: string;
+  /** `PORTICO_DEMO`; undefined: on at the very first start. */
+  demo: 'on' | 'off' | undefined;
+  demoDirectory: string;
+}
+
+/**
+ * Renews `first-run.json`, and at the very first start imports the demo site. Of several processes on one database one does it: the record is
+ * read and replaced under a lock of the database, because one read before it would not have the token that another process is writing.
+ * @returns the record, and whether the token in it is new and has to be shown.
+ */
+export async function firstRun(options: Options): Promise<{ record: FirstRun; isNew: boolean }> {
+  const { services, actor, dataDir, url, previewUrl } = options;
+  return services.orm.em.fork().transactional(async (em) => {
+    await em.execute("select pg_advisory_xact_lock(hashtext('portico_first_run'))");
+    const before = await readRecord(dataDir);
+    const record: FirstRun = { ...before, url, preview_url: previewUrl, setup_url: `${url}/setup` };
+    const done = await em.findOne(Setting, { name: 'demo' });
+    const first = !done && (await em.count(Organization, { machine_name: { $ne: demo.organization } })) === 0;
+    const isNew = !done && options.demo !== 'off' && (options.demo === 'on' || first);
+    if (isNew) {
+      const token = await makeDemo(services, actor, options.demoDirectory, before?.token);
+      Object.assign(record, demo, { token });
+    }
+    if (JSON.stringify(before) !== JSON.stringify(record)) await writeRecord(dataDir, record);
+    if (isNew) await em.insert(Setting, { name: 'demo', value: 'imported' });
+    return { record, isNew };
+  });
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { StartError } from './start-error.ts';
+
+interface Refusal {
+  line: string;
+  code: string;
+  message: string;
+}
+
+const overflow: Refusal = {
+  line: '431 Request Header Fields Too Large',
+  code: 'invalid_request',
+  message: 'The headers are larger than 32768 bytes',
+};
+const slow: Refusal = {
+  line: '408 Request Timeout',
+  code: 'request_timeout',
+  message: 'The headers did not arrive in time',
+};
+const malformed: Refusal = { line: '400 Bad Request', code: 'invalid_request', message: 'This is not valid HTTP/1.1' };
+
+function answerOf({ code, message }: Omit<Refusal, 'line'>) {
+  const request_id = randomUUID();
+  const body = JSON.stringify({ message, error: true, code, request_id });
+  return {
+    body,
+    headers: {
+      'Content-Type': 'application/json',
+      'Content-Length': String(Buffer.byteLength(body)),
+      'X-Request-Id': request_id,
+      Connection: 'close',
+    },
+  };
+}
+
+function refusalFor(error: NodeJS.ErrnoException): Refusal {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return overflow;
+  return error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? slow : malformed;
+}
+
+/** Answers what never became a request, with the same body as every other refusal. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const { line, ...refusal } = refusalFor(error);
+  const { body, headers } = answerOf(refusal);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${line}\r\n${lines.join('')}\r\n${body}`);
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const { body, headers } = answerOf({ code: 'invalid_request', message });
+  response.writeHead(status, headers).end(body);
+}
+
+/**
+ * Refuses a request without a Host header, which HTTP/1.1 requires, and one with several, of which a proxy may have read another than we would
+ * (RFC 9112 3.2).
+ *
+ * @returns whether it was refused
+ */
+function refuseWithoutHost(request: IncomingMessage, response: ServerResponse): boolean {
+  const hosts = request.headersDistinct.host?.length ?? 0;
+  const isOld = request.httpVersion === '1.0';
+  if (hosts === 1 || (hosts === 0 && isOld)) return false;
+  refuse(response, 400, hosts === 0 ? 'Host: is required' : 'Host: must be sent once');
+  return true;
+}
+
+/** Refuses a request that expects anything but to be told to go on with its body (RFC 9110 10.1.1). */
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  refuse(response, 417, 'Expect: must be 100-continue, or absent');
+}
+
+/**
+ * Listens, 0 for any port.
+ * @param setting that names the port
+ * @returns the port. @throws StartError, for the user, when it cannot be taken
+ */
+export function listenOn(server: Server, port: number, host: string, setting: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? `is in use; set ${setting} to another one, or 0 for any`
+          : `cannot be taken (${error.code}); see ${setting}`;
+      reject(new StartError(`Port ${port} on ${host} ${reason}`));
+    });
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** An HTTP server with the limits of a public one: header block 32 KiB, slow headers 10 s, idle connections 65 s. */
+export function createHttpServer(app: RequestListener): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: 32 * 1024,
+      headersTimeout: 10_000,
+      requestTimeout: 3600_000,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 1_000,
+      // Node itself would answer without a body.
+      requireHostHeader: false,
+    },
+    (request, response) => {
+      if (!refuseWithoutHost(request, response)) app(request, response);
+    },
+  );
+  return server.on('clientError', answerClientError).on('checkExpectation', refuseExpectation);
+}

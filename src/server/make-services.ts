@@ -1,0 +1,152 @@
+import path from 'node:path';
+import type { MikroORM } from '@mikro-orm/postgresql';
+import { createContentCache } from '../db/content-cache.ts';
+import { createDatabaseClock } from '../db/database-clock.ts';
+import { PostgresEventFeed } from '../db/event-feed.ts';
+import type { StallWatch } from '../db/stall-watch.ts';
+import { Crawling } from '../domain/crawlers/crawl/crawling.ts';
+import { GrantCache } from '../domain/identity/grant-cache.ts';
+import { createSecrets } from '../domain/keys/secrets.ts';
+import type { Services, Settings } from '../domain/services.ts';
+import { ContentIndex, indexMoved } from '../domain/studio/content/content-index.ts';
+import { deployMoved } from '../domain/studio/deployments/auto-deploy.ts';
+import { DeploymentFeed } from '../domain/studio/deployments/deployment-feed.ts';
+import { Building } from '../domain/studio/deployments/run/building.ts';
+import { createPreviews } from '../domain/studio/previews/previews.ts';
+import { followHeads, PullRetests, retestPulls } from '../domain/studio/pulls/pull-retests.ts';
+import { publishMoves } from '../domain/studio/repository/branch-moves.operations.ts';
+import { BranchesMoved } from '../domain/studio/repository/branches-moved.ts';
+import { RoutesCache } from '../domain/studio/routes/routes-cache.ts';
+import { UpstreamSync } from '../domain/studio/upstream/upstream-sync.ts';
+import { Engine } from '../domain/workflows/engine/engine.ts';
+import { stepOperationsOf } from '../domain/workflows/step-operations.ts';
+import { createArchiveStore } from '../engines/archive/archive-store.ts';
+import { createBlobStore } from '../engines/blobs/blob-store.ts';
+import { ChromiumBrowser } from '../engines/browser/chromium-browser.ts';
+import { systemClock } from '../engines/clock/system-clock.ts';
+import { createCrawlFetcher } from '../engines/crawler/fetcher.ts';
+import { ThreadedPageReader } from '../engines/crawler/page-reader.ts';
+import { buildDirectory } from '../engines/deployer/build-directory.ts';
+import { createDeployer } from '../engines/deployer/deployer.ts';
+import { createDnsResolver } from '../engines/dns/dns-resolver.ts';
+import { createExpressions } from '../engines/expressions/expressions.ts';
+import { createGitStore } from '../engines/git/store.ts';
+import { createGuardedHttp } from '../engines/http/guarded-http.ts';
+import { createMetrics } from '../engines/metrics/prometheus.ts';
+import { createSpools } from '../engines/spool/spool.ts';
+import { createQueue } from '../jobs/queue.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Deployer } from '../ports/deployer.ts';
+import type { Kms } from '../ports/kms.ts';
+import type { Log } from '../ports/log.ts';
+import { routes } from '../rest/routes.ts';
+import { candidateOf } from '../rest/table.ts';
+import { type Config, previewUrlFor } from './config.ts';
+import { crawlLimitsOf, doorLimitsOf } from './feature-settings.ts';
+
+/** What services are made of: the database with its keys, and what the process was told. */
+interface Ingredients {
+  config: Config;
+  databaseUrl: string;
+  log: Log;
+  /** Completed here, and kept as the same object. */
+  settings: Pick<Settings, 'public_url' | 'public_host'>;
+  clock: Clock;
+  /** Of the program: what it writes into backups and calls itself. */
+  version: string;
+  orm: MikroORM;
+  /** For keys alone. */
+  keyOrm: MikroORM;
+  kms: Kms;
+  watch: StallWatch;
+}
+
+/** What runs builds under these settings. */
+export function deployerFor(config: Config): Deployer {
+  return createDeployer({
+    directory: buildDirectory(config.PORTICO_DATA_DIR, config.PORTICO_BUILD_DIR),
+    dataDirectory: config.PORTICO_DATA_DIR,
+    strict: config.PORTICO_BUILD_ISOLATION === 'strict',
+    ...(config.PORTICO_CA_FILE !== undefined && { caFile: path.resolve(config.PORTICO_CA_FILE) }),
+  });
+}
+
+/** Makes every part that operations use: the only place that names which implementation stands behind which port. */
+export function makeServices(ingredients: Ingredients) {
+  const { config, databaseUrl, log, settings, clock, version, orm, keyOrm, kms, watch } = ingredients;
+  const metrics = createMetrics();
+  const http = createGuardedHttp({
+    allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
+    ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
+  });
+  const moves = new BranchesMoved([publishMoves, indexMoved, followHeads, retestPulls, deployMoved]);
+  const git = createGitStore({
+    dataDir: config.PORTICO_DATA_DIR,
+    log,
+    committer: { name: 'Portico', email: `portico@${settings.public_host}` },
+    now: () => clock.now(),
+    onMoved: (repository, branches) => moves.note(services, repository, branches),
+    metrics,
+    resolveUpstream: (url) => http.check(url, {}),
+    ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
+    ...(config.PORTICO_SSH_KNOWN_HOSTS !== undefined && {
+      sshKnownHosts: path.resolve(config.PORTICO_SSH_KNOWN_HOSTS),
+    }),
+  });
+  const events = new PostgresEventFeed(orm, log);
+  const queue = createQueue({ url: databaseUrl, log, onPoolCreated: (pool) => watch.watch(pool) });
+  const blobs = createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs'), {
+    journal: path.join(config.PORTICO_DATA_DIR, 'blob-journal'),
+  });
+  const secrets = createSecrets({ kms, em: keyOrm.em, clock });
+  const services: Services = {
+    orm,
+    git,
+    archives: createArchiveStore({ product_version: version }),
+    blobs,
+    spools: createSpools(path.join(config.PORTICO_DATA_DIR, 'spool')),
+    stepOperations: stepOperationsOf(routes.map(candidateOf)),
+    expressions: createExpressions(),
+    previews: createPreviews({ orm, keyOrm, kms, blobs }),
+    http,
+    fetcher: createCrawlFetcher({ http, blobs }),
+    pages: new ThreadedPageReader(),
+    browser: new ChromiumBrowser(
+      {
+        path: config.PORTICO_CHROMIUM_PATH ?? null,
+        noSandbox: ['1', 'on'].includes(config.PORTICO_CHROMIUM_NO_SANDBOX),
+        onRestart: () => metrics.browserRestart(),
+      },
+      log,
+    ),
+    crawling: new Crawling(),
+    executing: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),
+    secrets,
+    dns: createDnsResolver(config.PORTICO_DNS_SERVERS),
+    clock,
+    // A clock that stands in for the machine's stands in for the database's, too.
+    sharedClock:
+      clock === systemClock ? createDatabaseClock() : { now: async () => clock.now(), recent: () => clock.now() },
+    metrics,
+    log,
+    settings: Object.assign(settings, {
+      preview_url: previewUrlFor(config),
+      media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024,
+      version,
+      crawl: crawlLimitsOf(config),
+      door: doorLimitsOf(config),
+    }),
+    content: new ContentIndex({ cache: createContentCache(orm, log), log }),
+    routes: new RoutesCache(),
+    moves,
+    events,
+    retests: new PullRetests(),
+    upstreams: new UpstreamSync(),
+    deployer: deployerFor(config),
+    building: new Building(),
+    feed: new DeploymentFeed(),
+    jobs: queue,
+    grants: new GrantCache(),
+  };
+  return { services, metrics, queue, events, git, http, secrets };
+}

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { schemaText } from './graphql/print-schema.ts';
+import { schemaText } from './graphql/schema.ts';
 import { openapiText } from './rest/openapi/openapi.ts';
 import { routes } from './rest/routes.ts';
 

@@ -1,5 +1,5 @@
 import pg, { type Pool, type PoolClient } from 'pg';
-import { countdown } from '../lib/countdown.ts';
+import { countdown } from '../lib/timing.ts';
 import type { Log } from '../ports/log.ts';
 
 /** How long something is unanswered before it is tried whether the database answers anything, and the time it has for that; milliseconds. */

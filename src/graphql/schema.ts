@@ -1,7 +1,6 @@
 import 'reflect-metadata';
-import type { GraphQLSchema } from 'graphql';
+import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
 import { buildSchemaSync } from 'type-graphql';
-import { AuditResolver } from './resolvers/audit.resolver.ts';
 import { CrawlerEdgesResolver } from './resolvers/crawlers/crawler-edges.resolver.ts';
 import { CrawlersResolver } from './resolvers/crawlers/crawlers.resolver.ts';
 import { NotificationsResolver } from './resolvers/crawlers/notifications.resolver.ts';
@@ -15,51 +14,47 @@ import {
   SnapshotEdgesResolver,
 } from './resolvers/crawlers/snapshots.resolver.ts';
 import { CrawlerVerificationResolver } from './resolvers/crawlers/verification.resolver.ts';
-import { MeResolver } from './resolvers/me.resolver.ts';
+import { AuditResolver, MeResolver, TokensResolver } from './resolvers/identity.resolver.ts';
 import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
 import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
-import { BranchEdgesResolver } from './resolvers/studio/branch-edges.resolver.ts';
-import { BranchesResolver } from './resolvers/studio/branches.resolver.ts';
-import { ChangesResolver } from './resolvers/studio/changes.resolver.ts';
+import { BranchEdgesResolver, BranchesResolver } from './resolvers/studio/branches.resolver.ts';
+import { ChangesResolver, CompareResolver, RevertResolver } from './resolvers/studio/changes.resolver.ts';
 import { CollectionResolver, StudioCollectionsResolver } from './resolvers/studio/collections.resolver.ts';
-import { CompareResolver } from './resolvers/studio/compare.resolver.ts';
 import {
   BranchEnvironmentsResolver,
   DeploymentEdgesResolver,
   DeploymentJobEdgesResolver,
+  DeploymentsResolver,
   EnvironmentEdgesResolver,
   PullDeploymentsResolver,
   PullSummaryDeploymentsResolver,
-} from './resolvers/studio/deployment-edges.resolver.ts';
-import { DeploymentsResolver } from './resolvers/studio/deployments.resolver.ts';
+} from './resolvers/studio/deployments.resolver.ts';
 import { DeploymentsLiveResolver } from './resolvers/studio/deployments-live.resolver.ts';
 import {
   EntryEdgesResolver,
   EntryListsResolver,
   EntrySummaryEdgesResolver,
-} from './resolvers/studio/entry-edges.resolver.ts';
-import { EntryWritesResolver } from './resolvers/studio/entry-writes.resolver.ts';
-import { EnvironmentsResolver } from './resolvers/studio/environments.resolver.ts';
+  EntryWritesResolver,
+  SearchResolver,
+} from './resolvers/studio/entries.resolver.ts';
+import {
+  DeploymentPreviewResolver,
+  EntryPreviewResolver,
+  EnvironmentPreviewResolver,
+  EnvironmentsResolver,
+} from './resolvers/studio/environments.resolver.ts';
 import { LiveResolver } from './resolvers/studio/live.resolver.ts';
 import { MediaResolver } from './resolvers/studio/media.resolver.ts';
 import { MergesResolver } from './resolvers/studio/merges.resolver.ts';
 import { MirrorsResolver } from './resolvers/studio/mirrors.resolver.ts';
 import {
-  DeploymentPreviewResolver,
-  EntryPreviewResolver,
-  EnvironmentPreviewResolver,
-} from './resolvers/studio/previews.resolver.ts';
-import {
   PullConflictsResolver,
   PullEdgesResolver,
   PullSummaryEdgesResolver,
-} from './resolvers/studio/pull-edges.resolver.ts';
-import { PullsResolver } from './resolvers/studio/pulls.resolver.ts';
-import { RevertResolver } from './resolvers/studio/revert.resolver.ts';
+  PullsResolver,
+} from './resolvers/studio/pulls.resolver.ts';
 import { RoutesResolver } from './resolvers/studio/routes.resolver.ts';
-import { SearchResolver } from './resolvers/studio/search.resolver.ts';
 import { ProjectStudioResolver, StudioResolver } from './resolvers/studio/studio.resolver.ts';
-import { TokensResolver } from './resolvers/tokens.resolver.ts';
 import { DeadLettersResolver } from './resolvers/workflows/dead-letters.resolver.ts';
 import { ExecutionEventsResolver } from './resolvers/workflows/execution-events.resolver.ts';
 import {
@@ -149,4 +144,9 @@ let built: GraphQLSchema | undefined;
 export function buildGraphqlSchema(): GraphQLSchema {
   built ??= buildSchemaSync({ resolvers: [...resolvers], validate: false, skipCheck: true, pubSub });
   return built;
+}
+
+/** The schema as text, in an order that does not depend on that of our files: what `schema.graphql` holds. */
+export function schemaText(): string {
+  return `${printSchema(lexicographicSortSchema(buildGraphqlSchema()))}\n`;
 }

@@ -6,9 +6,24 @@ import type { Document } from './openapi/openapi-types.ts';
 import { assetNamed } from './site/assets.ts';
 import { explorerPage } from './site/explorer.ts';
 import { homePage } from './site/home.ts';
+import { html } from './site/html.ts';
+import { layout } from './site/layout.ts';
 import { referencePage } from './site/reference.ts';
-import { setupPage } from './site/setup.ts';
 import type { Row } from './table.ts';
+
+/** The page at `/setup`, where `first-run.json` leads until there is a browser sign-in. */
+function setupPage(): string {
+  return layout({
+    title: 'Set-up · Portico',
+    path: '/setup',
+    main: html`<div class="column">
+<h1>Nothing to set up yet</h1>
+<p class="lead">Signing in with a browser comes with the dashboard, in a later version. Until then this server is used with API
+tokens.</p>
+<p><a href="/">Where to get a token, and what to do with it</a></p>
+</div>`,
+  });
+}
 
 /** What the pages may do: load their own files and call this server. Nothing inline, nothing from elsewhere, in nobody's frame. */
 const policy = [

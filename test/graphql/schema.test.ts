@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, validateSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { schemaText } from '../../src/graphql/print-schema.ts';
-import { buildGraphqlSchema } from '../../src/graphql/schema.ts';
+import { buildGraphqlSchema, schemaText } from '../../src/graphql/schema.ts';
 
 describe('the schema', () => {
   it('is valid', () => {

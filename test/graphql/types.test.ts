@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { publicOperation } from '../../src/domain/operation.ts';
 import { pageInput, pageOf } from '../../src/domain/paging.ts';
 import { timestamp } from '../../src/domain/shapes.ts';
+import { withoutNulls } from '../../src/graphql/context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../src/graphql/types/operations.ts';
-import { withoutNulls } from '../../src/graphql/without-nulls.ts';
 
 let count = 0;
 

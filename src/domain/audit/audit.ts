@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { uuid7 } from '../../lib/uuid7.ts';
+import { uuid7 } from '../../lib/ids.ts';
 import { DomainError } from '../errors.ts';
 import type { Actor } from '../identity/actor.ts';
 import type { AnyOperation, AuditSubject, Call } from '../operation.ts';

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { checksum62, lettersOf, random62 } from '../../lib/base62.ts';
+import { checksum62, lettersOf, random62 } from '../../lib/ids.ts';
 
 const shape = /^(ptc|ptr)_[0-9A-Za-z]{30}([0-9A-Za-z]{6})$/;
 

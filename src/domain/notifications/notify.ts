@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { uuid7 } from '../../lib/uuid7.ts';
+import { uuid7 } from '../../lib/ids.ts';
 import type { JobKind } from '../../ports/jobs.ts';
 import { DomainError } from '../errors.ts';
 import type { Services } from '../services.ts';

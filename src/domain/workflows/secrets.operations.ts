@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { DomainError } from '../errors.ts';
 import { projectOperation } from '../operation.ts';
 import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../paging.ts';
-import { findWorkflow } from './find-workflow.ts';
 import { WorkflowSecret } from './workflow.entity.ts';
 import { maxSecretBytes, maxSecrets, secretName, workflowId, workflowSecret } from './workflow.schema.ts';
+import { findWorkflow } from './workflow-record.ts';
 
 /** What a secret's ciphertext is bound to. */
 export const secretRecord = (workflow: string, name: string): string => `${workflow}/${name}`;

@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { DomainError } from '../errors.ts';
 import { type ProjectContext, projectOperation } from '../operation.ts';
 import { findPage, pageInput, pageOf } from '../paging.ts';
-import { findWorkflow } from './find-workflow.ts';
 import { requireHeld } from './save-definition.ts';
 import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
 import { versionSummary, workflow, workflowId, workflowVersion } from './workflow.schema.ts';
-import { workflowRecord } from './workflow-record.ts';
+import { findWorkflow, workflowRecord } from './workflow-record.ts';
 
 const versionNumber = { ...workflowId, number: z.coerce.number().int().min(1).describe('Number of the version') };
 

@@ -8,7 +8,6 @@ import { holdProject } from '../projects/project-ref.ts';
 import { storedText } from '../shapes.ts';
 import type { DefinitionFault } from './definition/read-definition.ts';
 import { cancelAll } from './executions/cancel-execution.ts';
-import { findWorkflow } from './find-workflow.ts';
 import { addVersion, reading, requireDefinition, requireHeld, sourceOf } from './save-definition.ts';
 import { Workflow, WorkflowVersion } from './workflow.entity.ts';
 import {
@@ -21,7 +20,7 @@ import {
   workflowId,
   workflowSummary,
 } from './workflow.schema.ts';
-import { workflowRecord, workflowSummaries, workflowTag } from './workflow-record.ts';
+import { findWorkflow, workflowRecord, workflowSummaries, workflowTag } from './workflow-record.ts';
 
 export const listWorkflows = projectOperation({
   name: 'workflows.listWorkflows',

@@ -1,18 +1,61 @@
+import { spawn } from 'node:child_process';
+import { stat, statfs } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CommandLimit } from '../../ports/deployer.ts';
+import type { BuildProcesses } from './build-processes.ts';
+import { leftBy } from './build-users.ts';
+import { type Held, HeldFiles } from './held-files.ts';
+import type { BuildLimits } from './limits.ts';
+import { memoryOf, Segments, sharedByMachine, sharedPlaces } from './memory.ts';
+import type { ProcessState } from './processes.ts';
+import { fixedEnvironment } from './sandbox.ts';
+
+/** What a build has written, as du(1) counts it: bytes on the disk, and files. */
+
+interface DiskUse {
+  bytes: number;
+  files: number;
+}
+
+/** Paths that one call is given at most. */
+const atOnce = 500;
+
+/** What du(1) says in total; complaints are dropped: files come and go meanwhile. */
+async function total(options: readonly string[], paths: readonly string[]): Promise<number | null> {
+  const child = spawn('du', [...options, '--', ...paths], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: fixedEnvironment,
+  });
+  const failed = new Promise<null>((resolve) => child.once('error', () => resolve(null)));
+  const output = await Promise.race([text(child.stdout), failed]);
+  const last = /(\d+)\t[^\t]*$/.exec(output?.trimEnd() ?? '')?.[1];
+  return last === undefined ? null : Number(last);
+}
+
+/** @returns what lies at these paths, each file once; a number that cannot be had is 0 (not every du counts files) */
+async function diskUse(paths: readonly string[]): Promise<DiskUse> {
+  const sum = { bytes: 0, files: 0 };
+  for (let from = 0; from < paths.length; from += atOnce) {
+    const some = paths.slice(from, from + atOnce);
+    sum.bytes += ((await total(['-skxc'], some)) ?? 0) * 1024;
+    sum.files += (await total(['--inodes', '-sxc'], some)) ?? 0;
+  }
+  return sum;
+}
+
+/** What a file system has left. */
+const freeAt = (directory: string): Promise<DiskUse> =>
+  statfs(directory).then(
+    ({ bavail, bsize, ffree }) => ({ bytes: bavail * bsize, files: ffree }),
+    () => ({ bytes: 0, files: 0 }),
+  );
+
 /**
  * Ends a command whose build takes more than it may. What the kernel limits by process or user (run-command.ts) it refuses by itself; sums of
  * memory and of files it has none for, so they are measured: memory the more often the less is left, the disk every ten seconds and when the
  * free space of the file system has gone down by half of what is left. A measurement waits four times as long as it took, within bounds.
  */
-import { stat } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { CommandLimit } from '../../ports/deployer.ts';
-import type { BuildProcesses } from './build-processes.ts';
-import { leftBy } from './build-users.ts';
-import { type DiskUse, diskUse, freeAt } from './disk.ts';
-import { type Held, HeldFiles } from './held-files.ts';
-import type { BuildLimits } from './limits.ts';
-import { memoryOf, Segments, sharedByMachine, sharedPlaces } from './memory.ts';
-import type { ProcessState } from './processes.ts';
 
 /** Bounds of the time between two looks at the processes, milliseconds. */
 const soonest = 25;
@@ -27,7 +70,7 @@ const trusted = 1_000;
 const rest = 4;
 
 /** What belongs to the build that is watched. */
-export interface Watched {
+interface Watched {
   build: BuildProcesses;
   /** Its workspace. */
   directory: string;

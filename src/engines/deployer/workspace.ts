@@ -1,9 +1,24 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFile, lstat, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import {
+  copyFile,
+  lstat,
+  mkdir,
+  readdir,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Workspace } from '../../ports/deployer.ts';
+import { neverPublished, type OutputLimits, OutputSize } from '../../domain/studio/deployments/manifest.ts';
+import type { Output, OutputFile, OutputProblem, Workspace, WorkspaceFile } from '../../ports/deployer.ts';
 import { BuildProcesses } from './build-processes.ts';
 import type { BuildUser } from './build-users.ts';
 import type { Isolation } from './isolation.ts';
@@ -11,8 +26,116 @@ import { type Lease, take } from './leases.ts';
 import type { BuildLimits } from './limits.ts';
 import { runCommand } from './run-command.ts';
 import { workspaceDirectories } from './sandbox.ts';
-import { walkOutput } from './walk-output.ts';
-import { writeTree } from './write-tree.ts';
+
+type Problem = { problem: OutputProblem; detail: string };
+
+async function resolveInside(root: string, directory: string): Promise<string | Problem> {
+  const missing = { problem: 'missing', detail: `There is no directory ${directory || '.'} after the build` } as const;
+  const wanted = path.join(root, directory);
+  const real = await realpath(wanted).catch(() => null);
+  if (real === null) return missing;
+  if (real !== root && !real.startsWith(`${root}${path.sep}`))
+    return { problem: 'outside', detail: `${directory} leads out of the workspace` };
+  return (await lstat(real)).isDirectory() ? real : missing;
+}
+
+/**
+ * The plain files below a directory of the tree. Links and special files are refused and named, whatever they lead to.
+ * @param root the tree, without links; nothing may be writing to it any more
+ */
+export async function walkOutput(root: string, directory: string, limits: OutputLimits): Promise<Output | Problem> {
+  const start = await resolveInside(root, directory);
+  if (typeof start !== 'string') return start;
+  const files: OutputFile[] = [];
+  const refused: string[] = [];
+  const total = new OutputSize(limits);
+  const waiting = [''];
+  for (let below = waiting.pop(); below !== undefined; below = waiting.pop()) {
+    for (const item of await readdir(path.join(start, below), { withFileTypes: true })) {
+      const name = below === '' ? item.name : `${below}/${item.name}`;
+      if (item.isDirectory()) {
+        if (!neverPublished.has(item.name)) waiting.push(name);
+      } else if (item.isFile()) {
+        const file = path.join(start, name);
+        const found = { path: name, file, size: (await lstat(file)).size };
+        files.push(found);
+        const problem = total.add(name, found.size);
+        if (problem) return problem;
+      } else refused.push(name);
+    }
+  }
+  if (files.length === 0) return { problem: 'empty', detail: `${directory || 'The root directory'} holds no file` };
+  files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { files, refused: refused.sort() };
+}
+
+/** Larger files are written by a thread; bytes. */
+const largestAtOnce = 256 * 1024;
+/** Milliseconds of writing after which others have their turn. */
+const slice = 5;
+
+const isInside = (root: string, file: string) => file === root || file.startsWith(`${root}${path.sep}`);
+
+/** Whether what a link names lies inside: by its text, and where it really leads when there is something. */
+async function leadsInside(root: string, link: string): Promise<boolean> {
+  const target = await readlink(link);
+  if (path.isAbsolute(target) || !isInside(root, path.resolve(path.dirname(link), target))) return false;
+  const real = await realpath(link).catch(() => null);
+  return real === null || isInside(root, real);
+}
+
+/**
+ * Makes directories below a root, each once. A file of a few kilobytes takes the system less time than a promise and a thread take to
+ * hand it over, and a directory still less; so both are made at once, for a few milliseconds at a time.
+ */
+function directoriesBelow(root: string): (directory: string) => void {
+  const made = new Set([root]);
+  return function make(directory) {
+    if (made.has(directory)) return;
+    make(path.dirname(directory));
+    mkdirSync(directory);
+    made.add(directory);
+  };
+}
+
+/**
+ * Writes files below an empty directory, links last: nothing is ever written through one.
+ * @param root without links
+ * @returns the links that lead out, which are removed again
+ */
+export async function writeTree(root: string, files: AsyncIterable<WorkspaceFile>): Promise<string[]> {
+  const links: WorkspaceFile[] = [];
+  const make = directoriesBelow(root);
+  let began = performance.now();
+  for await (const file of files) {
+    const target = path.join(root, file.path);
+    if (!isInside(root, target)) throw new Error(`${file.path} is not below the workspace`);
+    if (file.kind === 'link') {
+      links.push(file);
+      continue;
+    }
+    make(path.dirname(target));
+    const options = { flag: 'wx', mode: file.kind === 'executable' ? 0o755 : 0o644 };
+    if (file.content.length <= largestAtOnce) writeFileSync(target, file.content, options);
+    else await writeFile(target, file.content, options);
+    if (performance.now() - began < slice) continue;
+    await setImmediate();
+    began = performance.now();
+  }
+  for (const { path: name, content } of links) {
+    const link = path.join(root, name);
+    make(path.dirname(link));
+    await symlink(content.toString('utf8'), link);
+  }
+  const leftOut: string[] = [];
+  for (const { path: name } of links) {
+    const link = path.join(root, name);
+    if (await leadsInside(root, link)) continue;
+    leftOut.push(name);
+    await rm(link);
+  }
+  return leftOut;
+}
 
 const run = promisify(execFile);
 const keptCaches = 3;

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { countdown } from '../../lib/countdown.ts';
+import { countdown } from '../../lib/timing.ts';
 import { ExpressionError, type ExpressionFault, type Expressions } from '../../ports/expressions.ts';
 import type { ExpressionAnswer, ExpressionTask } from './evaluator.ts';
 

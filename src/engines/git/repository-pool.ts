@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
 import type { IncomingLimits } from './incoming/limits.ts';
-import { ObjectCaches } from './objects/object-caches.ts';
+import { ObjectCaches } from './objects/object-source.ts';
 import { GitRepository } from './repository.ts';
 import type { UpstreamOptions } from './transfer/reach.ts';
 

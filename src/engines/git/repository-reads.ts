@@ -18,9 +18,9 @@ import { aheadBehind, countCommits, isVisible, lastCommits, listCommits } from '
 import { isAncestor, mergeability, mergeBase, mergeTrees } from './history/merge.ts';
 import { PendingMerge, trivialMerge } from './history/trivial-merge.ts';
 import { readFormat } from './layout.ts';
-import type { ObjectCaches } from './objects/object-caches.ts';
 import { isOid, type ObjectFormat } from './objects/object-id.ts';
 import { ObjectReader } from './objects/object-reader.ts';
+import type { ObjectCaches } from './objects/object-source.ts';
 import { PendingObjects } from './objects/pending-objects.ts';
 import { TreeSnapshot } from './objects/snapshot.ts';
 import { lost, StoredObjects } from './objects/stored-objects.ts';

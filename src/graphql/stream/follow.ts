@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Bell } from '../../lib/notifier.ts';
+import { Bell } from '../../lib/timing.ts';
 import type { GraphqlContext } from '../context.ts';
 
 /** The news of something of which only the present state counts: its position is a hash of it, so a client that knows it hears nothing. */

@@ -1,5 +1,21 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
-import { type ExecutionResult, GraphQLError, type GraphQLFormattedError, type GraphQLSchema, subscribe } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type FormattedExecutionResult,
+  GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  getOperationAST,
+  getVariableValues,
+  parse,
+  specifiedRules,
+  subscribe,
+  validate,
+} from 'graphql';
+import { z } from 'zod';
 import { DomainError } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/identity/actor.ts';
 import { authenticateHeader } from '../../domain/identity/authenticate.ts';
@@ -7,10 +23,119 @@ import type { Services } from '../../domain/services.ts';
 import { GraphqlContext } from '../context.ts';
 import { deadlineOf } from '../deadline.ts';
 import { formatError } from '../errors.ts';
+import { costOf } from '../limits/cost.ts';
+import { documentLimits, fragmentsOf } from '../limits/document.ts';
+import { check, limits, maxErrors } from '../limits/limits.ts';
+import { checkVariables } from '../limits/variables.ts';
 import { recordUnread } from '../refused-commands.ts';
-import { EventWriter, type StreamTimes } from './event-writer.ts';
-import { type Prepared, prepare } from './prepare.ts';
 import type { StreamState } from './stream-state.ts';
+
+/** Milliseconds. */
+interface StreamTimes {
+  /** Between two comments that keep the connection open. */
+  heartbeat: number;
+  /** How long a reader may leave an event unread before he is cut off. */
+  patience: number;
+}
+
+/**
+ * Writes server-sent events as the protocol of GraphQL over SSE names them (its distinct connections mode): `next` for each result, `complete`
+ * when none follows.
+ */
+class EventWriter {
+  readonly #response: ServerResponse;
+  readonly #patience: number;
+  readonly #heart: NodeJS.Timeout;
+
+  constructor(response: ServerResponse, { heartbeat, patience }: StreamTimes) {
+    this.#response = response;
+    this.#patience = patience;
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'private, no-store, no-transform',
+      // Proxies that gather answers would hold events back.
+      'X-Accel-Buffering': 'no',
+    });
+    response.write(':\n\n');
+    this.#heart = setInterval(() => {
+      if (!response.writableNeedDrain) response.write(':\n\n');
+    }, heartbeat);
+    response.once('close', () => clearInterval(this.#heart));
+  }
+
+  /** Writes one result, and waits until the reader has taken it. A reader that does not is cut off. */
+  async next(result: FormattedExecutionResult, id: string | null): Promise<void> {
+    const lines = [...(id === null ? [] : [`id: ${id}`]), 'event: next', `data: ${JSON.stringify(result)}`];
+    if (this.#response.destroyed || this.#response.write(`${lines.join('\n')}\n\n`)) return;
+    await this.#taken();
+  }
+
+  async #taken(): Promise<void> {
+    const over = new AbortController();
+    const options = { signal: AbortSignal.any([over.signal, AbortSignal.timeout(this.#patience)]) };
+    try {
+      await Promise.race([once(this.#response, 'drain', options), once(this.#response, 'close', options)]);
+    } catch {
+      this.#response.destroy();
+    } finally {
+      over.abort();
+    }
+  }
+
+  complete(): void {
+    this.#end('event: complete\ndata: \n\n');
+  }
+
+  /** Ends without saying that all has been said, so that the client comes back. */
+  interrupt(): void {
+    this.#end(': the server is stopping\n\n');
+  }
+
+  #end(last: string): void {
+    clearInterval(this.#heart);
+    if (!this.#response.destroyed) this.#response.end(last);
+  }
+}
+
+const request = z.object({
+  query: z.string(),
+  variables: z.record(z.string(), z.unknown()).nullish(),
+  operationName: z.string().nullish(),
+});
+
+/** A subscription that may run. */
+interface Prepared {
+  document: DocumentNode;
+  variableValues: Record<string, unknown>;
+  operationName: string | null;
+}
+
+/**
+ * Parses and validates a request under the limits every document has.
+ * @throws Error or an array of GraphQLErrors, as a client should see them
+ */
+function prepare(schema: GraphQLSchema, body: unknown): Prepared {
+  const asked = request.safeParse(body);
+  if (!asked.success) throw badRequest('body: must be an object with a query, and variables as an object');
+  const { query, operationName = null } = asked.data;
+  const variableValues = asked.data.variables ?? {};
+  const document = parse(query, { maxTokens: limits.tokens });
+  const errors = validate(schema, document, [...specifiedRules, documentLimits], { maxErrors });
+  if (errors.length > 0) throw new AggregateError(errors);
+  const operation = getOperationAST(document, operationName);
+  if (operation?.operation !== 'subscription') {
+    throw badRequest(
+      'Only subscriptions are streamed; send queries and mutations with the header Accept: application/json',
+    );
+  }
+  checkVariables(schema, operation, variableValues);
+  const { errors: faults = [] } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues);
+  if (faults.length > 0) throw new AggregateError(faults.map(({ message }) => badRequest(message)));
+  check('cost', costOf(schema, operation, fragmentsOf(document), variableValues));
+  return { document, variableValues, operationName };
+}
+
+const badRequest = (message: string) => new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
 
 /** Streams one credential may hold open in a process. */
 const mostStreams = 20;

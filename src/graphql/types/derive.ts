@@ -1,9 +1,101 @@
-import { type ClassType, createUnionType, Field, Float, InputType, Int, ObjectType } from 'type-graphql';
+import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
+import {
+  type ClassType,
+  createUnionType,
+  Field,
+  Float,
+  InputType,
+  Int,
+  ObjectType,
+  registerEnumType,
+} from 'type-graphql';
 import { z } from 'zod';
-import { enumOf, isEnum, valuesOf } from './enums.ts';
-import { claimName, isLegalName, pascal } from './names.ts';
-import { DateTime, Json } from './scalars.ts';
+import type { DomainError } from '../../domain/errors.ts';
+import { checkValues } from '../../domain/json-input.ts';
+import { claimName, isLegalEnumValue, isLegalName, pascal } from './names.ts';
 import { type AnySchema, definitionOf, idOf, originalOf, shapeOf, unwrap } from './zod-schema.ts';
+
+const enums = new Map<AnySchema, object>();
+
+/** The values of an enum or literal schema. */
+function valuesOf(schema: AnySchema): readonly unknown[] {
+  const { entries, values } = schema._zod.def as { entries?: Record<string, unknown>; values?: readonly unknown[] };
+  return entries ? Object.values(entries) : (values ?? []);
+}
+
+/** Whether the values can be names in a document; `30d` or `true` cannot, and stay text. */
+const isEnum = (values: readonly unknown[]): values is readonly string[] =>
+  values.every((value) => typeof value === 'string' && isLegalEnumValue(value));
+
+/**
+ * The GraphQL enum of a schema, made when first asked for.
+ * @param fallback its name when the schema has none by `.meta({id})`.
+ */
+function enumOf(schema: AnySchema, values: readonly string[], fallback: string): object {
+  const original = originalOf(schema);
+  const known = enums.get(original);
+  if (known) return known;
+  const made = Object.fromEntries(values.map((value) => [value, value]));
+  const description = z.globalRegistry.get(original)?.description;
+  const name = claimName(idOf(original) ?? fallback);
+  registerEnumType(made, { name, ...(description !== undefined && { description }) });
+  enums.set(original, made);
+  return made;
+}
+
+/** Free values travel through recursive code (hashing, serialising): one nested without end must not reach it. */
+function bounded(value: unknown): unknown {
+  try {
+    checkValues({ JSON: value }, () => true);
+  } catch (error) {
+    throw new GraphQLError((error as DomainError).message);
+  }
+  return value;
+}
+
+/** The value a literal in a document stands for; variables inside it are read from `variables`. */
+function literal(node: ValueNode, variables: Record<string, unknown> | null | undefined): unknown {
+  switch (node.kind) {
+    case Kind.STRING:
+    case Kind.BOOLEAN:
+    case Kind.ENUM:
+      return node.value;
+    case Kind.INT:
+    case Kind.FLOAT:
+      return Number(node.value);
+    case Kind.LIST:
+      return node.values.map((item) => literal(item, variables));
+    case Kind.OBJECT:
+      return Object.fromEntries(node.fields.map((field) => [field.name.value, literal(field.value, variables)]));
+    case Kind.VARIABLE:
+      return variables?.[node.name.value];
+    case Kind.NULL:
+      return null;
+  }
+}
+
+/** What has no fixed shape: validated by the operation that reads it. */
+const Json = new GraphQLScalarType({
+  name: 'JSON',
+  description: 'Any JSON value',
+  serialize: (value) => value,
+  parseValue: bounded,
+  parseLiteral: (node, variables) => bounded(literal(node, variables)),
+});
+
+function text(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new GraphQLError('DateTime: must be a string');
+}
+
+/** Operations read and give times as text already, so nothing is converted here. */
+const DateTime = new GraphQLScalarType({
+  name: 'DateTime',
+  description: 'A time as in RFC 3339, UTC with milliseconds: `2026-03-01T08:00:00.123Z`',
+  serialize: text,
+  parseValue: text,
+  parseLiteral: (node) => text(node.kind === Kind.STRING ? node.value : undefined),
+});
 
 type TypeValue = object | TypeValue[];
 

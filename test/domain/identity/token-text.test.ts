@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { generateToken, hashToken, isTokenText } from '../../../src/domain/identity/token-text.ts';
-import { checksum62 } from '../../../src/lib/base62.ts';
+import { checksum62 } from '../../../src/lib/ids.ts';
 import fc from '../../support/properties.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { buildLimits } from '../../../src/engines/deployer/limits.ts';
-import { walkOutput } from '../../../src/engines/deployer/walk-output.ts';
-import { writeTree } from '../../../src/engines/deployer/write-tree.ts';
+import { walkOutput, writeTree } from '../../../src/engines/deployer/workspace.ts';
 import type { WorkspaceFile } from '../../../src/ports/deployer.ts';
 
 let root: string;

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { uuid7 } from '../../../lib/uuid7.ts';
+import { uuid7 } from '../../../lib/ids.ts';
 import { DomainError } from '../../errors.ts';
 import { projectOperation } from '../../operation.ts';
 import { findPage, pageOf } from '../../paging.ts';

@@ -1,17 +1,14 @@
 import type { Services } from '../../services.ts';
 import { SharedCommits } from '../shared-commits.ts';
-import { CallSlots } from './call-slots.ts';
-import { CheckpointWriter, type Hold } from './checkpoints.ts';
-import { rootsOf } from './expression-roots.ts';
+import { CallSlots } from './calls.ts';
+import { CheckpointWriter, type Hold, readStepRows } from './checkpoints.ts';
 import { Journal, Standing } from './journal.ts';
 import { type Claimed, Fenced, hearWord } from './lease.ts';
-import { beginExecuting, Conclusion, failure } from './lifecycle.ts';
+import { beginExecuting, Conclusion, failure, Records, rootsOf } from './lifecycle.ts';
 import { isLateInput, type Plan } from './plan.ts';
 import { Planner } from './planner.ts';
-import { Records } from './records.ts';
 import { type DriverStop, Signals } from './signals.ts';
 import { type SlotAnswer, type SlotRequest, takeSlots } from './slots.ts';
-import { readStepRows } from './step-rows.ts';
 import { StepWork } from './step-runner.ts';
 import { mostCrashes } from './workers.ts';
 

@@ -9,13 +9,12 @@ import {
   type ClaimedRow,
   claim,
   freeSuspects,
+  Guides,
   readBelongings,
   readClaimed,
   wordsFor,
 } from './lease.ts';
-import { Suspects } from './suspects.ts';
-import { beat, letGo, mostCrashes, recordFault, signOff } from './workers.ts';
-import { Guides } from './workflow-version.ts';
+import { beat, letGo, mostCrashes, recordFault, Suspects, signOff } from './workers.ts';
 
 /** Executions a process advances at the same time; those that rest, or only wait for peers, are not among them. */
 const mostDrivers = 400;

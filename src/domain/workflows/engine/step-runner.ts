@@ -5,12 +5,11 @@ import { day, parseDuration, type Step } from '../definition/step.schema.ts';
 import type { StepRunError, StepWait } from '../executions/step-run.entity.ts';
 import { type Evaluation, evaluateExpression, fillTemplates, holds } from '../expressions/evaluate.ts';
 import type { StepResult } from '../steps/step-call.ts';
-import type { CallSlots } from './call-slots.ts';
-import { type ActingStep, callStep, idempotencyKey, isActing, peerEnd, retryDelay } from './calls.ts';
+import { type ActingStep, type CallSlots, callStep, idempotencyKey, isActing, peerEnd, retryDelay } from './calls.ts';
+import { storeOutput } from './checkpoints.ts';
 import type { Journal } from './journal.ts';
+import type { Guide } from './lease.ts';
 import { type Action, isWithin, type PlanScope, type Site, type StepState } from './plan.ts';
-import { storeOutput } from './step-rows.ts';
-import type { Guide } from './workflow-version.ts';
 
 interface ActingOptions {
   services: Services;

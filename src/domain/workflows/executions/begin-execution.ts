@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { uuid7 } from '../../../lib/uuid7.ts';
+import { uuid7 } from '../../../lib/ids.ts';
 import type { Services } from '../../services.ts';
 import { executeBound } from '../../sql.ts';
 import { advanceJob } from '../engine/advance-job.ts';

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ProjectContext } from '../../operation.ts';
 import { maxWhole, type Window } from '../../paging.ts';
 import type { Services } from '../../services.ts';
-import { readStepRows, readValue } from '../engine/step-rows.ts';
+import { readStepRows, readValue } from '../engine/checkpoints.ts';
 import type { Execution } from './execution.entity.ts';
 import type { execution, executionSummary, stepRun } from './executions.schema.ts';
 import { deliveriesOf, inputOf } from './input-of.ts';

@@ -1,6 +1,6 @@
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
-import { findWorkflow } from '../find-workflow.ts';
+import { findWorkflow } from '../workflow-record.ts';
 import { Execution } from './execution.entity.ts';
 import type { Retried } from './retry-execution.ts';
 

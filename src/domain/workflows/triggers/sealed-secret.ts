@@ -1,4 +1,4 @@
-import { checksum62, random62 } from '../../../lib/base62.ts';
+import { checksum62, random62 } from '../../../lib/ids.ts';
 import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import type { TriggerSecret } from '../webhook/authenticate.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { uuid7 } from '../../../lib/uuid7.ts';
+import { uuid7 } from '../../../lib/ids.ts';
 import { DomainError } from '../../errors.ts';
 import { transactPipelined } from '../../pipelined-transaction.ts';
 import type { Services } from '../../services.ts';

@@ -1,4 +1,4 @@
-import { countdown } from '../../../lib/countdown.ts';
+import { countdown } from '../../../lib/timing.ts';
 import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import { asUnavailable } from '../../unavailable.ts';

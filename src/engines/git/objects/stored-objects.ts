@@ -5,10 +5,9 @@ import { gitStream } from '../git-stream.ts';
 import { records } from '../nul-records.ts';
 import { parseCommit } from './commit-codec.ts';
 import { type ListingBudget, listTree, newBudget, spend } from './file-listing.ts';
-import type { ObjectCaches } from './object-caches.ts';
 import { isOid, type ObjectFormat, type ObjectType, rawLength } from './object-id.ts';
 import type { ObjectReader } from './object-reader.ts';
-import type { ObjectSource } from './object-source.ts';
+import type { ObjectCaches, ObjectSource } from './object-source.ts';
 import { Tree } from './tree-codec.ts';
 
 interface ListedEntry {

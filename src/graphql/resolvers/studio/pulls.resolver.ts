@@ -1,14 +1,17 @@
-import { Arg, Args, Ctx, FieldResolver, Int, Resolver, Root } from 'type-graphql';
+import { Arg, Args, type ClassType, Ctx, Extensions, FieldResolver, Int, Resolver, Root } from 'type-graphql';
+import { conflict } from '../../../domain/studio/merge/merge.schema.ts';
 import { mergePull } from '../../../domain/studio/pulls/merge-pull.operations.ts';
-import { getPull, listPulls } from '../../../domain/studio/pulls/pulls.operations.ts';
+import { getPull, listPullCommits, listPullFiles, listPulls } from '../../../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../../../domain/studio/pulls/write-pull.operations.ts';
 import { mapConnection } from '../../connection.ts';
 import type { GraphqlContext, ListArguments } from '../../context.ts';
+import { classOf } from '../../types/derive.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../types/operations.ts';
 import { Command } from '../command.ts';
 import { ProjectArgs } from '../places.ts';
+import { branchNamed } from './branches.resolver.ts';
 import { conflictsIn } from './merges.resolver.ts';
-import { Pull, Studio, type StudioParent } from './studio.types.ts';
+import { Branch, Pull, type PullParent, PullSummary, Studio, type StudioParent } from './studio.types.ts';
 
 const PullConnection = connectionOf(listPulls, 'Pull');
 const MergedPull = outputOf(mergePull);
@@ -66,5 +69,59 @@ export class PullsResolver {
       const pull = place(await context.run(getPull, { ...at, number: input.number }));
       return { merged: false, commit: null, branch_deleted: false, conflicts, resolved: [], pull };
     }
+  }
+}
+
+const Conflict = classOf(conflict, 'Conflict', false);
+const CommitConnection = connectionOf(listPullCommits);
+const FileDiffConnection = connectionOf(listPullFiles);
+const PullCommitsArgs = argsOf(listPullCommits, ['number']);
+const PullFilesArgs = argsOf(listPullFiles, ['number']);
+
+/** What a pull request leads to, whether read alone or in a list. */
+function pullEdges(type: ClassType) {
+  @Resolver(() => type)
+  class PullEdges {
+    @FieldResolver(() => Branch, { nullable: true, description: 'The branch to be merged; null when it is gone' })
+    head_branch(@Root() { at, head }: PullParent, @Ctx() context: GraphqlContext) {
+      return branchNamed(context, at, head.ref);
+    }
+
+    @FieldResolver(() => Branch, { nullable: true, description: 'The branch to merge into; null when it is gone' })
+    base_branch(@Root() { at, base }: PullParent, @Ctx() context: GraphqlContext) {
+      return branchNamed(context, at, base.ref);
+    }
+
+    @FieldResolver(() => CommitConnection, { nullable: true, description: listPullCommits.summary })
+    commits(
+      @Root() { at, number }: PullParent,
+      @Args(() => PullCommitsArgs) args: ListArguments,
+      @Ctx() context: GraphqlContext,
+    ) {
+      return context.list(listPullCommits, { ...at, ...args, number });
+    }
+
+    @Extensions({ cost: 10 })
+    @FieldResolver(() => FileDiffConnection, { nullable: true, description: listPullFiles.summary })
+    files(
+      @Root() { at, number }: PullParent,
+      @Args(() => PullFilesArgs) args: ListArguments,
+      @Ctx() context: GraphqlContext,
+    ) {
+      return context.list(listPullFiles, { ...at, ...args, number });
+    }
+  }
+  return PullEdges;
+}
+
+export const PullEdgesResolver = pullEdges(Pull);
+export const PullSummaryEdgesResolver = pullEdges(PullSummary);
+
+@Resolver(() => PullSummary)
+export class PullConflictsResolver {
+  @Extensions({ cost: 20 })
+  @FieldResolver(() => [Conflict], { nullable: true, description: 'What a merge would meet' })
+  async conflicts(@Root() { at, number }: PullParent, @Ctx() context: GraphqlContext) {
+    return (await context.run(getPull, { ...at, number })).conflicts;
   }
 }

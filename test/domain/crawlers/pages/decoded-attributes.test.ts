@@ -1,7 +1,10 @@
 import { Parser, type ParserOptions } from 'htmlparser2';
 import { expect, it } from 'vitest';
-import type { Attributes } from '../../../../src/domain/crawlers/pages/elements.ts';
-import { decodedAttributes, pageParserOptions } from '../../../../src/domain/crawlers/pages/read-page.ts';
+import {
+  type Attributes,
+  decodedAttributes,
+  pageParserOptions,
+} from '../../../../src/domain/crawlers/pages/read-page.ts';
 import fc from '../../../support/properties.ts';
 
 /** Every opening tag of a text, in order. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseSrcset } from '../../../../src/domain/crawlers/pages/elements.ts';
+import { parseSrcset } from '../../../../src/domain/crawlers/pages/read-page.ts';
 import fc from '../../../support/properties.ts';
 
 it.each([

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Caller, CallSlots } from '../../../../src/domain/workflows/engine/call-slots.ts';
+import { type Caller, CallSlots } from '../../../../src/domain/workflows/engine/calls.ts';
 import fc from '../../../support/properties.ts';
 
 /** Slots with calls that go on until they are ended by hand. */

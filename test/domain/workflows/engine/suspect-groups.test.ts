@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { largestGroup, lossesOf, Suspects, type Suspicion } from '../../../../src/domain/workflows/engine/suspects.ts';
+import { largestGroup, lossesOf, Suspects, type Suspicion } from '../../../../src/domain/workflows/engine/workers.ts';
 import fc from '../../../support/properties.ts';
 
 /** Losses that condemn an execution. */

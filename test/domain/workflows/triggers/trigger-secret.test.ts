@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { newTriggerSecret } from '../../../../src/domain/workflows/triggers/sealed-secret.ts';
-import { checksum62 } from '../../../../src/lib/base62.ts';
+import { checksum62 } from '../../../../src/lib/ids.ts';
 
 it.each([
   [`whk_${'0'.repeat(40)}`, '1hDC8p'],

@@ -1,4 +1,4 @@
-import type { Bell } from '../../../../lib/notifier.ts';
+import type { Bell } from '../../../../lib/timing.ts';
 import type { RunEnding } from '../../runs/end-run.ts';
 import type { SliceStop } from '../crawling.ts';
 

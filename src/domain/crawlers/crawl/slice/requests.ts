@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Bell } from '../../../../lib/notifier.ts';
+import type { Bell } from '../../../../lib/timing.ts';
 import { NotSent } from '../../../../ports/exchange.ts';
 import { DomainError } from '../../../errors.ts';
 import { isAway } from '../../../unavailable.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { settleAll } from '../../../../lib/concurrency.ts';
-import { Bell } from '../../../../lib/notifier.ts';
+import { Bell } from '../../../../lib/timing.ts';
 import { LostRun } from '../../frontier/run-row.ts';
 import type { SliceStop } from '../crawling.ts';
 import { hasOutlinks } from '../fetch/outlinks.ts';

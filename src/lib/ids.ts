@@ -1,5 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+
+/** A UUID version 7 (RFC 9562 5.7): milliseconds since 1970 first, so ids sort by time. Node keeps random bytes for UUIDs ready. */
+export function uuid7(at: Date): string {
+  const time = at.getTime().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

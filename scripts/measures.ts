@@ -79,6 +79,9 @@ function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   return circles.sort((a, b) => b.length - a.length);
 }
 
+/** A migration is a file of its own, however short. */
+const isMigration = (file: string) => file.includes('/migrations/');
+
 /** Folders that may be long: one file a port, a table or a migration. */
 const mayBeLong = (folder: string) =>
   folder.endsWith('/ports') || folder.includes('/migrations') || folder.endsWith('/tables');
@@ -105,11 +108,13 @@ export function measure(files: ReadonlyMap<string, string>): Measure[] {
     folders.set(folder, [...(folders.get(folder) ?? []), file]);
     const length = text.split('\n').length - 1;
     lines += length;
-    if (length <= 20) small.push(file);
+    if (length <= 20 && !isMigration(file)) small.push(file);
     wordy.push({ file, count: proseOf(text).match(ownWord)?.length ?? 0 });
   }
   const fragments = [...importers].flatMap(([file, [only, ...others]]) =>
-    only && others.length === 0 && path.posix.dirname(only) === path.posix.dirname(file) ? [file] : [],
+    only && others.length === 0 && !isMigration(file) && path.posix.dirname(only) === path.posix.dirname(file)
+      ? [file]
+      : [],
   );
   const long = [...folders].filter(([folder, members]) => members.length > 15 && !mayBeLong(folder));
   const circles = circlesOf(graph);

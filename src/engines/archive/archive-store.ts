@@ -169,7 +169,7 @@ async function writeLines(place: string, lines: AsyncIterable<string>, signal: A
 }
 
 interface Options {
-  /** Version of the program, for those who open an archive later. */
+  /** Version of the program that wrote the archive. */
   product_version: string;
 }
 

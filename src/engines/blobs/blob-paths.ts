@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Sha256 } from '../../ports/blobs.ts';
 
-/** Where the files of a store lie: `<root>/<2 hex>/<62 hex>`, and what is on its way in or out in folders of its own. */
+/** Paths of a store's files: `<root>/<2 hex>/<62 hex>`; files being written or deleted are in folders of their own. */
 export interface BlobPaths {
   root: string;
   of(sha256: Sha256): string;

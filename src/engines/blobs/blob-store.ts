@@ -49,7 +49,7 @@ async function decide(paths: BlobPaths, sha256: Sha256, before: number): Promise
     return null;
   }
   const codings = await look(paths.codingsOf(sha256));
-  // Nobody is sent a coding without having found the blob itself, so they may go first.
+  // A coding is only served after its blob was found, so codings may be deleted first.
   await rm(paths.codingsOf(sha256), { force: true });
   await rm(aside, { force: true });
   return found.size + (codings?.size ?? 0);
@@ -106,13 +106,13 @@ async function sweepBlobs(
 /** Files looked at together. */
 const batch = 32;
 
-/** Milliseconds for which files are looked at without letting all else have its turn. */
+/** Milliseconds of looking at files before the event loop gets control back. */
 const lookingTime = 2;
 
-/** A blob that was made young less than so many milliseconds ago is young enough: a fraction of what any sweep leaves to those who refer to one. */
+/** A blob younger than so many milliseconds is not touched again: a fraction of the grace period any sweep leaves to new references. */
 const stillYoung = 30 * 60_000;
 
-/** Tells which blobs are there, and makes young those that are: whoever asks is about to refer to them. */
+/** Returns which blobs exist and renews their age, because the caller is about to refer to them. */
 class BlobPresence {
   readonly #paths: BlobPaths;
   readonly #files: DurableDirectories;
@@ -137,7 +137,7 @@ class BlobPresence {
     return true;
   }
 
-  /** Those that are not there; the others are made young. */
+  /** Ids of blobs that do not exist; the others have their age renewed. */
   async missing(sha256s: Iterable<Sha256>): Promise<Set<Sha256>> {
     const absent = new Set<Sha256>();
     const left = this.#lookQuickly([...new Set(sha256s)], absent);
@@ -168,14 +168,14 @@ class BlobPresence {
   }
 }
 
-/** How files are opened that somebody else has made: never by a link, and without waiting for whoever writes into a pipe. */
+/** Flags for opening files made by others: never follows a link, never blocks on a pipe. */
 const plainFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Files up to this size are read at once, larger ones are streamed; bytes. */
 const small = 64 * 1024;
 
 /**
- * Reads a small file that has just been written, and so is still in memory: four turns of the thread pool would take many times as long,
+ * Reads a small file that has just been written, and so is still in memory: four round trips through the thread pool would take many times as long,
  * and more of this thread as well.
  * @returns null when it is large, or grows
  */
@@ -184,7 +184,7 @@ function readSmall(place: string): Buffer | null {
   try {
     const { size } = fstatSync(file);
     if (size > small) return null;
-    // One byte further than it says it is long.
+    // One byte more than the reported length.
     const content = Buffer.allocUnsafe(size + 1);
     const read = readSync(file, content, 0, size + 1, 0);
     return read > size ? null : content.subarray(0, read);

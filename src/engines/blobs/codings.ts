@@ -2,7 +2,7 @@ import { brotliCompressSync, constants, crc32, gzipSync } from 'node:zlib';
 import type { BlobEncoding } from '../../ports/blobs.ts';
 import { type JobThread, storeThread } from './job-thread.ts';
 
-/** A blob whose codings are to be made; absolute paths, all on one file system. */
+/** A blob to encode; absolute paths, all on one file system. */
 export interface CodingJob {
   blob: string;
   /** Where the codings belong; in a directory that exists. */
@@ -28,8 +28,8 @@ const compressors: Record<BlobEncoding, (content: Buffer) => Buffer> = {
 
 /**
  * The file of a blob's codings: `PBC1`, the sizes of the br and the gzip coding (0: it would not be smaller) and the CRC-32 of both
- * together, each 32 bits big-endian, then the codings. It can tell by itself when a loss of power cut it short, so that nobody need
- * wait for it to reach the disk.
+ * together, each 32 bits big-endian, then the codings. The checksum shows a file cut short by a loss of power, so no writer has to
+ * wait for the disk.
  */
 const magic = 'PBC1';
 const headerBytes = 16;
@@ -50,7 +50,7 @@ export function packCodings(content: Buffer): Buffer {
   return Buffer.concat([header, payload]);
 }
 
-/** Where the codings lie in a file; null when it is not as it was written. */
+/** Where the codings are in a file; null when it is damaged. */
 export function findCodings(file: Buffer): Codings | null {
   if (file.length < headerBytes || file.toString('latin1', 0, 4) !== magic) return null;
   const [br, gz] = [file.readUInt32BE(4), file.readUInt32BE(8)];
@@ -63,7 +63,7 @@ export function findCodings(file: Buffer): Codings | null {
 }
 
 /**
- * A thread that makes codings, with the lowest priority: compression takes whatever the machine has left, and nothing that somebody waits for.
- * It makes the codings of a blob unless they are there, and says false when there is no such blob.
+ * A thread that encodes blobs with the lowest priority, so that compression only uses idle processor time.
+ * It skips codings that exist, and returns false when the blob does not exist.
  */
 export const codingThread = (): JobThread<CodingJob, boolean> => storeThread(import.meta.url, './encode-thread');

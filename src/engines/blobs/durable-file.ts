@@ -6,7 +6,7 @@ import path from 'node:path';
 const idleTime = 2_000;
 
 /**
- * Makes names in directories survive a loss of power. A directory that names come to again and again stays open meanwhile, and those who ask
+ * Makes names in directories survive a loss of power. A directory that gets new names repeatedly stays open meanwhile, and requests that arrive
  * while one sync of it runs share the next.
  */
 export class KeptDirectories {
@@ -63,7 +63,7 @@ export class KeptDirectories {
 
 type Write = (append: (chunk: Uint8Array) => Promise<unknown>) => Promise<string | null>;
 
-/** Directories this process has made sure of: whoever finds one just made by another writer waits until its name is durable, too. */
+/** Directories this process has synced: a directory just made by another writer is waited for until its name is durable, too. */
 export class DurableDirectories {
   readonly #made = new Map<string, Promise<void>>();
   readonly #directories = new KeptDirectories();
@@ -86,7 +86,7 @@ export class DurableDirectories {
 
   /**
    * Writes a file in `aside` and gives it its name when all of it is on the disk: there whole or not at all.
-   * @param write fills the file. @returns where it belongs, or null when it is not wanted after all
+   * @param write fills the file. @returns its path, or null when it is not needed after all
    */
   async writeWhole(aside: string, write: Write): Promise<void> {
     await this.ensure(aside);
@@ -121,7 +121,7 @@ export class DurableDirectories {
   }
 }
 
-/** Bytes after which a part of a file goes to the disk: one sync of very much would hold up those of all others, the database's first. */
+/** Bytes after which a part of a file is synced: one very large sync would delay all others, the database's first. */
 const portion = 4 * 1024 * 1024;
 
 async function fill(file: string, write: Write): Promise<string | null> {

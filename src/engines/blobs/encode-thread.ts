@@ -6,7 +6,7 @@ import { absentAs } from './failures.ts';
 import { answerJobs } from './job-thread.ts';
 import { writeSmall } from './small-files.ts';
 
-/** Lets everything else on the machine go first: in Linux each thread has a priority of its own (setpriority(2)). */
+/** Lowers the priority of this thread: in Linux each thread has its own (setpriority(2)). */
 function giveWay(): void {
   try {
     setPriority(Number(path.basename(readlinkSync('/proc/thread-self'))), constants.priority.PRIORITY_LOW);

@@ -50,7 +50,7 @@ export function* recordsOf(journal: Buffer): Generator<JournalRecord> {
   }
 }
 
-/** Whether a content is what its name says: a loss of power may leave anything in a record nobody was told of. */
+/** Whether a content matches its hash: a loss of power may leave anything in a record that was never acknowledged. */
 export const isWhole = ({ sha256, content }: JournalRecord): boolean =>
   createHash('sha256').update(content).digest('hex') === sha256;
 
@@ -66,7 +66,7 @@ interface OpenJournal {
   named: Promise<unknown>;
 }
 
-/** Writes pieces as they lie in memory. @returns bytes */
+/** Writes pieces without copying them. @returns bytes */
 async function appendPieces(file: FileHandle, pieces: Uint8Array[]): Promise<number> {
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
   const { bytesWritten } = await file.writev(pieces);
@@ -75,17 +75,17 @@ async function appendPieces(file: FileHandle, pieces: Uint8Array[]): Promise<num
   return size;
 }
 
-/** A journal whose files are to be on the disk for good; it goes then. */
+/** A journal whose files must become durable before it is deleted. */
 export interface SettleJob {
   journal: string;
   /** Of the store. */
   root: string;
 }
 
-/** Milliseconds a journal rests: by then Linux has written its files by itself, and asking for it costs little. */
+/** Milliseconds a journal rests: by then Linux has written its files by itself, so a sync costs little. */
 const usualRest = 40_000;
 
-/** Journals that are not written to any more: each rests until its files are surely on the disk, which is made sure of in a thread, and goes. */
+/** Closed journals: each rests until its files are almost surely on the disk; a thread then syncs them and deletes the journal. */
 class RestingJournals {
   readonly #root: string;
   readonly #rest: number;
@@ -117,11 +117,11 @@ const bootId = (): string | null => {
 /** A name for a journal: what was written since the machine started is in its memory, whichever process has ended. */
 const journalName = (boot: string | null): string => `${boot ?? 'unknown'}.${randomUUID()}`;
 
-/** Writes every content of a journal again whose file is not what it should be. */
+/** Writes every content of a journal again whose file is damaged or missing. */
 function restore(journal: string, paths: BlobPaths): void {
   mkdirSync(paths.incoming, { recursive: true, mode: 0o700 });
   for (const record of recordsOf(readFileSync(journal))) {
-    // What follows a damaged record was never told to anybody.
+    // What follows a damaged record was never acknowledged.
     if (!isWhole(record)) return;
     const place = paths.of(record.sha256);
     const content = whenThere(() => readFileSync(place));
@@ -133,7 +133,7 @@ function restore(journal: string, paths: BlobPaths): void {
 
 /**
  * Takes over the journals others have left. After a loss of power their contents are written again before anything is looked for; otherwise
- * the machine still has them. One that somebody still writes to is taken, too: whoever does so finds it gone, and begins another.
+ * the machine still has them. A journal still in use is taken over, too: its writer notices and begins another.
  * @param boot see `bootId`
  * @returns the journals, whose files are still to be made durable
  */
@@ -177,7 +177,7 @@ interface BlobJournalOptions {
 
 /**
  * Makes many small contents durable with one sync: they are written into a journal, one after another, and only then into files of their
- * own, which nobody syncs until the machine has long written them. A journal goes when that has been made sure of; one that is there after
+ * own, which are not synced until the machine has long written them. A journal is deleted once that is certain; one that exists after
  * a loss of power is read again.
  */
 export class BlobJournal {
@@ -206,7 +206,7 @@ export class BlobJournal {
 
   async #drain(): Promise<void> {
     this.#isWriting = true;
-    // Those that come in this turn of the event loop are written together.
+    // Contents that arrive in one iteration of the event loop are written together.
     await turn();
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, together);
@@ -242,7 +242,7 @@ export class BlobJournal {
     }
   }
 
-  /** Gives contents their files, and says so to whoever waits for them. */
+  /** Writes the files of contents and resolves their waiting writers. */
   async #name(group: readonly Waiting[], where: Parameters<SmallFiles['write']>[1]): Promise<void> {
     try {
       await this.#files.write(group, where);

@@ -5,7 +5,7 @@ import { whenThere } from './failures.ts';
 import { answerJobs } from './job-thread.ts';
 import { namesIn, type SettleJob } from './journal.ts';
 
-/** What `use` makes of a file while it is open; null when there is none. */
+/** Result of `use` on an open file; null when the file does not exist. */
 function withFile<T>(place: string, use: (file: number) => T): T | null {
   const file = whenThere(() => openSync(place, 'r'));
   if (file === null) return null;
@@ -16,7 +16,7 @@ function withFile<T>(place: string, use: (file: number) => T): T | null {
   }
 }
 
-/** @returns false when there is none */
+/** @returns false when the file does not exist */
 function sync(place: string): boolean {
   const synced = withFile(place, (file) => {
     fsyncSync(file);
@@ -29,7 +29,7 @@ function sync(place: string): boolean {
 function settleJournal(journal: string, paths: BlobPaths): void {
   const names = withFile(journal, (file) => [...namesIn(file)]) ?? [];
   const places = names.map((sha256) => paths.of(sha256));
-  // One that is not there was removed by a sweep, or was never told to anybody.
+  // A missing file was removed by a sweep, or was never acknowledged.
   const folders = places.filter(sync).map((place) => path.dirname(place));
   for (const folder of new Set(folders)) sync(folder);
   rmSync(journal, { force: true });

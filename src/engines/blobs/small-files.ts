@@ -7,8 +7,8 @@ import { storeThread } from './job-thread.ts';
 import type { JournalRecord } from './journal.ts';
 
 /**
- * Gives a small content its name at once, there whole or not at all as far as this machine keeps running; nobody waits for the disk. Each
- * turn of the thread pool would take longer than all of it.
+ * Gives a small content its name at once, atomically as long as this machine keeps running, without waiting for the disk. Each
+ * round trip through the thread pool would take longer than all of it.
  * @param aside a directory on the same file system, which exists like that of `place`
  */
 export function writeSmall(aside: string, place: string, content: Uint8Array): void {
@@ -25,7 +25,7 @@ export function writeSmall(aside: string, place: string, content: Uint8Array): v
   }
 }
 
-/** Records of a journal whose contents are to be files of their own. */
+/** Records of a journal whose contents become files of their own. */
 export interface FilesJob {
   /** Descriptor of the journal, which is open for reading and stays so meanwhile. */
   file: number;
@@ -38,11 +38,11 @@ export interface FilesJob {
   aside: string;
 }
 
-/** So many become files in a thread: one alone is there sooner than a thread has heard of it. */
+/** From this number on a thread writes the files: below it, the message to the thread costs more than the writes. */
 const many = 8;
 
 /**
- * Gives contents of a journal files of their own, which nobody syncs. The system needs longer for a new file than for what is in it, so that many
+ * Gives contents of a journal files of their own, without a sync. The system needs longer for a new file than for its contents, so that many
  * of them are made in a thread, which reads them from the journal: the event loop would wait for all of it.
  */
 export class SmallFiles {
@@ -55,12 +55,12 @@ export class SmallFiles {
     this.#directories = directories;
   }
 
-  /** @param where the records of these contents lie */
+  /** @param where the position of these contents' records */
   async write(records: readonly JournalRecord[], where: Pick<FilesJob, 'file' | 'at' | 'size'>): Promise<void> {
     const aside = this.#paths.incoming;
     const places = records.map(({ sha256 }) => this.#paths.of(sha256));
     const folders = new Set([aside, ...places.map((place) => path.dirname(place))]);
-    // Those that are new share their syncs.
+    // New directories share their syncs.
     await Promise.all([...folders].map((folder) => this.#directories.ensure(folder)));
     if (records.length >= many) await this.#thread.run({ ...where, places, aside });
     else for (const [index, { content }] of records.entries()) writeSmall(aside, places[index] ?? '', content);

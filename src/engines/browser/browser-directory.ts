@@ -7,7 +7,7 @@ import path from 'node:path';
 /** Where one browser has its profile, for as long as it runs. */
 export interface BrowserDirectory {
   profile: string;
-  /** For whatever else it may want to write. */
+  /** For all other files Chromium may write. */
   artifacts: string;
   /** To be called when the browser has ended; once more does no harm. */
   remove(): Promise<void>;
@@ -66,7 +66,7 @@ async function isHeld(directory: string, made: Date): Promise<boolean> {
   }
 }
 
-/** Removes the directories of processes that were killed; those of other users, and of whoever lives, stay. */
+/** Removes the directories of killed processes; those of other users and of running processes stay. */
 export async function clearBrowserDirectories(): Promise<void> {
   const place = parent();
   for (const name of await readdir(place)) {

@@ -17,7 +17,7 @@ async function ownBytes(pid: number): Promise<number> {
   return Math.max(0, resident - shared) * pageSize;
 }
 
-/** Bytes all processes of a browser have for themselves; 0 where the system does not tell. */
+/** Private memory of all processes of a browser in bytes; 0 where the system does not report it. */
 async function memoryOf(browser: Chromium): Promise<number> {
   const session = await browser.newBrowserCDPSession();
   try {
@@ -112,7 +112,7 @@ export class BrowserProcess {
         ...(userAgent !== undefined && { userAgent }),
       })
       .then(async (context) => {
-        // A window a page opens is a page of nobody.
+        // A window opened by a page belongs to no run.
         context.on('page', (page) => {
           void page.opener().then(
             (opener) => (opener === null ? undefined : page.close()),

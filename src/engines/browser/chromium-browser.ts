@@ -7,7 +7,7 @@ import { type BrowserSettings, launch, NoBrowser } from './launch.ts';
 
 const refusal = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
-/** A forward proxy that lets nothing through. */
+/** A forward proxy that refuses everything. */
 export interface ClosedDoor {
   /** `http://127.0.0.1:<port>`. */
   url: string;
@@ -16,7 +16,7 @@ export interface ClosedDoor {
   close(): Promise<void>;
 }
 
-/** Opens a proxy that refuses whatever comes, whoever asks. What a browser sends on its own ends here. */
+/** Opens a proxy that refuses every request. What a browser sends on its own ends here. */
 export async function openClosedDoor(): Promise<ClosedDoor> {
   const refused: string[] = [];
   const sockets = new Set<Socket>();
@@ -49,7 +49,7 @@ export async function openClosedDoor(): Promise<ClosedDoor> {
   };
 }
 
-/** Lets no more than so many at once, in all and of one group, in the order of coming. */
+/** Semaphore with a limit in all and one per group, first in, first out. */
 export class Turns {
   readonly #most: number;
   readonly #busy = new Map<number, number>();
@@ -64,7 +64,7 @@ export class Turns {
     return this.#all === 0 && this.#waiting.length === 0;
   }
 
-  /** Waits for a turn; `leave` must follow. @throws the signal's reason once it is aborted */
+  /** Waits for a slot; `leave` must follow. @throws the signal's reason once it is aborted */
   async enter(group: number, most: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#has(group, most)) return this.#take(group);
@@ -107,7 +107,7 @@ export class Turns {
 
 /** Pages at the same time, of all runs. */
 const mostPages = 4;
-/** A browser nobody has needed for so long is ended; milliseconds. */
+/** An idle browser is ended after so many milliseconds. */
 const idleTime = 60_000;
 
 interface Running {
@@ -195,7 +195,7 @@ export class ChromiumBrowser implements Browser {
     await (await this.#door)?.close();
   }
 
-  /** The browser that takes pages, started when there is none. */
+  /** The browser that takes pages, started on demand. */
   async #current(): Promise<Running> {
     const running = this.#running;
     if (running) {

@@ -37,7 +37,7 @@ export interface Wear {
 export interface BrowserSettings {
   /** Null: looked for where it usually is. */
   path: string | null;
-  /** The operator says that the kernel offers no sandbox. */
+  /** Set by the operator when the kernel offers no sandbox. */
   noSandbox: boolean;
   /** When a browser is replaced by a new one. */
   wornAfter?: Wear;
@@ -52,7 +52,7 @@ export class NoBrowser extends Error {
 
 const launchTime = 30_000;
 
-/** Beside what Playwright sets: nothing of the browser's own goes out, by no other protocol, and no name is resolved. */
+/** Beside what Playwright sets: no background traffic, no other protocol, no name resolution. */
 const switches = [
   '--disable-quic',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -64,7 +64,7 @@ const switches = [
 
 const isSandboxFault = (message: string): boolean => /no usable sandbox|without --no-sandbox|zygote/i.test(message);
 
-/** Chromium, and where its profile lies: to be removed when it has ended. */
+/** Chromium and its profile directory, which is removed when Chromium has ended. */
 export interface Launched {
   chromium: Chromium;
   directory: BrowserDirectory;
@@ -76,7 +76,7 @@ interface Way {
   proxy: string;
 }
 
-/** Playwright would put the profile where nobody finds it again after a crash, but for a browser with a profile to keep. */
+/** Playwright would put the profile where it is never found again after a crash, except for a browser with a persistent profile. */
 async function launchIn(directory: BrowserDirectory, { executablePath, noSandbox, proxy }: Way): Promise<Chromium> {
   // A server that crawls nothing in a browser neither waits for the library nor holds it.
   const { chromium } = await import('playwright-core');

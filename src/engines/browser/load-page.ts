@@ -9,7 +9,7 @@ const mostHtml = 10 * 1024 * 1024;
 /** Milliseconds in which a renderer that does anything at all answers. */
 const patience = 5_000;
 
-/** As text, because it is run in the page. Open shadow roots are written as templates, which page readers look into. */
+/** As text, because it is run in the page. Open shadow roots are serialised as templates, which page readers parse. */
 const serialize = `(() => {
   const roots = [];
   const walk = (root) => {
@@ -38,7 +38,7 @@ const within = async <T>(work: Promise<T>, milliseconds: number): Promise<T | nu
 };
 
 /**
- * Ends what the scripts of a page are doing, and lets them do nothing more: also one that never returns.
+ * Stops the scripts of a page for good, also one that never returns.
  * @param opening has to be open before the page is loaded
  */
 async function endScripts(opening: Promise<CDPSession>): Promise<void> {
@@ -61,11 +61,11 @@ async function readDom(page: Page): Promise<string | null> {
   return within(read(), patience);
 }
 
-/** A network nothing was asked of for so long is at rest; milliseconds. */
+/** A network without a new request for so long is idle; milliseconds. */
 const restful = 500;
 /** What scripts begin as the page is loaded shows by then: a redirect above all. */
 const settling = 50;
-/** A document that its own script gives up for another may never be loaded to its end: it is waited for so long. */
+/** A document that its own script replaces may never finish loading: the replacement is waited for so long. */
 const interrupted = 500;
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
@@ -128,7 +128,7 @@ async function show(
     if (load.wantsDom && html === null)
       return { ok: false, reason: 'hung', message: 'The page does not come to rest and cannot be read' };
     const { navigations } = loading;
-    // One whose document was to give way to another may still be on its way there.
+    // A document that was to be replaced may still be loading.
     isSound = !isCut && navigations.length === 0;
     return { ok: true, html, url: page.url(), navigations, isCut };
   };

@@ -1,7 +1,7 @@
 import type { BrowserContext, Frame, Page, Request, Route } from 'playwright-core';
 import type { BrowserAnswer, PageLoad } from '../../ports/browser.ts';
 
-/** Of answers, and of no use or harm to a page whose requests we answer ourselves. */
+/** Response headers that have no meaning for a page whose requests are answered here. */
 const dropped = new Set([
   'alt-svc',
   'connection',
@@ -16,7 +16,7 @@ const dropped = new Set([
   'transfer-encoding',
 ]);
 
-/** Requests of one page; what has more of them asks without end. */
+/** Requests of one page; a page with more of them would never end. */
 const mostRequests = 2_000;
 
 /** Requests whose cookies scripts may have set. */
@@ -45,7 +45,7 @@ function frameOf(request: Request): Frame | null {
   }
 }
 
-/** One page while it is loaded: answers what it asks for. */
+/** One page while it loads: answers its requests. */
 export class Loading {
   readonly #context: BrowserContext;
   readonly #load: PageLoad;
@@ -68,7 +68,7 @@ export class Loading {
     return [...this.#navigations];
   }
 
-  /** Resolves when a script wants to go elsewhere. */
+  /** Resolves when a script navigates. */
   get left(): Promise<void> {
     return this.#leaving.promise;
   }
@@ -78,7 +78,7 @@ export class Loading {
     return this.#isGiven;
   }
 
-  /** Milliseconds for which nothing has been asked for; 0 while something is. */
+  /** Milliseconds since the last request; 0 while one is open. */
   get rest(): number {
     return this.#open > 0 ? 0 : performance.now() - this.#restsSince;
   }
@@ -125,7 +125,7 @@ export class Loading {
   }
 }
 
-/** Has everything that pages of a context ask for answered by whoever loads them; windows they open get nothing. */
+/** Routes every request of a context's pages to the page's loader; windows they open get nothing. */
 export async function routeAll(context: BrowserContext, loadings: ReadonlyMap<Page, Loading>): Promise<void> {
   await context.route(
     () => true,
@@ -137,7 +137,7 @@ export async function routeAll(context: BrowserContext, loadings: ReadonlyMap<Pa
         if (frame === null || loading === undefined) await route.abort('blockedbyclient');
         else await loading.take(route, request, frame.parentFrame() === null);
       } catch {
-        // The page is gone, or is about to be: nobody waits for the answer.
+        // The page is closed or closing: no request waits for the answer.
         await route.abort('failed').catch(() => {});
       }
     },

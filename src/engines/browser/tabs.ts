@@ -3,7 +3,7 @@ import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 
 /** Documents one tab shows, one after another: making a tab costs more than showing a page of text. */
 const mostUses = 25;
-/** A page that does not do as it is told in this time is given up; milliseconds. */
+/** Milliseconds after which a page that does not respond is discarded. */
 const patience = 2_000;
 
 /** Each document begins as in a tab of its own: run before any script of a page. */

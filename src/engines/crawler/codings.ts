@@ -14,13 +14,13 @@ import {
 } from 'node:zlib';
 import { crawlFault } from './faults.ts';
 
-/** Content codings we ask for and undo (RFC 9110 section 8.4.1, RFC 7932, RFC 8878). */
+/** Content codings that are accepted and decoded (RFC 9110 section 8.4.1, RFC 7932, RFC 8878). */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
 export const acceptEncoding = 'gzip, br, zstd, deflate';
 
 const names: Record<string, Coding> = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'br', zstd: 'zstd' };
-/** Nobody compresses three times in earnest. */
+/** No serious server applies three codings. */
 const mostCodings = 2;
 
 /** Windows of up to 8 MiB (RFC 9659): a larger one is a claim on our memory. */
@@ -28,7 +28,7 @@ const zstdOptions = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
 /**
  * The codings of a body in the order in which they are undone.
- * @throws DomainError (`decode`) for one we did not ask for
+ * @throws DomainError (`decode`) for one that was not accepted
  */
 export function codingsOf(header: string | string[] | undefined): Coding[] {
   const listed = (Array.isArray(header) ? header.join(',') : (header ?? ''))
@@ -73,7 +73,7 @@ const beginnings: Record<Coding, (first: Uint8Array) => boolean> = {
   deflate: isZlib,
 };
 
-/** What a decoder threw: a body that never was what it says (`decode`), or one that was damaged or cut on its way. */
+/** Classifies a decoder's error: a body that never had the declared coding (`decode`), or one that was damaged or cut in transit. */
 export function decodeFault(error: unknown, coding: Coding, first: Uint8Array): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (!/^(Z_|ERR_|BROTLI|ZSTD)/i.test(code)) return error;

@@ -34,7 +34,7 @@ const names: Record<HttpFailure, FetchError> = {
 };
 
 const passing: ReadonlySet<FetchError> = new Set(['dns', 'connect', 'timeout', 'reset', 'body_truncated']);
-/** Names that do not exist, as the resolver says it; anything else may pass. */
+/** Resolver codes of names that do not exist; any other failure may be temporary. */
 const absent = ['ENOTFOUND', 'ENODATA'];
 
 /** The result for what a fetch threw; null when it is no fault of network or peer and has to be thrown on. */

@@ -92,7 +92,7 @@ async function* undone(source: AsyncIterable<Buffer>, coding: Coding): AsyncGene
   }
 }
 
-/** Types that page readers know: HTML, CSS, web manifests. */
+/** Types that page readers parse: HTML, CSS, web manifests. */
 const readable = new Set([
   'text/html',
   'application/xhtml+xml',
@@ -103,7 +103,7 @@ const readable = new Set([
 
 const essence = (type: string): string => (type.split(';', 1)[0] ?? '').trim().toLowerCase();
 
-/** The type of a body; one without is HTML when a page was asked for and it looks like one. */
+/** The type of a body; one without is HTML when a page was requested and it looks like one. */
 function bodyType(
   declared: string | null,
   beginning: Uint8Array,
@@ -153,7 +153,7 @@ interface StoredBody {
 
 /**
  * Stores a decoded body and keeps its beginning. A body that is only read is not fetched beyond that.
- * @param blobs null when nothing is to be stored
+ * @param blobs null when nothing is stored
  * @throws what the body throws; DomainError `unavailable` when the disk is full. Nothing is left then
  */
 async function storeBody(
@@ -261,7 +261,7 @@ const single = (value: string | string[] | undefined): string | null =>
 const hasValidators = ({ validators }: FetchRequest): boolean =>
   validators?.etag !== undefined || validators?.last_modified !== undefined;
 
-/** Whether a body may have to be read, as far as the head tells. */
+/** Whether a body may have to be read, judged by the head alone. */
 const reads = ({ read }: FetchRequest, headers: FetchedHeaders): boolean =>
   read !== 'none' && (headers['content-type'] === undefined || isReadable(read, single(headers['content-type']), null));
 
@@ -274,7 +274,7 @@ function outgoing({ headers, validators }: FetchRequest): Record<string, string>
   };
 }
 
-/** What says by itself that it is too large is not begun. */
+/** A body whose declared length is too large is not begun. */
 function refuseEarly(headers: FetchedHeaders, most: number): void {
   if (Number(headers['content-length'] ?? 0) > most)
     throw crawlFault('body_too_large', `the body is larger than ${most} bytes`);

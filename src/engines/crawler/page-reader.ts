@@ -88,7 +88,7 @@ const maxWaiting = 8;
 const patience = 1.25;
 const heapMegabytes = 512;
 
-/** What a thread tells its pool. */
+/** Message of a thread to its pool. */
 interface ThreadWatcher {
   /** It can take more. */
   onRoom(): void;
@@ -170,7 +170,7 @@ class ReaderThread {
     clearTimeout(this.#timer ?? undefined);
     const [reading] = this.#readings;
     if (!reading || !this.#isReady) return;
-    // What was heard while the event loop was busy comes before a verdict.
+    // Messages that arrived while the event loop was busy are handled before a verdict.
     this.#timer = setTimeout(() => setImmediate(() => this.#judge(reading)), this.#limit * patience);
   }
 
@@ -270,7 +270,7 @@ export class ThreadedPageReader implements PageReader {
     this.#waitForWork();
   }
 
-  /** An idle thread, a new one, or one with room, in this order. */
+  /** An idle thread, a new one, or one with capacity left, in this order. */
   #threadFor(reading: Reading): ReaderThread | undefined {
     const able = [...this.#threads].filter((thread) => thread.accepts(reading));
     const idle = able.find((thread) => thread.isIdle);

@@ -2,13 +2,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { readDocument } from '../../domain/crawlers/pages/read-document.ts';
 import type { ReadMessage, ThreadMessage, ThreadSettings } from './page-reader.ts';
 
-/** After this share of its time a document tells what was found so far, then again after twice as long. */
+/** After this share of its time a document reports what was found so far, then again after twice as long. */
 const firstPartial = 1 / 8;
 
 const { limit }: ThreadSettings = workerData;
 const send = (message: ThreadMessage) => parentPort?.postMessage(message);
 
-/** Reads for as long as the limit says, as far as the reader comes to look at the clock; whoever started the thread watches that. */
+/** Reads until the reader notices that its time is over; the pool that started the thread watches the limit from outside. */
 function read({ id, page }: ReadMessage): ThreadMessage {
   const start = performance.now();
   let next = limit * firstPartial;

@@ -16,27 +16,27 @@ export const defaultLimits: FetchLimits = {
 /** Bodies up to this size on the wire are gathered in memory, larger ones flow to the disk; bytes. */
 export const gatheredBytes = 256 * 1024;
 
-/** So much of a body nobody wants is read to keep the connection; bytes. */
+/** Up to so many bytes of an unused body are read to keep the connection. */
 const drainedBytes = 64 * 1024;
 
 /** The most a body may decode to, given what came over the wire; bytes. A page compresses to a twentieth, a bomb to a thousandth. */
 export const decodedAllowance = (wire: number): number => 100 * wire + 10 * mebibyte;
 
-/** An answer's head, and its body as it is on the wire: whole when it is small, flowing when not, null when nobody wants it. */
+/** An answer's head, and its body as it is on the wire: whole when it is small, a stream when not, null when it is not needed. */
 interface Received {
   status: number;
   headers: FetchedHeaders;
   body: Buffer | Readable | null;
 }
 
-/** Counts what comes, also when the exchange fails. */
+/** Counts the bytes received, also when the exchange fails. */
 export interface Tally {
   wire: number;
 }
 
 /**
  * Sends a request and gathers its answer.
- * @param wants whether the body is needed; may throw, which ends the exchange
+ * @param wants decides whether the body is needed; may throw, which ends the exchange
  * @returns once a small body is there, or at the beginning of a larger one, whose faults come out of the stream
  */
 export function receive(
@@ -62,7 +62,7 @@ export function receive(
           done(error);
         },
       });
-      // It may fail before its reader has begun, who is told then; an error nobody hears would end the process.
+      // It may fail before its reader has begun, which gets the error then; an error without a listener would end the process.
       pouring.on('error', () => {});
       for (const chunk of chunks) pouring.push(chunk);
       chunks = [];
@@ -104,7 +104,7 @@ export function receive(
       },
       fail(error) {
         if (stream !== undefined) stream.destroy(error as Error);
-        // What nobody wants cannot be missed: its head is the answer.
+        // An unused body cannot be missed: its head is the answer.
         else if (head !== undefined && !isWanted && !request.signal?.aborted) resolve({ ...head, body: null });
         else reject(error);
       },

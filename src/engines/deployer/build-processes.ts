@@ -31,7 +31,7 @@ async function traitsOf(pid: number): Promise<Traits> {
     ['limits', 'status'].map((file) => readFile(`/proc/${pid}/${file}`, 'latin1').catch(() => '')),
   );
   const hard = /^Max cpu time\s+\S+\s+(\d+)/m.exec(limits ?? '')?.[1];
-  // Owners of files in /proc tell less: a process that cannot be dumped shows root there.
+  // Owners of files in /proc are not enough: a process that cannot be dumped shows root there.
   const user = /^Uid:\s+(\d+)/m.exec(status ?? '')?.[1];
   return { cpuSeconds: hard === undefined ? null : Number(hard), user: user === undefined ? null : Number(user) };
 }
@@ -63,7 +63,7 @@ export class BuildProcesses {
     known.set(name, traits);
     const own = this.#options.user;
     if (own !== null && traits.user === own) return true;
-    // What root starts to close a build in has the server's user before it gives its privileges away.
+    // The helper that root starts to isolate a build has the server's user before it drops its privileges.
     return traits.cpuSeconds === this.#mark && (own === null || traits.user === process.getuid?.());
   }
 
@@ -87,7 +87,7 @@ export class BuildProcesses {
     }
   }
 
-  /** A process that is stopped does not fork and still counts for the limit: what forks as fast as it can comes to rest. */
+  /** A stopped process does not fork and still counts for the limit, so a fork bomb comes to rest. */
   async #stopAll(until: number): Promise<ProcessState[]> {
     const stopped = new Set<number>();
     for (;;) {

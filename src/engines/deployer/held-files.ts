@@ -1,6 +1,6 @@
 /**
  * Files without a name that processes hold: by a descriptor of any thread, or mapped. Neither du(1) nor resident memory counts them: what is
- * written to a memfd, to a deleted file or to shared memory that is mapped and given up again (madvise(2)) stays until the last holder ends.
+ * written to a memfd, to a deleted file or to shared memory that is mapped and freed again (madvise(2)) stays until the last holder ends.
  */
 import { readdirSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { readFile, stat, statfs } from 'node:fs/promises';
@@ -10,7 +10,7 @@ const blockBytes = 512;
 /** tmpfs (and memfd, shared mappings, System V), ramfs, hugetlbfs: statfs(2). */
 const memoryTypes = new Set([0x01021994, 0x858458f6, 0x958458f6]);
 
-/** Whether what lies there is kept in memory; false where that cannot be found out. */
+/** Whether a file is kept in memory; false where that cannot be found out. */
 export const isInMemory = (file: string): Promise<boolean> =>
   statfs(file).then(
     ({ type }) => memoryTypes.has(type),
@@ -69,7 +69,7 @@ export class HeldFiles {
   readonly #own = new Set<string>();
   #looks = 0;
 
-  /** Whether a thread has other descriptors than the first: by their number (proc(5), since Linux 6.2), and by some of them, all in turn. */
+  /** Whether a thread has other descriptors than the first: by their number (proc(5), since Linux 6.2), and by some of them, all over several calls. */
   #isApart(first: string, names: readonly string[], table: string): boolean {
     if (this.#own.has(table) || countOf(first) !== countOf(table)) return true;
     for (let at = 0; at < Math.min(compared, names.length); at++) {
@@ -84,7 +84,7 @@ export class HeldFiles {
 
   /**
    * @param user whose files count: another's, such as a program of the machine that was replaced meanwhile, are not a build's; null: all
-   * @param most descriptors after which the look ends: there are too many anyway
+   * @param most descriptors after which the search ends: the limit is exceeded anyway
    */
   async find(processes: readonly ProcessState[], user: number | null, most: number): Promise<Held> {
     this.#looks += 1;
@@ -104,7 +104,7 @@ export class HeldFiles {
       for (const name of names) {
         if (descriptors > most) return;
         const file = `${table}/${name}`;
-        // Only what is deleted is opened up further: anything else may lie where an answer never comes.
+        // Only deleted files are examined further: any other may be on a file system that never answers.
         if (linkOf(file)?.endsWith(' (deleted)')) {
           const state = await stat(file).catch(() => null);
           if (state) await add(file, state);

@@ -74,11 +74,11 @@ async function spread(directory: string): Promise<void> {
 async function hiddenDirectories(root: string, dataDirectory: string): Promise<string[]> {
   const wanted = [homedir(), '/root', '/home', dataDirectory, root];
   const found = await Promise.all(wanted.map((directory) => realpath(directory).catch(() => null)));
-  // The shorter first: a longer one may lie in it.
+  // Shorter paths first: a longer one may be inside.
   return [...new Set(found.filter((directory) => directory !== null && directory !== '/'))].sort() as string[];
 }
 
-/** The first directory on the way to a file that other users cannot enter; null when there is none. */
+/** The first directory of a path that other users cannot enter; null when there is none. */
 async function closedParent(file: string): Promise<string | null> {
   const parts = file.split(path.sep);
   for (let length = 1; length <= parts.length; length++) {
@@ -117,7 +117,7 @@ const wanting: Record<SandboxKind, readonly [program: string, advice: string]> =
 /** Milliseconds a trial may take: a busy machine is no reason for a weaker level. */
 const trialTime = 60_000;
 
-/** @returns why the program of a kind cannot be started by whom it has to be, and what to do; null: it can */
+/** @returns why a program cannot be started by the user of builds, and what to do; null when it can */
 async function wants(kind: SandboxKind, user: number | null): Promise<string | null> {
   const [program, advice] = wanting[kind];
   const name = program === 'bwrap' ? 'bubblewrap' : program;

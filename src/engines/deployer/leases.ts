@@ -1,14 +1,14 @@
 /**
  * What no two builds on this machine may have at the same time, whichever servers run them: a user, or a cache. Each is held by an empty file
- * in a directory that builds cannot enter, whose name tells what is held, by which process and for which workspace. Who holds something is
- * never told by anything that a build can change.
+ * in a directory that builds cannot enter, whose name says what is held, by which process and for which workspace. The holder is
+ * never determined by anything that a build can change.
  */
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, stat, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { nameOf, processState } from './processes.ts';
 
-/** Tried in turn; the first is empty after a boot. */
+/** Tried one after another; the first is empty after a boot. */
 const places = ['/run/portico-builds', '/var/tmp/portico-build-leases'];
 /** How long what a process of another pid namespace holds is taken as held: no build takes as long. Milliseconds. */
 const trusted = 24 * 3600_000;
@@ -57,8 +57,8 @@ async function isHeld(file: string, machine: string): Promise<boolean> {
  * Takes something for a workspace. Two that try at the same time may both be refused, and never both have it.
  * @param what a name without dots
  * @param workspace the eight hexadecimal digits its directory ends with
- * @param from a workspace whose lease is taken over even where its process runs
- * @returns null: another one holds it
+ * @param from a workspace whose lease is taken over even if its process runs
+ * @returns null when another workspace holds it
  */
 export async function take(what: string, workspace: string, from?: string): Promise<Lease | null> {
   const directory = await leaseDirectory();

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type OutputLimits, outputLimits } from '../../domain/studio/deployments/manifest.ts';
 
 /**
- * Where workspaces and package caches lie when nobody has said: in the data directory, or, for a server started as root, where the users
+ * Where workspaces and package caches are by default: in the data directory, or, for a server started as root, where the users
  * that its builds run as can reach it. The data directory is closed to them.
  */
 export function buildDirectory(dataDirectory: string, given: string | undefined): string {

@@ -36,7 +36,7 @@ export function sharedByMachine(): number {
   }
 }
 
-/** Directories of everyone, by where their files are kept; what lies on the device of the workspace counts for the disk as that does. */
+/** World-writable directories, by where their files are kept; what is on the workspace's device counts as disk. */
 export async function sharedPlaces(device: number): Promise<{ inMemory: string[]; onDisk: string[] }> {
   const places = { inMemory: [] as string[], onDisk: [] as string[] };
   for (const directory of sharedDirectories) {
@@ -131,7 +131,7 @@ async function mounted(processes: readonly ProcessState[]): Promise<Map<number, 
   return found;
 }
 
-/** System V segments that no process has attached; those that one has are among what is mapped. */
+/** System V segments that no process has attached; attached ones are counted as mappings. */
 function detached(table: string, user: number | null): number {
   const [head = '', ...rows] = table.trim().split('\n');
   const names = head.trim().split(/\s+/);
@@ -163,7 +163,7 @@ export class Segments {
       const { stdout } = await run(nsenter ?? '', words, { env: fixedEnvironment, cwd: '/' }).catch(() => ({
         stdout: '',
       }));
-      // Whoever made them, all of them are the build's.
+      // All of them belong to the build, whichever process made them.
       sum += detached(stdout, null);
     }
     this.#last = sum;

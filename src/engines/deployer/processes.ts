@@ -87,7 +87,7 @@ export async function allProcesses(): Promise<ProcessState[]> {
 /** Longest stretch of synchronous reads, milliseconds. */
 const stretch = 5;
 
-/** @returns lets other work go on when this has been at it for some milliseconds */
+/** @returns a function that yields to the event loop once this has run for some milliseconds */
 export function pauses(): () => Promise<void> | undefined {
   let began = performance.now();
   return () => {
@@ -98,7 +98,7 @@ export function pauses(): () => Promise<void> | undefined {
   };
 }
 
-/** Of these processes, those of the groups or sessions that some of them lead, those that are named, and all that descend from either. */
+/** Of these processes, the members of groups or sessions that some of them lead, the named ones, and all descendants of either. */
 export function familyOf(
   all: readonly ProcessState[],
   leaders: ReadonlySet<number>,
@@ -115,7 +115,7 @@ export function familyOf(
 
 let machine: Promise<string> | undefined;
 
-/** Tells this boot of this machine, and this pid namespace, from others. */
+/** Identifies this boot of this machine and this pid namespace. */
 function machineName(): Promise<string> {
   machine ??= Promise.all([
     readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
@@ -124,7 +124,7 @@ function machineName(): Promise<string> {
   return machine;
 }
 
-/** The name by which a process can be told from later ones; null when it is gone. */
+/** Identifies a process even if its pid is used again; null when it has ended. */
 export async function nameOf(pid: number): Promise<ProcessName | null> {
   const state = processState(pid);
   return state && { pid, started: state.started, machine: await machineName() };

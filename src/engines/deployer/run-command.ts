@@ -27,8 +27,8 @@ function isPassedOn(descriptor: number): boolean {
 let known: (IOType | number)[] | undefined;
 
 /**
- * What `stdio` of a child has to hold from index `first` on, so that nothing reaches it that this server was itself given by whoever
- * started it: such a descriptor is replaced by /dev/null. Node opens all its own to be closed.
+ * What `stdio` of a child has to hold from index `first` on, so that no descriptor is inherited that this server got from its own
+ * parent: such a descriptor is replaced by /dev/null. Node opens all its own to be closed.
  */
 function withoutInherited(first: number): (IOType | number)[] {
   if (known) return known;
@@ -48,7 +48,7 @@ function withoutInherited(first: number): (IOType | number)[] {
 
 /** What a command runs in. */
 interface CommandPlace {
-  /** How it is closed in: the words before what begins it, and who starts them (null: the server's user). */
+  /** How the command is isolated: the words before the starter, and the user that runs them (null: the server's user). */
   sandbox: { words: readonly string[]; user: number | null };
   /** Begins it inside, by the command and its environment on descriptor 3. */
   launcher: readonly string[];
@@ -59,7 +59,7 @@ interface CommandPlace {
   /** Package caches of the workspace, for the watch on their size. */
   caches: readonly string[];
   environment: Record<string, string>;
-  /** Whom its processes belong to in the end; null: the server's user. */
+  /** The user its processes run as in the end; null: the server's user. */
   user: number | null;
   limits: BuildLimits;
 }
@@ -148,7 +148,7 @@ export async function runCommand(command: Command, place: CommandPlace): Promise
     clearTimeout(timer);
     unwatch();
     command.signal.removeEventListener('abort', abort);
-    // What it left in the background goes with it; only then does its output end.
+    // Its background processes are ended with it; only then does its output end.
     await build.end(false);
     await Promise.race([closed, delay(lastWords, null, { ref: false })]);
     // What holds it now could not be found.
@@ -158,7 +158,7 @@ export async function runCommand(command: Command, place: CommandPlace): Promise
   }
 }
 
-/** Makes the process known, gives way to the server in everything, and lets the command begin. */
+/** Registers the process, lowers its priority below the server's, and lets the command begin. */
 async function open(
   child: ChildProcess,
   leader: number,

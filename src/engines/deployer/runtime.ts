@@ -1,6 +1,6 @@
 /**
  * What builds need of this installation, where they can reach it: the program that begins them, and Node with its package managers where
- * those lie out of reach, as in a checkout or an nvm below a home directory. It is made once per installation, below the build directory.
+ * those are out of reach, as in a checkout or an nvm below a home directory. It is made once per installation, below the build directory.
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -35,9 +35,9 @@ export interface Runtime {
 }
 
 interface Reader {
-  /** Who has to reach it; null: the server's own user. */
+  /** The user that has to reach it; null: the server's own user. */
   user: number | null;
-  /** What commands cannot see, whoever they are. */
+  /** Paths that no command can see, whatever its user. */
   hidden: readonly string[];
 }
 
@@ -48,7 +48,7 @@ const keptFor = 30 * 24 * 3600_000;
 const isBelow = (file: string, directory: string): boolean =>
   file === directory || file.startsWith(directory.endsWith(path.sep) ? directory : `${directory}${path.sep}`);
 
-/** Of these files, those that commands can read and start. */
+/** Those of these files that commands can read and start. */
 async function reachable(found: readonly string[], { user, hidden }: Reader): Promise<Set<string>> {
   const real = await Promise.all(found.map((file) => realpath(file).catch(() => file)));
   const seen = found.filter(

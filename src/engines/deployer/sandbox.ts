@@ -21,7 +21,7 @@ export interface SandboxOptions {
   readable: readonly string[];
   /** The only directories it may write to. */
   writable: readonly string[];
-  /** Take the place of `/tmp` and `/dev/shm`, whose memory no limit of a build would count. */
+  /** Replace `/tmp` and `/dev/shm`, whose memory no limit of a build would count. */
   temporary: string;
   sharedMemory: string;
   network: boolean;
@@ -38,7 +38,7 @@ const placesOf = (name: string, first: readonly string[]): string[] =>
     .filter(path.isAbsolute)
     .map((directory) => path.join(directory, name));
 
-/** Where a program lies that the server finds by its own PATH, which commands do not have, and can start; null when it is not there. */
+/** Path of a program that the server finds by its own PATH, which commands do not have, and can start; null when there is none. */
 export function programPath(name: string, first: readonly string[] = []): string | null {
   for (const file of placesOf(name, first)) {
     try {
@@ -52,7 +52,7 @@ export function programPath(name: string, first: readonly string[] = []): string
 }
 
 /**
- * Of these files, those that pass a test as a user of builds, whose way to them may be closed where root's is not.
+ * Those of these files that pass a test run as a user of builds, who may not reach a path that root reaches.
  * @param test of `$file`, as a shell has it
  */
 export async function passing(files: readonly string[], test: string, user: number): Promise<Set<string>> {
@@ -66,7 +66,7 @@ export async function passing(files: readonly string[], test: string, user: numb
 /**
  * The first place on the server's PATH where a user of builds can start a program.
  * @param user null: the server's own
- * @returns `file` null: there is none; `closed` is then the first place that has it, out of that user's reach
+ * @returns `file` null when there is none; `closed` is then the first path that has it, out of that user's reach
  */
 export async function programFor(
   name: string,
@@ -126,7 +126,7 @@ function plain({ programs: { setpriv } }: SandboxOptions): string[] {
 export function sandboxed(kind: SandboxKind, options: SandboxOptions): { words: string[]; user: number | null } {
   const { user } = options;
   if (kind === 'bubblewrap') return { words: bubblewrap(options), user };
-  // Only root can make these namespaces without one for users: it gives its privileges away inside.
+  // Only root can make these namespaces without a user namespace; it drops its privileges inside.
   if (kind === 'namespace') return { words: namespace(options), user: null };
   return { words: plain(options), user };
 }

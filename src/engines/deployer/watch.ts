@@ -21,7 +21,7 @@ interface DiskUse {
 /** Paths that one call is given at most. */
 const atOnce = 500;
 
-/** What du(1) says in total; complaints are dropped: files come and go meanwhile. */
+/** The total of du(1); its errors are dropped: files appear and disappear meanwhile. */
 async function total(options: readonly string[], paths: readonly string[]): Promise<number | null> {
   const child = spawn('du', [...options, '--', ...paths], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -33,7 +33,7 @@ async function total(options: readonly string[], paths: readonly string[]): Prom
   return last === undefined ? null : Number(last);
 }
 
-/** @returns what lies at these paths, each file once; a number that cannot be had is 0 (not every du counts files) */
+/** @returns sizes at these paths, each file counted once; a number that is not available is 0 (not every du counts files) */
 async function diskUse(paths: readonly string[]): Promise<DiskUse> {
   const sum = { bytes: 0, files: 0 };
   for (let from = 0; from < paths.length; from += atOnce) {
@@ -52,8 +52,8 @@ const freeAt = (directory: string): Promise<DiskUse> =>
   );
 
 /**
- * Ends a command whose build takes more than it may. What the kernel limits by process or user (run-command.ts) it refuses by itself; sums of
- * memory and of files it has none for, so they are measured: memory the more often the less is left, the disk every ten seconds and when the
+ * Ends a command whose build exceeds its limits. The kernel enforces limits by process or user (run-command.ts); for sums of
+ * memory and of files it has no limits, so they are measured: memory more often the less is left, the disk every ten seconds and when the
  * free space of the file system has gone down by half of what is left. A measurement waits four times as long as it took, within bounds.
  */
 
@@ -64,7 +64,7 @@ const latest = 250;
 const fastest = 4 * 1024 ** 2;
 /** Time between two measurements of the disk, milliseconds. */
 const measureEvery = 10_000;
-/** How long growth is reckoned from a close look: others may give up meanwhile what a build takes. Milliseconds. */
+/** How long growth is reckoned from a detailed measurement: other builds may free meanwhile what this one takes. Milliseconds. */
 const trusted = 1_000;
 /** How many times as long as it takes something is not done again. */
 const rest = 4;
@@ -76,7 +76,7 @@ interface Watched {
   directory: string;
   /** Package caches it may write to, which have the bounds of a workspace of their own. */
   caches: readonly string[];
-  /** Of it alone; null: the server's user, whose other files cannot be told apart. */
+  /** Of this build alone; null: the server's user, whose other files cannot be distinguished. */
   user: number | null;
   limits: BuildLimits;
 }

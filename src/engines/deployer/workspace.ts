@@ -71,12 +71,12 @@ export async function walkOutput(root: string, directory: string, limits: Output
 
 /** Larger files are written by a thread; bytes. */
 const largestAtOnce = 256 * 1024;
-/** Milliseconds of writing after which others have their turn. */
+/** Milliseconds of writing after which it yields to the event loop. */
 const slice = 5;
 
 const isInside = (root: string, file: string) => file === root || file.startsWith(`${root}${path.sep}`);
 
-/** Whether what a link names lies inside: by its text, and where it really leads when there is something. */
+/** Whether the target of a link is inside: by its text, and by its real path when the target exists. */
 async function leadsInside(root: string, link: string): Promise<boolean> {
   const target = await readlink(link);
   if (path.isAbsolute(target) || !isInside(root, path.resolve(path.dirname(link), target))) return false;

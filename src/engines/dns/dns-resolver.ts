@@ -6,12 +6,12 @@ import type { DnsResolver } from '../../ports/dns.ts';
 const timeout = 3_000;
 const tries = 2;
 
-/** The server says that there is nothing: the name does not exist, or has no TXT record (RFC 2308). */
+/** Codes for an empty answer: the name does not exist, or has no TXT record (RFC 2308). */
 const absences = new Set<string | undefined>([NODATA, NOTFOUND]);
 
 /**
- * A resolver that asks servers, `address[:port]`; without any, those of the system.
- * @throws TypeError for an address that is none
+ * A resolver that queries the given servers, `address[:port]`; without any, those of the system.
+ * @throws TypeError for an invalid address
  */
 export function createDnsResolver(servers: readonly string[]): DnsResolver {
   return {

@@ -8,7 +8,7 @@ import type { ExpressionFault } from '../../ports/expressions.ts';
 /**
  * The part of `RegExp` that JSONata uses, on an engine whose time is linear in the text. JSONata hands over the `RegExp` it has read a
  * literal as, which it never runs itself.
- * @throws SyntaxError for what RE2 has not (look-around, back references)
+ * @throws SyntaxError for what RE2 does not support (look-around, back references)
  */
 class LinearRegex {
   readonly source: string;
@@ -38,7 +38,7 @@ class LinearRegex {
   }
 }
 
-/** What an evaluator is asked. */
+/** A request to an evaluator. */
 export type ExpressionTask =
   | { kind: 'evaluate'; expression: string; context: Record<string, unknown>; timeout: number }
   | { kind: 'validate'; schema: object; value: unknown };
@@ -53,7 +53,7 @@ export type ExpressionAnswer =
 
 /** Largest result, bytes of JSON. */
 const mostResult = 1024 * 1024;
-/** Its levels: what later steps do with it goes down by calls. */
+/** Its depth: later steps walk it recursively. */
 const mostLevels = 200;
 const mostFaults = 20;
 
@@ -63,7 +63,7 @@ function compile(text: string, timeout: number): jsonata.Expression {
   const key = `${timeout} ${text}`;
   const known = compiled.get(key);
   if (known !== undefined) return known;
-  // The interpreter only makes and runs the patterns it is given; it asks for no more of RegExp than is there.
+  // The interpreter only makes and runs the patterns it is given; it uses no more of RegExp than this.
   const RegexEngine = LinearRegex as unknown as RegExpConstructor;
   const expression = jsonata(text, { RegexEngine, timeout, stack: 500, sequence: 100_000 });
   // What is data stays data.
@@ -80,7 +80,7 @@ const isFunction = (item: unknown): boolean =>
   typeof item === 'function' ||
   (typeof item === 'object' && item !== null && ('_jsonata_lambda' in item || '_jsonata_function' in item));
 
-/** Lists of JSONata carry marks, functions have no place in JSON, and some keys mean something to whoever reads the objects. */
+/** Lists of JSONata carry marks, functions are not JSON, and some keys have a meaning for readers of the objects. */
 function asJson(value: unknown): string | undefined {
   return JSON.stringify(value, (key, item) => {
     if (key === '__proto__' || key === 'constructor' || key === 'prototype')
@@ -143,7 +143,7 @@ function validate({ schema, value }: Extract<ExpressionTask, { kind: 'validate' 
 process.on('message', async (task: ExpressionTask) => {
   process.send?.(task.kind === 'evaluate' ? await evaluate(task) : validate(task));
 });
-// The parent ends it: a signal for the whole group is none of its business, and without a parent there is nobody to answer.
+// The parent ends it: a signal to the whole group is ignored, and without a parent no answer is needed.
 process.on('SIGINT', () => {});
 process.on('disconnect', () => process.exit());
 process.send?.('ready');

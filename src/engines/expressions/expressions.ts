@@ -87,7 +87,7 @@ export class ChildPool<Task extends object, Answer> {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { reject } of this.#waiting.splice(0)) reject(new ChildError('closed', 'the server is stopping'));
-    // One that cannot be started says so instead of ending.
+    // A failed start is an error event, not an exit.
     const ended = [...this.#all].map(
       (child) => new Promise((resolve) => child.once('exit', resolve).once('error', resolve)),
     );
@@ -120,7 +120,7 @@ export class ChildPool<Task extends object, Answer> {
       this.#all.delete(child);
       const at = this.#idle.indexOf(child);
       if (at !== -1) this.#idle.splice(at, 1);
-      // One that never came up would be started again without end: those who wait are told.
+      // A process that never came up would be restarted without end, so the waiting calls fail.
       if (this.#starting.delete(child) && !this.#isClosed)
         for (const { reject } of this.#waiting.splice(0))
           reject(new ChildError('not_started', 'its process did not start'));
@@ -159,7 +159,7 @@ export class ChildPool<Task extends object, Answer> {
     child.on('message', onMessage).on('exit', onExit).on('error', onExit);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      // A process that has just died tells so by its exit.
+      // A process that has just died is reported by its exit.
       child.send(task, () => {});
     } catch (cause) {
       end(() => reject(new ChildError('not_sent', `the task cannot be sent: ${(cause as Error).message}`)), true);

@@ -17,7 +17,7 @@ const mebibyte = 1024 * 1024;
  */
 export const defaultMemory = Math.min(1024 * mebibyte, Math.max(512 * mebibyte, Math.floor(totalmem() / 4)));
 
-/** Seconds between SIGXCPU, which says why a process ended, and SIGKILL. */
+/** Seconds between SIGXCPU, which gives the reason, and SIGKILL. */
 const grace = 5;
 
 /**
@@ -48,7 +48,7 @@ const outOfMemory =
 /** How the processes that git starts are reported to end at the limit of processor time. */
 const outOfTime = /^error: .* died of signal 24$/m;
 
-/** What a fetch says when the process that reads the pack is gone without a word; how that ended it does not say. */
+/** git's message when the process that reads the pack died; it does not say how. */
 const lostReader = /^fatal: fetch-pack: invalid index-pack output$/m;
 
 /**

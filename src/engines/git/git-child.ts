@@ -14,9 +14,9 @@ export interface SpawnOptions {
   /** Processor time of the process, seconds; default: its wall time, or an hour. */
   cpu?: number;
   signal?: AbortSignal;
-  /** Runs only when nobody else wants the processor. */
+  /** Runs only when the processor is idle otherwise. */
   lowPriority?: boolean;
-  /** Called with what git says on stderr as it comes; the last 16 KiB are kept in any case. */
+  /** Called with git's stderr as it arrives; the last 16 KiB are kept in any case. */
   onStderr?: (text: string) => void;
 }
 
@@ -81,7 +81,7 @@ export function watchChild(streams: ChildProcessWithoutNullStreams, options: Spa
     stderr = (stderr + text).slice(-keptStderr);
     options.onStderr?.(text);
   });
-  // A process that ends early closes its stdin under our hands; its exit code tells the story.
+  // A process that ends early closes its stdin during the write; its exit code gives the reason.
   streams.stdin.on('error', () => {});
   streams.stdout.on('error', () => {});
 

@@ -44,7 +44,7 @@ const baseConfig: Config = [
 
 /** Processor time of a process that has no wall time, because it serves many requests; its holder replaces it long before. Seconds. */
 const standingCpu = 3600;
-/** Commands and streams that wait for others of their kind; more are turned away. */
+/** Commands and streams that wait for others of their kind; more are refused. */
 const waiting = 1_000;
 /** How long one waits for others, milliseconds. */
 const patience = 30_000;
@@ -60,7 +60,7 @@ function lower(pid: number): void {
 
 /** The one place that runs git: arguments as arrays, an environment built from nothing, each process in a group of its own. */
 export class GitProcesses {
-  /** Who keeps processes between uses. */
+  /** Owner of processes that stay between uses. */
   readonly standing = new StandingHolders();
   /** Reads of many objects, each with a `cat-file` of its own. */
   readonly bulkReads = new Slots(Math.max(16, 4 * availableParallelism()), { waiting, patience });
@@ -115,7 +115,7 @@ export class GitProcesses {
     return child;
   }
 
-  /** Starts a process that is read as it goes, when there is room for one more; the room is free again when it has ended. */
+  /** Starts a process whose output is streamed, when a slot is free; the slot is released when it has ended. */
   async start(args: readonly string[], options: SpawnOptions = {}): Promise<GitChild> {
     const release = await this.#streams.take(options.signal);
     try {

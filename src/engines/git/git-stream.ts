@@ -3,7 +3,7 @@ import type { SpawnOptions } from './git-child.ts';
 import type { GitProcesses } from './git-process.ts';
 
 /**
- * What a command prints, as it comes. A consumer that leaves early ends the process, so output without end costs nothing beyond what is
+ * Output of a command as it arrives. A consumer that stops early ends the process, so output without end costs nothing beyond what is
  * taken of it.
  *
  * @param options `input` for stdin; `what` could not be read when git fails

@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { syncDirectories, writeNewFile } from './durable-files.ts';
 import type { ObjectFormat } from './objects/object-id.ts';
 
-/** The configuration of a repository. The service writes it once and nobody else does. */
+/** The configuration of a repository, written once by the service alone. */
 function configText(format: ObjectFormat): string {
   const version = format === 'sha1' ? 0 : 1;
   return [
@@ -70,7 +70,7 @@ export async function readFormat(gitDir: string): Promise<ObjectFormat> {
   }
 }
 
-/** True when a repository of ours lies there. */
+/** True when a repository of this service exists there. */
 export async function hasLayout(gitDir: string): Promise<boolean> {
   return readFormat(gitDir).then(
     () => true,

@@ -1,4 +1,4 @@
-/** Splits what git prints with `-z` into its records; each step gives those that came with one piece of the stream. */
+/** Splits git's output with `-z` into its records; each step yields those completed by one chunk of the stream. */
 export async function* records(stream: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   const open: Buffer[] = [];
   for await (const chunk of stream) {

@@ -8,14 +8,14 @@ import { GitRepository } from './repository.ts';
 import type { UpstreamOptions } from './transfer/reach.ts';
 
 export interface GitStoreOptions extends UpstreamOptions {
-  /** Repositories lie in `<dataDir>/git/<id>.git`. */
+  /** Repositories are `<dataDir>/git/<id>.git`. */
   dataDir: string;
   log: Log;
   committer: { name: string; email: string } | (() => { name: string; email: string });
   now: () => Date;
   /** How long the plan of one writer may take while others wait, milliseconds; default 120,000, as long as a merge may take. */
   planTime?: number;
-  /** How long both sides of a fetch or push may say nothing before it is given up, milliseconds; default 120,000. */
+  /** Milliseconds of silence on both sides after which a fetch or push is ended; default 120,000. */
   silence?: number;
   /** Memory of each git process, bytes; default a quarter of the machine's, 512 MiB to 1 GiB. */
   memory?: number;
@@ -24,7 +24,7 @@ export interface GitStoreOptions extends UpstreamOptions {
   /** What imports, fetches and pushes may bring; what is not given is as `defaultLimits` has it. */
   limits?: Partial<IncomingLimits>;
   metrics?: Pick<Metrics, 'gitProcess' | 'gitWriters'>;
-  /** Told of branches (short names) this process moved, once that is durable. Must not throw. */
+  /** Called with branches (short names) this process moved, once that is durable. Must not throw. */
   onMoved?: (repository: string, branches: readonly string[]) => void;
 }
 
@@ -83,14 +83,14 @@ export class RepositoryPool {
     return this.#open.get(id);
   }
 
-  /** Lets the writers of a repository finish and forgets it. */
+  /** Waits for the writers of a repository and removes it from the pool. */
   async drop(id: string): Promise<void> {
     const repository = this.#open.get(id);
     this.#open.delete(id);
     await repository?.close();
   }
 
-  /** Lets all writers finish, then ends every process. */
+  /** Waits for all writers, then ends every process. */
   async close(): Promise<void> {
     await Promise.all([...this.#open.values()].map((repository) => repository.close()));
     this.#open.clear();

@@ -34,12 +34,12 @@ export interface RepositoryContext {
   now: () => Date;
   /** How long a writer's plan may take, milliseconds. */
   planTime: number;
-  /** Told of branches (short names) that were moved. */
+  /** Called with branches (short names) that were moved. */
   onMoved: (repository: string, branches: readonly string[]) => void;
   gitWriters: Metrics['gitWriters'];
 }
 
-/** What can be asked of a repository without changing it (merges store objects, but move no ref). */
+/** Reads of a repository (merges store objects, but move no ref). */
 export class RepositoryReads {
   readonly id: string;
   readonly gitDir: string;

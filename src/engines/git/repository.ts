@@ -16,7 +16,7 @@ import { RefsRejected, type RefUpdate, RefUpdater } from './refs/ref-updater.ts'
 import { type RepositoryContext, RepositoryReads } from './repository-reads.ts';
 import { Slots } from './slots.ts';
 
-/** Refs the service moves for itself; `updateRefs` knows no others. */
+/** Refs the service moves for itself; `updateRefs` refuses others. */
 const internalRef = /^refs\/(pull\/[1-9]\d*\/head|portico\/[^\s].*)$/;
 
 /** One bare repository on disk. */
@@ -24,7 +24,7 @@ export class GitRepository extends RepositoryReads implements Repository {
   readonly updater: RefUpdater;
   /** Fetches from the upstream and pushes to it, one after the other. */
   readonly upstream = new Slots(1);
-  /** Made by this process since maintenance; told apart from those of others only to know when it is due. */
+  /** Made by this process since maintenance; counted apart from those of others only to decide when it is due. */
   commits = 0;
   readonly #queues: BranchQueues<Writer>;
   readonly #turns: BranchTurns;
@@ -88,7 +88,7 @@ export class GitRepository extends RepositoryReads implements Repository {
 
   async deleteBranch(name: string, expected: Oid): Promise<void> {
     const ref = `refs/heads/${checkRefName('name', name)}`;
-    // In line with the writers: those before it are heard, those behind find no branch.
+    // Queued with the writers: those before it finish, those behind find no branch.
     const release = await this.holdBranches([name]);
     try {
       const found = await this.refs.read(ref);
@@ -138,7 +138,7 @@ export class GitRepository extends RepositoryReads implements Repository {
     return this.refs.list(prefix);
   }
 
-  /** Tells the store of the branches among refs that have moved. */
+  /** Notifies the store of branches among refs that have moved. */
   moved(refs: readonly string[]): void {
     const branches = refs.filter((ref) => ref.startsWith('refs/heads/')).map((ref) => ref.slice('refs/heads/'.length));
     if (branches.length > 0) this.context.onMoved(this.id, branches);
@@ -174,7 +174,7 @@ export class GitRepository extends RepositoryReads implements Repository {
     return !this.#queues.busy && this.updater.asleep && this.reader.asleep;
   }
 
-  /** Lets the writers finish, then ends the processes. */
+  /** Waits for the writers, then ends the processes. */
   async close(): Promise<void> {
     await this.#queues.settled();
     await Promise.all([this.updater.close(), this.reader.close()]);
@@ -182,7 +182,7 @@ export class GitRepository extends RepositoryReads implements Repository {
 
   #enqueue<T>(request: CommitRequest<T>): Promise<Committed<T>> {
     return new Promise((resolve, reject) => {
-      // The queue does not know T; what it resolves with is what this request's own plan returned.
+      // The queue has no T; what it resolves with is what this request's own plan returned.
       const answer = (committed: Committed<unknown>) => {
         if (committed.commit !== null) this.commits += 1;
         resolve(committed as Committed<T>);

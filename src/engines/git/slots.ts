@@ -9,7 +9,7 @@ interface SlotOptions {
 
 const busy = 'Too many git requests are waiting; try again shortly';
 
-/** Lets a bounded number of jobs run at once; the others wait in order. */
+/** Semaphore: a bounded number of jobs runs at once; the others wait in order. */
 export class Slots {
   readonly #size: number;
   readonly #options: SlotOptions;

@@ -16,7 +16,7 @@ export class StandingHolders {
     this.#limit = limit;
   }
 
-  /** Says that a holder starts a process. When there are too many the longest awake that rest are put to sleep. */
+  /** Registers a holder whose process starts. Above the limit, the longest idle ones are ended. */
   wake(holder: Holder): void {
     this.#awake.delete(holder);
     this.#awake.add(holder);
@@ -29,7 +29,7 @@ export class StandingHolders {
     }
   }
 
-  /** Says that a holder has no process any more. */
+  /** Unregisters a holder whose process has ended. */
   slept(holder: Holder): void {
     this.#awake.delete(holder);
   }

@@ -29,9 +29,9 @@ import { maintain, maintenanceDue } from './upkeep/maintenance.ts';
 
 export type { GitStoreOptions };
 
-/** Clones and pushes that wait for a slot; more are turned away. */
+/** Clones and pushes that wait for a slot; more are refused. */
 const waitingPackWork = 16;
-/** A signal nobody aborts. */
+/** A signal that is never aborted. */
 const never = () => new AbortController().signal;
 const oldestGit = [2, 38] as const;
 
@@ -166,7 +166,7 @@ class FileGitStore implements GitStore {
     return this.open(id);
   }
 
-  /** Lets writers finish, then ends every process. */
+  /** Waits for writers, then ends every process. */
   async close(): Promise<void> {
     // Pushes hold branches still, and would make the writers wait for them.
     this.#closing.abort(new DomainError('unavailable', 'The server is stopping'));

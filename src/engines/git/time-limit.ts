@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 
-/** A job was given up; it may still run, but nobody waits for it. */
+/** A job was abandoned; it may still run, but its result is dropped. */
 export class TimeIsUp extends DomainError {
   constructor() {
     super('git_timeout', 'The change took too long to prepare and was given up');

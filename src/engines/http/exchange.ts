@@ -47,7 +47,7 @@ export function createExchange(pools: Pools, openings: Openings): Exchange {
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started;
-        // Given up while it waited for a connection.
+        // Aborted while it waited for a connection.
         if (isOver) started.abort(ended);
         // Thrown here it is taken back before a byte of it is written, and its connection stays.
         else if (request.mayStart?.() === false) throw new NotSent();
@@ -92,5 +92,5 @@ export function createExchange(pools: Pools, openings: Openings): Exchange {
   };
 }
 
-/** Reason of connections that are closed on purpose; nobody is told. */
+/** Reason of connections that are closed on purpose; never reported. */
 const ended = new Error('given up');

@@ -29,7 +29,7 @@ export function parseCidrs(entries: readonly string[]): Cidr[] {
 const globalUnicast = parseCidrs(['2000::/3']);
 
 /**
- * Where an address lies: `unicast` for one on the public internet, otherwise the name of its special range (`private`,
+ * The range of an address: `unicast` for one on the public internet, otherwise the name of its special range (`private`,
  * `loopback`, `linkLocal`, `6to4`, `teredo`, …). An IPv4-mapped address (`::ffff:127.0.0.1`) counts as the IPv4 address in it; a
  * scoped one (`fe80::1%eth0`, RFC 4007) is `scoped`, since what it reaches depends on the machine; not an address: `invalid`.
  */
@@ -43,17 +43,17 @@ export function rangeOf(address: string): string {
   return range;
 }
 
-/** Whether an address, IPv4-mapped ones as IPv4, lies in one of the ranges. */
+/** Whether an address, IPv4-mapped ones as IPv4, is in one of the ranges. */
 export function isInside(address: string, cidrs: readonly Cidr[]): boolean {
   if (address.includes('%') || !ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
   return cidrs.some(([start, bits]) => parsed.kind() === start.kind() && parsed.match(start, bits));
 }
 
-/** All addresses of a name, asked anew at each call; rejects with the system's error. */
+/** All addresses of a name, resolved anew at each call; rejects with the system's error. */
 export type Resolve = (name: string) => Promise<string[]>;
 
-/** Where a connection goes: a name or address as the URL parser writes it (IPv6 without brackets), and the port. */
+/** Target of a connection: a name or address as the URL parser writes it (IPv6 without brackets), and the port. */
 interface Target {
   host: string;
   port: number;
@@ -65,7 +65,7 @@ const systemResolve: Resolve = async (name) => (await lookup(name, { all: true }
 const defaultPorts: Record<string, number> = { 'http:': 80, 'https:': 443, 'ssh:': 22 };
 
 /**
- * The target of a URL. Hosts of `ssh:` are not canonicalised by the URL parser, so they go through the parser of `http:`, which turns
+ * The target of a URL. Hosts of `ssh:` are not canonicalised by the URL parser, so they pass through the parser of `http:`, which turns
  * `0x7f.1`, `0177.0.0.1` and `2130706433` into `127.0.0.1` (WHATWG URL, IPv4 parser); hosts of `http:` and `https:` have been.
  * @throws DomainError invalid_request: another scheme, credentials in the URL, no usable host.
  */
@@ -97,7 +97,7 @@ export function createGuard(always: readonly Cidr[], resolve: Resolve = systemRe
       if (isInside(address, allowed) || (trusted && isIP(address) && !address.includes('%'))) continue;
       const range = rangeOf(address);
       if (range !== 'unicast') {
-        // The address goes to the log only: a name may have been made to map an inner network.
+        // The address is only logged: a name may have been made to map an inner network.
         const cause = new Error(`${host} is ${address}`);
         const words = range.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
         throw httpFailure('blocked_address', `${host} is a ${words} address, which may not be reached`, cause);

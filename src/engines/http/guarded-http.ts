@@ -67,7 +67,7 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** A request as it goes out: address, method, headers in lower case, body. */
+/** A request as it is sent: address, method, headers in lower case, body. */
 interface Outgoing {
   url: URL;
   method: string;
@@ -75,7 +75,7 @@ interface Outgoing {
   body: string | Uint8Array | null;
 }
 
-/** Headers that say nothing about who asks; all others stay with the origin they were meant for. */
+/** Headers that do not identify the client; all others stay with the origin they were meant for. */
 const harmless = new Set(['accept', 'accept-language', 'accept-encoding', 'content-type', 'user-agent']);
 
 /** Headers that frame a message or belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6); the client's own. */
@@ -97,7 +97,7 @@ function isRedirect(status: number): boolean {
 }
 
 /**
- * The request a redirect asks for (RFC 9110 section 15.4): 303 turns into GET, and so does POST at 301 and 302, as browsers have
+ * The request that follows a redirect (RFC 9110 section 15.4): 303 becomes GET, and so does POST at 301 and 302, as browsers have
  * always done. Another origin gets no header that could carry a secret.
  * @throws DomainError upstream_unavailable (`redirect_invalid`): no usable Location.
  */
@@ -124,7 +124,7 @@ const defaultMaxBytes = 100 * 1024 * 1024;
 
 /**
  * The answer to a call as the port gives it, whose body ends the call.
- * @throws DomainError `too_large` when it says by itself that it is larger than it may be
+ * @throws DomainError `too_large` when its declared length exceeds the limit
  */
 function respond(
   answer: Dispatcher.ResponseData,
@@ -135,7 +135,7 @@ function respond(
 ): HttpResponse {
   const maxBytes = request.maxBytes ?? defaultMaxBytes;
   const { body: stream, headers } = answer;
-  // Without a listener the error of a body nobody reads would end the process.
+  // Without a listener the error of an unread body would end the process.
   stream.on('error', call.end);
   if (out.method !== 'HEAD' && Number(headers['content-length'] ?? 0) > maxBytes) {
     stream.destroy();
@@ -160,7 +160,7 @@ function respond(
 export interface GuardedHttpOptions {
   /** `PORTICO_ALLOWED_CIDRS`: ranges every policy may reach, on any port. */
   allowedCidrs: readonly string[];
-  /** `PORTICO_CA_FILE`: PEM file with roots beside the built-in ones. */
+  /** `PORTICO_CA_FILE`: PEM file with CA certificates beside the built-in ones. */
   caFile?: string;
   /** Stands in for the system's resolver in tests. */
   resolve?: Resolve;
@@ -174,7 +174,7 @@ export interface GuardedClient extends GuardedHttp {
 
 /**
  * The guarded outgoing client. Environment proxies are not used and no cookies are kept.
- * @throws Error when a range cannot be parsed or the roots cannot be read.
+ * @throws Error when a range cannot be parsed or the CA file cannot be read.
  */
 export function createGuardedHttp({ allowedCidrs, caFile, resolve }: GuardedHttpOptions): GuardedClient {
   const guard = createGuard(parseCidrs(allowedCidrs), resolve);

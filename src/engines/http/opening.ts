@@ -26,7 +26,7 @@ export class Openings {
     try {
       await this.#pools.use(policy, connect, (agent) => this.#begin(agent, origin));
     } catch {
-      // Why, the exchange will tell.
+      // The exchange reports the reason.
     }
   };
 

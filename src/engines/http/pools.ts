@@ -10,15 +10,15 @@ import type { Guard } from './guard.ts';
 interface ConnectorOptions {
   guard: Guard;
   policy: HttpPolicy;
-  /** PEM roots; replaces the built-in ones, so it holds those too. */
+  /** PEM CA certificates; replaces the built-in ones, so it contains those too. */
   ca: string[];
   /** Milliseconds for resolving, checking, TCP and TLS together. */
   timeout: number;
 }
 
 /**
- * undici's connector behind the guard. The name is resolved here, once per connection, and the socket may go only to what was
- * checked: asking the resolver again, as a plain connect would, is what DNS rebinding lives on. SNI and certificate check use the
+ * undici's connector behind the guard. The name is resolved here, once per connection, and the socket may only connect to what was
+ * checked: resolving again, as a plain connect would, is what makes DNS rebinding possible. SNI and certificate check use the
  * name.
  */
 function guardedConnector({ guard, policy, ca, timeout }: ConnectorOptions): buildConnector.connector {
@@ -28,7 +28,7 @@ function guardedConnector({ guard, policy, ca, timeout }: ConnectorOptions): bui
     const started = performance.now();
     inTime(guard({ host, port }, policy), timeout, host)
       .then((addresses) => {
-        // Certificate errors are never waived, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+        // Certificate errors are never waived, whatever NODE_TLS_REJECT_UNAUTHORIZED is.
         const tls = { ca, rejectUnauthorized: true, allowH2: false, maxCachedSessions: 0 };
         const left = Math.max(1, timeout - (performance.now() - started));
         const connect = buildConnector({ ...tls, timeout: left, lookup: fixedLookup(addresses) });
@@ -49,7 +49,7 @@ function guardedConnector({ guard, policy, ca, timeout }: ConnectorOptions): bui
   };
 }
 
-/** undici's connector returns the socket at once, which its types leave out; it tells how far a failed connection came. */
+/** undici's connector returns the socket at once, which its types leave out; it shows how far a failed connection got. */
 function dial(
   connect: buildConnector.connector,
   options: buildConnector.Options,
@@ -101,7 +101,7 @@ interface Pool {
   since: number;
 }
 
-/** Names of policies, which nobody changes: a crawl has one for all of its requests. */
+/** Names of policies, which are immutable: a crawl has one for all of its requests. */
 const keys = new WeakMap<HttpPolicy, string>();
 
 /** What may share connections under a policy. */

@@ -57,7 +57,7 @@ export function newKey(now: Date): KeyringKey {
 
 /**
  * Reads and checks the keyring; null when there is no file.
- * @throws Error that says what to do: readable by others, not owned by us, damaged.
+ * @throws Error that names the remedy: readable by others, not owned by this user, damaged.
  */
 export async function readKeyring(path: string, owner: KeyringOwner): Promise<Keyring | null> {
   if (owner === 'ours') await checkDirectory(dirname(path));
@@ -81,7 +81,7 @@ export async function readKeyring(path: string, owner: KeyringOwner): Promise<Ke
 
 /**
  * Writes the first keyring. Of several processes that start at once exactly one wins: the file is made complete and synced under
- * another name, and `link` then gives it its own, which fails when somebody else was faster.
+ * another name, and `link` then gives it its own, which fails when another process was faster.
  * @returns whether ours is the one.
  */
 export async function createKeyring(path: string, keyring: Keyring): Promise<boolean> {
@@ -100,7 +100,7 @@ export async function createKeyring(path: string, keyring: Keyring): Promise<boo
   }
 }
 
-/** Replaces the keyring as one step; whoever reads meanwhile sees the old one or the new one. */
+/** Replaces the keyring atomically; a concurrent reader sees the old one or the new one. */
 export async function replaceKeyring(path: string, keyring: Keyring): Promise<void> {
   await rename(await writeDraft(path, keyring), path);
   await syncDirectory(dirname(path));

@@ -69,14 +69,14 @@ interface LocalKeyringOptions {
   now?: () => Date;
 }
 
-/** Keys in a file beside the data: no outside service, and whoever has a backup of the database alone can read no secret. */
+/** Keys in a file beside the data: no outside service, and a backup of the database alone reveals no secret. */
 interface LocalKeyring extends Kms {
   path: string;
-  /** Whether this call made the keyring: the moment to tell people to back it up. */
+  /** Whether this call made the keyring: the moment to advise a backup of it. */
   created: boolean;
   /** Adds a KEK and makes it active; the others still open what they wrapped. @returns its id. */
   rotate(): Promise<string>;
-  /** Lets a KEK open nothing more; the caller knows that nothing is wrapped under it. Its material stays in the file. */
+  /** Disables a KEK; the caller has checked that nothing is wrapped under it. Its material stays in the file. */
   disable(kekId: string): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ export class KeyringMissing extends Error {
 
 /**
  * Opens the keyring, or makes it at the first start.
- * @throws Error that tells what to do, when it is not there, is readable by others, belongs to another user or is damaged.
+ * @throws Error that names the remedy, when it is missing, is readable by others, belongs to another user or is damaged.
  */
 export async function openLocalKeyring(options: LocalKeyringOptions): Promise<LocalKeyring> {
   const { dataDirectory, file, mayCreate = true, now = () => new Date() } = options;
@@ -124,7 +124,7 @@ interface Opened {
 function keyringKms({ path, owner, created, now, ...opened }: Opened): LocalKeyring {
   let last = opened.keyring;
 
-  /** Another process may have rotated. While running, a keyring that went away or bad does not take the known keys from us. */
+  /** Another process may have rotated. While running, a keyring that disappears or is damaged does not remove the loaded keys. */
   async function current(): Promise<Keyring> {
     last = (await readKeyring(path, owner).catch(() => null)) ?? last;
     return last;

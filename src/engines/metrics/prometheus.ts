@@ -5,8 +5,8 @@ import type { Metrics } from '../../ports/metrics.ts';
 export interface PrometheusMetrics extends Metrics {
   http(method: string, route: string, status: number, seconds: number): void;
   /**
-   * Adds a value that is read whenever the metrics are asked for; `read` gives it by the values of `label`, or alone. While it cannot be
-   * read, there is none.
+   * Adds a gauge that is read at each scrape; `read` gives its values by those of `label`, or a single one. While it cannot be
+   * read, it has no sample.
    */
   gauge(name: string, help: string, label: string | null, read: () => Promise<readonly [string, number][]>): void;
   render(): Promise<{ type: string; text: string }>;

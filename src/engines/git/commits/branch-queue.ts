@@ -1,12 +1,12 @@
 /** How many writers one commit round takes at most. */
 const largestBatch = 64;
 
-/** Somebody in line: a writer, or one who wants the branch to hold still. */
+/** An entry of the queue: a writer, or a request to hold the branch still. */
 type Turn<W> = { writer: W; alone: boolean } | { hold: () => Promise<void> };
 
 /**
  * The waiting writers of one branch in this process: one round runs at a time and takes all that have come meanwhile, in order.
- * Compare-and-swap on the ref alone starves writers when many want the same branch; the queue lets them share a round instead.
+ * Compare-and-swap on the ref alone starves writers under contention; the queue makes them share a round instead.
  */
 export class BranchQueues<W> {
   readonly #round: (branch: string, writers: W[]) => Promise<void>;
@@ -22,14 +22,14 @@ export class BranchQueues<W> {
     return this.#running.size > 0;
   }
 
-  /** @param alone the writer begins a round: nobody of the same round is in front of it */
+  /** @param alone the writer begins a round: no other of the same round precedes it */
   add(branch: string, writer: W, alone = false): void {
     this.#line(branch, { writer, alone });
   }
 
   /**
-   * Waits for the turn on every branch and keeps the writers of this process off them until `release` is called. Branches are taken in
-   * sorted order, so that two who want the same ones never wait for each other.
+   * Waits for exclusive use of every branch and keeps the writers of this process off them until `release` is called. Branches are taken in
+   * sorted order, so that two callers with the same branches never deadlock.
    *
    * @throws the signal's reason when it aborts while waiting; nothing is held then
    */
@@ -94,7 +94,7 @@ export class BranchQueues<W> {
   }
 }
 
-/** The first writer and those behind it, up to one who wants to begin a round or a hold. */
+/** The first writer and those behind it, up to one that must begin a round, or a hold. */
 function takeRound<W>(waiting: Turn<W>[]): W[] {
   const writers: W[] = [];
   for (let next = waiting[0]; next !== undefined && writers.length < largestBatch; next = waiting[0]) {

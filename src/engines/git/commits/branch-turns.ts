@@ -5,24 +5,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** All in milliseconds. */
 const times = {
-  /** Between two looks at a turn somebody else has; with as much again by chance. */
+  /** Milliseconds between two looks at a lock held by another process; up to as much again is added at random. */
   look: 3,
-  /** After a turn of ours, so that whoever looks finds it free. */
+  /** Pause after releasing, so that a waiting process finds the lock free. */
   pause: 12,
-  /** How long a branch that others wanted is taken in turns. */
+  /** How long the lock is used after a lost race. */
   wanted: 2_000,
   /** A holder shows that it lives this often. */
   beat: 500,
   /** One that has not for so long is dead. */
   dead: 3_000,
-  /** After which a writer goes on without a turn. */
+  /** After which a writer proceeds without the lock. */
   patience: 30_000,
 };
 
 /**
- * Turns of several processes at one branch. Compare-and-swap alone is unfair between them: the one with the shorter rounds wins, and a round
+ * Advisory lock of several processes on one branch. Compare-and-swap alone is unfair between them: the one with the shorter rounds wins, and a round
  * that is lost ten times over has its writers refused. So a process that has lost a round makes a file, and as long as that is there the
- * others wait for it, too; with one process, or without a race, nothing is made. Turns are a courtesy: a branch is only ever moved by
+ * others wait for it, too; with one process, or without a race, nothing is made. The lock is advisory: a branch is only ever moved by
  * compare-and-swap, so one that is stolen, left behind or ignored costs a round at most.
  */
 export class BranchTurns {
@@ -35,10 +35,10 @@ export class BranchTurns {
   }
 
   /**
-   * Waits for the turn at a branch, if anybody takes turns at it.
+   * Waits for the lock of a branch, if any process uses it.
    *
-   * @param lost a round has been lost to somebody else
-   * @returns how to give the turn back; null when none was needed
+   * @param lost a round has been lost to another process
+   * @returns a function that releases the lock; null when none was needed
    */
   async take(branch: string, lost: boolean): Promise<(() => Promise<void>) | null> {
     const path = this.#path(branch);
@@ -93,7 +93,7 @@ export class BranchTurns {
   }
 }
 
-/** When the holder of a turn last showed that it lives; null when nobody has it. */
+/** When the holder of a lock last renewed it; null when it is free. */
 async function beatOf(path: string): Promise<number | null> {
   return stat(path).then(
     ({ mtimeMs }) => mtimeMs,

@@ -72,7 +72,7 @@ export interface Planned {
   expected: [ref: string, oid: Oid | null][];
 }
 
-/** Asks one writer for its plan on `tip` and makes its commit; what is new goes into `pending`. */
+/** Runs one writer's plan on `tip` and makes its commit; new objects are added to `pending`. */
 export async function planOne(
   context: RoundContext,
   pending: PendingObjects,
@@ -131,7 +131,7 @@ async function fastForward(
   if (plan.changes.length > 0) throw new Error('a fast-forward changes nothing of its own');
   const commit = await objects.commit(to);
   if (tip.commit === null) return commit;
-  // A tip that is not stored yet has no stored descendant; that it contains `to` is told once it is stored.
+  // A tip that is not stored yet has no stored descendant; whether it contains `to` is decided once it is stored.
   const stored = await objects.commit(tip.commit).catch(() => null);
   if (stored !== null) {
     if (await isAncestor(processes, gitDir, to, tip.commit)) return null;

@@ -9,7 +9,7 @@ import { RefsRejected, type RefUpdate } from '../refs/ref-updater.ts';
 import { TimeIsUp } from '../time-limit.ts';
 import { type Planned, planOne, type RoundContext, type Tip, type Writer } from './commit-plan.ts';
 
-/** How often a round is planned anew when somebody else moves the branch, before its writers are told. */
+/** How often a round is planned anew when the branch was moved by another process, before its writers fail. */
 const rounds = 10;
 
 /** Above this many objects one pack is faster than files of their own. A full batch of one-file writers stays below. */
@@ -60,18 +60,18 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
     } catch (error) {
       pending.rollback(mark);
       // What was refused on the stored state is refused; what was refused on a state still in memory waits for it to be stored.
-      // Who took all its time gets no second chance: the others have waited for it.
+      // A writer whose time is over gets no second attempt: the others have waited for it.
       if (tip.commit === head || error instanceof TimeIsUp) writer.reject(error);
       else outcomes.push({ writer, error });
     }
   }
   if (tip.commit !== null && tip.commit !== head) {
-    // Two writers who saw a third branch in different places cannot both be right.
+    // Two writers that saw a third branch at different commits cannot both be right.
     if (!agreed) return outcomes.map(({ writer }) => writer);
     await store(context, [...pending.objects]);
     const moved = await moveRef(context, { ref, to: tip.commit, from: head }, expected);
     if (!moved) return outcomes.map(({ writer }) => writer);
-    // The next reader asks for the whole listing; made from the last one it costs next to nothing.
+    // The next reader needs the whole listing; derived from the last one it costs next to nothing.
     if (tip.tree !== null && pending.knowsListing(tip.tree, '')) await pending.listing(tip.tree, '');
     context.objects.remember(pending.trees, pending.commits, pending.listings);
   }

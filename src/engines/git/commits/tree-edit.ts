@@ -36,7 +36,7 @@ export async function applyChanges(
 }
 
 function place(top: Branch, change: Change): void {
-  // A file that came with an unwise name can be taken away.
+  // A file whose name would be refused today can be removed.
   const problem = change.content === null ? null : pathProblem(change.path);
   if (problem !== null) throw new DomainError('invalid_path', `path: ${problem}`);
   const segments = change.path.split('/');
@@ -83,7 +83,7 @@ async function editEntry(
   if (below.size === 0) return file === undefined ? old : editFile(objects, name, old, file);
   if (old !== null && isLink(old.mode) && file?.content !== null) throw linkInTheWay(path);
 
-  // What stands here as a file goes away first, when the same commit says so.
+  // A file that is in the way is removed first when the same commit removes it.
   const rest = old !== null && old.mode !== modes.tree ? (file?.content === null ? null : old) : old;
   if (rest !== null && rest.mode !== modes.tree) {
     if (file === undefined && !creates(branch)) return rest;

@@ -77,7 +77,7 @@ const args = [
   '--stdin',
 ];
 
-/** The first-parent line of a commit, newest first, without what another one reaches; git is stopped as soon as nobody reads on. */
+/** The first-parent line of a commit, newest first, without what another one reaches; git is stopped when the consumer stops. */
 export async function* firstParentLine(
   processes: GitProcesses,
   gitDir: string,

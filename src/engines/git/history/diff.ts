@@ -16,7 +16,7 @@ const diffConfig: Config = [
 /** Never a program of the repository's choosing (attributes can name some), never colours. */
 const plain = ['--no-color', '--no-ext-diff', '--no-textconv'];
 
-/** git knows the empty tree without its being stored. @returns its id in the format of another id */
+/** git has the empty tree without its being stored. @returns its id in the format of another id */
 export function emptyTree(like: Oid): Oid {
   return like.length === 64
     ? '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321'

@@ -59,7 +59,7 @@ export async function countCommits(
   return Number((await processes.output(args, { gitDir, input: input(query) })).toString('latin1').trim());
 }
 
-/** True when a commit is an ancestor of a visible ref: then nothing is left of it once what those refs reach is taken away. */
+/** True when a commit is an ancestor of a visible ref: then nothing is left of it after excluding what those refs reach. */
 export async function isVisible(processes: GitProcesses, gitDir: string, oid: Oid): Promise<boolean> {
   const refs = ['--branches', '--tags', '--glob=refs/pull/*'];
   const { code, stdout } = await processes.run(['rev-list', '--max-count=1', oid, '--not', ...refs], { gitDir });

@@ -21,7 +21,7 @@ interface Message {
 
 const stageName = { '1': 'base', '2': 'current', '3': 'incoming' } as const;
 
-/** The stable names of git's conflict types, those that say more first: a binary file is reported as contents, too. */
+/** The stable names of git's conflict types, the more specific first: a binary file is reported as contents, too. */
 const kinds: readonly [type: string, kind: ConflictKind][] = [
   ['CONFLICT (binary)', 'binary'],
   ['CONFLICT (file/directory)', 'file_directory'],

@@ -39,7 +39,7 @@ export async function* objectLines(place: ObjectPlace, args: string[], tips: rea
 /**
  * Looks for a blob above the limit, in one walk that reads no blob (git-rev-list, "--filter=blob:limit").
  *
- * @returns its path, or its id when it has none; null when there is none
+ * @returns its path, or its id when it has none; null when no blob exceeds the limit
  */
 export async function findLargeBlob(
   place: ObjectPlace,

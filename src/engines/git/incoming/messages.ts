@@ -6,7 +6,7 @@ import type { Tip } from './limits.ts';
 
 /** Bytes of a commit or tag as a whole: the longest message, four bytes to a character at most, and as much again for signatures above it. */
 const largest = 8 * longestMessage;
-/** Objects whose sizes are asked for together. */
+/** Objects per request for sizes. */
 const atOnce = 1_000;
 
 const tooLong = (kind: string, name: string) =>

@@ -11,7 +11,7 @@ import type { Spooled } from '../../../ports/spool.ts';
 import { inDirectory, syncDirectories } from '../durable-files.ts';
 import { type ObjectFormat, objectHeader } from './object-id.ts';
 
-/** How much of the beginning a caller gets back to tell the type by, bytes. */
+/** Bytes of the beginning a caller gets back to detect the type. */
 const headBytes = 4096;
 
 /**

@@ -7,11 +7,11 @@ export interface StoredObject {
   oid: Oid;
   type: ObjectType;
   size: number;
-  /** null when only its header was asked for, or when it is larger than anything this service reads. */
+  /** null when only its header was requested, or when it is larger than anything this service reads. */
   content: Buffer | null;
 }
 
-/** The process went away with this question open; another one may answer it. */
+/** The process ended with this request open; another one may answer it. */
 export class ProcessGone extends Error {
   /** It died of another question, so that nothing is known of this one. */
   readonly ofAnother: boolean;
@@ -37,11 +37,11 @@ const newline = 0x0a;
 const largestContent = 100 * 1024 * 1024;
 /** A bulk reader that is this far ahead of its consumer stops reading the pipe; bytes. */
 const highWater = 16 * 1024 * 1024;
-/** Without a sign of life for this long while a question is open the process is given up; milliseconds. */
+/** A process without output for so many milliseconds while a request is open is discarded. */
 const silence = 30_000;
 
 /**
- * One `git cat-file --batch-command --buffer`. Questions asked in one turn go out together with one flush; answers are parsed from the
+ * One `git cat-file --batch-command --buffer`. Requests made in one iteration of the event loop are sent with one flush; answers are parsed from the
  * stream as it comes: a header line `<oid> <type> <size>`, then for contents the bytes and a newline.
  */
 export class CatFile {
@@ -76,7 +76,7 @@ export class CatFile {
   }
 
   /**
-   * Asks for one object; null when it is not stored.
+   * Reads one object; null when it is not stored.
    *
    * @param counted the content waits for a consumer: call `consumed` when it was taken
    */
@@ -144,7 +144,7 @@ export class CatFile {
     while (at < chunk.length)
       at = this.#object === null ? this.#readHeader(chunk, at) : this.#readBody(chunk, at, this.#object);
     const { stdout, exitCode, signalCode } = this.#child.streams;
-    // A process that has ended counts as gone when its output has been read to the end, whether or not anybody wants it.
+    // A process that has ended counts as gone when its output has been read to the end, whether or not it is needed.
     if (this.#waiting > highWater && exitCode === null && signalCode === null) stdout.pause();
   }
 

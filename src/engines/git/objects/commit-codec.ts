@@ -1,6 +1,6 @@
 import type { Commit, Oid, Signature } from '../../../ports/git-records.ts';
 
-/** What a new commit says; dates are milliseconds since 1970, written in UTC. */
+/** Contents of a new commit; dates are milliseconds since 1970, written in UTC. */
 export interface CommitDraft {
   tree: Oid;
   parents: Oid[];
@@ -80,13 +80,13 @@ function decode(content: Buffer): string {
     try {
       return new TextDecoder(label).decode(content);
     } catch {
-      // An encoding this platform does not know: fall through to UTF-8.
+      // An encoding this platform does not support: fall through to UTF-8.
     }
   }
   return content.toString('utf8');
 }
 
-/** Reads a commit object. The message comes without the newlines at its end; signatures and other headers are left out. */
+/** Reads a commit object. Newlines at the end of the message, signatures and other headers are left out. */
 export function parseCommit(sha: Oid, content: Buffer): Commit {
   const text = decode(content);
   const split = text.indexOf('\n\n');

@@ -5,7 +5,7 @@ import { modes } from './tree-codec.ts';
 
 /** With more directories below one tree than this, and most of them unknown, one `ls-tree -r` is cheaper than a question for each. */
 const worthProcess = 8;
-/** Entries one listing may have: the 200,000 files a repository is served with, and the directories they lie in. */
+/** Entries one listing may have: the 200,000 files a repository is served with, and their directories. */
 const mostEntries = 300_000;
 
 /**

@@ -4,7 +4,7 @@ import type { GitProcesses } from '../git-process.ts';
 import type { Holder } from '../standing.ts';
 import { CatFile, ProcessGone, type StoredObject } from './cat-file.ts';
 
-/** A process nobody asked for this long is closed; milliseconds. */
+/** A process idle for so many milliseconds is closed. */
 const idleTime = 30_000;
 /** A busy one is replaced at this age: it would keep deleted packs open for ever; milliseconds. */
 const oldAge = 600_000;
@@ -54,7 +54,7 @@ export class ObjectReader implements Holder {
     return this.#ask(oid, false);
   }
 
-  /** Objects in the order asked, at most a window of them in memory; a slow consumer makes git wait. */
+  /** Objects in the order requested, at most a window of them in memory; a slow consumer makes git wait. */
   async *stream(oids: readonly Oid[]): AsyncGenerator<{ oid: Oid; object: StoredObject | null }> {
     let next = 0;
     for (let failures = 0; next < oids.length; failures += 1) {
@@ -118,7 +118,7 @@ export class ObjectReader implements Holder {
     this.#idle.refresh();
     const current = this.#shared;
     if (current !== null && !current.gone && performance.now() - current.started < oldAge) return current;
-    // An old one still answers what it was asked and then ends with its input.
+    // An old one still answers its open requests and then ends with its input.
     if (current !== null && !current.gone) current.retire();
     this.#shared = this.#start();
     return this.#shared;

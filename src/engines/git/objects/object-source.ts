@@ -21,7 +21,7 @@ export class ObjectCaches {
     sizeCalculation: (files) => files.length + 1,
   });
   readonly commits = new LRUCache<string, Commit>(upTo(20_000));
-  /** Of blobs, bytes: a file tree asks for all of them every time. */
+  /** Of blobs, bytes: a file tree needs all of them every time. */
   readonly sizes = new LRUCache<string, number>(upTo(50_000));
 }
 
@@ -30,7 +30,7 @@ export interface ObjectSource {
   readonly format: ObjectFormat;
   tree(oid: Oid): Promise<Tree>;
   blob(oid: Oid): Promise<Buffer>;
-  /** In the order asked. Fails with `not_found` at the first that is not there. */
+  /** In the order requested. Fails with `not_found` at the first that does not exist. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
   commit(oid: Oid): Promise<Commit>;
   /** All files below a tree, their paths led by `prefix` ('' or ending in a slash). */

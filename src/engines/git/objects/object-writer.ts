@@ -17,8 +17,8 @@ const compress = promisify(deflate);
 /** The lightest compression: maintenance repacks everything anyway. */
 const level = 1;
 /**
- * Trees above this are stored without compression, bytes. Half a tree is hashes: a directory of 10,000 files shrinks from 410 to 250 KB
- * at the price of half the time of a commit, and until maintenance deltas it away.
+ * Trees above this are stored without compression, bytes. Half a tree is hashes: a directory of 10,000 files shrinks from 410 to 250 KB,
+ * but compressing it takes half the time of a commit; maintenance deltas it later.
  */
 const plainTree = 64 * 1024;
 

@@ -46,7 +46,7 @@ export async function writePack(
   const send = async (bytes: Buffer) => {
     hash.update(bytes);
     if (child.streams.stdin.write(bytes)) return;
-    // A process that ended never drains; its exit code says what happened.
+    // A process that ended never drains; its exit code gives the reason.
     const drained = once(child.streams.stdin, 'drain').catch(() => {});
     await Promise.race([drained, child.exited]);
   };

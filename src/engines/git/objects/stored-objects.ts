@@ -138,7 +138,7 @@ export class StoredObjects implements ObjectSource {
     return size;
   }
 
-  /** Takes in what was just stored, so that the next reader finds it without asking git. */
+  /** Adds what was just stored, so that the next reader needs no git process. */
   remember(
     trees: Iterable<[Oid, Tree]>,
     commits: Iterable<Commit>,

@@ -83,7 +83,7 @@ export class Tree {
     return Array.from({ length: this.size }, (_, index) => this.#entry(index));
   }
 
-  /** The entries whose names some file systems take for this one; few of the others are decoded. */
+  /** The entries whose names some file systems treat as equal to this one; few of the others are decoded. */
   alike(name: string): TreeEntry[] {
     const key = Buffer.from(name, 'utf8');
     const found: TreeEntry[] = [];
@@ -120,7 +120,7 @@ export class Tree {
     return Tree.parse(Buffer.concat(pieces), this.#oidLength);
   }
 
-  /** How this tree differs from an earlier one, in git's order; a name that turns from file to directory is one change. */
+  /** How this tree differs from an earlier one, in git's order; a name that changes from file to directory is one change. */
   changesFrom(base: Tree): TreeChange[] {
     const changes = new Map<string, TreeChange>();
     const note = (side: 'old' | 'new', entry: TreeEntry) => {

@@ -22,7 +22,7 @@ export interface RefCheck {
   holds: Oid | null;
 }
 
-/** git refused the transaction: no ref of it was moved. Its words are for the log and for telling the reasons apart. */
+/** git refused the transaction: no ref of it was moved. Its message is for the log and for classifying the reason. */
 export class RefsRejected extends Error {}
 
 const idleTime = 30_000;
@@ -43,7 +43,7 @@ export class RefUpdater implements Holder {
   #last: Promise<unknown> = Promise.resolve();
   #idle: NodeJS.Timeout | undefined;
 
-  /** @param onMoved told of every ref that was moved, once that is durable */
+  /** @param onMoved called for every ref that was moved, once that is durable */
   constructor(
     processes: GitProcesses,
     gitDir: string,

@@ -103,7 +103,7 @@ function checkBranches({ branches = [] }: ImportSource, { refs }: Remote): void 
 
 const isUsable = (name: string) => newRefNameProblem(name) === null;
 
-/** Refs of the source that were asked for and cannot have their names here. */
+/** Requested refs of the source whose names are not allowed here. */
 function leftOut({ branches }: ImportSource, { refs }: Remote): string[] {
   const asked = branches && new Set(branches.map((branch) => `refs/heads/${branch}`));
   return [...refs].filter((ref) => {
@@ -198,14 +198,14 @@ function tipOf({ name, oid }: Ref): Tip {
   return { name: shortName(name), oid };
 }
 
-/** All refs appear together. HEAD is set first: until there is a branch it says only which will be the first. */
+/** All refs appear in one transaction. HEAD is set first: until a branch exists it only names the first one. */
 async function publish(
   { processes, repository, source }: Import,
   fetched: readonly Ref[],
   head: string | null,
 ): Promise<Omit<Imported, 'left_out'>> {
   const { gitDir } = repository;
-  // An earlier attempt may have fetched what is not wanted any more.
+  // An earlier attempt may have fetched refs that are no longer wanted.
   const names = source.branches && new Set(source.branches.map((branch) => `${aside}/heads/${branch}`));
   const wanted = fetched.filter(({ name }) => isUsable(shortName(name)) && (names?.has(name) ?? true));
   const branches = wanted.filter(({ name }) => name.startsWith(`${aside}/heads/`)).map(({ name }) => shortName(name));
@@ -226,7 +226,7 @@ async function publish(
   return { default_branch, branches: branches.length };
 }
 
-/** Removes what is not wanted. By git alone: names that are no UTF-8 pass through as their bytes. */
+/** Removes unwanted refs. By git alone: names that are no UTF-8 pass through as their bytes. */
 async function dropAside(processes: GitProcesses, gitDir: string): Promise<void> {
   const input = await processes.output(['for-each-ref', '--format=delete %(refname)', aside], { gitDir });
   if (input.length > 0) await processes.output(['update-ref', '--stdin'], { gitDir, input });

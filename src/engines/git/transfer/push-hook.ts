@@ -18,7 +18,7 @@ export interface HookCall {
   quarantine: string | null;
 }
 
-/** What one receive-pack needs to ask us. */
+/** What one receive-pack needs to call this server. */
 export interface OpenHook {
   config: Config;
   env: Record<string, string>;
@@ -32,7 +32,7 @@ export interface OpenHook {
  */
 const hook = '#!/bin/sh\nulimit -S -d "$(ulimit -H -d)"\nexec "$PORTICO_NODE" "$PORTICO_HOOK"\n';
 
-/** Sends what git tells the hook over the socket and prints the answer. Whatever fails refuses the push. */
+/** Sends git's input of the hook over the socket and prints the answer. Any failure refuses the push. */
 const program = `'use strict';
 const { PORTICO_SOCKET: path, PORTICO_NONCE: nonce, GIT_QUARANTINE_PATH: quarantine = null } = process.env;
 const refuse = (message) => {
@@ -51,7 +51,7 @@ const lines = require('node:fs').readFileSync(0).toString('base64');
 socket.end(JSON.stringify({ nonce, quarantine, lines }));
 `;
 
-/** The pre-receive hook of this process: the only hook git ever runs, and a local socket it asks through. */
+/** The pre-receive hook of this process: the only hook git ever runs, and the local socket it calls. */
 export class PushHooks {
   readonly #directory: string;
   readonly #asked = new Map<string, (call: HookCall) => Promise<PushVerdict>>();
@@ -62,7 +62,7 @@ export class PushHooks {
     this.#directory = directory;
   }
 
-  /** Lets one receive-pack ask once. */
+  /** Allows one receive-pack one call. */
   async open(answer: (call: HookCall) => Promise<PushVerdict>): Promise<OpenHook> {
     const socket = await this.#socket();
     const program = join(this.#directory, 'pre-receive.cjs');
@@ -105,7 +105,7 @@ export class PushHooks {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     await writeScript(join(this.#directory, 'pre-receive.cjs'), program, 0o600);
     await writeScript(join(this.#directory, 'pre-receive'), hook, 0o700);
-    // A data directory may lie too deep: the path of a socket has about a hundred bytes.
+    // The data directory's path may be too long: the path of a socket has about a hundred bytes.
     const socket = join(await mkdtemp(join(tmpdir(), 'portico-')), 's');
     const server = createServer({ allowHalfOpen: true }, (connection) => {
       connection.on('error', () => {});

@@ -35,7 +35,7 @@ export async function servePush(push: Push): Promise<void> {
       concerned = branches;
       const held = await repository.holdBranches(branches, AbortSignal.any([signal, AbortSignal.timeout(patience)]));
       if (!signal.aborted) release = held;
-      // The push ended in the same moment: nobody would release them.
+      // The push ended in the same moment: nothing would release them.
       else held();
       allowed = commands;
       return verdict;
@@ -116,7 +116,7 @@ function commandsOf(input: Readable): readonly RefMove[] {
   return found;
 }
 
-/** Which of some moves are done: what a client is told of each is git's to say, and the client may be gone. */
+/** Which of some moves are done: git reports each to the client, and the client may be gone. */
 async function movedOf(repository: GitRepository, moves: readonly RefMove[]): Promise<RefMove[]> {
   if (moves.length === 0) return [];
   const lists = await Promise.all(['refs/heads', 'refs/tags'].map((prefix) => repository.refsBelow(prefix)));

@@ -50,7 +50,7 @@ export class Quarantine implements PushedObjects {
     this.#place = place;
   }
 
-  /** Whether a command takes something away that was published: git itself wants `--force` for that. */
+  /** Whether a command removes published commits: git itself requires `--force` for that. */
   async isForced({ ref, old, new: new_ }: RefMove): Promise<boolean> {
     if (old === null || new_ === null || old === new_) return false;
     if (!ref.startsWith('refs/heads/')) return true;

@@ -52,7 +52,7 @@ async function reachHttps(text: string, auth: UpstreamAuth, options: UpstreamOpt
   return { url: url.href, config, env: headerEnvironment(auth) };
 }
 
-/** CURLOPT_RESOLVE: `HOST:PORT:ADDRESS[,ADDRESS]…`, so that git connects to the addresses that were checked and asks no other. */
+/** CURLOPT_RESOLVE: `HOST:PORT:ADDRESS[,ADDRESS]…`, so that git connects to the checked addresses without a lookup of its own. */
 function pin(host: string, url: URL, addresses: readonly string[]): string {
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
   return `${host}:${port}:${addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',')}`;
@@ -61,7 +61,7 @@ function pin(host: string, url: URL, addresses: readonly string[]): string {
 /** git reads settings from GIT_CONFIG_COUNT and the variables it counts (git-config, ENVIRONMENT). */
 function headerEnvironment(auth: Exclude<UpstreamAuth, { kind: 'ssh_key' }>): Record<string, string> {
   if (auth.kind === 'none') return {};
-  // With a token any user name will do; some hosts want one.
+  // With a token any user name is accepted; some hosts require one.
   const pair = auth.kind === 'token' ? `x-access-token:${auth.token}` : `${auth.username}:${auth.password}`;
   return {
     GIT_CONFIG_COUNT: '1',
@@ -106,7 +106,7 @@ async function withSsh<T>(
   return withScratch(async (scratch) => {
     const file = join(scratch, 'key');
     await writeFile(file, `${auth.private_key.replaceAll('\r\n', '\n').trimEnd()}\n`, { mode: 0o600 });
-    // Whatever the umask took away or left.
+    // Whatever the umask removed or left.
     await chmod(file, 0o600);
     const config = [['protocol.ssh.allow', 'always']] as const;
     const env = { GIT_SSH_COMMAND: sshCommand(url, address, file, sshKnownHosts), GIT_SSH_VARIANT: 'ssh' };
@@ -132,7 +132,7 @@ function quoted(text: string): string {
 }
 
 /**
- * ssh that uses this key and no other, asks nobody, reads no configuration, and goes to the address that was checked; the host's key is
+ * ssh that uses this key and no other, never prompts, reads no configuration, and connects to the checked address; the host's key is
  * looked up by the name in the URL.
  */
 function sshCommand(url: URL, address: string, key: string, knownHosts: string): string {
@@ -161,7 +161,7 @@ function sshCommand(url: URL, address: string, key: string, knownHosts: string):
 export interface UpstreamOptions {
   /** Plain http as well: for tests and a loopback of one's own. */
   allowHttp?: boolean;
-  /** PEM file of further roots to trust. */
+  /** PEM file of further CA certificates to trust. */
   caFile?: string;
   /** Resolves the host of an upstream, once, and refuses addresses that must not be reached. Without it nothing is fetched by URL. */
   resolveUpstream?: (url: URL) => Promise<{ addresses: string[] }>;

@@ -14,7 +14,7 @@ export interface ServedRepository {
   processes: GitProcesses;
   gitDir: string;
   log: Log;
-  /** Neither side said anything for this long: the client is gone. git itself says something every 5 s while it works. Milliseconds. */
+  /** Milliseconds without a byte from either side after which the client counts as gone. git itself sends something every 5 s while it works. */
   silence: number;
   /** Processor time of git, and of each process it starts, for one push; seconds. */
   pushCpu: number;
@@ -41,7 +41,7 @@ const branchesAndTags: Config = [
 /** git passes over commands on hidden refs before it runs the hook, which would see the rest of such a push only, or not run at all. */
 const allToHook: Config = [['receive.hideRefs', '!refs']];
 
-/** Nothing can be rewritten or deleted: where nobody is asked about a push. */
+/** Refuses rewrites and deletions, for pushes without a hook. */
 const unasked: Config = [
   ['receive.denyDeletes', 'true'],
   ['receive.denyNonFastForwards', 'true'],
@@ -66,7 +66,7 @@ export async function serveGit(
 ): Promise<void> {
   const { service, advertise, output, signal } = request;
   const isPush = service === 'git-receive-pack' && !advertise;
-  // Pushes know no version 2; git clients ask for it only when they fetch.
+  // Pushes do not support version 2; git clients request it only when they fetch.
   const protocol = service === 'git-upload-pack' ? request.protocol : null;
   const child = processes.spawn(
     [service.slice('git-'.length), '--stateless-rpc', ...(advertise ? ['--http-backend-info-refs'] : []), gitDir],
@@ -84,7 +84,7 @@ export async function serveGit(
   );
   const watchdog = setTimeout(() => {
     child.kill(new DomainError('request_timeout', 'The connection was silent for too long'));
-    // What waits for room at a client that reads no further would wait for ever.
+    // A write to a client that stopped reading would wait for ever.
     if (output.writableNeedDrain) output.destroy();
   }, silence);
   feed(child, request, watchdog);
@@ -115,7 +115,7 @@ export async function serveGit(
 }
 
 /**
- * The request's bytes go in as fast as git takes them. When git has heard enough the rest is read and dropped: to close the
+ * The request's bytes are written as fast as git takes them. When git reads no further the rest is read and dropped: to close the
  * connection would cut off the answer.
  */
 function feed(child: GitChild, { input, advertise }: GitServeRequest, watchdog: NodeJS.Timeout): void {

@@ -76,7 +76,7 @@ export async function pushUpstream(
   if ('failure' in output) return { outcome: output.failure };
   const [flag = '', , summary = ''] = statusLine(output.stdout.toString('utf8'), ref);
   if (output.code === 0 && ' *=-'.includes(flag)) {
-    // git tells only named remotes apart; what is known of this one is known now.
+    // git only distinguishes named remotes; what is known of this one is known now.
     await track(repository, branch, move.oid);
     return { outcome: 'ok' };
   }
@@ -100,7 +100,7 @@ function rejection(summary: string, stderr: string): UpstreamPush {
   // The last three are what servers say when two push at the same moment.
   const moved = /non-fast-forward|fetch first|stale info|failed to update ref|cannot lock ref|incorrect old value/;
   if (moved.test(summary)) return { outcome: 'non_fast_forward' };
-  // What the upstream itself has to say comes line by line, padded; git's summary is a poor second.
+  // The upstream's own messages arrive line by line, padded; git's summary says less.
   const said = [...stderr.matchAll(/^remote: (.*?) *$/gm)].map(([, line]) => line).join('\n');
   const reason = /\((.*)\)$/.exec(summary)?.[1] ?? summary;
   return { outcome: 'declined', message: (said || reason).replace(/[^\P{Cc}\n]/gu, '?').slice(0, longestMessage) };

@@ -64,8 +64,8 @@ export async function backupRepository(
 const bundleTries = 5;
 
 /**
- * Writes a bundle that lacks no ref. git leaves out a ref whose commit was stored after it looked through the objects, as it may be while
- * writers go on; then it is asked again.
+ * Writes a bundle that lacks no ref. git leaves out a ref whose commit was stored after it enumerated the objects, as it may be while
+ * writers go on; then it is run again.
  * @returns the refs in it
  */
 async function writeWholeBundle(

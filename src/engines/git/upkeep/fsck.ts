@@ -2,7 +2,7 @@ import type { FsckReport } from '../../../ports/git.ts';
 import type { Config } from '../git-child.ts';
 import type { GitProcesses } from '../git-process.ts';
 
-/** Old faults of real repositories that harm nobody; every other error of `git fsck` refuses the objects. */
+/** Harmless old faults of real repositories; every other error of `git fsck` refuses the objects. */
 const harmless = [
   'zeroPaddedFilemode',
   'badTimezone',
@@ -18,7 +18,7 @@ function harmlessFaults(prefix: string): Config {
   return harmless.map((fault) => [`${prefix}.${fault}`, 'ignore'] as const);
 }
 
-/** Checks every object that comes in, by `fetch` or by a push (`receive`); packs are kept whole, so that they are synced as one. */
+/** Checks every object received, by `fetch` or by a push (`receive`); packs are kept whole, so that they are synced as one. */
 export function incomingObjects(side: 'fetch' | 'receive'): Config {
   return [[`${side}.fsckObjects`, 'true'], [`${side}.unpackLimit`, '1'], ...harmlessFaults(`${side}.fsck`)];
 }
@@ -26,7 +26,7 @@ export function incomingObjects(side: 'fetch' | 'receive'): Config {
 const wall = 2 * 3600_000;
 const kept = 200;
 
-/** Checks every object and every connection of a repository (git-fsck); old faults that harm nobody are passed over. */
+/** Checks every object and every connection of a repository (git-fsck); harmless old faults are skipped. */
 export async function fsck(processes: GitProcesses, gitDir: string, signal: AbortSignal): Promise<FsckReport> {
   const { code, stdout, stderr } = await processes.runNow(
     ['fsck', '--full', '--strict', '--no-dangling', '--no-progress'],

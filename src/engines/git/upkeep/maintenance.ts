@@ -13,7 +13,7 @@ const day = 24 * 3600_000;
 /** A large repository takes its time, at low priority; milliseconds. */
 const wall = 2 * 3600_000;
 
-/** Objects are spread evenly over 256 directories by their first byte; a few of them tell how many there are. */
+/** Objects are spread evenly over 256 directories by their first byte; a few of them give an estimate of their number. */
 const sampled = ['17', '5a', 'a3', 'e8'];
 
 const markers: Record<MaintenanceLevel, string> = { light: 'maintained-light', full: 'maintained-full' };
@@ -35,7 +35,7 @@ async function markDone(gitDir: string, level: MaintenanceLevel): Promise<void> 
 }
 
 /**
- * What a repository is due for, told from a few directories: cheap enough to ask after every write.
+ * Which upkeep a repository is due for, estimated from a few directories: cheap enough to check after every write.
  *
  * @param commits commits this process made since it last maintained the repository
  */
@@ -83,7 +83,7 @@ export async function maintain(
   await git('commit-graph', 'write', '--reachable', '--changed-paths', ...(level === 'full' ? [] : ['--split']));
   if (level === 'light') {
     await git('maintenance', 'run', '--quiet', '--task=incremental-repack').catch((error: DomainError) => {
-      // With no pack at all, or one that just came, git 2.39 ends with an error that harms nobody.
+      // Without a pack, or with a brand-new one, git 2.39 ends with a harmless error.
       if (error.code !== 'repository_unavailable') throw error;
       log.info({ cause: String(error.cause) }, 'packs were not joined');
     });

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { Webhook } from 'standardwebhooks';
 import { expect, test, vi } from 'vitest';
-import { commandsOf } from './support/readme.ts';
+import { commandsOf } from './support/guides.ts';
 import { demoDataDir, startServer } from './support/server-process.ts';
 import { type Site, serveSite } from './support/sites/site-server.ts';
 import { startReceiver } from './support/webhook-receiver.ts';
@@ -30,7 +30,7 @@ const files =
   };
 
 test('“From site to snapshot” does what it says, with a site, and a receiver that verifies what it is told', async () => {
-  const commands = await commandsOf('From site to snapshot');
+  const commands = await commandsOf('crawlers', 'From site to snapshot');
   expect(commands.split('\n').length).toBeGreaterThan(50);
   const directory = await mkdtemp(path.join(tmpdir(), 'portico-crawl-'));
   await mkdir(path.join(directory, 'my-site'));

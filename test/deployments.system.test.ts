@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { commandsOf } from './support/readme.ts';
+import { commandsOf } from './support/guides.ts';
 import { demoDataDir, startServer } from './support/server-process.ts';
 
 vi.setConfig({ testTimeout: 420_000 });
@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 420_000 });
 const run = promisify(execFile);
 
 test('“From branch to preview” does what it says: the demo site is installed and built for real', async () => {
-  const commands = await commandsOf('From branch to preview');
+  const commands = await commandsOf('deployments', 'From branch to preview');
   expect(commands.split('\n').length).toBeGreaterThan(30);
   const { dataDir, token } = await demoDataDir();
   const builds = await mkdtemp(path.join(tmpdir(), 'portico-builds-'));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { commandsOf } from './support/readme.ts';
+import { commandsOf } from './support/guides.ts';
 import { demoDataDir, startServer } from './support/server-process.ts';
 import { type Site, serveSite } from './support/sites/site-server.ts';
 
@@ -18,7 +18,7 @@ const twoPages: Site = ({ path: asked }) => {
 };
 
 test('“From webhook to pull request” does what it says, and the clock starts what was tried by hand', async () => {
-  const commands = await commandsOf('From webhook to pull request');
+  const commands = await commandsOf('workflows', 'From webhook to pull request');
   expect(commands.split('\n').length).toBeGreaterThan(80);
   const directory = await mkdtemp(path.join(tmpdir(), 'portico-workflows-'));
   await symlink(path.join(import.meta.dirname, '../node_modules'), path.join(directory, 'node_modules'));

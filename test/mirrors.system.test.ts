@@ -6,14 +6,14 @@ import { expect, test } from 'vitest';
 import { post } from './support/conflict-site.ts';
 import { signIn } from './support/git-http.ts';
 import { fsck, git, save } from './support/git-store.ts';
+import { commandsOf } from './support/guides.ts';
 import { hostRoot, upstreamHost } from './support/mirror.ts';
-import { commandsOf } from './support/readme.ts';
 import { demoDataDir, portico, settingsFor, startServer } from './support/server-process.ts';
 
 const run = promisify(execFile);
 
 test('“From clone to upstream” does what it says, typed as it stands', async () => {
-  const commands = await commandsOf('From clone to upstream');
+  const commands = await commandsOf('mirrors', 'From clone to upstream');
   expect(commands.split('\n').length).toBeGreaterThan(20);
   const { dataDir } = await demoDataDir();
   const caFile = path.join(path.dirname(dataDir), 'ca.pem');

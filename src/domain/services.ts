@@ -29,7 +29,7 @@ import type { RoutesCache } from './studio/routes/routes-cache.ts';
 import type { UpstreamSync } from './studio/upstream/upstream-sync.ts';
 import type { Engine } from './workflows/engine/engine.ts';
 import type { StepOperations } from './workflows/step-operations.ts';
-import type { DoorLimits } from './workflows/webhook/admission.ts';
+import type { WebhookLimits } from './workflows/webhook/admission.ts';
 
 /** Settings that use-cases themselves depend on. */
 export interface Settings {
@@ -44,7 +44,7 @@ export interface Settings {
   /** Of the program: what crawls call themselves. */
   version: string;
   crawl: CrawlLimits;
-  door: DoorLimits;
+  webhook: WebhookLimits;
 }
 
 /** Everything an operation may reach, behind ports; made once by the composition root. */

@@ -1,7 +1,7 @@
 import type { Services } from '../domain/services.ts';
 import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
 import { sweep, wakeAwaited, wakeDue } from '../domain/workflows/engine/sweeper.ts';
-import { buryWorkers } from '../domain/workflows/engine/workers.ts';
+import { removeLostWorkers } from '../domain/workflows/engine/workers.ts';
 import type { RunningQueue } from './queue.ts';
 
 /** Milliseconds between looks. */
@@ -36,7 +36,7 @@ export function beginWorkflowClock(services: Services, queue: Pick<RunningQueue,
   const timers = [
     every(often.due, 'those that are due were', () => wakeDue(services)),
     every(often.word, 'word for them was', () => executing.listen({ renew: looks++ % wordsToBeat === 0 })),
-    every(often.others, 'those that were abandoned were', () => buryWorkers(services, executing.id)),
+    every(often.others, 'those that were abandoned were', () => removeLostWorkers(services, executing.id)),
     every(often.others, 'what they wait for was', () => wakeAwaited(services)),
     every(often.sweep, 'lost jobs were', () => sweep(services, () => queue.isIdle(advanceJob))),
   ];

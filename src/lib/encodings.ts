@@ -30,7 +30,7 @@ function inUrls(text: string): string[] {
 }
 
 /** How a text is written in JSON, URLs, base64 and hexadecimal; none is empty, and letters may have another case elsewhere. */
-export function writtenForms(text: string): string[] {
+export function encodingsOf(text: string): string[] {
   const wellFormed = text.toWellFormed();
   const whole = Buffer.from(text).toString('base64');
   const cores = base64Cores(text).filter(({ length }) => length >= shortestCore);

@@ -1,10 +1,10 @@
-/** Milliseconds that a standstill counts for at most. */
+/** Most milliseconds counted for one pause of the process. */
 const longest = 125;
 
 /**
- * Acts when this process has been running for so many milliseconds. A machine that stands still for seconds stops others as well, and what they
- * have answered meanwhile is heard before the next part is counted.
- * @returns stops it
+ * A timer of running time: calls `act` after the process has been running for so many milliseconds. A machine that is suspended for seconds
+ * suspends its peers as well; replies that arrived meanwhile are handled before the next part is counted.
+ * @returns cancels the timer
  */
 export function countdown(milliseconds: number, act: () => void): () => void {
   let left = milliseconds;
@@ -20,27 +20,28 @@ export function countdown(milliseconds: number, act: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Wakes a loop that waits; one that rings while nobody waits is heard at once. */
-export class Bell {
-  #hasRung = false;
+/** Wakes a loop that waits: a condition variable for one waiter that remembers one notification. */
+export class Notifier {
+  #isNotified = false;
   #wake = () => {};
 
-  readonly ring = (): void => {
-    this.#hasRung = true;
+  readonly notify = (): void => {
+    this.#isNotified = true;
     this.#wake();
   };
 
-  /** Until it rings, for so many milliseconds at most. */
-  async heard(within: number): Promise<void> {
-    if (!this.#hasRung) {
+  /** Resolves after the next notification, at once when one is pending, and after so many milliseconds at the latest. */
+  async wait(milliseconds: number): Promise<void> {
+    if (!this.#isNotified) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, within);
+        const timer = setTimeout(resolve, milliseconds);
         this.#wake = () => {
           clearTimeout(timer);
           resolve();
         };
       });
     }
-    this.#hasRung = false;
+    this.#isNotified = false;
+    this.#wake = () => {};
   }
 }

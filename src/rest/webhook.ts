@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { WebhookDoor } from '../domain/workflows/webhook/webhook.ts';
-import type { BodyEnd, DoorAnswer } from '../domain/workflows/webhook/webhook-call.ts';
+import type { WebhookEndpoint } from '../domain/workflows/webhook/webhook.ts';
+import type { BodyEnd, WebhookResponse } from '../domain/workflows/webhook/webhook-call.ts';
 
 const path = /^\/webhooks\/ai\/workflows\/(.*)$/s;
 
@@ -70,7 +70,7 @@ const hasMore = (request: Request) =>
   !request.complete &&
   (request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0);
 
-async function send(request: Request, response: Response, { status, body, headers }: DoorAnswer): Promise<void> {
+async function send(request: Request, response: Response, { status, body, headers }: WebhookResponse): Promise<void> {
   // As a text it goes out in one piece with the head.
   const text = JSON.stringify(body);
   const all = {
@@ -92,14 +92,14 @@ async function send(request: Request, response: Response, { status, body, header
  * The address outside services call. It knows no sessions, cookies or cross-origin rules, and reads no body that the domain did not ask for; a
  * process that is draining goes on accepting until its listener closes, because senders do not always come again.
  */
-export function createWebhook(door: WebhookDoor, { bodyTime = 30_000 }: Options = {}): RequestHandler {
+export function createWebhook(endpoint: WebhookEndpoint, { bodyTime = 30_000 }: Options = {}): RequestHandler {
   return async (request, response, next) => {
     const [pathname = '', ...query] = request.originalUrl.replace(authority, '').split('?');
     const match = path.exec(pathname);
     if (!match) return next();
     // The label of the request in the metrics.
     request.route = { path: '/webhooks/ai/workflows/:workflow' };
-    const answer = await door.answer({
+    const answer = await endpoint.answer({
       workflow: match[1] ?? '',
       method: request.method,
       rawHeaders: request.rawHeaders,

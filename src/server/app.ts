@@ -122,7 +122,7 @@ export const createMetricsApp = (core: Core, config: Config): express.Express =>
 export function createApp(core: Core, config: Config, phase: () => Phase = () => 'ready'): express.Express {
   const { services } = core;
   const app = beginApp(core, config, phase);
-  app.use(createWebhook(core.door));
+  app.use(createWebhook(core.webhook));
   app.use((request, response, next) => {
     if (request.originalUrl.length <= maxUrl) return next();
     const error = new DomainError('uri_too_long', `The URL is longer than ${maxUrl} bytes`);

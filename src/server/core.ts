@@ -5,7 +5,7 @@ import { askAnything, StallWatch } from '../db/stall-watch.ts';
 import { checkKeys, countByKek } from '../domain/keys/check-keys.ts';
 import type { Services, Settings } from '../domain/services.ts';
 import { type ExecutionCounts, executionCounts } from '../domain/workflows/executions/execution-counts.ts';
-import { WebhookDoor } from '../domain/workflows/webhook/webhook.ts';
+import { WebhookEndpoint } from '../domain/workflows/webhook/webhook.ts';
 import { systemClock } from '../engines/clock/system-clock.ts';
 import { KeyringMissing, openLocalKeyring } from '../engines/kms/local-keyring.ts';
 import type { PrometheusMetrics } from '../engines/metrics/prometheus.ts';
@@ -136,7 +136,7 @@ export interface Core {
   metrics: PrometheusMetrics;
   queue: RunningQueue;
   /** Where outside services call workflows. */
-  door: WebhookDoor;
+  webhook: WebhookEndpoint;
   kms: Kms;
   /** Adds a key-encryption key and makes it the active one. @returns its id. */
   rotateKey(): Promise<string>;
@@ -198,13 +198,13 @@ export async function openCore({
     kms,
     watch,
   });
-  const door = new WebhookDoor(services);
+  const webhook = new WebhookEndpoint(services);
   addExecutionGauges(metrics, orm);
   return {
     services,
     metrics,
     queue,
-    door,
+    webhook,
     kms,
     rotateKey: keys.rotate,
     hear: (subject) => events.hear(subject),
@@ -214,7 +214,7 @@ export async function openCore({
         services;
       events.close();
       await endInOrder(log, [
-        ['door', () => door.close()],
+        ['door', () => webhook.close()],
         ['deployments', () => building.close()],
         ['builds', () => deployer.close()],
         ['crawls', () => crawling.close()],

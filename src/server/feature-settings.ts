@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CrawlLimits } from '../domain/crawlers/config/crawl-limits.ts';
 import { parseTrustedDomain } from '../domain/crawlers/verification/trusted-domains.ts';
-import type { DoorLimits } from '../domain/workflows/webhook/admission.ts';
+import type { WebhookLimits } from '../domain/workflows/webhook/admission.ts';
 
 const items = (text: string) =>
   text
@@ -118,7 +118,7 @@ export const doorSettings = {
 type DoorConfig = { [Name in keyof typeof doorSettings]: z.output<(typeof doorSettings)[Name]> };
 
 /** The same for the domain. */
-export const doorLimitsOf = (config: DoorConfig & { PORTICO_REDACT_HEADERS: string[] }): DoorLimits => ({
+export const webhookLimitsOf = (config: DoorConfig & { PORTICO_REDACT_HEADERS: string[] }): WebhookLimits => ({
   body_bytes: config.PORTICO_WEBHOOK_BODY_LIMIT,
   memory_bytes: config.PORTICO_WEBHOOK_MEMORY,
   backlog: config.PORTICO_WORKFLOW_BACKLOG,

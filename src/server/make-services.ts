@@ -42,7 +42,7 @@ import type { Log } from '../ports/log.ts';
 import { routes } from '../rest/routes.ts';
 import { candidateOf } from '../rest/table.ts';
 import { type Config, previewUrlFor } from './config.ts';
-import { crawlLimitsOf, doorLimitsOf } from './feature-settings.ts';
+import { crawlLimitsOf, webhookLimitsOf } from './feature-settings.ts';
 
 /** What services are made of: the database with its keys, and what the process was told. */
 interface Ingredients {
@@ -134,7 +134,7 @@ export function makeServices(ingredients: Ingredients) {
       media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024,
       version,
       crawl: crawlLimitsOf(config),
-      door: doorLimitsOf(config),
+      webhook: webhookLimitsOf(config),
     }),
     content: new ContentIndex({ cache: createContentCache(orm, log), log }),
     routes: new RoutesCache(),

@@ -48,14 +48,14 @@ function hearOthers(core: Core, url: string): Listener {
     channels: {
       [eventChannel]: (payload) => core.hear(payload),
       [grantChannel]: (payload) => services.grants.evict(Number(payload)),
-      [triggerChannel]: (payload) => core.door.triggers.evict(payload),
+      [triggerChannel]: (payload) => core.webhook.triggers.evict(payload),
       [previewChannel]: () => services.previews.targets.forget(),
       [deploymentChannel]: (payload) => services.feed.hear(payload),
     },
     onState: (listening) => {
       services.grants.setListening(listening);
       services.previews.targets.setListening(listening);
-      core.door.triggers.setListening(listening);
+      core.webhook.triggers.setListening(listening);
     },
   });
 }

@@ -6,7 +6,7 @@ import express from 'express';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DomainError, type ErrorCode } from '../../src/domain/errors.ts';
 import { permissionNames } from '../../src/domain/permissions.ts';
-import { WebhookDoor } from '../../src/domain/workflows/webhook/webhook.ts';
+import { WebhookEndpoint } from '../../src/domain/workflows/webhook/webhook.ts';
 import { createWebhook } from '../../src/rest/webhook.ts';
 import { type Answer, metricsToken, seed, studio, type TestApp } from '../support/app.ts';
 import { undescribedAt } from '../support/described.ts';
@@ -89,7 +89,7 @@ describe('every answer of the webhook of workflows is one that openapi.json desc
   });
 
   it('408 for a body that does not arrive in time', async () => {
-    const door = new WebhookDoor(app.services);
+    const door = new WebhookEndpoint(app.services);
     const outer = express().use((_request, response, next) => {
       response.set('X-Request-Id', 'one');
       next();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Bell } from '../../lib/timing.ts';
+import { Notifier } from '../../lib/timing.ts';
 import type { GraphqlContext } from '../context.ts';
 
 /** The news of something of which only the present state counts: its position is a hash of it, so a client that knows it hears nothing. */
@@ -33,9 +33,9 @@ export interface Source<T> {
  */
 export async function* follow<T>(context: GraphqlContext, source: Source<T>): AsyncGenerator<T | null> {
   const { stream } = context;
-  const bell = new Bell();
+  const notifier = new Notifier();
   let unwatch: (() => void) | undefined;
-  stream.signal.addEventListener('abort', bell.ring);
+  stream.signal.addEventListener('abort', notifier.notify);
   try {
     let { after } = stream;
     while (!stream.signal.aborted) {
@@ -54,13 +54,13 @@ export async function* follow<T>(context: GraphqlContext, source: Source<T>): As
       if (ended) return;
       if (unwatch === undefined) {
         // What came between the reading and the watching is read now.
-        unwatch = source.watch(bell.ring);
-        bell.ring();
+        unwatch = source.watch(notifier.notify);
+        notifier.notify();
       }
-      await bell.heard(stream.pollEvery);
+      await notifier.wait(stream.pollEvery);
     }
   } finally {
-    stream.signal.removeEventListener('abort', bell.ring);
+    stream.signal.removeEventListener('abort', notifier.notify);
     unwatch?.();
   }
 }

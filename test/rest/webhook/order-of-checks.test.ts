@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { WebhookDoor } from '../../../src/domain/workflows/webhook/webhook.ts';
+import { WebhookEndpoint } from '../../../src/domain/workflows/webhook/webhook.ts';
 import type { TestApp } from '../../support/app.ts';
 import { call, newWebhook, type Sent, sign, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
 
@@ -54,7 +54,7 @@ describe('what a call costs before it is proved', () => {
   });
 
   it('is one reading of its trigger, and none while that is remembered', async () => {
-    const door = new WebhookDoor(app.services);
+    const door = new WebhookEndpoint(app.services);
     door.triggers.setListening(true);
     try {
       const asked = await statements();
@@ -81,7 +81,7 @@ describe('what a call costs before it is proved', () => {
 
   it('is no question to the key service', async () => {
     const unwrap = vi.spyOn(app.services.secrets, 'decrypt');
-    const door = new WebhookDoor(app.services);
+    const door = new WebhookEndpoint(app.services);
     door.triggers.setListening(true);
     try {
       const headers = ['X-Hub-Signature-256', sign(signed.secret, '{}')];

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import express from 'express';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
-import { WebhookDoor } from '../../../src/domain/workflows/webhook/webhook.ts';
+import { WebhookEndpoint } from '../../../src/domain/workflows/webhook/webhook.ts';
 import { createWebhook } from '../../../src/rest/webhook.ts';
 import type { TestApp } from '../../support/app.ts';
 import { call, newWebhook, startDoorApp, type Webhook, workflowsPath } from '../../support/door.ts';
@@ -80,7 +80,7 @@ it('503 when the database refuses connections', async () => {
 
 it('a webhook that changes between proof and commit is looked at again', async () => {
   // This process hears no notifications, so a door that keeps what it knows is stale after a change by another.
-  const door = new WebhookDoor(app.services);
+  const door = new WebhookEndpoint(app.services);
   door.triggers.setListening(true);
   const outer = express().use(createWebhook(door, { bodyTime: 300 }));
   const server = createServer(outer).listen(0, '127.0.0.1');

@@ -289,11 +289,11 @@ describe('concurrency of many that begin at once', () => {
     const rows = await claim(em, randomUUID(), [first, second], { suspects: null });
     const asked = rows
       .map(({ id, project_id, workflow_id, attempt }) => ({
-        hold: { id, project_id, workflow_id, attempt: id === first ? attempt - 1 : attempt },
+        lease: { id, project_id, workflow_id, attempt: id === first ? attempt - 1 : attempt },
         key: '',
         most: 1,
       }))
-      .sort((a, b) => (a.hold.id < b.hold.id ? -1 : 1));
+      .sort((a, b) => (a.lease.id < b.lease.id ? -1 : 1));
     expect(await em.transactional((within) => takeSlots(within, app.services, asked))).toEqual(['lost', 'queued']);
     expect(app.jobs).toEqual([second]);
   });

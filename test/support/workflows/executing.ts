@@ -1,5 +1,5 @@
 import { wakeAwaited, wakeDue } from '../../../src/domain/workflows/engine/sweeper.ts';
-import { buryWorkers } from '../../../src/domain/workflows/engine/workers.ts';
+import { removeLostWorkers } from '../../../src/domain/workflows/engine/workers.ts';
 import { workflowAdvanceJobFor } from '../../../src/jobs/job-handlers.ts';
 import { outliveSetbacks } from '../../../src/jobs/upkeep.ts';
 import { startTestApp, type TestApp } from '../app.ts';
@@ -60,7 +60,7 @@ export async function startExecutingApp(environment: Record<string, string> = {}
       await outliveSetbacks(app.services);
       await wakeDue(app.services);
       await wakeAwaited(app.services);
-      await buryWorkers(app.services, app.services.executing.id);
+      await removeLostWorkers(app.services, app.services.executing.id);
       await whole.settle();
     },
     async look(workflow: string, id: string) {

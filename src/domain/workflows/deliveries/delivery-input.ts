@@ -259,7 +259,7 @@ async function decodedValue({ settings }: Needs, { headers }: Delivery, raw: Buf
   const coding = codingOf(headers['content-encoding']);
   if (coding == null) return bodyValueOf(raw, type);
   const pieces: Uint8Array[] = [];
-  const found = await inflate({ head: raw, chunks: [raw] }, coding, settings.door.body_bytes, (piece) =>
+  const found = await inflate({ head: raw, chunks: [raw] }, coding, settings.webhook.body_bytes, (piece) =>
     pieces.push(piece),
   );
   if (found === 'whole') return bodyValueOf(Buffer.concat(pieces), type);

@@ -10,7 +10,7 @@ import { type ExecutionEvent, executionSubject } from '../executions/execution-f
 import type { StepRun } from '../executions/step-run.entity.ts';
 import { advanceJob } from './advance-job.ts';
 import { isSettled, type StepState } from './plan.ts';
-import { handSlotsOver, type SlotKey } from './slots.ts';
+import { grantFreeSlots, type SlotKey } from './slots.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -127,7 +127,7 @@ export async function readStepRows(
 }
 
 /** Who advances an execution: what one writes counts only as long as nobody has taken over. */
-export interface Hold {
+export interface Lease {
   id: string;
   project_id: number;
   workflow_id: string;
@@ -136,7 +136,7 @@ export interface Hold {
 
 /** What one transaction keeps of an execution: where it stands, the step runs that have changed, and the events that tell of it. */
 export interface Checkpoint {
-  hold: Hold;
+  lease: Lease;
   status: ExecutionStatus;
   outcome: string | null;
   /** JSON text; null: none, or in a blob. */
@@ -201,8 +201,8 @@ interface Updated {
 
 /** What its row is to hold. */
 const rowFor = (checkpoint: Checkpoint, now: Date) => ({
-  id: checkpoint.hold.id,
-  attempt: checkpoint.hold.attempt,
+  id: checkpoint.lease.id,
+  attempt: checkpoint.lease.attempt,
   status: checkpoint.status,
   outcome: checkpoint.outcome,
   output: checkpoint.output,
@@ -231,30 +231,30 @@ async function keepCheckpoints(
     JSON.stringify(checkpoints.map((one) => rowFor(one, now))),
   ]);
   const known = new Map(updated.map((row) => [row.id, row]));
-  const kept = checkpoints.filter(({ hold }) => known.has(hold.id));
+  const kept = checkpoints.filter(({ lease }) => known.has(lease.id));
   await writeStepRows(
     em,
-    kept.flatMap(({ hold, runs }) => runs.map((run) => rowOf(hold.id, run))),
+    kept.flatMap(({ lease, runs }) => runs.map((run) => rowOf(lease.id, run))),
   );
   await services.events.append(
     em,
-    kept.map(({ hold, events }) => ({ subject: executionSubject(hold), events })),
+    kept.map(({ lease, events }) => ({ subject: executionSubject(lease), events })),
   );
   const handedOn = kept.filter((checkpoint) => checkpoint.isHandedOn && !isOver(checkpoint));
   await services.jobs.sendMany(
     advanceJob,
-    handedOn.map(({ hold }) => ({ execution_id: hold.id })),
+    handedOn.map(({ lease }) => ({ execution_id: lease.id })),
     { em },
   );
   const freed = new Map<string, SlotKey>();
-  for (const { hold } of kept.filter(isOver)) {
-    const key = known.get(hold.id)?.slot_key ?? null;
-    if (key !== null) freed.set(`${hold.workflow_id} ${key}`, { workflow_id: hold.workflow_id, key });
+  for (const { lease } of kept.filter(isOver)) {
+    const key = known.get(lease.id)?.slot_key ?? null;
+    if (key !== null) freed.set(`${lease.workflow_id} ${key}`, { workflow_id: lease.workflow_id, key });
   }
   // In one order, so that no two transactions wait for each other.
   for (const name of [...freed.keys()].sort()) {
     const slot = freed.get(name);
-    if (slot) await handSlotsOver(em, services, slot);
+    if (slot) await grantFreeSlots(em, services, slot);
   }
   return new Map(updated.map(({ id, wake, cancel }) => [id, { wake, cancel }]));
 }
@@ -310,7 +310,7 @@ export class CheckpointWriter {
     try {
       const kept = await this.#keep(together.map(({ checkpoint }) => checkpoint));
       for (const { checkpoint, resolve } of together) {
-        const one = kept.get(checkpoint.hold.id) ?? null;
+        const one = kept.get(checkpoint.lease.id) ?? null;
         if (one !== null) this.#count(checkpoint);
         resolve(one);
       }

@@ -1,14 +1,14 @@
 import type { Services } from '../../services.ts';
 import { SharedCommits } from '../shared-commits.ts';
 import { CallSlots } from './calls.ts';
-import { CheckpointWriter, type Hold, readStepRows } from './checkpoints.ts';
-import { Journal, Standing } from './journal.ts';
-import { type Claimed, Fenced, hearWord } from './lease.ts';
-import { beginExecuting, Conclusion, failure, Records, rootsOf } from './lifecycle.ts';
+import { CheckpointWriter, type Lease, readStepRows } from './checkpoints.ts';
+import { Journal, RunState } from './journal.ts';
+import { type Claimed, clearWake, Fenced } from './lease.ts';
+import { beginExecuting, Conclusion, expressionScope, failure, Records } from './lifecycle.ts';
 import { isLateInput, type Plan } from './plan.ts';
 import { Planner } from './planner.ts';
 import { type DriverStop, Signals } from './signals.ts';
-import { type SlotAnswer, type SlotRequest, takeSlots } from './slots.ts';
+import { type SlotRequest, type SlotResult, takeSlots } from './slots.ts';
 import { StepWork } from './step-runner.ts';
 import { mostCrashes } from './workers.ts';
 
@@ -17,7 +17,7 @@ const longest = 30_000;
 const fewest = 500;
 
 /** What a driver does of an execution before it makes way. */
-class Slice {
+class Budget {
   readonly #most: number;
   readonly #began = performance.now();
   #steps = 0;
@@ -37,20 +37,20 @@ class Slice {
 }
 
 /** What a process gives to all its drivers. */
-export interface DriverBench {
+export interface DriverResources {
   services: Services;
   writer: CheckpointWriter;
   calls: CallSlots;
-  /** Asks for a slot; who asks at the same time is answered by one transaction. */
-  takeSlot(request: SlotRequest): Promise<SlotAnswer>;
+  /** Asks for a slot; who asks at the same time is onResult by one transaction. */
+  takeSlot(request: SlotRequest): Promise<SlotResult>;
   /** From 0 to 1. */
   random(): number;
 }
 
 /** @param calls steps that act at the same time */
-export function makeBench(services: Services, calls: number): DriverBench {
+export function makeResources(services: Services, calls: number): DriverResources {
   // Whoever takes a slot keeps all others of its key waiting until the disk has it: those that ask together wait once.
-  const slots = new SharedCommits<SlotRequest, SlotAnswer>(
+  const slots = new SharedCommits<SlotRequest, SlotResult>(
     (requests) => services.orm.em.fork().transactional((em) => takeSlots(em, services, requests)),
     { limit: Number.POSITIVE_INFINITY },
   );
@@ -64,15 +64,15 @@ export function makeBench(services: Services, calls: number): DriverBench {
 }
 
 /** Takes in what others have written to an execution while it is advanced: the answers of people. @throws Fenced */
-async function hearAnswers(
+async function readAnswers(
   { orm, blobs }: Pick<Services, 'orm' | 'blobs'>,
-  hold: Hold,
+  lease: Lease,
   journal: Journal,
 ): Promise<void> {
   const em = orm.em.fork();
-  if (!(await hearWord(em, hold))) throw new Fenced();
-  const written = await readStepRows(em, { blobs }, [hold.id]);
-  for (const row of written.get(hold.id) ?? []) {
+  if (!(await clearWake(em, lease))) throw new Fenced();
+  const written = await readStepRows(em, { blobs }, [lease.id]);
+  for (const row of written.get(lease.id) ?? []) {
     const run = journal.runs.get(row.path);
     if (run?.waits_for?.kind === 'input' && row.status === 'completed') Object.assign(run, row);
   }
@@ -81,7 +81,7 @@ async function hearAnswers(
 /** Longest a driver waits without looking again, milliseconds. */
 const longestWait = 1_000_000;
 
-interface RestingOptions extends Pick<DriverParts, 'journal' | 'standing' | 'records'> {
+interface RestingOptions extends Pick<DriverParts, 'journal' | 'runState' | 'records'> {
   claimed: Claimed;
   signals: Signals;
 }
@@ -96,26 +96,26 @@ class Resting {
 
   /** When the execution has taken too long, milliseconds since 1970. */
   get deadline(): number {
-    const { standing, claimed, journal } = this.#of;
-    return standing.deadline(claimed.guide.definition.timeout, journal.now);
+    const { runState, claimed, journal } = this.#of;
+    return runState.deadline(claimed.version.definition.timeout, journal.now);
   }
 
-  /** Waits for an answer, a word, or a time, milliseconds since 1970. */
-  heard(due: number | null): Promise<void> {
+  /** Waits for an answer, a signal, or a time, milliseconds since 1970. */
+  wait(due: number | null): Promise<void> {
     const until = Math.min(due ?? Number.POSITIVE_INFINITY, this.deadline);
-    return this.#of.signals.heard(Math.min(Math.max(until - this.#of.journal.now, 0), longestWait) + 1);
+    return this.#of.signals.wait(Math.min(Math.max(until - this.#of.journal.now, 0), longestWait) + 1);
   }
 
   /** Nothing can run for now: writes what it waits for. @returns false when something has happened meanwhile */
   rest({ due, waitsForInput, waitsOtherwise }: Plan): Promise<boolean> {
-    const { journal, standing, records } = this.#of;
+    const { journal, runState, records } = this.#of;
     if (!waitsForInput && !waitsOtherwise && due === null)
       throw new Error('nothing can run, and nothing is waited for');
     const isPaused = waitsForInput && !waitsOtherwise;
     const times = due === null ? [] : [due];
-    if (!isPaused && !standing.isFailing) times.push(this.deadline);
-    if (!isPaused) standing.status = 'running';
-    else if (standing.pause(journal.now)) journal.say('execution.paused', { status: 'paused' });
+    if (!isPaused && !runState.isFailing) times.push(this.deadline);
+    if (!isPaused) runState.status = 'running';
+    else if (runState.pause(journal.now)) journal.log('execution.paused', { status: 'paused' });
     return records.release({ waiting_until: times.length === 0 ? null : Math.min(...times) });
   }
 }
@@ -124,80 +124,80 @@ class Resting {
 const pause = 1_000;
 
 /** What the log of an execution tells beside the transitions of its steps. */
-export class RunningLog {
+export class ProgressLog {
   readonly #of: Pick<DriverParts, 'journal' | 'planner'>;
   /** What was told of loops, by path. */
-  readonly #told = new Map<string, { at: number; done: number }>();
+  readonly #logged = new Map<string, { at: number; done: number }>();
 
   constructor(parts: Pick<DriverParts, 'journal' | 'planner'>) {
     this.#of = parts;
   }
 
   /** Tells how far loops have come, when that is news. */
-  tellProgress(): void {
+  logProgress(): void {
     const { journal, planner } = this.#of;
     for (const { path, done, total } of planner.progress())
-      if (this.#isNews(path, done, journal.now)) journal.say('step.progress', { path, done, total });
+      if (this.#isNews(path, done, journal.now)) journal.log('step.progress', { path, done, total });
   }
 
   #isNews(path: string, done: number, now: number): boolean {
-    const last = this.#told.get(path);
+    const last = this.#logged.get(path);
     if (last !== undefined && (done === last.done || now - last.at < pause)) return false;
-    this.#told.set(path, { at: now, done });
+    this.#logged.set(path, { at: now, done });
     return last !== undefined;
   }
 }
 
 /** What a driver works with. */
 export interface DriverParts {
-  standing: Standing;
+  runState: RunState;
   journal: Journal;
   planner: Planner;
   work: StepWork;
   records: Records;
   /** What expressions see, with what is in sight at one place. */
-  rootsAt(at: object): Record<string, unknown>;
+  scopeAt(at: object): Record<string, unknown>;
 }
 
 /** Puts together what it takes to advance an execution from where its rows say it stands. */
 function makeParts(
-  { services, calls, random, writer }: DriverBench,
+  { services, calls, random, writer }: DriverResources,
   claimed: Claimed,
   {
-    hold,
+    lease,
     signals,
     onCancel,
     onCleared,
-  }: { hold: Hold; signals: Signals; onCancel(reason: string): void; onCleared(): void },
+  }: { lease: Lease; signals: Signals; onCancel(reason: string): void; onCleared(): void },
 ): DriverParts {
-  const { row, runs, guide } = claimed;
-  const standing = new Standing(row);
+  const { row, runs, version } = claimed;
+  const runState = new RunState(row);
   const journal = new Journal(services.sharedClock, row.state?.events ?? 1);
   journal.load(runs);
-  const rootsAt = (at: object) => rootsOf(claimed, standing, services.settings, { at, now: journal.now });
+  const scopeAt = (at: object) => expressionScope(claimed, runState, services.settings, { at, now: journal.now });
   return {
-    standing,
+    runState,
     journal,
-    planner: new Planner(guide.definition, journal.runs),
-    rootsAt,
+    planner: new Planner(version.definition, journal.runs),
+    scopeAt,
     work: new StepWork({
       services,
       execution_id: row.id,
-      guide,
+      version,
       journal,
       calls,
       signal: signals.ended,
       random,
-      rootsAt: (scope) => rootsAt(scope.roots()),
-      answered: () => signals.bell.ring(),
+      scopeAt: (planScope) => scopeAt(planScope.values()),
+      onResult: () => signals.notifier.notify(),
     }),
     records: new Records({
-      hold,
+      lease,
       writer,
       blobs: services.blobs,
       journal,
-      standing,
-      onWord: () => signals.word(),
+      runState,
+      onWake: () => signals.wake(),
       onCancel,
       onCleared,
     }),
@@ -207,33 +207,33 @@ function makeParts(
 interface AdvanceOptions extends DriverParts {
   services: Services;
   claimed: Claimed;
-  hold: Hold;
+  lease: Lease;
   signals: Signals;
-  takeSlot: DriverBench['takeSlot'];
+  takeSlot: DriverResources['takeSlot'];
 }
 
 /** One execution from checkpoint to checkpoint, until it ends, rests, or is somebody else's. */
 class Advance {
   readonly #of: AdvanceOptions;
-  readonly #log: RunningLog;
+  readonly #log: ProgressLog;
   readonly #resting: Resting;
   readonly #conclusion: Conclusion;
-  readonly #slice: Slice;
+  readonly #budget: Budget;
 
   constructor(options: AdvanceOptions) {
     this.#of = options;
-    this.#log = new RunningLog(options);
+    this.#log = new ProgressLog(options);
     this.#resting = new Resting(options);
     this.#conclusion = new Conclusion(options);
-    this.#slice = new Slice(options.journal.runs.size);
-    this.#goOn();
+    this.#budget = new Budget(options.journal.runs.size);
+    this.#resume();
   }
 
   /** Takes the execution for one that runs; what it waits for may have ended. */
-  #goOn(): void {
-    const { journal, standing } = this.#of;
-    journal.askPeers();
-    standing.goOn(journal.now);
+  #resume(): void {
+    const { journal, runState } = this.#of;
+    journal.recheckPeers();
+    runState.resume(journal.now);
   }
 
   async run(): Promise<void> {
@@ -243,53 +243,53 @@ class Advance {
       );
       return;
     }
-    if (this.#of.signals.cancelled === null && !this.#of.standing.state.begun && !(await this.#begin())) return;
-    while (!(await this.#turn()));
+    if (this.#of.signals.cancelled === null && !this.#of.runState.state.begun && !(await this.#begin())) return;
+    while (!(await this.#advanceOnce()));
   }
 
   /** @returns false: it is over, or waits for a slot */
   async #begin(): Promise<boolean> {
-    const { row, guide } = this.#of.claimed;
-    this.#of.standing.started_at ??= this.#of.journal.now;
-    const roots = this.#of.rootsAt({ steps: {} });
-    const { services, hold, takeSlot } = this.#of;
-    const begun = await beginExecuting(services, guide.definition, { row, hold, roots, takeSlot });
+    const { row, version } = this.#of.claimed;
+    this.#of.runState.started_at ??= this.#of.journal.now;
+    const scope = this.#of.scopeAt({ steps: {} });
+    const { services, lease, takeSlot } = this.#of;
+    const begun = await beginExecuting(services, version.definition, { row, lease, scope, takeSlot });
     if (begun.kind === 'lost') throw new Fenced();
     if (begun.kind === 'queued') return false;
-    this.#of.standing.status = 'running';
-    this.#of.standing.state.begun = true;
-    this.#of.journal.say('execution.started', { status: 'running' });
+    this.#of.runState.status = 'running';
+    this.#of.runState.state.begun = true;
+    this.#of.journal.log('execution.started', { status: 'running' });
     if (begun.kind === 'begun') return true;
     await this.#of.records.end(begun.ending);
     return false;
   }
 
   /** Looks once at what may run, and does it. @returns whether there is nothing more to do here */
-  async #turn(): Promise<boolean> {
+  async #advanceOnce(): Promise<boolean> {
     if (this.#of.signals.stopped === 'lost') throw new Fenced();
-    await this.#of.work.takeAnswers();
+    await this.#of.work.takeResults();
     const { cancelled } = this.#of.signals;
     if (cancelled !== null) return this.#conclusion.end({ status: 'cancelled', reason: cancelled });
-    if (this.#of.signals.takeWord()) await this.#hear();
+    if (this.#of.signals.takeWake()) await this.#refresh();
     let plan = this.#conclusion.plan(this.#resting.deadline);
     // An answer that came in time counts, though nobody has told of it yet.
     if (plan.actions.some(isLateInput)) {
-      await this.#hear();
+      await this.#refresh();
       plan = this.#conclusion.plan(this.#resting.deadline);
     }
     if (plan.outcome.kind !== 'open') return this.#conclusion.draw(plan.outcome, plan);
-    this.#log.tellProgress();
+    this.#log.logProgress();
     const { acting } = this.#of.work;
     if (plan.actions.length > 0 && this.#of.signals.stopped === null) {
-      if (this.#slice.isOver && acting.underWay === 0) return this.#of.records.release({ isHandedOn: true });
-      this.#slice.add(plan.actions.length);
+      if (this.#budget.isOver && acting.underWay === 0) return this.#of.records.release({ isHandedOn: true });
+      this.#budget.add(plan.actions.length);
       await this.#of.work.act(plan.actions);
       if (acting.isReady) await this.#launch();
       return false;
     }
     if (acting.underWay > 0) {
       if (this.#of.journal.isDirty) await this.#of.records.write();
-      else await this.#resting.heard(plan.due);
+      else await this.#resting.wait(plan.due);
       return false;
     }
     return this.#of.signals.stopped === 'closing'
@@ -301,13 +301,13 @@ class Advance {
   async #launch(): Promise<void> {
     await this.#of.records.write();
     if (this.#of.signals.stopped === null && this.#of.signals.cancelled === null) this.#of.work.acting.launch();
-    else this.#of.work.acting.forgo();
+    else this.#of.work.acting.discard();
   }
 
   /** Looks at what others have written: answers of people, and the end of what was waited for. */
-  async #hear(): Promise<void> {
-    await hearAnswers(this.#of.services, this.#of.hold, this.#of.journal);
-    this.#goOn();
+  async #refresh(): Promise<void> {
+    await readAnswers(this.#of.services, this.#of.lease, this.#of.journal);
+    this.#resume();
   }
 }
 
@@ -321,26 +321,26 @@ interface DriverListener {
 
 /** Advances one execution as long as it is this process's to advance, and is told from outside what happens to it. */
 export class Driver {
-  readonly hold: Hold;
+  readonly lease: Lease;
   readonly #signals: Signals;
   readonly #parts: DriverParts;
   readonly #advance: Advance;
 
-  constructor(bench: DriverBench, claimed: Claimed, { onCleared, onWaiting }: DriverListener) {
+  constructor(resources: DriverResources, claimed: Claimed, { onCleared, onWaiting }: DriverListener) {
     const { id, project_id, workflow_id, attempt, cancel_requested, cancel_reason } = claimed.row;
-    this.hold = { id, project_id, workflow_id, attempt };
+    this.lease = { id, project_id, workflow_id, attempt };
     this.#signals = new Signals(cancel_requested ? (cancel_reason ?? 'cancelled') : null, onWaiting);
-    this.#parts = makeParts(bench, claimed, {
-      hold: this.hold,
+    this.#parts = makeParts(resources, claimed, {
+      lease: this.lease,
       signals: this.#signals,
       onCancel: (reason) => this.cancel(reason),
       onCleared,
     });
     this.#advance = new Advance({
-      services: bench.services,
-      takeSlot: bench.takeSlot,
+      services: resources.services,
+      takeSlot: resources.takeSlot,
       claimed,
-      hold: this.hold,
+      lease: this.lease,
       signals: this.#signals,
       ...this.#parts,
     });
@@ -366,8 +366,8 @@ export class Driver {
   }
 
   /** Something has happened to the execution: its rows say what. */
-  word(): void {
-    this.#signals.word();
+  wake(): void {
+    this.#signals.wake();
   }
 
   /** @throws what is a fault of ours; the execution is taken up again then */

@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import { asUnavailable } from '../../unavailable.ts';
-import { Driver, type DriverBench, makeBench } from './driver.ts';
+import { Driver, type DriverResources, makeResources } from './driver.ts';
 import {
-  type Belongings,
-  beginTurn,
   type ClaimedRow,
   claim,
-  freeSuspects,
-  Guides,
-  readBelongings,
+  findFreeSuspects,
+  markActing,
+  type RelatedRows,
   readClaimed,
-  wordsFor,
+  readRelatedRows,
+  readSignals,
+  VersionCache,
 } from './lease.ts';
-import { beat, letGo, mostCrashes, recordFault, Suspects, signOff } from './workers.ts';
+import { beat, mostCrashes, recordFault, releaseExecutions, removeWorker, Suspects } from './workers.ts';
 
 /** Executions a process advances at the same time; those that rest, or only wait for peers, are not among them. */
 const mostDrivers = 400;
@@ -22,8 +22,8 @@ const mostDrivers = 400;
 const mostWaiting = 4_000;
 /** Suspects a process keeps waiting for their turn, before it leaves them to others. */
 const mostSuspects = 50;
-/** Drivers that look for word from others; younger ones hear it with their next checkpoint. */
-const oldEnough = 400;
+/** Drivers that look for signal from others; younger ones hear it with their next checkpoint. */
+const leastPollAge = 400;
 /** How long steps that act may go on when the process stops, milliseconds. */
 const drain = 5_000;
 /** A process that has not shown its life for so long may have been given up meanwhile, milliseconds. */
@@ -32,7 +32,7 @@ const staleBeat = 5_000;
 const awayPause = 2_000;
 
 /** An execution this process gives back as soon as the database takes it. */
-interface Owed {
+interface PendingRelease {
   row: ClaimedRow;
   isFault: boolean;
 }
@@ -44,16 +44,16 @@ interface Owed {
 export class Engine {
   readonly #services: () => Services;
   readonly #calls: number;
-  readonly #guides = new Guides();
+  readonly #versions = new VersionCache();
   readonly #drivers = new Map<string, { driver: Driver; began: number; done: Promise<void> }>();
   #suspects = new Suspects<ClaimedRow>();
   #isRefilling = false;
-  #owed: Owed[] = [];
+  #unreleased: PendingRelease[] = [];
   #id = randomUUID();
   /** When it last showed that it lives, by the clock of `performance`. */
   #lastBeat = Number.NEGATIVE_INFINITY;
-  #bench: DriverBench | null = null;
-  #coming = 0;
+  #resources: DriverResources | null = null;
+  #starting = 0;
   readonly #waiting: (() => void)[] = [];
   #closing = false;
 
@@ -73,7 +73,7 @@ export class Engine {
   }
 
   get #isFull(): boolean {
-    let busy = this.#coming;
+    let busy = this.#starting;
     for (const { driver } of this.#drivers.values()) if (!driver.isWaiting) busy += 1;
     return busy > mostDrivers || this.#drivers.size > mostDrivers + mostWaiting;
   }
@@ -87,7 +87,7 @@ export class Engine {
     while (this.#isFull && !this.#closing) await this.#change();
     if (this.#closing) throw new Error('the process stops');
     await this.#within(ids.length, async () => {
-      if (performance.now() - this.#lastBeat > staleBeat) await this.#showLife();
+      if (performance.now() - this.#lastBeat > staleBeat) await this.#beat();
       const em = services.orm.em.fork();
       const suspects = this.#suspects.waiting.length < mostSuspects ? { now: services.sharedClock.recent() } : null;
       const rows = await claim(em, this.#id, ids, { suspects });
@@ -96,50 +96,50 @@ export class Engine {
       this.#suspects.add(rows.filter(isHeld));
       const free = rows.filter((row) => !isHeld(row));
       // One whose steps cannot be read must not keep the others.
-      const known = await readBelongings(em, services, free).catch(() => null);
+      const known = await readRelatedRows(em, services, free).catch(() => null);
       for (const row of free) await this.#tryBegin(row, known);
-      await this.#letNextIn();
+      await this.#beginSuspects();
     });
   }
 
   /** Counts what is about to be advanced, so that the process does not count as idle. */
   async #within(count: number, work: () => Promise<void>): Promise<void> {
-    this.#coming += count;
+    this.#starting += count;
     try {
       await work();
     } finally {
-      this.#coming -= count;
-      this.#tellChange();
+      this.#starting -= count;
+      this.#notifyChange();
     }
   }
 
   /** @returns whether it is advanced here from now on */
-  async #tryBegin(row: ClaimedRow, known: Belongings | null): Promise<boolean> {
+  async #tryBegin(row: ClaimedRow, known: RelatedRows | null): Promise<boolean> {
     try {
       return await this.#begin(row, known);
     } catch (err) {
-      await this.#giveBack(row, err);
+      await this.#release(row, err);
       return false;
     }
   }
 
-  async #begin(row: ClaimedRow, known: Belongings | null): Promise<boolean> {
+  async #begin(row: ClaimedRow, known: RelatedRows | null): Promise<boolean> {
     const services = this.#services();
-    const claimed = await readClaimed(services, this.#guides, row, known);
+    const claimed = await readClaimed(services, this.#versions, row, known);
     if (claimed === null) return false;
-    this.#bench ??= makeBench(services, this.#calls);
-    const driver = new Driver(this.#bench, claimed, {
-      onCleared: () => this.#endTurn(row, true),
-      onWaiting: () => this.#tellChange(),
+    this.#resources ??= makeResources(services, this.#calls);
+    const driver = new Driver(this.#resources, claimed, {
+      onCleared: () => this.#endTrial(row, true),
+      onWaiting: () => this.#notifyChange(),
     });
-    const done = driver.run().catch((err: unknown) => this.#giveBack(row, err));
+    const done = driver.run().catch((err: unknown) => this.#release(row, err));
     const entry = {
       driver,
       began: performance.now(),
       done: done.finally(() => {
         if (this.#drivers.get(row.id) === entry) this.#drivers.delete(row.id);
-        this.#endTurn(row, false);
-        this.#tellChange();
+        this.#endTrial(row, false);
+        this.#notifyChange();
       }),
     };
     this.#drivers.get(row.id)?.driver.stop('lost');
@@ -149,24 +149,24 @@ export class Engine {
   }
 
   /** Lets suspects act as far as their turn has come; a process that stops lets all of them go. */
-  async #letNextIn(): Promise<void> {
-    if (this.#closing) return this.#dismissSuspects();
+  async #beginSuspects(): Promise<void> {
+    if (this.#closing) return this.#releaseSuspects();
     const suspects = this.#suspects;
     for (let row = suspects.next(); row !== null; row = suspects.next()) {
       const next = row;
-      const isBegun = await beginTurn(this.#services().orm.em.fork(), next).then(
+      const isBegun = await markActing(this.#services().orm.em.fork(), next).then(
         (isOurs) => isOurs && this.#tryBegin(next, null),
-        (err: unknown) => this.#giveBack(next, err).then(() => false),
+        (err: unknown) => this.#release(next, err).then(() => false),
       );
       if (!isBegun) suspects.end(next, false);
     }
   }
 
   /** A suspect whose turn it was has come past a checkpoint, or is gone. */
-  #endTurn(row: ClaimedRow, isCleared: boolean): void {
+  #endTrial(row: ClaimedRow, isCleared: boolean): void {
     if (!this.#suspects.end(row, isCleared)) return;
     void this.#within(1, async () => {
-      await this.#letNextIn();
+      await this.#beginSuspects();
       await this.#refill();
     }).catch(() => {});
   }
@@ -177,41 +177,41 @@ export class Engine {
     this.#isRefilling = true;
     try {
       const { orm, sharedClock } = this.#services();
-      const ids = await freeSuspects(orm.em.fork(), sharedClock.recent(), mostSuspects);
+      const ids = await findFreeSuspects(orm.em.fork(), sharedClock.recent(), mostSuspects);
       if (ids.length > 0) await this.advance(ids);
     } finally {
       this.#isRefilling = false;
     }
   }
 
-  async #dismissSuspects(): Promise<void> {
-    await letGo(this.#services(), this.#suspects.clear(), null);
+  async #releaseSuspects(): Promise<void> {
+    await releaseExecutions(this.#services(), this.#suspects.clear(), null);
   }
 
   /**
    * Releases an execution for the next process that claims it. A fault of ours counts against it, since one that stays must not go on for ever; a
    * database that went away does not.
    */
-  async #giveBack(row: ClaimedRow, err: unknown): Promise<void> {
+  async #release(row: ClaimedRow, err: unknown): Promise<void> {
     const error = asUnavailable(err);
     const isFault = !(error instanceof DomainError && error.code === 'unavailable');
     this.#services().log.error({ err, execution: row.id }, 'an execution could not be advanced');
-    this.#owed.push({ row, isFault });
-    await this.#payOwed();
+    this.#unreleased.push({ row, isFault });
+    await this.#retryReleases();
   }
 
-  async #payOwed(): Promise<void> {
+  async #retryReleases(): Promise<void> {
     const services = this.#services();
-    for (const owed of this.#owed.splice(0)) {
-      const { row, isFault } = owed;
-      await (isFault ? recordFault(services, row) : letGo(services, [row], awayPause)).catch(() => {
-        this.#owed.push(owed);
+    for (const pending of this.#unreleased.splice(0)) {
+      const { row, isFault } = pending;
+      await (isFault ? recordFault(services, row) : releaseExecutions(services, [row], awayPause)).catch(() => {
+        this.#unreleased.push(pending);
       });
     }
   }
 
   /** Shows that this process lives. One that was given up meanwhile drops all it has, and goes on under another name. */
-  async #showLife(): Promise<void> {
+  async #beat(): Promise<void> {
     const em = this.#services().orm.em.fork();
     if (!(await beat(em, this.#id))) {
       for (const { driver } of this.#drivers.values()) driver.stop('lost');
@@ -226,22 +226,22 @@ export class Engine {
   /** Hears what has happened to executions this process advances; with `renew`, shows that it lives. */
   async listen({ renew }: { renew: boolean }): Promise<void> {
     if (this.#closing && this.#drivers.size === 0) return;
-    if (renew) await this.#showLife();
-    await this.#payOwed();
+    if (renew) await this.#beat();
+    await this.#retryReleases();
     const now = performance.now();
-    const old = [...this.#drivers].filter(([, { began }]) => now - began > oldEnough);
-    const ids = [...old.map(([id]) => id), ...this.#suspects.waiting.map(({ id }) => id)];
-    const words = ids.length === 0 ? [] : await wordsFor(this.#services().orm.em.fork(), this.#id, ids);
-    const heard = new Map(words.map((word) => [word.id, word]));
-    for (const [id, { driver }] of old) {
-      const word = heard.get(id);
+    const polled = [...this.#drivers].filter(([, { began }]) => now - began > leastPollAge);
+    const ids = [...polled.map(([id]) => id), ...this.#suspects.waiting.map(({ id }) => id)];
+    const signals = ids.length === 0 ? [] : await readSignals(this.#services().orm.em.fork(), this.#id, ids);
+    const byId = new Map(signals.map((signal) => [signal.id, signal]));
+    for (const [id, { driver }] of polled) {
+      const signal = byId.get(id);
       // Missing, it may just have come to its end here.
-      if (word === undefined || word.attempt !== driver.hold.attempt) driver.stop('lost');
-      else if (word.cancel !== null) driver.cancel(word.cancel);
-      else if (word.wake) driver.word();
+      if (signal === undefined || signal.attempt !== driver.lease.attempt) driver.stop('lost');
+      else if (signal.cancel !== null) driver.cancel(signal.cancel);
+      else if (signal.wake) driver.wake();
     }
-    await this.#cancelSuspects(new Map(words.map(({ id, cancel }) => [id, cancel])));
-    await this.#letNextIn();
+    await this.#cancelSuspects(new Map(signals.map(({ id, cancel }) => [id, cancel])));
+    await this.#beginSuspects();
     if (renew) await this.#refill();
   }
 
@@ -261,27 +261,27 @@ export class Engine {
     return new Promise((resolve) => void this.#waiting.push(resolve));
   }
 
-  #tellChange(): void {
+  #notifyChange(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /** Waits until nothing is advanced any more, nor about to be. */
   async idle(): Promise<void> {
-    while (this.#drivers.size + this.#coming > 0) await this.#change();
+    while (this.#drivers.size + this.#starting > 0) await this.#change();
   }
 
   /** Hands every execution back, to go on where another process, or the next start, takes it up. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#tellChange();
+    this.#notifyChange();
     for (const { driver } of this.#drivers.values()) driver.stop('closing');
     const late = setTimeout(() => {
       for (const { driver } of this.#drivers.values()) driver.breakOff();
     }, drain);
     // A database that is away gives up this process and what it holds by itself.
-    await this.#dismissSuspects().catch(() => {});
+    await this.#releaseSuspects().catch(() => {});
     await this.idle();
     clearTimeout(late);
-    await signOff(this.#services().orm.em.fork(), this.#id).catch(() => {});
+    await removeWorker(this.#services().orm.em.fork(), this.#id).catch(() => {});
   }
 }

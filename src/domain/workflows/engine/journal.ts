@@ -3,7 +3,7 @@ import { day, parseDuration } from '../definition/step.schema.ts';
 import type { ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
 import type { ExecutionEvent } from '../executions/execution-feed.ts';
 import type { StepStatus } from '../executions/step-run.entity.ts';
-import type { Checkpoint, Hold } from './checkpoints.ts';
+import type { Checkpoint, Lease } from './checkpoints.ts';
 import type { ClaimedRow } from './lease.ts';
 import { isActingRun, isSettled, isWithin, type Site, type StepState } from './plan.ts';
 
@@ -12,7 +12,7 @@ const usualTimeout = day;
 const millisecondsOf = (at: Date | string | null) => (at === null ? null : new Date(at).getTime());
 
 /** How an execution stands as its driver sees it; times are milliseconds since 1970. */
-export class Standing {
+export class RunState {
   status: ExecutionStatus;
   state: ExecutionState;
   started_at: number | null;
@@ -28,7 +28,7 @@ export class Standing {
   }
 
   /** A pause is over, as far as anybody knows. */
-  goOn(now: number): void {
+  resume(now: number): void {
     const { paused_at, ...rest } = this.state;
     if (paused_at === undefined) return;
     this.state = { ...rest, paused: (rest.paused ?? 0) + now - paused_at };
@@ -172,12 +172,12 @@ export class Journal {
   }
 
   /** Has the steps asked after that wait for a crawl run or a deployment. */
-  askPeers(): void {
+  recheckPeers(): void {
     for (const run of this.runs.values())
       if (run.status === 'waiting' && isActingRun(run) && run.waits_for !== null) run.status = 'pending';
   }
 
-  say(type: string, detail: Record<string, unknown> = {}): void {
+  log(type: string, detail: Record<string, unknown> = {}): void {
     this.#eventCount += 1;
     this.#events.push({ type, at: new Date(this.now).toISOString(), ...detail });
   }
@@ -203,7 +203,7 @@ export class Journal {
       this.#hasProgressed = true;
     }
     this.#changed.add(run);
-    if (type !== null) this.say(type, detailOf(run));
+    if (type !== null) this.log(type, detailOf(run));
   }
 
   /** Notes what is not worth telling. */
@@ -225,9 +225,9 @@ export class Journal {
   }
 
   /** What there is to write, which counts as written from here on. */
-  take(hold: Hold, { status, state, started_at }: Standing): Checkpoint {
+  take(lease: Lease, { status, state, started_at }: RunState): Checkpoint {
     const checkpoint: Checkpoint = {
-      hold,
+      lease,
       status,
       state: { ...state, events: this.#eventCount },
       started_at,

@@ -13,10 +13,10 @@ import { deliveriesOf, inputOf } from '../executions/input-of.ts';
 import { Workflow, WorkflowVersion } from '../workflow.entity.ts';
 import { readStepRows } from './checkpoints.ts';
 import type { StepState } from './plan.ts';
-import { letGo, mostCrashes } from './workers.ts';
+import { mostCrashes, releaseExecutions } from './workers.ts';
 
 /** What executions of one version of a workflow go by. */
-export interface Guide {
+export interface LoadedVersion {
   definition: WorkflowDefinition;
   permissions: readonly Permission[];
   workflow: { id: string; name: string; version: number };
@@ -27,12 +27,12 @@ export interface Guide {
 /** Names and limits may change while an execution runs; its definition never does. */
 const patience = 5_000;
 
-/** The guides of the versions a process has lately executed. */
-export class Guides {
-  readonly #kept = new LRUCache<string, Guide>({ max: 500, ttl: patience });
+/** The versions of the versions a process has lately executed. */
+export class VersionCache {
+  readonly #kept = new LRUCache<string, LoadedVersion>({ max: 500, ttl: patience });
 
   /** @returns null when the workflow's project is deleted */
-  async find(fork: () => EntityManager, id: string, version: number): Promise<Guide | null> {
+  async find(fork: () => EntityManager, id: string, version: number): Promise<LoadedVersion | null> {
     const name = `${id} ${version}`;
     const known = this.#kept.get(name);
     if (known !== undefined) return known;
@@ -46,22 +46,22 @@ export class Guides {
       { id: project.organization_id },
       { disableIdentityMap: true },
     );
-    const guide = {
+    const loaded = {
       definition: of.definition,
       permissions: of.permissions,
       workflow: { id, name: workflow.name, version },
       project,
       organization,
     };
-    this.#kept.set(name, guide);
-    return guide;
+    this.#kept.set(name, loaded);
+    return loaded;
   }
 }
 
 /** An execution with what its driver needs to know. */
 export interface Claimed {
   row: ClaimedRow;
-  guide: Guide;
+  version: LoadedVersion;
   runs: readonly StepState[];
   input: unknown;
 }
@@ -130,7 +130,7 @@ export async function claim(
 }
 
 /** Suspects that no process advances and whose wait is over. @returns their ids */
-export async function freeSuspects(em: EntityManager, now: Date, most: number): Promise<string[]> {
+export async function findFreeSuspects(em: EntityManager, now: Date, most: number): Promise<string[]> {
   const rows = await executeBound<{ id: string }>(
     em,
     `select id from execution where suspect is not null and driver_id is null and status in ('pending', 'running', 'paused')
@@ -141,7 +141,10 @@ export async function freeSuspects(em: EntityManager, now: Date, most: number): 
 }
 
 /** Notes that a suspect has its turn: from here on a loss says something about it. @returns whether it is this driver's still */
-export async function beginTurn(em: EntityManager, { id, attempt }: { id: string; attempt: number }): Promise<boolean> {
+export async function markActing(
+  em: EntityManager,
+  { id, attempt }: { id: string; attempt: number },
+): Promise<boolean> {
   const rows = await executeBound<unknown>(
     em,
     `update execution set suspect = 'acting' where id = $1 and attempt = $2 and driver_id is not null returning id`,
@@ -151,7 +154,7 @@ export async function beginTurn(em: EntityManager, { id, attempt }: { id: string
 }
 
 /** What this process hears of an execution it advances. */
-interface Word {
+interface PendingSignals {
   id: string;
   attempt: number;
   wake: boolean;
@@ -159,8 +162,12 @@ interface Word {
 }
 
 /** Hears what has happened to executions that are advanced here; one that is missing is another's. */
-export async function wordsFor(em: EntityManager, driver: string, ids: readonly string[]): Promise<Word[]> {
-  return executeBound<Word>(
+export async function readSignals(
+  em: EntityManager,
+  driver: string,
+  ids: readonly string[],
+): Promise<PendingSignals[]> {
+  return executeBound<PendingSignals>(
     em,
     `select id, attempt, wake, case when cancel_requested then coalesce(cancel_reason, 'cancelled') end as cancel
      from execution where id = any($1::uuid[]) and driver_id = $2`,
@@ -169,7 +176,7 @@ export async function wordsFor(em: EntityManager, driver: string, ids: readonly 
 }
 
 /** Takes note of word that was left for a driver. @returns false when somebody else advances the execution */
-export async function hearWord(em: EntityManager, { id, attempt }: { id: string; attempt: number }): Promise<boolean> {
+export async function clearWake(em: EntityManager, { id, attempt }: { id: string; attempt: number }): Promise<boolean> {
   const rows = await em.execute<unknown[]>(
     `update execution set wake = false where id = ? and attempt = ? and driver_id is not null returning id`,
     [id, attempt],
@@ -189,7 +196,7 @@ const orNothing =
   };
 
 /** What executions have beside their own rows. */
-export interface Belongings {
+export interface RelatedRows {
   /** Step runs by execution. */
   runs: ReadonlyMap<string, StepState[]>;
   /** By their own ids. */
@@ -197,11 +204,11 @@ export interface Belongings {
 }
 
 /** Reads what executions have that were claimed together, in a query for each kind. */
-export async function readBelongings(
+export async function readRelatedRows(
   em: EntityManager,
   services: Pick<Services, 'blobs'>,
   rows: readonly ClaimedRow[],
-): Promise<Belongings> {
+): Promise<RelatedRows> {
   const begun = rows.filter(({ state }) => state !== null).map(({ id }) => id);
   return { runs: await readStepRows(em, services, begun), deliveries: await deliveriesOf(em, rows) };
 }
@@ -213,20 +220,20 @@ export async function readBelongings(
  */
 export async function readClaimed(
   services: Services,
-  guides: Guides,
+  versions: VersionCache,
   row: ClaimedRow,
-  known: Belongings | null,
+  known: RelatedRows | null,
 ): Promise<Claimed | null> {
   const fork = () => services.orm.em.fork();
-  const guide = await guides.find(fork, row.workflow_id, row.version);
-  if (guide === null) {
-    await letGo(services, [row], deletedPause);
+  const version = await versions.find(fork, row.workflow_id, row.version);
+  if (version === null) {
+    await releaseExecutions(services, [row], deletedPause);
     return null;
   }
   const isGivenUp = row.crashes >= mostCrashes;
-  const nothing: Belongings = { runs: new Map(), deliveries: new Map() };
+  const nothing: RelatedRows = { runs: new Map(), deliveries: new Map() };
   const { runs, deliveries } =
-    known ?? (await readBelongings(fork(), services, [row]).catch(orNothing(isGivenUp, nothing)));
+    known ?? (await readRelatedRows(fork(), services, [row]).catch(orNothing(isGivenUp, nothing)));
   const input = await inputOf(services, row, deliveries).catch(orNothing(isGivenUp, null));
-  return { row, guide, runs: runs.get(row.id) ?? [], input };
+  return { row, version, runs: runs.get(row.id) ?? [], input };
 }

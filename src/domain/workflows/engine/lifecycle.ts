@@ -10,24 +10,24 @@ import {
   type Checkpoint,
   type CheckpointWriter,
   clearsSuspicion,
-  type Hold,
+  type Lease,
   type StoredValue,
   storeValue,
 } from './checkpoints.ts';
 import type { DriverParts } from './driver.ts';
-import type { Journal, Standing } from './journal.ts';
+import type { Journal, RunState } from './journal.ts';
 import { type Claimed, type ClaimedRow, Fenced } from './lease.ts';
 import type { Outcome, Plan } from './plan.ts';
-import type { SlotAnswer, SlotRequest } from './slots.ts';
+import type { SlotRequest, SlotResult } from './slots.ts';
 
 /** What the expressions of an execution see, with what is in sight at one place of it. `now` in milliseconds since 1970. */
-export function rootsOf(
-  { row, guide, input }: Claimed,
-  { started_at, state }: Standing,
+export function expressionScope(
+  { row, version, input }: Claimed,
+  { started_at, state }: RunState,
   { public_url }: Pick<Settings, 'public_url'>,
   { at, now }: { at: object; now: number },
 ): Record<string, unknown> {
-  const { organization, project, workflow, definition } = guide;
+  const { organization, project, workflow, definition } = version;
   const path = `${organization.machine_name}/projects/${project.machine_name}/workflows/${workflow.id}/executions/${row.id}`;
   return {
     input,
@@ -67,7 +67,7 @@ async function endingOf(
   { expressions }: Pick<Services, 'expressions'>,
   outcome: Exclude<Outcome, { kind: 'open' }>,
   definition: WorkflowDefinition,
-  roots: Record<string, unknown>,
+  scope: Record<string, unknown>,
 ): Promise<Ending> {
   if (outcome.kind === 'failed') {
     const { code, message, path = null } = outcome.error;
@@ -76,7 +76,7 @@ async function endingOf(
   if (outcome.kind === 'ended' || definition.output === undefined)
     return { status: 'completed', output: outcome.output };
   try {
-    return { status: 'completed', output: (await fillTemplates(definition.output, { expressions, roots })) ?? null };
+    return { status: 'completed', output: (await fillTemplates(definition.output, { expressions, scope })) ?? null };
   } catch (error) {
     if (!(error instanceof ExpressionError) || error.fault === 'unavailable') throw error;
     return failure('bad_expression', `output: ${error.message}`);
@@ -88,10 +88,10 @@ type Begun = { kind: 'begun' } | { kind: 'ended'; ending: Ending } | { kind: 'qu
 
 interface Beginning {
   row: Pick<ClaimedRow, 'has_slot'>;
-  hold: Hold;
+  lease: Lease;
   /** What expressions see. */
-  roots: Record<string, unknown>;
-  takeSlot(request: SlotRequest): Promise<SlotAnswer>;
+  scope: Record<string, unknown>;
+  takeSlot(request: SlotRequest): Promise<SlotResult>;
 }
 
 /** Longest name of a slot, UTF-16 units. */
@@ -100,23 +100,23 @@ const longestKey = 500;
 async function check(
   { expressions }: Pick<Services, 'expressions'>,
   { input_schema, when }: WorkflowDefinition,
-  roots: Record<string, unknown>,
+  scope: Record<string, unknown>,
 ): Promise<Ending | null> {
   if (input_schema !== undefined) {
-    const [fault] = await expressions.validate(input_schema, roots.input ?? null);
+    const [fault] = await expressions.validate(input_schema, scope.input ?? null);
     if (fault) return failure('invalid_input', `input${fault.field}: ${fault.message}`);
   }
-  if (when === undefined || (await holds(when, { expressions, roots }))) return null;
+  if (when === undefined || (await holds(when, { expressions, scope }))) return null;
   return { status: 'completed', outcome: 'skipped', output: null };
 }
 
 async function slotKeyOf(
   { expressions }: Pick<Services, 'expressions'>,
   key: string | undefined,
-  roots: Record<string, unknown>,
+  scope: Record<string, unknown>,
 ): Promise<string> {
   if (key === undefined) return '';
-  return asText(await fillTemplates(key, { expressions, roots }))
+  return asText(await fillTemplates(key, { expressions, scope }))
     .replaceAll('\u0000', '')
     .toWellFormed()
     .slice(0, longestKey);
@@ -129,15 +129,15 @@ async function slotKeyOf(
 export async function beginExecuting(
   services: Pick<Services, 'expressions'>,
   definition: WorkflowDefinition,
-  { row, hold, roots, takeSlot }: Beginning,
+  { row, lease, scope, takeSlot }: Beginning,
 ): Promise<Begun> {
   const { concurrency } = definition;
   try {
-    const ending = row.has_slot ? null : await check(services, definition, roots);
+    const ending = row.has_slot ? null : await check(services, definition, scope);
     if (ending) return { kind: 'ended', ending };
     if (concurrency === undefined || row.has_slot) return { kind: 'begun' };
-    const key = await slotKeyOf(services, concurrency.key, roots);
-    const slot = await takeSlot({ hold, key, most: concurrency.limit });
+    const key = await slotKeyOf(services, concurrency.key, scope);
+    const slot = await takeSlot({ lease, key, most: concurrency.limit });
     return { kind: slot === 'taken' ? 'begun' : slot };
   } catch (error) {
     if (!(error instanceof ExpressionError) || error.fault === 'unavailable') throw error;
@@ -164,7 +164,7 @@ export class Conclusion {
    */
   plan(deadline: number): Plan {
     const { now, excess } = this.#of.journal;
-    const { isFailing } = this.#of.standing;
+    const { isFailing } = this.#of.runState;
     const plan = this.#of.planner.plan(now, isFailing ? 'on_failure' : 'steps');
     if (excess !== null) plan.outcome = { kind: 'failed', error: excess };
     else if (!isFailing && plan.outcome.kind === 'open' && now >= deadline)
@@ -177,16 +177,16 @@ export class Conclusion {
    * @returns whether it is over
    */
   async draw(outcome: Exclude<Plan['outcome'], { kind: 'open' }>, { scope }: Plan): Promise<boolean> {
-    const { definition } = this.#of.claimed.guide;
-    const { state } = this.#of.standing;
+    const { definition } = this.#of.claimed.version;
+    const { state } = this.#of.runState;
     if (state.failure !== undefined) return this.end({ status: 'failed', error: state.failure });
     if (outcome.kind === 'ended') this.#of.journal.close(outcome.path);
-    const ending = await endingOf(this.#of.services, outcome, definition, this.#of.rootsAt(scope.roots()));
+    const ending = await endingOf(this.#of.services, outcome, definition, this.#of.scopeAt(scope.values()));
     const isLast = definition.on_failure === undefined || this.#of.journal.excess !== null;
     if (ending.error === undefined || isLast) return this.end(ending);
     this.#of.work.breakOff();
     state.failure = ending.error;
-    this.#of.journal.say('execution.failing', { status: 'running', error: ending.error });
+    this.#of.journal.log('execution.failing', { status: 'running', error: ending.error });
     return false;
   }
 
@@ -199,13 +199,13 @@ export class Conclusion {
 }
 
 interface RecordsOptions {
-  hold: Hold;
+  lease: Lease;
   writer: CheckpointWriter;
   blobs: BlobStore;
   journal: Journal;
-  standing: Standing;
+  runState: RunState;
   /** Told when a checkpoint finds that something has happened to the execution. */
-  onWord(): void;
+  onWake(): void;
   onCancel(reason: string): void;
   /** Called when a checkpoint has cleared the execution of suspicion. */
   onCleared(): void;
@@ -221,13 +221,13 @@ export class Records {
 
   /** Keeps what has changed. @returns whether something has happened meanwhile */
   async write(more: Partial<Checkpoint> = {}): Promise<boolean> {
-    const { writer, journal, hold, standing, onCancel, onCleared, onWord } = this.#of;
-    const checkpoint = { ...journal.take(hold, standing), ...more };
+    const { writer, journal, lease, runState, onCancel, onCleared, onWake } = this.#of;
+    const checkpoint = { ...journal.take(lease, runState), ...more };
     const kept = await writer.write(checkpoint);
     if (kept === null) throw new Fenced();
     if (clearsSuspicion(checkpoint)) onCleared();
     if (kept.cancel !== null) onCancel(kept.cancel);
-    if (kept.wake) onWord();
+    if (kept.wake) onWake();
     return kept.wake;
   }
 
@@ -241,17 +241,17 @@ export class Records {
 
   /** Ends the execution; one whose output is too large to be kept has failed. */
   async end(ending: Ending): Promise<void> {
-    const { journal, standing } = this.#of;
+    const { journal, runState } = this.#of;
     const { stored, ended } = await this.#stored(ending);
     const { status, outcome, error, reason } = ended;
-    journal.say(`execution.${status}`, {
+    journal.log(`execution.${status}`, {
       status,
-      ...(standing.started_at !== null && { duration_ms: journal.now - standing.started_at }),
+      ...(runState.started_at !== null && { duration_ms: journal.now - runState.started_at }),
       ...(outcome !== undefined && { outcome }),
       ...(error !== undefined && { error }),
       ...(reason !== undefined && { reason }),
     });
-    standing.status = status;
+    runState.status = status;
     await this.write({
       outcome: outcome ?? null,
       output: stored.text,

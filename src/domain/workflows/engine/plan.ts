@@ -62,8 +62,8 @@ export class PlanScope {
   }
 
   /** `steps`, and within an iteration `item` and `index`. */
-  roots(): { steps: Record<string, StepView>; item?: unknown; index?: number } {
-    const outer: { steps: Record<string, StepView>; item?: unknown; index?: number } = this.#around?.roots() ?? {
+  values(): { steps: Record<string, StepView>; item?: unknown; index?: number } {
+    const outer: { steps: Record<string, StepView>; item?: unknown; index?: number } = this.#around?.values() ?? {
       steps: {},
     };
     for (const [id, view] of this.#steps) outer.steps[id] = view;

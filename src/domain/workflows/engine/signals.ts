@@ -1,38 +1,15 @@
-/** Lets one wait for what others tell it, or for a time. */
-class Bell {
-  #hasRung = false;
-  #ring = () => {};
-
-  ring(): void {
-    this.#hasRung = true;
-    this.#ring();
-  }
-
-  /** @returns when it has been rung since the last time, or after so many milliseconds */
-  async heard(milliseconds: number): Promise<void> {
-    if (!this.#hasRung)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, milliseconds);
-        this.#ring = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    this.#hasRung = false;
-    this.#ring = () => {};
-  }
-}
+import { Notifier } from '../../../lib/timing.ts';
 
 /** Why a driver ends before its execution rests: another has taken over, or the process stops. */
 export type DriverStop = 'lost' | 'closing';
 
-/** What a driver is told from outside while it is at work. */
+/** Notifications to a driver while it runs: stop, cancel, and that its rows have changed. */
 export class Signals {
-  readonly bell = new Bell();
+  readonly notifier = new Notifier();
   readonly #abort = new AbortController();
   #stop: DriverStop | null = null;
   #cancel: string | null;
-  #hasWord = false;
+  #isWoken = false;
   #isWaiting = false;
 
   readonly #onWaiting: () => void;
@@ -51,15 +28,15 @@ export class Signals {
     return this.#isWaiting;
   }
 
-  /** @returns when there is something to look at, or after so many milliseconds */
-  async heard(milliseconds: number): Promise<void> {
+  /** Resolves at the next notification, or after so many milliseconds. */
+  async wait(milliseconds: number): Promise<void> {
     this.#isWaiting = true;
     this.#onWaiting();
-    await this.bell.heard(milliseconds);
+    await this.notifier.wait(milliseconds);
     this.#isWaiting = false;
   }
 
-  /** Aborted when nothing more may be done for the execution. */
+  /** Aborted when the driver must do no more work for the execution. */
   get ended(): AbortSignal {
     return this.#abort.signal;
   }
@@ -76,32 +53,32 @@ export class Signals {
   stop(reason: DriverStop): void {
     if (this.#stop !== 'lost') this.#stop = reason;
     if (reason === 'lost') this.end(reason);
-    this.bell.ring();
+    this.notifier.notify();
   }
 
-  /** Breaks off whatever is under way. */
+  /** Aborts whatever is under way. */
   end(reason: string): void {
     this.#abort.abort(reason);
   }
 
-  /** @returns whether it was not known before */
+  /** @returns false when it is cancelled already */
   cancel(reason: string): boolean {
     if (this.#cancel !== null) return false;
     this.#cancel = reason;
-    this.bell.ring();
+    this.notifier.notify();
     return true;
   }
 
-  /** Something has happened to the execution: its rows say what. */
-  word(): void {
-    this.#hasWord = true;
-    this.bell.ring();
+  /** The rows of the execution were changed by another writer. */
+  wake(): void {
+    this.#isWoken = true;
+    this.notifier.notify();
   }
 
-  /** @returns whether there has been word since the last time */
-  takeWord(): boolean {
-    const had = this.#hasWord;
-    this.#hasWord = false;
+  /** @returns whether `wake` was called since the last time */
+  takeWake(): boolean {
+    const had = this.#isWoken;
+    this.#isWoken = false;
     return had;
   }
 }

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
 import { executeBound } from '../../sql.ts';
 import { advanceJob } from './advance-job.ts';
-import type { Hold } from './checkpoints.ts';
+import type { Lease } from './checkpoints.ts';
 
 /** What executions of a workflow share: a few of the same key may be under way at once. */
 export interface SlotKey {
@@ -11,7 +11,7 @@ export interface SlotKey {
 }
 
 /** Holds a slot's row until the transaction ends. @returns how many may be under way; null: nobody has ever asked */
-async function holdSlot(em: EntityManager, { workflow_id, key }: SlotKey): Promise<number | null> {
+async function lockSlot(em: EntityManager, { workflow_id, key }: SlotKey): Promise<number | null> {
   const [row] = await em.execute<{ most: number }[]>(
     'select most from slot where workflow_id = ? and key = ? for update',
     [workflow_id, key],
@@ -29,8 +29,12 @@ async function takenOf(em: EntityManager, { workflow_id, key }: SlotKey): Promis
 }
 
 /** Gives what is free of a slot to those that have waited longest, and sends their jobs, in the caller's transaction. */
-export async function handSlotsOver(em: EntityManager, { jobs }: Pick<Services, 'jobs'>, slot: SlotKey): Promise<void> {
-  const most = await holdSlot(em, slot);
+export async function grantFreeSlots(
+  em: EntityManager,
+  { jobs }: Pick<Services, 'jobs'>,
+  slot: SlotKey,
+): Promise<void> {
+  const most = await lockSlot(em, slot);
   if (most === null) return;
   const free = most - (await takenOf(em, slot));
   if (free <= 0) return;
@@ -50,14 +54,14 @@ export async function handSlotsOver(em: EntityManager, { jobs }: Pick<Services, 
 
 /** An execution that wants to begin where only a few of a key may be under way. */
 export interface SlotRequest {
-  hold: Hold;
+  lease: Lease;
   key: string;
   /** How many may be. */
   most: number;
 }
 
 /** `queued`: it waits, and nobody advances it until a slot is handed over; `lost`: somebody else advances it. */
-export type SlotAnswer = 'taken' | 'queued' | 'lost';
+export type SlotResult = 'taken' | 'queued' | 'lost';
 
 /** Whoever gives or takes slots of a key holds its row, in one order, so that no two transactions wait for each other. */
 const lockSql = `
@@ -66,7 +70,7 @@ const lockSql = `
   on conflict (workflow_id, key) do update set most = excluded.most`;
 
 /** What is free of each key, and who of the queue comes before everybody who asks now: more than a hundred cannot. */
-const standingSql = `
+const freeSlotsSql = `
   select at, most - (select count(*) from execution where workflow_id = asked.workflow_id and slot_key = asked.key and has_slot
       and status in ('pending', 'running', 'paused'))::integer as free,
     array(select id::text from execution where workflow_id = asked.workflow_id and slot_key = asked.key
@@ -90,8 +94,8 @@ interface Group extends SlotKey {
 /** What is asked of each key, in the order in which slots are held. */
 function groupsOf(requests: readonly SlotRequest[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const { hold, key, most } of requests) {
-    const { id, workflow_id } = hold;
+  for (const { lease, key, most } of requests) {
+    const { id, workflow_id } = lease;
     const name = nameOf({ workflow_id, key });
     const group = groups.get(name) ?? { workflow_id, key, most, ids: [] };
     groups.set(name, { ...group, most, ids: [...group.ids, id] });
@@ -103,7 +107,7 @@ function groupsOf(requests: readonly SlotRequest[]): Group[] {
 async function winnersOf(em: EntityManager, groups: readonly Group[]): Promise<Set<string>> {
   const asked = [JSON.stringify(groups.map(({ workflow_id, key, most }, at) => ({ at, workflow_id, key, most })))];
   await executeBound(em, lockSql, asked);
-  const rows = await executeBound<{ at: number; free: number; waiting: string[] }>(em, standingSql, asked);
+  const rows = await executeBound<{ at: number; free: number; waiting: string[] }>(em, freeSlotsSql, asked);
   return new Set(
     rows.flatMap(({ at, free, waiting }) =>
       [...new Set([...(groups[at]?.ids ?? []), ...waiting])].sort().slice(0, Math.max(free, 0)),
@@ -119,16 +123,16 @@ export async function takeSlots(
   em: EntityManager,
   services: Pick<Services, 'jobs'>,
   requests: readonly SlotRequest[],
-): Promise<SlotAnswer[]> {
+): Promise<SlotResult[]> {
   const groups = groupsOf(requests);
   const winners = await winnersOf(em, groups);
-  const rows = requests.map(({ hold: { id, attempt }, key }) => ({ id, attempt, key, wins: winners.has(id) }));
+  const rows = requests.map(({ lease: { id, attempt }, key }) => ({ id, attempt, key, wins: winners.has(id) }));
   const written = await executeBound<{ id: string }>(em, takeSql, [JSON.stringify(rows)]);
   const known = new Set(written.map(({ id }) => id));
   // A place that was meant for an execution which is another's by now.
   for (const group of groups)
-    if (group.ids.some((id) => winners.has(id) && !known.has(id))) await handSlotsOver(em, services, group);
-  return requests.map(({ hold: { id } }) => {
+    if (group.ids.some((id) => winners.has(id) && !known.has(id))) await grantFreeSlots(em, services, group);
+  return requests.map(({ lease: { id } }) => {
     if (!known.has(id)) return 'lost';
     return winners.has(id) ? 'taken' : 'queued';
   });

@@ -8,25 +8,25 @@ import type { StepResult } from '../steps/step-call.ts';
 import { type ActingStep, type CallSlots, callStep, idempotencyKey, isActing, peerEnd, retryDelay } from './calls.ts';
 import { storeOutput } from './checkpoints.ts';
 import type { Journal } from './journal.ts';
-import type { Guide } from './lease.ts';
+import type { LoadedVersion } from './lease.ts';
 import { type Action, isWithin, type PlanScope, type Site, type StepState } from './plan.ts';
 
 interface ActingOptions {
   services: Services;
   execution_id: string;
-  guide: Guide;
+  version: LoadedVersion;
   journal: Journal;
   calls: CallSlots;
   /** Aborted when nothing more may be done for the execution. */
   signal: AbortSignal;
   /** What expressions see at a place. */
-  rootsAt(scope: PlanScope): Record<string, unknown>;
+  scopeAt(scope: PlanScope): Record<string, unknown>;
   /** Told when a step has acted. */
-  answered(): void;
+  onResult(): void;
 }
 
 /** How a step has ended that acted; `result` is null when it was broken off. */
-interface Answer {
+interface FinishedCall {
   site: Site;
   result: StepResult | null;
 }
@@ -37,7 +37,7 @@ class ActingSteps {
   /** Those that are noted, and wait for that to be durable. */
   #ready: { site: Site<ActingStep>; run: StepState }[] = [];
   readonly #calls = new Map<string, AbortController>();
-  #answers: Answer[] = [];
+  #finished: FinishedCall[] = [];
 
   constructor(options: ActingOptions) {
     this.#of = options;
@@ -45,7 +45,7 @@ class ActingSteps {
 
   /** Steps that act, or are about to. */
   get underWay(): number {
-    return this.#calls.size + this.#ready.length + this.#answers.length;
+    return this.#calls.size + this.#ready.length + this.#finished.length;
   }
 
   get isReady(): boolean {
@@ -72,7 +72,7 @@ class ActingSteps {
   }
 
   /** Leaves the steps that have been noted to whoever comes next. */
-  forgo(): void {
+  discard(): void {
     for (const { run } of this.#ready.splice(0)) this.putBack(run);
   }
 
@@ -82,13 +82,13 @@ class ActingSteps {
   }
 
   /** How steps have ended since the last time. */
-  takeAnswers(): Answer[] {
-    return this.#answers.splice(0);
+  takeResults(): FinishedCall[] {
+    return this.#finished.splice(0);
   }
 
   async #call(site: Site<ActingStep>, run: StepState): Promise<void> {
-    const { services, calls, guide, execution_id, rootsAt, signal } = this.#of;
-    const { project, organization, permissions, workflow } = guide;
+    const { services, calls, version, execution_id, scopeAt, signal } = this.#of;
+    const { project, organization, permissions, workflow } = version;
     const abort = new AbortController();
     const whole = AbortSignal.any([signal, abort.signal]);
     this.#calls.set(site.path, abort);
@@ -100,7 +100,7 @@ class ActingSteps {
       permissions,
       tries: run.tries,
       idempotency_key: idempotencyKey(run.tried_in ?? execution_id, site.path),
-      roots: rootsAt(site.scope),
+      scope: scopeAt(site.scope),
       services,
       organization,
       project,
@@ -108,8 +108,8 @@ class ActingSteps {
     const caller = { workflow_id: workflow.id, organization_id: organization.id };
     const result = await calls.run(caller, async () => (whole.aborted ? null : callStep(call, whole)));
     this.#calls.delete(site.path);
-    this.#answers.push({ site, result });
-    this.#of.answered();
+    this.#finished.push({ site, result });
+    this.#of.onResult();
   }
 }
 
@@ -201,12 +201,12 @@ const limitOf = (step: Step): number | undefined =>
 export async function beginStep(
   { expressions }: Pick<Services, 'expressions'>,
   step: Step,
-  { roots, signal, now }: { roots: Record<string, unknown>; signal: AbortSignal; now: number },
+  { scope, signal, now }: { scope: Record<string, unknown>; signal: AbortSignal; now: number },
 ): Promise<Begun> {
   const timeout = limitOf(step);
-  const evaluation: Evaluation = { expressions, roots, signal, ...(timeout !== undefined && { timeout }) };
+  const evaluation: Evaluation = { expressions, scope, signal, ...(timeout !== undefined && { timeout }) };
   try {
-    if (step.if !== undefined && !(await holds(step.if, { expressions, roots, signal }))) return { status: 'skipped' };
+    if (step.if !== undefined && !(await holds(step.if, { expressions, scope, signal }))) return { status: 'skipped' };
     return await byType(step, evaluation, now);
   } catch (error) {
     if (!(error instanceof ExpressionError) || error.fault === 'unavailable') throw error;
@@ -256,9 +256,9 @@ export class StepWork {
   }
 
   async #begin(site: Site, run: StepState): Promise<void> {
-    const { services, journal, signal, rootsAt } = this.#of;
-    const roots = rootsAt(site.scope);
-    const { status, ...rest } = await beginStep(services, site.step, { roots, signal, now: journal.now });
+    const { services, journal, signal, scopeAt } = this.#of;
+    const scope = scopeAt(site.scope);
+    const { status, ...rest } = await beginStep(services, site.step, { scope, signal, now: journal.now });
     if (status === 'running' && isActing(site.step)) return this.acting.note(site as Site<ActingStep>, run);
     if (status === 'completed') return this.#complete(run, rest.output);
     journal.move(run, { ...rest, status });
@@ -306,8 +306,8 @@ export class StepWork {
   }
 
   /** Takes in how steps have ended that acted. */
-  async takeAnswers(): Promise<void> {
-    for (const { site, result } of this.acting.takeAnswers()) {
+  async takeResults(): Promise<void> {
+    for (const { site, result } of this.acting.takeResults()) {
       const run = this.#of.journal.runs.get(site.path);
       // One that was broken off meanwhile counts no more.
       if (run === undefined || run.status !== 'running') continue;

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
 import { executeBound } from '../../sql.ts';
 import { advanceJob } from './advance-job.ts';
-import { handSlotsOver, type SlotKey } from './slots.ts';
+import { grantFreeSlots, type SlotKey } from './slots.ts';
 
 type Needs = Pick<Services, 'orm' | 'sharedClock' | 'jobs'>;
 
@@ -61,7 +61,7 @@ export async function sweep(services: Needs, isIdle: () => Promise<boolean>): Pr
     .execute<SlotKey[]>(
       `select distinct workflow_id, slot_key as key from execution where status = 'pending' and slot_key is not null and not has_slot`,
     );
-  for (const slot of slots) await services.orm.em.fork().transactional((em) => handSlotsOver(em, services, slot));
+  for (const slot of slots) await services.orm.em.fork().transactional((em) => grantFreeSlots(em, services, slot));
   if (!(await isIdle())) return 0;
   const now = services.sharedClock.recent();
   return send(

@@ -178,7 +178,7 @@ export async function beat(em: EntityManager, worker: string): Promise<boolean> 
 }
 
 /** Takes back what `beat` has shown, when the process ends in order and advances nothing any more. */
-export async function signOff(em: EntityManager, worker: string): Promise<void> {
+export async function removeWorker(em: EntityManager, worker: string): Promise<void> {
   await executeBound(em, 'delete from worker where id = $1 and lost_at is null', [worker]);
 }
 
@@ -272,7 +272,7 @@ async function lose(
  * @param judge the process that looks; it has to be in touch with the database itself
  * @returns how many executions were freed
  */
-export async function buryWorkers(services: Needs, judge: string): Promise<number> {
+export async function removeLostWorkers(services: Needs, judge: string): Promise<number> {
   const em = services.orm.em.fork();
   const [look] = await executeBound<{ found: boolean }>(em, lookSql, [judge]);
   // Looked for every two seconds, and mostly for nothing: then it costs one statement and no transaction.
@@ -322,7 +322,7 @@ const letGoSql = `
  * Lets executions go that nothing speaks against: their process ends, or the database was away.
  * @param pause how long they are left alone; without it their jobs are sent at once
  */
-export async function letGo(
+export async function releaseExecutions(
   services: Needs,
   held: readonly { id: string; attempt: number }[],
   pause: number | null,

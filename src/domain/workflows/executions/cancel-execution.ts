@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
-import { handSlotsOver } from '../engine/slots.ts';
+import { grantFreeSlots } from '../engine/slots.ts';
 import type { Execution } from './execution.entity.ts';
 import { executionSubject } from './execution-feed.ts';
 
@@ -61,7 +61,7 @@ export async function cancelExecution(
     },
   ]);
   const key = row.slot_key ?? null;
-  if (key !== null) await handSlotsOver(em, services, { workflow_id: row.workflow_id, key });
+  if (key !== null) await grantFreeSlots(em, services, { workflow_id: row.workflow_id, key });
   return true;
 }
 

@@ -5,11 +5,11 @@ import { plainPath, referencesOf } from './references.ts';
 import { asText, parseTemplate, type TemplatePart } from './template.ts';
 
 /** What expressions see at their root: `input`, `steps`, `vars` and the like, each a JSON value. */
-export type Roots = Readonly<Record<string, unknown>>;
+export type Scope = Readonly<Record<string, unknown>>;
 
 export interface Evaluation {
   expressions: Expressions;
-  roots: Roots;
+  scope: Scope;
   signal?: AbortSignal;
   /** Milliseconds each expression may take; 1 s unless told. */
   timeout?: number;
@@ -19,7 +19,7 @@ interface Compiled {
   /** Names that can be followed here, without the interpreter. */
   path: string[] | null;
   /** What of the root is asked for; null: all of it. */
-  roots: string[] | null;
+  names: string[] | null;
   /** Of `steps`, which. */
   steps: string[] | null;
 }
@@ -36,7 +36,7 @@ function compile(text: string): Compiled {
   const steps = references.filter(({ root }) => root === 'steps').map(({ member }) => member);
   const compiled: Compiled = {
     path: plainPath(tree),
-    roots: takesAll ? null : [...new Set(references.map(({ root }) => root))],
+    names: takesAll ? null : [...new Set(references.map(({ root }) => root))],
     steps: takesAll || steps.includes(null) ? null : [...new Set(steps)].filter((id) => id !== null),
   };
   kept.set(text, compiled);
@@ -44,8 +44,8 @@ function compile(text: string): Compiled {
 }
 
 /** Follows names over plain objects; null where a list is met, over which JSONata maps. */
-function follow(roots: Roots, path: readonly string[]): { value: unknown } | null {
-  let value: unknown = roots;
+function follow(scope: Scope, path: readonly string[]): { value: unknown } | null {
+  let value: unknown = scope;
   for (const name of path) {
     if (Array.isArray(value)) return null;
     value =
@@ -66,12 +66,12 @@ const picked = (from: unknown, names: readonly string[]): Record<string, unknown
  */
 export async function evaluateExpression(
   text: string,
-  { expressions, roots, signal, timeout }: Evaluation,
+  { expressions, scope, signal, timeout }: Evaluation,
 ): Promise<unknown> {
-  const { path, roots: named, steps } = compile(text);
-  const followed = path && follow(roots, path);
+  const { path, names: named, steps } = compile(text);
+  const followed = path && follow(scope, path);
   if (followed) return followed.value;
-  const context = named === null ? { ...roots } : picked(roots, named);
+  const context = named === null ? { ...scope } : picked(scope, named);
   if (steps !== null && 'steps' in context) context.steps = picked(context.steps, steps);
   return expressions.evaluate(text, context, {
     ...(signal && { signal }),

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { z } from 'zod';
-import { writtenForms } from '../../../lib/encodings.ts';
+import { encodingsOf } from '../../../lib/encodings.ts';
 import { anyOf } from '../../../lib/text.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
@@ -59,7 +59,7 @@ async function secretsFor(call: StepCall, value: unknown): Promise<Record<string
 export function redactor(secrets: Readonly<Record<string, string>>): (value: unknown) => unknown {
   const marks = new Map<string, string>();
   const forms = Object.entries(secrets).flatMap(([name, value]) => {
-    const written = writtenForms(value);
+    const written = encodingsOf(value);
     for (const form of written) marks.set(form.toLowerCase(), `[secret ${name}]`);
     return written;
   });
@@ -285,7 +285,7 @@ async function ask(call: StepCall<HttpStep>, request: FilledRequest): Promise<St
  * the input, the output or an error.
  */
 export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult> {
-  const { step, roots, services, signal } = call;
+  const { step, scope, services, signal } = call;
   const { url, query, headers, body } = step;
   const secrets = await secretsFor(call, [url, query ?? null, headers ?? null, body ?? null]).catch(
     (error: unknown) => {
@@ -295,7 +295,7 @@ export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult>
   );
   if (secrets instanceof DomainError) return failure(secrets);
   const redact = redactor(secrets);
-  const evaluation = { expressions: services.expressions, roots: { ...roots, secrets }, signal };
+  const evaluation = { expressions: services.expressions, scope: { ...scope, secrets }, signal };
   let input: unknown;
   const result = await (async () => {
     try {

@@ -204,13 +204,13 @@ const failed = (code: string, message: string, details?: object): StepResult => 
 
 /** Does an `operation` step: any operation for workflows, under what the workflow's version may do. */
 export async function runOperationStep(call: StepCall<OperationStep>): Promise<StepResult> {
-  const { step, services, roots, signal } = call;
+  const { step, services, scope, signal } = call;
   const known = services.stepOperations.get(step.operation);
   if (known === undefined)
     return failed('unknown_operation', `operation "${step.operation}" does not exist or cannot be used in workflows`);
   let input: Input = {};
   try {
-    input = (await fillTemplates(step.with ?? {}, { expressions: services.expressions, roots, signal })) as Input;
+    input = (await fillTemplates(step.with ?? {}, { expressions: services.expressions, scope, signal })) as Input;
     const output = await actOnce(call, known, input);
     const waits_for = step.wait === true ? startedBy(known, output) : null;
     return waits_for ? { kind: 'waiting', waits_for, input } : { kind: 'completed', output, input };

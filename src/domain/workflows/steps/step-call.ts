@@ -4,7 +4,7 @@ import type { Permission } from '../../permissions.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Services } from '../../services.ts';
 import type { Step } from '../definition/step.schema.ts';
-import type { Roots } from '../expressions/evaluate.ts';
+import type { Scope } from '../expressions/evaluate.ts';
 
 /** What an expression without a value means for a step that acts: it cannot help to try again, unless the server could evaluate nothing. */
 export const expressionFailed = ({ fault, message }: ExpressionError): StepResult =>
@@ -35,7 +35,7 @@ export interface StepCall<S extends Step = Step> {
   /** Hex SHA-256, equal over tries and drivers of one execution, and over the retries that look for what a crash cut off. */
   idempotency_key: string;
   /** What expressions see, without `secrets`. */
-  roots: Roots;
+  scope: Scope;
   services: Services;
   organization: OrganizationRef;
   project: ProjectRef;

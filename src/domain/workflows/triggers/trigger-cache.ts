@@ -8,7 +8,7 @@ import type { AuthMode, WebhookMethod } from './trigger.entity.ts';
 export const triggerChannel = 'portico_workflow_triggers';
 
 /** A webhook as the door knows it: secrets as ciphertexts. */
-export interface DoorTrigger extends SealedSecrets {
+export interface WebhookTrigger extends SealedSecrets {
   workflow_id: string;
   project_id: number;
   organization_id: number;
@@ -31,7 +31,7 @@ const sql = `
     join organization o on o.id = p.organization_id
   where t.workflow_id = ? and t.type = 'webhook' and t.deleted_at is null`;
 
-type Row = Omit<DoorTrigger, 'previous_secret_expires_at'> & { previous_secret_expires_at: string | Date | null };
+type Row = Omit<WebhookTrigger, 'previous_secret_expires_at'> & { previous_secret_expires_at: string | Date | null };
 
 /**
  * Webhooks by their workflow. What is not known is asked for, so an answer never depends on which process is called; entries live 30 s and are
@@ -40,8 +40,8 @@ type Row = Omit<DoorTrigger, 'previous_secret_expires_at'> & { previous_secret_e
  */
 export class TriggerCache {
   readonly #orm: MikroORM;
-  readonly #entries = new LRUCache<string, { trigger: DoorTrigger | null }>({ ...upTo(10_000), ttl: 30_000 });
-  readonly #loading = new Map<string, Promise<DoorTrigger | null>>();
+  readonly #entries = new LRUCache<string, { trigger: WebhookTrigger | null }>({ ...upTo(10_000), ttl: 30_000 });
+  readonly #loading = new Map<string, Promise<WebhookTrigger | null>>();
   #isListening = false;
   #generation = 0;
 
@@ -65,7 +65,7 @@ export class TriggerCache {
   }
 
   /** Null when there is none. */
-  async get(workflow: string): Promise<DoorTrigger | null> {
+  async get(workflow: string): Promise<WebhookTrigger | null> {
     const known = this.#entries.get(workflow);
     if (known) return known.trigger;
     // Calls that miss at the same time ask once together.
@@ -78,7 +78,7 @@ export class TriggerCache {
     }
   }
 
-  async #load(workflow: string): Promise<DoorTrigger | null> {
+  async #load(workflow: string): Promise<WebhookTrigger | null> {
     const generation = this.#generation;
     const [row] = await this.#orm.em.fork().execute<Row[]>(sql, [workflow]);
     const until = row?.previous_secret_expires_at;

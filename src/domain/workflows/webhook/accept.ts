@@ -8,11 +8,11 @@ import { packBody } from '../deliveries/kept-body.ts';
 import { beginExecutions } from '../executions/begin-execution.ts';
 import { SharedCommits } from '../shared-commits.ts';
 import type { AuthMode } from '../triggers/trigger.entity.ts';
-import type { DoorTrigger } from '../triggers/trigger-cache.ts';
+import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
 import { type RawBody, SpareBuffers, signedBy } from './body.ts';
 import { type DedupOutcome, dedupKeyOf, takeKeys } from './deduplication.ts';
 import type { OpenedCall } from './opened-call.ts';
-import { doorAnswers, Refused } from './refusals.ts';
+import { Refused, webhookResponses } from './refusals.ts';
 import { noteOldSecrets, redactHeaders, redactQuery } from './secret-retention.ts';
 import type { ProvedCall, WebhookCall } from './webhook-call.ts';
 
@@ -170,17 +170,17 @@ interface ReadCall {
 /** What became of a call, and the webhook as it was when it was accepted. */
 interface Stored {
   accepted: Exclude<Acceptance, 'stale'>;
-  trigger: DoorTrigger;
+  trigger: WebhookTrigger;
 }
 
 /** Stores proved calls, many in one transaction, and proves one again whose webhook has changed on the way. */
 export class CallStore {
   readonly #services: Services;
-  readonly #reopen: (call: WebhookCall, stale: DoorTrigger) => Promise<OpenedCall>;
+  readonly #reopen: (call: WebhookCall, stale: WebhookTrigger) => Promise<OpenedCall>;
   readonly #commits: SharedCommits<ProvedCall, Acceptance>;
 
   /** @param reopen looks at the webhook of a call anew */
-  constructor(services: Services, reopen: (call: WebhookCall, stale: DoorTrigger) => Promise<OpenedCall>) {
+  constructor(services: Services, reopen: (call: WebhookCall, stale: WebhookTrigger) => Promise<OpenedCall>) {
     this.#services = services;
     this.#reopen = reopen;
     this.#commits = new SharedCommits((calls) =>
@@ -198,7 +198,7 @@ export class CallStore {
     let now = opened;
     let version: number | null = provedBy;
     for (let proofsLeft = proofs; proofsLeft > 0; proofsLeft -= 1) {
-      if (version === null) throw new Refused(doorAnswers.unauthorized, 'signature');
+      if (version === null) throw new Refused(webhookResponses.unauthorized, 'signature');
       const accepted = await this.#commits.add({ ...ids, ...this.#kept(read, now), secret_version: version });
       if (accepted !== 'stale') {
         if (version !== now.trigger.secret_version) noteOldSecrets(this.#services, now.trigger.id, version);
@@ -216,7 +216,7 @@ export class CallStore {
     return {
       trigger,
       method: call.method,
-      headers: redactHeaders(headers, this.#services.settings.door.redact_headers, holdsSecret),
+      headers: redactHeaders(headers, this.#services.settings.webhook.redact_headers, holdsSecret),
       query: redactQuery(call.query, holdsSecret),
       body: body.bytes,
       raw_size: body.size,

@@ -3,11 +3,11 @@ import { LRUCache } from 'lru-cache';
 import { upTo } from '../../../lib/lru-size.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Services } from '../../services.ts';
-import type { DoorTrigger } from '../triggers/trigger-cache.ts';
-import { doorAnswers, Refused } from './refusals.ts';
+import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
+import { Refused, webhookResponses } from './refusals.ts';
 
-/** What the operator has set for webhooks; `services.settings.door`. */
-export interface DoorLimits {
+/** What the operator has set for webhooks; `services.settings.webhook`. */
+export interface WebhookLimits {
   /** Largest body, before and after it is inflated. */
   body_bytes: number;
   /** Bodies a process holds at the same time. */
@@ -128,7 +128,7 @@ const ageOf = ({ pending, accepted }: Known, limit: number) =>
 const backlogPatience = 10;
 
 /** Quotas of genuine calls: how many a minute a webhook takes, and how many executions of an organisation may wait. */
-export class Room {
+export class Admission {
   readonly #rates: MinuteCounts;
   readonly #backlog: Backlog;
   readonly #usualBacklog: number;
@@ -136,22 +136,22 @@ export class Room {
   constructor({ orm, clock, settings }: Pick<Services, 'orm' | 'clock' | 'settings'>) {
     this.#rates = new MinuteCounts(clock);
     this.#backlog = new Backlog(orm);
-    this.#usualBacklog = settings.door.backlog;
+    this.#usualBacklog = settings.webhook.backlog;
   }
 
   /** @throws Refused when there is none */
-  async require({ id, organization_id, rate_limit, backlog }: DoorTrigger): Promise<void> {
+  async require({ id, organization_id, rate_limit, backlog }: WebhookTrigger): Promise<void> {
     if (rate_limit !== null) {
       const wait = this.#rates.wait(id, rate_limit);
-      if (wait > 0) throw new Refused(doorAnswers.tooMany(wait), 'rate_limit');
+      if (wait > 0) throw new Refused(webhookResponses.tooMany(wait), 'rate_limit');
       this.#rates.add(id);
     }
     if (await this.#backlog.isFull(organization_id, backlog ?? this.#usualBacklog))
-      throw new Refused(doorAnswers.tooMany(backlogPatience), 'backlog');
+      throw new Refused(webhookResponses.tooMany(backlogPatience), 'backlog');
   }
 
   /** Told of each execution that was begun. */
-  take({ organization_id }: DoorTrigger): void {
+  take({ organization_id }: WebhookTrigger): void {
     this.#backlog.add(organization_id);
   }
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
 import { type WebhookMethod, webhookMethods } from '../triggers/trigger.entity.ts';
-import type { DoorTrigger } from '../triggers/trigger-cache.ts';
+import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
 import type { RefusalReason } from './refusals.ts';
 import { headerLines, type WebhookCall } from './webhook-call.ts';
 
@@ -81,7 +81,7 @@ function proveSecret(secrets: readonly TriggerSecret[], { rawHeaders, query }: H
 
 /** Checks method and credential of a call against a webhook whose secrets are open. */
 export function proveHead(
-  { auth_mode, methods }: Pick<DoorTrigger, 'auth_mode' | 'methods'>,
+  { auth_mode, methods }: Pick<WebhookTrigger, 'auth_mode' | 'methods'>,
   secrets: readonly TriggerSecret[],
   head: Head,
 ): HeadProof | HeadRefusal {

@@ -3,17 +3,17 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import { type Refusal, type WebhookMethod, WorkflowRefusal } from '../triggers/trigger.entity.ts';
 import type { BodyFault } from './body.ts';
-import type { DoorAnswer } from './webhook-call.ts';
+import type { WebhookResponse } from './webhook-call.ts';
 
-const refusal = (status: number, error: string, headers: Record<string, string> = {}): DoorAnswer => ({
+const refusal = (status: number, error: string, headers: Record<string, string> = {}): WebhookResponse => ({
   status,
   body: { error },
   headers,
 });
 
 /** Everything the door can answer, to the letter. */
-export const doorAnswers = {
-  accepted: (executionId: string, replayed: boolean): DoorAnswer => ({
+export const webhookResponses = {
+  accepted: (executionId: string, replayed: boolean): WebhookResponse => ({
     status: 202,
     body: { executionId },
     headers: replayed ? { 'Idempotency-Replayed': 'true' } : {},
@@ -49,11 +49,11 @@ export type RefusalReason = (typeof refusalReasons)[number];
 /** Thrown to answer early. */
 export class Refused extends Error {
   override name = 'Refused';
-  readonly answer: DoorAnswer;
+  readonly answer: WebhookResponse;
   /** What is counted; null: nothing, the webhook is not known. */
   readonly reason: RefusalReason | null;
 
-  constructor(answer: DoorAnswer, reason: RefusalReason | null) {
+  constructor(answer: WebhookResponse, reason: RefusalReason | null) {
     super(reason ?? 'refused');
     this.answer = answer;
     this.reason = reason;
@@ -62,10 +62,10 @@ export class Refused extends Error {
 
 /** What is answered to a body that could not be read. */
 export const refusedBodies: Record<BodyFault, () => Refused> = {
-  too_large: () => new Refused(doorAnswers.tooLarge, 'too_large'),
-  no_memory: () => new Refused(doorAnswers.unavailable, 'unavailable'),
-  slow: () => new Refused(doorAnswers.slow, 'timeout'),
-  gone: () => new Refused(doorAnswers.slow, 'timeout'),
+  too_large: () => new Refused(webhookResponses.tooLarge, 'too_large'),
+  no_memory: () => new Refused(webhookResponses.unavailable, 'unavailable'),
+  slow: () => new Refused(webhookResponses.slow, 'timeout'),
+  gone: () => new Refused(webhookResponses.slow, 'timeout'),
 };
 
 const latestKept = 20;

@@ -3,7 +3,7 @@ import { base64Cores } from '../../../lib/encodings.ts';
 import { upTo } from '../../../lib/lru-size.ts';
 import type { Services } from '../../services.ts';
 import { isInGrace, openSecrets } from '../triggers/sealed-secret.ts';
-import type { DoorTrigger } from '../triggers/trigger-cache.ts';
+import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
 import type { TriggerSecret } from './authenticate.ts';
 
 const redacted = '[redacted]';
@@ -98,7 +98,7 @@ interface Known {
 }
 
 /** As long as the cache keeps the trigger they belong to: half a minute, and never beyond a change of it. */
-const known = new WeakMap<DoorTrigger, Known>();
+const known = new WeakMap<WebhookTrigger, Known>();
 
 /**
  * The secrets that open a webhook now. Opened once for each time its row is read, not once for each call.
@@ -106,7 +106,7 @@ const known = new WeakMap<DoorTrigger, Known>();
  */
 export function clearSecretsOf(
   services: Pick<Services, 'secrets'>,
-  trigger: DoorTrigger,
+  trigger: WebhookTrigger,
   now: Date,
 ): Promise<ClearSecrets> {
   const inGrace = isInGrace(trigger, now);

@@ -1,4 +1,4 @@
-import type { DoorTrigger } from '../triggers/trigger-cache.ts';
+import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
 
 /** How a body came to its end: whole, refused by its reader, too slow, or lost with its connection. */
 export type BodyEnd = 'whole' | 'stopped' | 'slow' | 'gone';
@@ -19,7 +19,7 @@ export interface WebhookCall {
 }
 
 /** What the door answers; the body is JSON. */
-export interface DoorAnswer {
+export interface WebhookResponse {
   status: number;
   body: { error: string } | { executionId: string };
   headers: Record<string, string>;
@@ -49,7 +49,7 @@ export function joinedHeaders(rawHeaders: readonly string[]): Map<string, string
 export interface ProvedCall {
   delivery_id: string;
   execution_id: string;
-  trigger: DoorTrigger;
+  trigger: WebhookTrigger;
   /** Of the secret that proved it. */
   secret_version: number;
   method: string;

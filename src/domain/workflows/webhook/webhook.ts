@@ -2,13 +2,13 @@ import { countdown } from '../../../lib/timing.ts';
 import { DomainError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import { asUnavailable } from '../../unavailable.ts';
-import { type DoorTrigger, TriggerCache } from '../triggers/trigger-cache.ts';
+import { TriggerCache, type WebhookTrigger } from '../triggers/trigger-cache.ts';
 import { CallStore } from './accept.ts';
-import { MinuteCounts, Room } from './admission.ts';
+import { Admission, MinuteCounts } from './admission.ts';
 import { BodyMemory, codingOf, inflate, type RawBody, readBody } from './body.ts';
-import { findCalled, type OpenedCall, openCall } from './opened-call.ts';
-import { doorAnswers, Refusals, Refused, refusedBodies } from './refusals.ts';
-import { type DoorAnswer, joinedHeaders, type WebhookCall } from './webhook-call.ts';
+import { findTrigger, type OpenedCall, openCall } from './opened-call.ts';
+import { Refusals, Refused, refusedBodies, webhookResponses } from './refusals.ts';
+import { joinedHeaders, type WebhookCall, type WebhookResponse } from './webhook-call.ts';
 
 /** Failed signatures a minute of one address and workflow, before its bodies are not read any more. */
 const failureBudget = 1_000;
@@ -17,7 +17,7 @@ const failureBudget = 1_000;
 const patience = 4_500;
 
 /** Bounds what the parts of one call take together. */
-class Patience {
+class TimeBudget {
   #left = patience;
 
   /** @throws DomainError `unavailable` when the work takes longer; it may be done all the same, and the sender's repeat finds it */
@@ -35,40 +35,40 @@ class Patience {
 }
 
 /** The way in for outside services: decides by what a call brings whether it starts a workflow, and answers only when that is durable. */
-export class WebhookDoor {
+export class WebhookEndpoint {
   readonly triggers: TriggerCache;
   readonly #services: Services;
   readonly #memory: BodyMemory;
   readonly #failures: MinuteCounts;
-  readonly #room: Room;
+  readonly #room: Admission;
   readonly #refusals: Refusals;
   readonly #store: CallStore;
 
   constructor(services: Services) {
     this.#services = services;
     this.triggers = new TriggerCache(services.orm);
-    this.#memory = new BodyMemory(services.settings.door.memory_bytes);
+    this.#memory = new BodyMemory(services.settings.webhook.memory_bytes);
     this.#failures = new MinuteCounts(services.clock);
-    this.#room = new Room(services);
+    this.#room = new Admission(services);
     this.#refusals = new Refusals(services);
     this.#store = new CallStore(services, async (call, stale) => {
       this.triggers.evict(stale.workflow_id);
-      return openCall(services, call, await findCalled(this.triggers, call));
+      return openCall(services, call, await findTrigger(this.triggers, call));
     });
   }
 
   /** Never throws: what goes wrong here is no fault of the sender, who is told to come again. */
-  async answer(call: WebhookCall): Promise<DoorAnswer> {
+  async answer(call: WebhookCall): Promise<WebhookResponse> {
     const began = performance.now();
     const { metrics } = this.#services;
-    const told = (answer: DoorAnswer, outcome: string) => {
+    const told = (answer: WebhookResponse, outcome: string) => {
       metrics.operation('workflows.receiveWebhook', outcome, (performance.now() - began) / 1000);
       return answer;
     };
-    let trigger: DoorTrigger | null = null;
+    let trigger: WebhookTrigger | null = null;
     try {
-      const patient = new Patience();
-      trigger = await patient.spend(findCalled(this.triggers, call));
+      const patient = new TimeBudget();
+      trigger = await patient.spend(findTrigger(this.triggers, call));
       return told(await this.#receive(call, trigger, patient), 'ok');
     } catch (error) {
       const refused = error instanceof Refused ? error : this.#failed(error);
@@ -87,29 +87,29 @@ export class WebhookDoor {
     const { log } = this.#services;
     if (error instanceof DomainError) log.warn({ err: error.cause ?? error }, 'a webhook call was put off');
     else log.error({ err: thrown }, 'a webhook call failed');
-    return new Refused(doorAnswers.unavailable, 'unavailable');
+    return new Refused(webhookResponses.unavailable, 'unavailable');
   }
 
-  async #receive(call: WebhookCall, trigger: DoorTrigger, patient: Patience): Promise<DoorAnswer> {
+  async #receive(call: WebhookCall, trigger: WebhookTrigger, patient: TimeBudget): Promise<WebhookResponse> {
     const opened = await patient.spend(openCall(this.#services, call, trigger));
     const key = `${call.address} ${trigger.workflow_id}`;
     const { signature } = opened.proof;
     if (signature !== null) {
       const wait = this.#failures.wait(key, failureBudget);
-      if (wait > 0) throw new Refused(doorAnswers.tooMany(wait), 'too_many_failures');
+      if (wait > 0) throw new Refused(webhookResponses.tooMany(wait), 'too_many_failures');
     }
     const account = this.#memory.open();
     let body: RawBody | undefined;
     try {
       const { blobs, settings } = this.#services;
-      const limit = settings.door.body_bytes;
+      const limit = settings.webhook.body_bytes;
       const read = await readBody(call, { limit, account, blobs, secrets: opened.secrets, signature });
       if (typeof read === 'string') throw refusedBodies[read]();
       body = read.body;
       const version = signature === null ? opened.proof.version : read.signedBy;
       if (version === null) {
         this.#failures.add(key);
-        throw new Refused(doorAnswers.unauthorized, 'signature');
+        throw new Refused(webhookResponses.unauthorized, 'signature');
       }
       const answer = await patient.spend(this.#accept(call, opened, body, version));
       // It is stored, so nobody needs it. When that is not certain, a statement may still have it.
@@ -122,23 +122,23 @@ export class WebhookDoor {
   }
 
   /** What is left when it is certain who calls. */
-  async #accept(call: WebhookCall, opened: OpenedCall, body: RawBody, version: number): Promise<DoorAnswer> {
+  async #accept(call: WebhookCall, opened: OpenedCall, body: RawBody, version: number): Promise<WebhookResponse> {
     const headers = joinedHeaders(call.rawHeaders);
     await this.#requireReadable(headers.get('content-encoding'), body);
     await this.#room.require(opened.trigger);
     await body.keep();
     const { accepted, trigger } = await this.#store.store({ call, headers, body }, opened, version);
     if (!accepted.replayed) this.#room.take(trigger);
-    return doorAnswers.accepted(accepted.execution_id, accepted.replayed);
+    return webhookResponses.accepted(accepted.execution_id, accepted.replayed);
   }
 
   async #requireReadable(header: string | undefined, body: RawBody): Promise<void> {
     const coding = codingOf(header);
-    if (coding === undefined) throw new Refused(doorAnswers.badEncoding, 'encoding');
+    if (coding === undefined) throw new Refused(webhookResponses.badEncoding, 'encoding');
     if (coding === null) return;
     await body.keep();
     const coded = { head: body.head, chunks: body.read() };
-    const found = await inflate(coded, coding, this.#services.settings.door.body_bytes);
-    if (found === 'too_large') throw new Refused(doorAnswers.tooLarge, 'too_large');
+    const found = await inflate(coded, coding, this.#services.settings.webhook.body_bytes);
+    if (found === 'too_large') throw new Refused(webhookResponses.tooLarge, 'too_large');
   }
 }

@@ -7,7 +7,7 @@ const step: Step = { id: 'a', type: 'transform', expression: '1 + 1' };
 const begin = (fault: ExpressionFault) => {
   const evaluate = async () => Promise.reject(new ExpressionError(fault, 'told'));
   const expressions = { evaluate } as unknown as Expressions;
-  return beginStep({ expressions }, step, { roots: {}, signal: new AbortController().signal, now: 0 });
+  return beginStep({ expressions }, step, { scope: {}, signal: new AbortController().signal, now: 0 });
 };
 
 it('what is wrong with an expression fails its step', async () => {

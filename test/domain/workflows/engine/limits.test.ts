@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
 import { retryDelay } from '../../../../src/domain/workflows/engine/calls.ts';
 import { storeValue } from '../../../../src/domain/workflows/engine/checkpoints.ts';
-import { RunningLog } from '../../../../src/domain/workflows/engine/driver.ts';
-import { Journal, Standing } from '../../../../src/domain/workflows/engine/journal.ts';
+import { ProgressLog } from '../../../../src/domain/workflows/engine/driver.ts';
+import { Journal, RunState } from '../../../../src/domain/workflows/engine/journal.ts';
 import { PlanScope } from '../../../../src/domain/workflows/engine/plan.ts';
 import { Planner } from '../../../../src/domain/workflows/engine/planner.ts';
 import type { BlobStore } from '../../../../src/ports/blobs.ts';
@@ -25,9 +25,9 @@ describe('how much there may be of an execution, on both sides', () => {
 
   it('200,000 events, those of earlier drivers among them', () => {
     const journal = new Journal(clock, 199_999);
-    journal.say('log');
+    journal.log('log');
     expect(journal.excess).toBeNull();
-    journal.say('log');
+    journal.log('log');
     expect(journal.excess?.code).toBe('too_many_events');
   });
 
@@ -110,12 +110,12 @@ describe('the wait before another try', () => {
 });
 
 it('the time of an execution does not count what it is paused', () => {
-  const standing = new Standing({ status: 'running', state: {}, started_at: new Date(1_000) });
-  expect(standing.deadline('1h', 0)).toBe(3_601_000);
-  expect(standing.deadline(undefined, 0)).toBe(1_000 + 24 * 3_600_000);
-  expect([standing.pause(10_000), standing.pause(11_000)]).toEqual([true, false]);
-  standing.goOn(15_000);
-  expect([standing.status, standing.deadline('1h', 0)]).toEqual(['running', 3_606_000]);
+  const runState = new RunState({ status: 'running', state: {}, started_at: new Date(1_000) });
+  expect(runState.deadline('1h', 0)).toBe(3_601_000);
+  expect(runState.deadline(undefined, 0)).toBe(1_000 + 24 * 3_600_000);
+  expect([runState.pause(10_000), runState.pause(11_000)]).toEqual([true, false]);
+  runState.resume(15_000);
+  expect([runState.status, runState.deadline('1h', 0)]).toEqual(['running', 3_606_000]);
 });
 
 it('loops tell how far they have come, once a second at most, and nothing when they are over', () => {
@@ -123,23 +123,23 @@ it('loops tell how far they have come, once a second at most, and nothing when t
   const journal = new Journal(clock, 1);
   const loop = { id: 'each', type: 'for_each', items: 'x', do: [call('a')] } as Step;
   const planner = new Planner({ steps: [loop] }, journal.runs);
-  const standing = new Standing({ status: 'running', state: {}, started_at: null });
-  const log = new RunningLog({ journal, planner });
+  const runState = new RunState({ status: 'running', state: {}, started_at: null });
+  const log = new ProgressLog({ journal, planner });
   const run = journal.open({ step: loop, path: 'each', scope: new PlanScope() });
   journal.move(run, { status: 'running', input: { items: [1, 2, 3, 4] } });
   const told: unknown[] = [];
   for (let done = 0; done < 4; done += 1) {
     planner.plan(time.now);
-    log.tellProgress();
+    log.logProgress();
     const before = time.now;
     time.now += done < 2 ? 600 : 2_000;
     journal.move(journal.open(site(`each[${done}].a`)), { status: 'completed' });
-    const hold = { id: '', project_id: 1, workflow_id: '', attempt: 1 };
-    for (const event of journal.take(hold, standing).events)
+    const lease = { id: '', project_id: 1, workflow_id: '', attempt: 1 };
+    for (const event of journal.take(lease, runState).events)
       if (event.type === 'step.progress') told.push([before, event.done, event.total]);
   }
   planner.plan(time.now);
-  log.tellProgress();
+  log.logProgress();
   expect(told).toEqual([
     [1_200, 2, 4],
     [3_200, 3, 4],

@@ -212,7 +212,7 @@ describe('the plan', () => {
       done('each', 'each'),
       done('each[0].c', 'c'),
     ]);
-    const seen = plan.actions[0]?.site.scope.roots().steps ?? {};
+    const seen = plan.actions[0]?.site.scope.values().steps ?? {};
     expect(Object.keys(seen).sort()).toEqual(['a', 'b', 'both', 'each']);
     expect(seen.b).toEqual({ output: 'both.left.b', status: 'completed', error: null });
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DomainError } from '../../../../src/domain/errors.ts';
-import { beat, buryWorkers } from '../../../../src/domain/workflows/engine/workers.ts';
+import { beat, removeLostWorkers } from '../../../../src/domain/workflows/engine/workers.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../../../support/workflows/executing.ts';
 import { type Peer, startPeer } from '../../../support/workflows/peer.ts';
 
@@ -31,7 +31,7 @@ afterEach(async () => {
 
 const sql = <T extends object>(text: string, values: unknown[] = []) =>
   app.services.orm.em.fork().execute<T[]>(text, values);
-const bury = () => buryWorkers(app.services, app.services.executing.id);
+const bury = () => removeLostWorkers(app.services, app.services.executing.id);
 const standing = (id: string) =>
   sql<{
     suspect: string | null;
@@ -339,7 +339,7 @@ describe('suspects', () => {
       const em = own.services.orm.em.fork();
       for (const each of ids) await act(each, em);
       await em.execute('update execution set driver_id = ?', [randomUUID()]);
-      await buryWorkers(own.services, own.services.executing.id);
+      await removeLostWorkers(own.services, own.services.executing.id);
       own.jobs.splice(0);
       await own.services.executing.advance(ids);
       await peer.reached(1);
@@ -375,7 +375,7 @@ describe('who is taken for dead', () => {
     const judge = randomUUID();
     for (const each of [worker, judge]) await beat(em(), each);
     await steady(judge, 60);
-    return { id, worker, judge, look: () => buryWorkers(app.services, judge) };
+    return { id, worker, judge, look: () => removeLostWorkers(app.services, judge) };
   }
 
   it('a process whose time is over, not one whose time is not', async () => {
@@ -426,7 +426,7 @@ describe('who is taken for dead', () => {
     const settled = app.settle();
     await peer.reached(1);
     await sql(`update worker set lost_at = now() where id = ? returning id`, [before]);
-    await buryWorkers(app.services, randomUUID());
+    await removeLostWorkers(app.services, randomUUID());
     await executing.listen({ renew: true });
     expect(executing.id).not.toBe(before);
     peer.open();

@@ -3,7 +3,7 @@ import {
   evaluateExpression,
   fillTemplates,
   holds,
-  type Roots,
+  type Scope,
 } from '../../../../src/domain/workflows/expressions/evaluate.ts';
 import { createExpressions } from '../../../../src/engines/expressions/expressions.ts';
 import type { Expressions } from '../../../../src/ports/expressions.ts';
@@ -25,14 +25,14 @@ beforeAll(() => {
 });
 afterAll(() => real?.close());
 
-const roots: Roots = {
+const scope: Scope = {
   input: { body: { title: 'Hello', n: 2, list: [{ a: 1 }, { a: 2 }] }, 'x-event': 'push' },
   steps: { one: { output: { branch: 'b' } }, two: { output: 'big' } },
   vars: { limit: 3 },
 };
 const evaluate = (text: string) => {
   sent = [];
-  return evaluateExpression(text, { expressions, roots });
+  return evaluateExpression(text, { expressions, scope });
 };
 
 describe('plain paths', () => {
@@ -66,7 +66,7 @@ describe('plain paths', () => {
     await fc.assert(
       fc.asyncProperty(tree, fc.array(names, { minLength: 1, maxLength: 3 }), async (value, path) => {
         const text = ['root', ...path].join('.');
-        const here = await evaluateExpression(text, { expressions: real, roots: { root: value } });
+        const here = await evaluateExpression(text, { expressions: real, scope: { root: value } });
         expect(here).toEqual(await real.evaluate(text, { root: value }));
       }),
       { numRuns: 300 },
@@ -85,7 +85,7 @@ it('sends no more of the context than is named', async () => {
 });
 
 describe('templates', () => {
-  const fill = (value: unknown) => fillTemplates(value, { expressions, roots });
+  const fill = (value: unknown) => fillTemplates(value, { expressions, scope });
 
   it.each([
     ['${{ input.body.n }}', 2],
@@ -120,5 +120,5 @@ it.each([
   ['[0]', false],
   ['"false"', true],
 ])('%s holds: %s', async (text, expected) => {
-  expect(await holds(text, { expressions, roots })).toBe(expected);
+  expect(await holds(text, { expressions, scope })).toBe(expected);
 });

@@ -35,7 +35,7 @@ export async function stepCall<S extends Step>(
     permissions: [],
     tries: 1,
     idempotency_key: createHash('sha256').update(`${ids.execution_id}|${step.id}`).digest('hex'),
-    roots: { input: { body: { n: 7, title: 'Hello' } }, steps: {}, vars: {} },
+    scope: { input: { body: { n: 7, title: 'Hello' } }, steps: {}, vars: {} },
     services: app.services,
     organization: organization as never,
     project: project as never,

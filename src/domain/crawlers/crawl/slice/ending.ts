@@ -1,4 +1,4 @@
-import type { Bell } from '../../../../lib/timing.ts';
+import type { Notifier } from '../../../../lib/timing.ts';
 import type { RunEnding } from '../../runs/end-run.ts';
 import type { SliceStop } from '../crawling.ts';
 
@@ -7,15 +7,15 @@ export type SliceEnd = { kind: 'ended'; ending: RunEnding } | { kind: 'next' } |
 
 /** Whether and why a slice comes to its end, and how long what is under way still gets. */
 export class Ending {
-  readonly #bell: Bell;
+  readonly #notifier: Notifier;
   readonly #abort = new AbortController();
   #stop: SliceStop | null = null;
   /** When requests under way are broken off; null: they are not. */
   #until: number | null = null;
   #ending: RunEnding | null = null;
 
-  constructor(bell: Bell) {
-    this.#bell = bell;
+  constructor(notifier: Notifier) {
+    this.#notifier = notifier;
   }
 
   /** Requests that are under way are broken off. */
@@ -41,7 +41,7 @@ export class Ending {
   stop(reason: SliceStop): void {
     this.#stop ??= reason;
     if (reason !== 'stopping') this.#abort.abort(reason);
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   /** Ends the run as soon as what is under way has been written. @param milliseconds it gets for that */
@@ -55,7 +55,7 @@ export class Ending {
   /** Lets what is under way come to its end, for so many milliseconds. */
   windUp(milliseconds: number): void {
     this.#until = performance.now() + milliseconds;
-    setTimeout(() => this.#bell.ring(), milliseconds + 1).unref();
+    setTimeout(() => this.#notifier.notify(), milliseconds + 1).unref();
   }
 
   /** Winds up when that has not begun. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Bell } from '../../../../lib/timing.ts';
+import type { Notifier } from '../../../../lib/timing.ts';
 import { NotSent } from '../../../../ports/exchange.ts';
 import { DomainError } from '../../../errors.ts';
 import { isAway } from '../../../unavailable.ts';
@@ -117,7 +117,7 @@ const enterAgain = 10;
 interface Parts {
   ending: Ending;
   unwritten: Unwritten;
-  bell: Bell;
+  notifier: Notifier;
   context: FetchContext;
   /** An answer has come: the next is asked for at once, also while a turn waits for the database. */
   answered(): void;
@@ -174,7 +174,7 @@ export class Requests {
     this.#queue.add(await withBase({ blobs, outlinks }, slots));
     this.#preparing -= slots.length;
     this.#parts.answered();
-    this.#parts.bell.ring();
+    this.#parts.notifier.notify();
   }
 
   /** Puts back what waits for some hosts, or for all. */
@@ -218,12 +218,12 @@ export class Requests {
       this.#parts.unwritten.add(putBack(waiting.of));
     }
     this.#reading -= 1;
-    this.#parts.bell.ring();
+    this.#parts.notifier.notify();
   }
 
   async #fetch(waiting: Waiting): Promise<void> {
     const { of, base, start, wasSlow } = waiting;
-    const { context, unwritten, bell, ending } = this.#parts;
+    const { context, unwritten, notifier, ending } = this.#parts;
     const { clock } = this.#options.crawling;
     const mayStart = start === 0 || wasSlow ? undefined : () => !isLate(waiting, clock.now());
     this.#inFlight += 1;
@@ -236,7 +236,7 @@ export class Requests {
       this.#options.crawling.leave();
       this.#queue.leave(of.host);
       this.#parts.answered();
-      bell.ring();
+      notifier.notify();
     };
     const outcome = await fetchUrl(context, of, base, { received, mayStart }).catch((error: unknown) =>
       error instanceof NotSent ? null : ownFault(this.#options, ending, of, error),
@@ -245,6 +245,6 @@ export class Requests {
     this.#reading -= 1;
     if (outcome === null) return this.#again({ ...waiting, wasSlow: true });
     unwritten.add(outcome);
-    bell.ring();
+    notifier.notify();
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { settleAll } from '../../../../lib/concurrency.ts';
-import { Bell } from '../../../../lib/timing.ts';
+import { Notifier } from '../../../../lib/timing.ts';
 import { LostRun } from '../../frontier/run-row.ts';
 import type { SliceStop } from '../crawling.ts';
 import { hasOutlinks } from '../fetch/outlinks.ts';
@@ -15,8 +15,8 @@ export class Slice {
   readonly #options: SliceOptions;
   readonly #requests: Requests;
   readonly #turns: Turns;
-  readonly #bell = new Bell();
-  readonly #ending = new Ending(this.#bell);
+  readonly #notifier = new Notifier();
+  readonly #ending = new Ending(this.#notifier);
   readonly #began = performance.now();
 
   constructor(options: SliceOptions) {
@@ -26,7 +26,7 @@ export class Slice {
       needs: hasOutlinks,
       keep: (outcomes) => given.outlinks.keep(outcomes, services.log),
     });
-    const parts = { ending: this.#ending, bell: this.#bell, unwritten };
+    const parts = { ending: this.#ending, notifier: this.#notifier, unwritten };
     const context = { ...given, signal: this.#ending.signal };
     this.#requests = new Requests(options, { ...parts, context, answered: () => this.#pump() });
     this.#turns = new Turns(options, { ...parts, requests: this.#requests });
@@ -35,7 +35,7 @@ export class Slice {
   /** Somebody wants the run to stop: the next turn says it. */
   look(): void {
     this.#turns.look();
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   /** Has the slice end. */
@@ -44,7 +44,7 @@ export class Slice {
   }
 
   async work(): Promise<SliceEnd> {
-    const beat = setInterval(() => this.#bell.ring(), this.#options.timing.idle);
+    const beat = setInterval(() => this.#notifier.notify(), this.#options.timing.idle);
     try {
       for (;;) {
         if (this.#ending.isLost) return { kind: 'lost' };
@@ -54,7 +54,7 @@ export class Slice {
         if (isDue) await settleAll([this.#turns.take(), nextTurn().then(() => this.#pump())]);
         const end = this.#isQuiet ? this.#ending.end(this.#turns.isDone) : null;
         if (end) return end;
-        if (!isDue) await this.#bell.heard(this.#turns.patience);
+        if (!isDue) await this.#notifier.wait(this.#turns.patience);
       }
     } catch (error) {
       if (error instanceof LostRun) return { kind: 'lost' };

@@ -1,4 +1,4 @@
-import { writtenForms } from '../../../../lib/encodings.ts';
+import { encodingsOf } from '../../../../lib/encodings.ts';
 import { anyOf } from '../../../../lib/text.ts';
 import type { ProcessName, WorkspaceFile } from '../../../../ports/deployer.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
@@ -28,7 +28,7 @@ const replacement = '********';
 
 function formsOf(secret: string): string[] {
   const lines = secret.split(/\r?\n/).filter((line) => line.trim().length >= shortest * 2);
-  return [...writtenForms(secret), ...(lines.length > 1 ? lines : [])];
+  return [...encodingsOf(secret), ...(lines.length > 1 ? lines : [])];
 }
 
 /** Takes the values of secrets out of a text: as they are, in base64, URLs and JSON, and each line of those with several. */

@@ -1,16 +1,17 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import type { Services } from '../../../../src/domain/services.ts';
-import { WebhookDoor } from '../../../../src/domain/workflows/webhook/webhook.ts';
+import { WebhookEndpoint } from '../../../../src/domain/workflows/webhook/webhook.ts';
 
 const slow = vi.hoisted(() => ({ milliseconds: 0 }));
 vi.mock('../../../../src/domain/workflows/webhook/opened-call.ts', async (original) => {
   const actual = await original<typeof import('../../../../src/domain/workflows/webhook/opened-call.ts')>();
-  type Found = typeof actual.findCalled;
+  type Found = typeof actual.findTrigger;
   const late: Found = () => new Promise((resolve) => setTimeout(resolve, slow.milliseconds, { id: 'one' } as never));
   return {
     openCall: (...given: Parameters<typeof actual.openCall>) =>
       slow.milliseconds > 0 ? new Promise(() => {}) : actual.openCall(...given),
-    findCalled: (...given: Parameters<Found>) => (slow.milliseconds > 0 ? late(...given) : actual.findCalled(...given)),
+    findTrigger: (...given: Parameters<Found>) =>
+      slow.milliseconds > 0 ? late(...given) : actual.findTrigger(...given),
   };
 });
 
@@ -31,14 +32,14 @@ it.each([
     orm: { em: { fork: () => ({ execute: asked }) } },
     clock: { now: () => new Date() },
     metrics: { operation: () => {} },
-    settings: { door: { memory_bytes: 1024, body_bytes: 1024, backlog: 10 } },
+    settings: { webhook: { memory_bytes: 1024, body_bytes: 1024, backlog: 10 } },
     log,
   } as unknown as Services;
-  const door = new WebhookDoor(services);
+  const endpoint = new WebhookEndpoint(services);
   const workflow = '0b0f6a2e-9a36-4c1e-8f5d-2f3a4b5c6d7e';
   const call = { workflow, method: 'POST', rawHeaders: [], query: '', address: null };
   let answer: unknown;
-  void door.answer({ ...call, readBody: async () => 'whole' as const }).then((given) => {
+  void endpoint.answer({ ...call, readBody: async () => 'whole' as const }).then((given) => {
     answer = given;
   });
   await vi.advanceTimersByTimeAsync(4_400);

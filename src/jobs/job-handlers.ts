@@ -10,7 +10,7 @@ import { notifyJob } from '../domain/notifications/notify.ts';
 import { loadProject } from '../domain/projects/project-ref.ts';
 import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
-import { tellProvider } from '../domain/studio/deployments/notify-provider.ts';
+import { notifyProvider } from '../domain/studio/deployments/notify-provider.ts';
 import { deployJob, deployNoticeJob } from '../domain/studio/deployments/queue-deployment.ts';
 import { workOnDeployments } from '../domain/studio/deployments/run/work.ts';
 import { importJob, importRepository } from '../domain/studio/repository/import-repository.ts';
@@ -43,7 +43,7 @@ export function lookForRuns(services: Services): () => void {
 
 /** Tells an external provider; what fails is tried again by the queue. */
 export function deployNoticeJobFor(services: Services): Job<typeof deployNoticeJob.payload> {
-  return { kind: deployNoticeJob, handle: (notice, signal) => tellProvider(services, notice, signal) };
+  return { kind: deployNoticeJob, handle: (notice, signal) => notifyProvider(services, notice, signal) };
 }
 
 /** Runs the deployment whose turn it is, and looks for another one afterwards. `slots` run at the same time. */

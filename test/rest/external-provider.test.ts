@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { z } from 'zod';
-import { tellProvider } from '../../src/domain/studio/deployments/notify-provider.ts';
+import { notifyProvider } from '../../src/domain/studio/deployments/notify-provider.ts';
 import { deployNoticeJob } from '../../src/domain/studio/deployments/queue-deployment.ts';
 import { tickDeployments } from '../../src/domain/studio/deployments/tick.ts';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const never = new AbortController().signal;
 const tell = (deployment_id: number, event: 'deployment.requested' | 'deployment.cancelled' = 'deployment.requested') =>
-  tellProvider(app.services, { deployment_id, event }, never);
+  notifyProvider(app.services, { deployment_id, event }, never);
 const start = async (): Promise<number> =>
   (await app.ask('POST', `${studio}/deployments`, { body: { environment_id: environment.id } })).body.id;
 const get = async (id: number) => (await app.ask('GET', `${studio}/deployments/${id}`)).body;
@@ -166,7 +166,7 @@ it('hears that a deployment is cancelled which is deleted with its environment',
   expect(notices).toHaveLength(1);
   // What is in the queue is no secret that anybody could sign with.
   expect(JSON.stringify(notices)).not.toContain(doomed.deploy_hook_secret);
-  for (const notice of notices) await tellProvider(app.services, notice, never);
+  for (const notice of notices) await notifyProvider(app.services, notice, never);
   const { headers, text } = heard.at(-1) as Heard;
   const { deploy_hook_secret: secret } = doomed;
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;

@@ -20,7 +20,7 @@ export function wordsOf({ frontmatter, body }: ParsedFile): string[] {
 }
 
 /** Whether words of an entry are all those that are wanted. */
-export function holdsWords(found: readonly string[], { whole, prefix }: SearchWords): boolean {
+export function containsWords(found: readonly string[], { whole, prefix }: SearchWords): boolean {
   if (prefix === null || !found.some((word) => word.startsWith(prefix))) return false;
   if (whole.length === 0) return true;
   const has = new Set(found);

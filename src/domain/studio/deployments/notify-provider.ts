@@ -28,14 +28,14 @@ const said = ({ status, error }: SendResult) => (status === null ? `${error}` : 
 const gone = 410;
 
 /** A deployment as its provider is told of it. */
-interface Told extends Pick<DeletedDeployment, 'environment' | 'branch' | 'commit_sha' | 'url'> {
+interface NoticeDetails extends Pick<DeletedDeployment, 'environment' | 'branch' | 'commit_sha' | 'url'> {
   project: ProjectRef;
   organization: Organization;
   /** Null when it has been deleted. */
   row: Deployment | null;
 }
 
-async function load(em: EntityManager, { deployment_id, deleted }: Notice): Promise<Told | null> {
+async function load(em: EntityManager, { deployment_id, deleted }: Notice): Promise<NoticeDetails | null> {
   const row = await em.findOne(Deployment, deployment_id);
   const kept = row ? await keptDeployment(em, row) : deleted;
   const project = kept && (await loadProject(em, { id: kept.project_id }));
@@ -56,7 +56,7 @@ async function keptDeployment(em: EntityManager, row: Deployment): Promise<Delet
  * Tells an external provider that a deployment is asked for, with a token for reports on it, or that it is not wanted any more.
  * @throws DomainError for what may be better at another time; what never will be ends the deployment instead
  */
-export async function tellProvider(services: Services, notice: Notice, signal: AbortSignal): Promise<void> {
+export async function notifyProvider(services: Services, notice: Notice, signal: AbortSignal): Promise<void> {
   const { deployment_id, event } = notice;
   const em = services.orm.em.fork();
   const told = await load(em, notice);

@@ -16,7 +16,7 @@ import {
   setOwn,
 } from './values.ts';
 import { editYamlSource } from './yaml/edit-yaml.ts';
-import { mapText, type YamlManner } from './yaml/emit.ts';
+import { mapText, type YamlStyle } from './yaml/emit.ts';
 
 /** The format of a block, and the bytes its values need at least, as far as they have been looked at. */
 interface Block {
@@ -164,7 +164,7 @@ function blockSource(
 ): string {
   if (format === 'json') return jsonText(frontmatter, '  ', '', eol) + eol;
   if (format === 'toml') return tomlText(frontmatter, eol, true);
-  const manner: YamlManner = { eol, mapStep: 2, listStep: 2, isDate };
+  const manner: YamlStyle = { eol, mapStep: 2, listStep: 2, isDate };
   const text = mapText(frontmatter, 0, '', manner);
   return text === '' ? '' : text + eol;
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { SiteIndex } from '../content/site-index.ts';
-import { encodePath } from '../frameworks/rules/paths.ts';
+import { encodePath } from '../frameworks/routing/paths.ts';
 import { mimeOf } from '../mime.ts';
 import type { media } from './media.schema.ts';
 import { type MediaFacts, mediaRootOf, publicPath } from './media-facts.ts';

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { ProjectContext } from '../../operation.ts';
-import { pad, readDate } from '../frameworks/rules/dates.ts';
-import { encodePath, nameOf, urlPath } from '../frameworks/rules/paths.ts';
+import { pad, readDate } from '../frameworks/routing/dates.ts';
+import { encodePath, nameOf, urlPath } from '../frameworks/routing/paths.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import { viewOf } from '../view.ts';
 import type { RoutePattern } from './routes.schema.ts';

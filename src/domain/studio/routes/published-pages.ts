@@ -3,7 +3,7 @@ import type { ProjectContext } from '../../operation.ts';
 import { findDeployment } from '../deployments/deployment-record.ts';
 import { readManifest } from '../deployments/manifest.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
-import { decodePath } from '../frameworks/rules/paths.ts';
+import { decodePath } from '../frameworks/routing/paths.ts';
 
 /** The path of an address, decoded; the origin, query and fragment go. */
 export function pathOf(url: string): string {

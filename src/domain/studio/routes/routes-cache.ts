@@ -4,9 +4,9 @@ import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import { compareListings } from '../content/site-index.ts';
 import { type DetectedSite, detectFramework } from '../frameworks/detect-framework.ts';
-import { ruleReaders } from '../frameworks/read-rule.ts';
-import { encodePath } from '../frameworks/rules/paths.ts';
-import type { PageFile, RouteEvidence, RouteReading } from '../frameworks/rules/rule.ts';
+import { routeReaders } from '../frameworks/route-readers.ts';
+import { encodePath } from '../frameworks/routing/paths.ts';
+import type { PageFile, RouteContext, RouteEvidence } from '../frameworks/routing/route-rule.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { viewOf } from '../view.ts';
@@ -35,7 +35,7 @@ const maxWarnings = 100;
 export async function readRoutes(site: SiteFiles, options: { root?: string } = {}): Promise<SiteRoutes> {
   const detected = await detectFramework(site, options);
   const paths = site.paths.map(({ path }) => path);
-  const reading: RouteReading = {
+  const reading: RouteContext = {
     site,
     paths,
     present: new Set(paths),
@@ -44,7 +44,7 @@ export async function readRoutes(site: SiteFiles, options: { root?: string } = {
     dependencies: new Set<string>(),
     detected,
   };
-  const rule = detected.framework && (await ruleReaders[detected.framework.id](reading));
+  const rule = detected.framework && (await routeReaders[detected.framework.id](reading));
   const base = rule?.base ?? '';
   return {
     detected,

@@ -23,13 +23,13 @@ const passTime = 60_000;
 const coolDown = 30_000;
 
 /** A pass, by the service itself where no author is named. */
-type AskedPass = Omit<Pass, 'author'> & Partial<Pick<Pass, 'author'>>;
+type PassRequest = Omit<Pass, 'author'> & Partial<Pick<Pass, 'author'>>;
 
 const tooLong = () =>
   new DomainError('upstream_unavailable', 'The upstream took too long', { details: { reason: 'timeout' } });
 
 /** What this process knows of one project's upstream. */
-interface Standing {
+interface SyncState {
   fetchedAt: number;
   failedAt: number;
   fetching: { since: number; done: Promise<void> } | null;
@@ -43,7 +43,7 @@ interface Standing {
  * A request never fails because of the upstream: it is told how things stand, and what is left is done by a job.
  */
 export class UpstreamSync {
-  readonly #standing = new Map<number, Standing>();
+  readonly #standing = new Map<number, SyncState>();
   readonly #closing = new AbortController();
   readonly #patience: number;
 
@@ -96,7 +96,7 @@ export class UpstreamSync {
    * A pass of one's own.
    * @throws DomainError as `syncPass`
    */
-  run(services: Services, project: ProjectRef, pass: AskedPass): Promise<void> {
+  run(services: Services, project: ProjectRef, pass: PassRequest): Promise<void> {
     const standing = this.#of(project);
     const turn = standing.running.then(() => this.#pass(services, project, pass));
     standing.running = turn.catch(() => {});
@@ -127,10 +127,10 @@ export class UpstreamSync {
     if (!(await within(this.#patience, work))) standing.failedAt = clock.now().getTime();
   }
 
-  #of({ id }: ProjectRef): Standing {
+  #of({ id }: ProjectRef): SyncState {
     const known = this.#standing.get(id);
     if (known) return known;
-    const made: Standing = { fetchedAt: 0, failedAt: 0, fetching: null, running: Promise.resolve(), next: null };
+    const made: SyncState = { fetchedAt: 0, failedAt: 0, fetching: null, running: Promise.resolve(), next: null };
     this.#standing.set(id, made);
     return made;
   }
@@ -180,7 +180,7 @@ export class UpstreamSync {
     }
   }
 
-  async #pass(services: Services, project: ProjectRef, asked: AskedPass): Promise<void> {
+  async #pass(services: Services, project: ProjectRef, asked: PassRequest): Promise<void> {
     const standing = this.#of(project);
     const signal = AbortSignal.any([asked.signal, this.#closing.signal]);
     const since = services.clock.now().getTime();

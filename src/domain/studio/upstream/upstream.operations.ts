@@ -76,7 +76,7 @@ async function isKnown({ git, em, project }: ProjectContext, name: string): Prom
   return (await em.count(UpstreamBranch, { project_id: project.id, name })) > 0;
 }
 
-async function standing(context: ProjectContext, branch: string | undefined): Promise<Sync> {
+async function currentSync(context: ProjectContext, branch: string | undefined): Promise<Sync> {
   const all = await syncOfAll(context);
   if (!all) throw new DomainError('not_found', 'This project has no upstream');
   const left = all.diverged.filter((found) => branch === undefined || found.branch === branch);
@@ -119,7 +119,7 @@ export const syncRepository = projectOperation({
       if (!(error instanceof DomainError) || error.code !== 'merge_conflict') throw error;
       throw new DomainError('upstream_diverged', error.message, { details: error.details ?? {} });
     }
-    return standing(context, branch);
+    return currentSync(context, branch);
   },
 });
 

@@ -3,7 +3,7 @@ import type { Repository } from '../../../../ports/git.ts';
 import { DomainError } from '../../../errors.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { blobKey, type Place } from '../entry-facts.ts';
-import { holdsWords, wordsOf } from '../search.ts';
+import { containsWords, wordsOf } from '../search.ts';
 import { type Damage, soundBlobs } from './fact-store.ts';
 import type { Indexer } from './indexer.ts';
 import type { BlobNumbers, StoredBlobs } from './stored-blobs.ts';
@@ -74,7 +74,7 @@ export class FullText {
     for await (const content of soundBlobs(git, oids)) {
       const file = files[next++];
       if (content instanceof DomainError) this.#damage.note(git.id);
-      else if (file && holdsWords(wordsOf(parseFile(content, file.path)), wanted)) found.push(file);
+      else if (file && containsWords(wordsOf(parseFile(content, file.path)), wanted)) found.push(file);
     }
     return found;
   }

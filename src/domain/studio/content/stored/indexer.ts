@@ -11,7 +11,7 @@ import type { StoredBlobs } from './stored-blobs.ts';
 /** What one statement should carry, in characters. */
 const charactersAtOnce = 4_000_000;
 /** How long a slice of reading keeps the process from everything else, milliseconds. */
-const slice = 8;
+const timeSlice = 8;
 
 /**
  * Reads files for the cache, in parts that one statement can carry; gives way to other work between slices. What cannot be read is left out:
@@ -41,7 +41,7 @@ async function* readAll(git: Repository, files: readonly Place[]): AsyncGenerato
       records = [];
       characters = 0;
     }
-    if (performance.now() - began < slice) continue;
+    if (performance.now() - began < timeSlice) continue;
     await nextTurn();
     began = performance.now();
   }
@@ -57,7 +57,7 @@ function recordOf(file: Place, content: Buffer): BlobRecord {
 /** Blobs read and stored at a time. */
 const blobsAtOnce = 200;
 /** How long those who ask first go before; what comes meanwhile is done in one. Milliseconds. */
-const courtesy = 100;
+const startDelay = 100;
 /** Repositories that may wait; of more the newest are left for when they are asked for again. */
 const mostWaiting = 64;
 /** From so many rows on it pays to make them quick to search at once. */
@@ -104,7 +104,7 @@ export class Indexer {
 
   async #run(): Promise<void> {
     while (this.#waiting.size > 0) {
-      await delay(courtesy, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {});
+      await delay(startDelay, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {});
       const [next] = this.#waiting.values();
       if (!next) break;
       this.#waiting.delete(next.git.id);

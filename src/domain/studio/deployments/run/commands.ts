@@ -23,14 +23,14 @@ function failureOf(text: string, { exit_code, signal, limit }: CommandEnd): Stag
   return new StageFailure('exit_code', `"${text}" ${how}`);
 }
 
-interface Asked {
+interface CommandRequest {
   text: string;
   variables: Record<string, string>;
   network: boolean;
   cache?: string;
 }
 
-async function runCommand(run: WorkspaceRun, job: JobRun, { text, ...asked }: Asked): Promise<void> {
+async function runCommand(run: WorkspaceRun, job: JobRun, { text, ...asked }: CommandRequest): Promise<void> {
   const { row, workspace, deadline, signal, onCommand } = run;
   const shown = text.length > 200 ? `${text.slice(0, 199)}…` : text;
   await job.step(shown, async (step) => {

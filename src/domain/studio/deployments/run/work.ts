@@ -55,7 +55,7 @@ async function isLost(
 }
 
 /** The row of a deployment as it is now, held against everybody else; null: it is gone. */
-const hold = (em: EntityManager, id: number) =>
+const lockDeployment = (em: EntityManager, id: number) =>
   em.findOne(Deployment, { id }, { disableIdentityMap: true, lockMode: LockMode.PESSIMISTIC_WRITE });
 
 /**
@@ -65,7 +65,7 @@ const hold = (em: EntityManager, id: number) =>
 async function recover(services: Services, { id, attempt }: Attempt): Promise<void> {
   const { deployer, orm, clock, log } = services;
   const isOurs = await orm.em.fork().transactional(async (em) => {
-    const row = await hold(em, id);
+    const row = await lockDeployment(em, id);
     if (row?.status !== 'in_progress' || row.attempt !== attempt) return false;
     await deployer.clear(id, row.worker?.command ?? null);
     const at = clock.now();
@@ -80,7 +80,7 @@ async function recover(services: Services, { id, attempt }: Attempt): Promise<vo
 /** Clears away what others left of a deployment on this machine, unless somebody is at it. */
 async function clearRemains({ deployer, orm }: Services, id: number): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
-    if ((await hold(em, id))?.status !== 'in_progress') await deployer.clear(id, null);
+    if ((await lockDeployment(em, id))?.status !== 'in_progress') await deployer.clear(id, null);
   });
 }
 

@@ -1,10 +1,10 @@
 import { codeExtensions, findConfig, readCodeConfig } from '../../schema/config/config-file.ts';
 import { below, extensionOf, joinPath } from '../../schema/site-layout.ts';
 import { type AnyNode, isNode, MAX_SOURCE, nodesOf, parseModule } from '../../schema/static/syntax.ts';
-import { fillRoute, type RouteSegment, routeOfFile, routeSegments } from '../rules/file-routes.ts';
-import { basePath, entryId, urlPath, withoutExtension } from '../rules/paths.ts';
-import { lessUnknown, type PageFile, type RouteReading, type RouteRule } from '../rules/rule.ts';
-import { Settings } from '../rules/settings.ts';
+import { fillRoute, type RouteSegment, routeOfFile, routeSegments } from '../routing/file-routes.ts';
+import { basePath, entryId, urlPath, withoutExtension } from '../routing/paths.ts';
+import { type PageFile, penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
+import { Settings } from '../routing/settings.ts';
 import { astroReader } from './schema.ts';
 
 /** The collections of a site, as far as the ids of their entries go. */
@@ -15,7 +15,7 @@ interface AstroCollections {
   ownIds: boolean;
 }
 
-async function readCollections(reading: RouteReading): Promise<AstroCollections> {
+async function readCollections(reading: RouteContext): Promise<AstroCollections> {
   // What is unclear of the schemas is told where the schemas are.
   const drafts = await astroReader.read({ ...reading, layout: { ...reading.layout, locales: null }, warnings: [] });
   const declared = drafts.map(({ schema }) => schema);
@@ -34,7 +34,7 @@ async function readCollections(reading: RouteReading): Promise<AstroCollections>
   };
 }
 
-async function hasOwnIds(path: string | undefined, { site }: RouteReading): Promise<boolean> {
+async function hasOwnIds(path: string | undefined, { site }: RouteContext): Promise<boolean> {
   const text = path === undefined ? null : await site.read(path);
   if (path === undefined || !text?.includes('generateId')) return false;
   try {
@@ -64,7 +64,7 @@ interface PageTemplate {
 const maxTemplates = 300;
 
 /** The pages with parameters whose `getStaticPaths` reads collections. Their code is parsed, never run. */
-async function readTemplates(reading: RouteReading, pages: string): Promise<PageTemplate[]> {
+async function readTemplates(reading: RouteContext, pages: string): Promise<PageTemplate[]> {
   const paths = reading.paths.filter((path) => {
     const rest = below(pages, path);
     return rest?.includes('[') && rest.endsWith('.astro') && !rest.split('/').some((part) => part.startsWith('_'));
@@ -73,7 +73,7 @@ async function readTemplates(reading: RouteReading, pages: string): Promise<Page
   return templates.filter((one) => one !== null);
 }
 
-async function readTemplate(path: string, pages: string, reading: RouteReading): Promise<PageTemplate | null> {
+async function readTemplate(path: string, pages: string, reading: RouteContext): Promise<PageTemplate | null> {
   const rest = below(pages, path) ?? '';
   const segments = routeSegments(routeOfFile(rest));
   const script = scriptOf((await reading.site.read(path)) ?? '');
@@ -200,7 +200,7 @@ const pageFile = new Set(['astro', 'md', 'mdx', 'markdown', 'mdown', 'mkdn', 'mk
  * Astro and Starlight: files below `src/pages` are pages; an entry of a collection is where the page with a parameter that reads the
  * collection puts its id; Starlight publishes the collection `docs` at the top.
  */
-export async function readAstroRule(reading: RouteReading): Promise<RouteRule> {
+export async function readAstroRule(reading: RouteContext): Promise<RouteRule> {
   const { layout, detected } = reading;
   const path = findConfig(reading, ['astro.config'], codeExtensions);
   const read = path === undefined ? null : await readCodeConfig(path, reading);
@@ -229,7 +229,7 @@ export async function readAstroRule(reading: RouteReading): Promise<RouteRule> {
     },
     evidenceOf(file) {
       const at = below(pages, file) === null ? routeFor({ path: file, frontmatter: {} }) : null;
-      const confidence = lessUnknown(at?.route && !at.docs ? at.route.confidence : 0.9, settings.unknown);
+      const confidence = penalizeUnknown(at?.route && !at.docs ? at.route.confidence : 0.9, settings.unknown);
       return { confidence, source: { path: (!at?.docs && at?.route?.template.path) || settings.path } };
     },
   };

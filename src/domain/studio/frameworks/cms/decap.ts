@@ -34,12 +34,12 @@ import {
   bounded,
   choice,
   manyOf,
-  noteTo,
-  nowhere,
   objectOf,
   optional,
-  skipped,
+  skipCollection,
+  unknownPlace,
   type Warn,
+  warnTo,
 } from './field-tools.ts';
 
 interface Languages {
@@ -182,7 +182,7 @@ const relation: Widget = (value, warn) => {
     return maybeMany(value, field('reference', { relation: { collection, multiple: isMultiple(value) } }));
   }
   const message = `The relation "${textAt(value, 'name') ?? ''}" stores a value, not the name of an entry; it is not checked`;
-  warn('relation_unchecked', message, placeOf(value, nowhere));
+  warn('relation_unchecked', message, placeOf(value, unknownPlace));
   return maybeMany(value, field('any'));
 };
 
@@ -252,7 +252,7 @@ function decapFields(values: readonly Value[], warn: Warn): SchemaField[] {
     const kind = textAt(value, 'widget') ?? 'string';
     const widget = widgets.get(kind);
     if (widget === undefined) {
-      warn('widget_unknown', `The widget "${kind}" is not known; any value is accepted`, placeOf(value, nowhere));
+      warn('widget_unknown', `The widget "${kind}" is not known; any value is accepted`, placeOf(value, unknownPlace));
     }
     const made = annotate(widget?.(value, warn) ?? field('any'), value, {
       label: 'label',
@@ -326,9 +326,9 @@ function readCollection(value: Value, config: Value, path: string, reading: Site
     folder === undefined
       ? { unknown: 'it has neither folder nor files' }
       : locate(folder, value, form.extension, languages, reading);
-  if ('unknown' in located) return skipped(name, located.unknown, { path, line }, reading);
+  if ('unknown' in located) return skipCollection(name, located.unknown, { path, line }, reading);
   const warnings: Warning[] = [];
-  const warn = noteTo(warnings, path, name);
+  const warn = warnTo(warnings, path, name);
   const filtered = at(value, 'filter') !== undefined;
   if (filtered) {
     warn(
@@ -379,17 +379,17 @@ function readFile(value: Value, parent: Value | null, config: Value, path: strin
   const languages = languagesOf(config, at(value, 'i18n') ?? (parent ? at(parent, 'i18n') : undefined));
   const paths = localisedPaths(textAt(value, 'file') ?? '', languages).map((one) => oneFile('', trimmed(one)));
   const unknown = paths.find((one) => 'unknown' in one);
-  if (unknown && 'unknown' in unknown) return skipped(full, unknown.unknown, { path, line }, reading);
+  if (unknown && 'unknown' in unknown) return skipCollection(full, unknown.unknown, { path, line }, reading);
   const found = paths.filter((one): one is Files => !('unknown' in one));
   const [first] = found;
-  if (first === undefined) return skipped(full, 'it names no file', { path, line }, reading);
+  if (first === undefined) return skipCollection(full, 'it names no file', { path, line }, reading);
   const files: Files =
     found.length === 1
       ? first
       : filesOf({ base: '', area: '', single: false, paths: union(...found.map((one) => one.paths)) });
   const warnings: Warning[] = [];
   const extension = extensionOf(first.area);
-  const fields = withoutBody(decapFields(itemsOf(at(value, 'fields')), noteTo(warnings, path, full)), extension);
+  const fields = withoutBody(decapFields(itemsOf(at(value, 'fields')), warnTo(warnings, path, full)), extension);
   const label = [parent && textAt(parent, 'label'), textAt(value, 'label') ?? name].filter(Boolean).join(': ');
   const single = languages?.structure === 'single_file';
   const declaration: Declaration = {

@@ -6,7 +6,7 @@ import { enumOf, field, listOf } from '../../schema/zod/field-algebra.ts';
 const MAX_WARNINGS = 100;
 
 /** Collects a collection's warnings; a place without a path is one in the configuration itself. */
-export function noteTo(warnings: Warning[], path: string, collection: string): Warn {
+export function warnTo(warnings: Warning[], path: string, collection: string): Warn {
   return (code, message, place) => {
     const line = place && place.path !== '' ? { line: place.line } : {};
     if (warnings.length < MAX_WARNINGS) {
@@ -16,7 +16,7 @@ export function noteTo(warnings: Warning[], path: string, collection: string): W
 }
 
 /** Says that a collection is left out; the files it may have are for whoever claims them next. */
-export function skipped(name: string, reason: string, place: Place, { warnings }: SiteReading): [] {
+export function skipCollection(name: string, reason: string, place: Place, { warnings }: SiteReading): [] {
   const message = `The collection is left out: ${reason}`;
   warnings.push({ code: 'schema_unknown', message, path: place.path, line: place.line, collection: name });
   return [];
@@ -29,11 +29,15 @@ export type Warn = (code: string, message: string, place?: Place) => void;
 export const MAX_DEPTH = 20;
 
 /** Where something is of which nothing better is known: whoever hears of it knows the file. */
-export const nowhere: Place = { path: '', line: 1 };
+export const unknownPlace: Place = { path: '', line: 1 };
 
 /** A field of a type that is not known: it accepts any value, and a warning says so. */
 export function unknownField(name: string, value: Value, warn: Warn): SchemaField {
-  warn('field_unknown', `The type of field "${name}" is not known; any value is accepted`, placeOf(value, nowhere));
+  warn(
+    'field_unknown',
+    `The type of field "${name}" is not known; any value is accepted`,
+    placeOf(value, unknownPlace),
+  );
   return field('any');
 }
 

@@ -24,12 +24,12 @@ import {
   isRequired,
   MAX_DEPTH,
   manyOf,
-  noteTo,
   objectOf,
   optional,
-  skipped,
+  skipCollection,
   unknownField,
   type Warn,
+  warnTo,
 } from './field-tools.ts';
 
 interface FrontMatterContext {
@@ -157,8 +157,8 @@ function readFolder(value: Value, path: string, setting: Settings, reading: Site
   const folder = workspace(textAt(value, 'path'));
   const name = collectionName(textAt(value, 'title') ?? folder?.split('/').at(-1) ?? 'pages').toLowerCase();
   const place = placeOf(value, { path, line: 1 });
-  if (folder === undefined) return skipped(name, 'it has no path', place, reading);
-  if (/[*{[]/.test(folder)) return skipped(name, 'a path with wildcards is not followed', place, reading);
+  if (folder === undefined) return skipCollection(name, 'it has no path', place, reading);
+  if (/[*{[]/.test(folder)) return skipCollection(name, 'a path with wildcards is not followed', place, reading);
   const excluded = textsOf(at(value, 'excludePaths'))
     .map((one) => one.replace(/\/+$/, ''))
     .filter(Boolean);
@@ -171,7 +171,7 @@ function readFolder(value: Value, path: string, setting: Settings, reading: Site
       ),
     ...(isTrue(at(value, 'excludeSubdir')) ? { depth: 1 } : {}),
   });
-  if ('unknown' in located) return skipped(name, located.unknown, place, reading);
+  if ('unknown' in located) return skipCollection(name, located.unknown, place, reading);
   const warnings: Warning[] = [];
   const fields = typesOf(value, path, name, setting, warnings);
   const format = textsOf(setting('taxonomy.frontMatterType'))[0]?.toLowerCase();
@@ -201,7 +201,7 @@ function typesOf(folder: Value, path: string, name: string, setting: Settings, w
   const wanted = textsOf(at(folder, 'contentTypes'));
   const chosen = types.filter((type) => wanted.length === 0 || wanted.includes(textAt(type, 'name') ?? ''));
   const groups = itemsOf(setting('taxonomy.fieldGroups'));
-  const context = { groups, draft: setting('content.draftField'), warn: noteTo(warnings, path, name), depth: 0 };
+  const context = { groups, draft: setting('content.draftField'), warn: warnTo(warnings, path, name), depth: 0 };
   const read = chosen.map((type) => frontMatterFields(at(type, 'fields'), context));
   if (read.length === 1) return read[0] ?? [];
   const merged = new Map<string, SchemaField>();
@@ -224,13 +224,13 @@ function dataFolder(value: Value, root: string): Located {
 function readData(value: Value, located: Located, path: string, setting: Settings, reading: SiteReading): Draft[] {
   const name = collectionName(textAt(value, 'id') ?? textAt(value, 'title') ?? 'data');
   const place = placeOf(value, { path, line: 1 });
-  if ('unknown' in located) return skipped(name, located.unknown, place, reading);
+  if ('unknown' in located) return skipCollection(name, located.unknown, place, reading);
   const files: Files = located;
   const type = textAt(value, 'type');
   const shared = itemsOf(setting('data.types')).find((one) => textAt(one, 'id') === type);
   const schema = at(value, 'schema') ?? at(shared, 'schema');
   const warnings: Warning[] = [];
-  const read = jsonSchemaFields(schema, noteTo(warnings, path, name));
+  const read = jsonSchemaFields(schema, warnTo(warnings, path, name));
   return [
     declare(
       {

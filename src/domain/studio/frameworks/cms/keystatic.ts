@@ -27,12 +27,12 @@ import {
   choice,
   isRequired,
   manyOf,
-  noteTo,
-  nowhere,
   objectOf,
   optional,
-  skipped,
+  skipCollection,
+  unknownPlace,
   type Warn,
+  warnTo,
 } from './field-tools.ts';
 
 type Call = Extract<Value, { kind: 'call' }>;
@@ -144,7 +144,11 @@ function keystaticField(value: Value | undefined, warn: Warn): SchemaField {
   const kind = found && kinds.get(found.name);
   if (!found || !kind) {
     const reason = value?.kind === 'unknown' ? `: ${value.reason}` : '';
-    warn('field_unknown', `A field is not known${reason}; any value is accepted`, value && placeOf(value, nowhere));
+    warn(
+      'field_unknown',
+      `A field is not known${reason}; any value is accepted`,
+      value && placeOf(value, unknownPlace),
+    );
     return optional(field('any'));
   }
   const [options] = found.call.args;
@@ -243,17 +247,22 @@ function locate(path: string, extension: string, single: boolean, root: string):
 function readOne(name: string, value: Value, place: Place, single: boolean, reading: SiteReading): Draft[] {
   const options = argumentOf(value);
   if (options?.kind !== 'record') {
-    return skipped(name, options?.kind === 'unknown' ? options.reason : 'its options are not known', place, reading);
+    return skipCollection(
+      name,
+      options?.kind === 'unknown' ? options.reason : 'its options are not known',
+      place,
+      reading,
+    );
   }
   const form = formOf(options);
   const usual = single ? `${name}/` : `${name}/*/`;
   const given = at(options, 'path');
   const path = given === undefined ? usual : textOf(given);
-  if (path === undefined) return skipped(name, 'its path is not known', place, reading);
+  if (path === undefined) return skipCollection(name, 'its path is not known', place, reading);
   const located = locate(path, form.extension, single, reading.layout.root);
-  if ('unknown' in located) return skipped(name, located.unknown, place, reading);
+  if ('unknown' in located) return skipCollection(name, located.unknown, place, reading);
   const warnings: Warning[] = [];
-  const fields = keystaticFields(at(options, 'schema'), noteTo(warnings, place.path, name));
+  const fields = keystaticFields(at(options, 'schema'), warnTo(warnings, place.path, name));
   const slugField = textAt(options, 'slugField');
   const leaf = path.split('/').at(-1) ?? '';
   return [

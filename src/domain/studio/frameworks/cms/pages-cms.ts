@@ -24,12 +24,12 @@ import {
   isRequired,
   MAX_DEPTH,
   manyOf,
-  noteTo,
   objectOf,
   optional,
-  skipped,
+  skipCollection,
   unknownField,
   type Warn,
+  warnTo,
 } from './field-tools.ts';
 
 /** What fields need of the whole configuration: `components` are named parts of it. */
@@ -182,7 +182,7 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
   const place = placeOf(value, { path: configPath, line: 1 });
   const format = textAt(value, 'format');
   if (format === 'raw' || format === 'code' || format === 'datagrid') {
-    return skipped(name, `files of format "${format}" have no fields`, place, reading);
+    return skipCollection(name, `files of format "${format}" have no fields`, place, reading);
   }
   const path = trimmed(textAt(value, 'path') ?? '');
   const single = textAt(value, 'type') === 'file';
@@ -203,11 +203,11 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
           ),
         ...(isFalse(at(value, 'subfolders')) ? { depth: 1 } : {}),
       });
-  if ('unknown' in located) return skipped(name, located.unknown, place, reading);
+  if ('unknown' in located) return skipCollection(name, located.unknown, place, reading);
   const warnings: Warning[] = [];
   const fields = pagesFields(itemsOf(at(value, 'fields')), {
     components,
-    warn: noteTo(warnings, configPath, name),
+    warn: warnTo(warnings, configPath, name),
     depth: 0,
   });
   const markdown = markdownExtensions.some((known) => known === extension);

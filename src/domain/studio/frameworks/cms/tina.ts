@@ -20,13 +20,13 @@ import {
   choice,
   isRequired,
   manyOf,
-  noteTo,
-  nowhere,
   objectOf,
   optional,
-  skipped,
+  skipCollection,
   unknownField,
+  unknownPlace,
   type Warn,
+  warnTo,
 } from './field-tools.ts';
 
 type Kind = (value: Value, warn: Warn) => SchemaField;
@@ -82,14 +82,14 @@ function tinaFields(list: Value | undefined, warn: Warn): SchemaField[] {
     warn(
       'schema_unknown',
       list.kind === 'unknown' ? `The fields are not known: ${list.reason}` : 'The fields are not known',
-      placeOf(list, nowhere),
+      placeOf(list, unknownPlace),
     );
   }
   return itemsOf(list).flatMap((value) => {
     const name = textAt(value, 'nameOverride') ?? textAt(value, 'name');
     if (name === undefined) {
       const reason = value.kind === 'unknown' ? `: ${value.reason}` : '';
-      warn('schema_unknown', `A field is not known${reason}`, placeOf(value, nowhere));
+      warn('schema_unknown', `A field is not known${reason}`, placeOf(value, unknownPlace));
       return [];
     }
     if (isTrue(at(value, 'isBody'))) return [];
@@ -163,11 +163,12 @@ function readCollection(value: Value, place: Place, reading: SiteReading): Draft
     return [];
   }
   const extension = textAt(value, 'format') ?? 'md';
-  if (!entryExtensions.has(extension)) return skipped(name, `the format "${extension}" is not known`, place, reading);
+  if (!entryExtensions.has(extension))
+    return skipCollection(name, `the format "${extension}" is not known`, place, reading);
   const files: Files | { unknown: string } = locate(value, extension, reading.layout.root);
-  if ('unknown' in files) return skipped(name, files.unknown, place, reading);
+  if ('unknown' in files) return skipCollection(name, files.unknown, place, reading);
   const warnings: Warning[] = [];
-  const warn = noteTo(warnings, place.path, name);
+  const warn = warnTo(warnings, place.path, name);
   const format = textAt(value, 'frontmatterFormat');
   const fields = readFields(value, warn);
   const titled = itemsOf(at(value, 'fields')).find((one) => isTrue(at(one, 'isTitle')));

@@ -1,12 +1,12 @@
 import { codeExtensions, findConfig, readCodeConfig } from '../../schema/config/config-file.ts';
 import { below, extensionOf, joinPath } from '../../schema/site-layout.ts';
-import { fillRoute, type RouteSegment, routeSegments } from '../rules/file-routes.ts';
-import { withoutExtension } from '../rules/paths.ts';
-import { lessUnknown, type RouteReading, type RouteRule } from '../rules/rule.ts';
-import { Settings } from '../rules/settings.ts';
+import { fillRoute, type RouteSegment, routeSegments } from '../routing/file-routes.ts';
+import { withoutExtension } from '../routing/paths.ts';
+import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
+import { Settings } from '../routing/settings.ts';
 
 /** The settings of the first configuration there is of these names. */
-export async function codeSettings(reading: RouteReading, names: readonly string[]): Promise<Settings> {
+export async function codeSettings(reading: RouteContext, names: readonly string[]): Promise<Settings> {
   const path = findConfig(reading, names, codeExtensions);
   const read = path === undefined ? null : await readCodeConfig(path, reading);
   return new Settings(read?.value, path ?? reading.layout.root, reading);
@@ -22,7 +22,7 @@ export const byConvention = (
   base,
   urlOf,
   evidenceOf: (path) => ({
-    confidence: lessUnknown(confidence(path), settings.unknown),
+    confidence: penalizeUnknown(confidence(path), settings.unknown),
     source: { path: settings.path },
   }),
 });
@@ -48,7 +48,7 @@ const markdown = new Set(['md', 'mdx', 'svx', 'markdown']);
  * Where Markdown of a content directory may be published: by the page with one parameter whose fixed part is called like the directory the file
  * is in, else by one at the top that takes any number of segments. A guess: what such a page reads is code.
  */
-export function contentUrl(path: string, { layout }: RouteReading, pages: readonly DynamicPage[]): string | null {
+export function contentUrl(path: string, { layout }: RouteContext, pages: readonly DynamicPage[]): string | null {
   if (!markdown.has(extensionOf(path))) return null;
   for (const directory of directories) {
     const rest = below(joinPath(layout.root, directory), path);

@@ -1,8 +1,8 @@
 import { below, extensionOf, joinPath } from '../../schema/site-layout.ts';
 import { at, textAt } from '../../schema/static/values.ts';
-import { routeOfFile } from '../rules/file-routes.ts';
-import { basePath, urlPath } from '../rules/paths.ts';
-import type { RouteReading, RouteRule } from '../rules/rule.ts';
+import { routeOfFile } from '../routing/file-routes.ts';
+import { basePath, urlPath } from '../routing/paths.ts';
+import type { RouteContext, RouteRule } from '../routing/route-rule.ts';
 import { byConvention, codeSettings } from './convention.ts';
 
 const markdown = new Set(['md', 'mdx', 'markdown']);
@@ -17,7 +17,7 @@ function sources(plugins: Awaited<ReturnType<typeof codeSettings>>): string[] {
 }
 
 /** Gatsby: files of `src/pages`, and Markdown by its path below its source, as `createFilePath` makes it. */
-export async function readGatsbyRule(reading: RouteReading): Promise<RouteRule> {
+export async function readGatsbyRule(reading: RouteContext): Promise<RouteRule> {
   const settings = await codeSettings(reading, ['gatsby-config']);
   const { root } = reading.layout;
   const never = settings.text('trailingSlash') === 'never';

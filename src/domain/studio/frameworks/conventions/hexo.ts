@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readDataConfig } from '../../schema/config/config-file.ts';
 import { below, extensionOf, joinPath } from '../../schema/site-layout.ts';
-import { pad, readDate } from '../rules/dates.ts';
-import { basePath, directoryOf, nameOf, urlPath, withoutExtension } from '../rules/paths.ts';
-import type { PageFile, RouteReading, RouteRule } from '../rules/rule.ts';
-import { Settings } from '../rules/settings.ts';
+import { pad, readDate } from '../routing/dates.ts';
+import { basePath, directoryOf, nameOf, urlPath, withoutExtension } from '../routing/paths.ts';
+import type { PageFile, RouteContext, RouteRule } from '../routing/route-rule.ts';
+import { Settings } from '../routing/settings.ts';
 import { byConvention } from './convention.ts';
 
 const markdown = new Set(['md', 'markdown', 'mkd', 'mkdn']);
@@ -41,7 +41,7 @@ function tokens(rest: string, { frontmatter }: PageFile): Record<string, string>
 }
 
 /** Hexo: posts by the permalink of the site, pages by their path. */
-export async function readHexoRule(reading: RouteReading): Promise<RouteRule> {
+export async function readHexoRule(reading: RouteContext): Promise<RouteRule> {
   const { config } = reading.detected;
   const value = config === null ? null : await readDataConfig(config, reading);
   const settings = new Settings(value, config ?? reading.layout.root, reading);

@@ -1,15 +1,15 @@
 import { readDataConfig } from '../../schema/config/config-file.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
 import { textOf } from '../../schema/static/values.ts';
-import { basePath, directoryOf, nameOf, urlPath, withoutExtension } from '../rules/paths.ts';
-import type { RouteReading, RouteRule } from '../rules/rule.ts';
-import { Settings } from '../rules/settings.ts';
+import { basePath, directoryOf, nameOf, urlPath, withoutExtension } from '../routing/paths.ts';
+import type { RouteContext, RouteRule } from '../routing/route-rule.ts';
+import { Settings } from '../routing/settings.ts';
 import { byConvention } from './convention.ts';
 
 const moving = new Set(['i18n', 'blog', 'redirects', 'monorepo', 'multirepo']);
 
 /** MkDocs: the path below `docs_dir`, a directory for each page unless `use_directory_urls` is off. */
-export async function readMkdocsRule(reading: RouteReading): Promise<RouteRule> {
+export async function readMkdocsRule(reading: RouteContext): Promise<RouteRule> {
   const { config } = reading.detected;
   const value = config === null ? null : await readDataConfig(config, reading);
   const settings = new Settings(value, config ?? reading.layout.root, reading);

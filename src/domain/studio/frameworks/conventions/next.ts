@@ -1,8 +1,8 @@
 import { below, joinPath } from '../../schema/site-layout.ts';
 import { isTrue } from '../../schema/static/values.ts';
-import { routeOfFile } from '../rules/file-routes.ts';
-import { basePath, directoryOf, nameOf, urlPath } from '../rules/paths.ts';
-import type { RouteReading, RouteRule } from '../rules/rule.ts';
+import { routeOfFile } from '../routing/file-routes.ts';
+import { basePath, directoryOf, nameOf, urlPath } from '../routing/paths.ts';
+import type { RouteContext, RouteRule } from '../routing/route-rule.ts';
 import { byConvention, codeSettings, contentUrl, dynamicPages } from './convention.ts';
 
 const appPage = /(^|\/)page\.(tsx?|jsx?|mdx?)$/;
@@ -21,7 +21,7 @@ function pagesRoute(rest: string): string | null {
 }
 
 /** Next.js and Nextra: files of `app` and `pages`; content directories by the page with parameters that is called like them. */
-export async function readNextRule(reading: RouteReading): Promise<RouteRule> {
+export async function readNextRule(reading: RouteContext): Promise<RouteRule> {
   const settings = await codeSettings(reading, ['next.config']);
   const slash = isTrue(settings.at('trailingSlash'));
   const { root } = reading.layout;

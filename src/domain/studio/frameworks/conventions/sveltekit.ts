@@ -1,12 +1,12 @@
 import { below, joinPath } from '../../schema/site-layout.ts';
-import { basePath, directoryOf, urlPath } from '../rules/paths.ts';
-import type { RouteReading, RouteRule } from '../rules/rule.ts';
+import { basePath, directoryOf, urlPath } from '../routing/paths.ts';
+import type { RouteContext, RouteRule } from '../routing/route-rule.ts';
 import { byConvention, codeSettings, contentUrl, dynamicPages } from './convention.ts';
 
 const page = /(^|\/)\+page\.(svelte|md|svx|mdx)$/;
 
 /** SvelteKit: directories of `src/routes` with a page; groups drop. Content directories by the page with parameters called like them. */
-export async function readSveltekitRule(reading: RouteReading): Promise<RouteRule> {
+export async function readSveltekitRule(reading: RouteContext): Promise<RouteRule> {
   const settings = await codeSettings(reading, ['svelte.config']);
   const routes = joinPath(reading.layout.root, 'src/routes');
   const routeOf = (path: string): string | null => {

@@ -2,9 +2,9 @@ import { codeExtensions, findConfig, readCodeConfig } from '../../schema/config/
 import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
 import { textOf } from '../../schema/static/values.ts';
-import { basePath, urlPath } from '../rules/paths.ts';
-import { lessUnknown, type RouteReading, type RouteRule } from '../rules/rule.ts';
-import { Settings } from '../rules/settings.ts';
+import { basePath, urlPath } from '../routing/paths.ts';
+import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
+import { Settings } from '../routing/settings.ts';
 
 /**
  * Rewrites of paths by patterns with `:name`, `:name*`, `:name+` and `(.*)`: the first that fits decides. They come from repositories, so they
@@ -87,7 +87,7 @@ function rewriter(
 }
 
 /** VitePress: the path below `srcDir` after its rewrites, `.html` unless addresses are clean. */
-export async function readVitepressRule(reading: RouteReading): Promise<RouteRule> {
+export async function readVitepressRule(reading: RouteContext): Promise<RouteRule> {
   const path = findConfig(reading, ['.vitepress/config', '.vitepress/config/index'], codeExtensions);
   const read = path === undefined ? null : await readCodeConfig(path, reading);
   const settings = new Settings(read?.value, path ?? reading.layout.root, reading);
@@ -112,7 +112,7 @@ export async function readVitepressRule(reading: RouteReading): Promise<RouteRul
       return urlPath(clean ? target : `${target}.html`);
     },
     evidenceOf: () => ({
-      confidence: lessUnknown(path === undefined || read?.value == null ? 0.7 : 0.9, settings.unknown),
+      confidence: penalizeUnknown(path === undefined || read?.value == null ? 0.7 : 0.9, settings.unknown),
       source: { path: settings.path },
     }),
   };

@@ -13,10 +13,10 @@ import {
   textsOf,
   type Value,
 } from '../../schema/static/values.ts';
-import { routeOfFile } from '../rules/file-routes.ts';
-import { basePath, directoryOf, nameOf, urlPath, withoutExtension } from '../rules/paths.ts';
-import { lessUnknown, type RouteReading, type RouteRule } from '../rules/rule.ts';
-import { Settings } from '../rules/settings.ts';
+import { routeOfFile } from '../routing/file-routes.ts';
+import { basePath, directoryOf, nameOf, urlPath, withoutExtension } from '../routing/paths.ts';
+import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
+import { Settings } from '../routing/settings.ts';
 
 const dateLike = /^(\d{2}|\d{4})[-_.]\d{2}([-_.](\d{2}|\d{4}))?(.*)$/;
 const versionLike = /^\d+[-_.]\d+.*$/;
@@ -122,7 +122,7 @@ interface Version {
 }
 
 /** The versions of an instance of the docs: the current ones are `next` as soon as there is a released one, and the last has no part of its own. */
-async function versionsOf(instance: Instance, reading: RouteReading): Promise<Version[]> {
+async function versionsOf(instance: Instance, reading: RouteContext): Promise<Version[]> {
   const { root } = reading.layout;
   const prefix = instance.id === 'default' ? '' : `${instance.id}_`;
   const path = joinPath(root, `${prefix}versions.json`);
@@ -153,7 +153,7 @@ interface Area {
 }
 
 /** Docusaurus: documents, posts and pages of every instance, version and language. */
-export async function readDocusaurusRule(reading: RouteReading): Promise<RouteRule> {
+export async function readDocusaurusRule(reading: RouteContext): Promise<RouteRule> {
   const path = findConfig(reading, ['docusaurus.config'], codeExtensions);
   const read = path === undefined ? null : await readCodeConfig(path, reading);
   const settings = new Settings(read?.value, path ?? reading.layout.root, reading);
@@ -171,7 +171,7 @@ export async function readDocusaurusRule(reading: RouteReading): Promise<RouteRu
       return null;
     },
     evidenceOf: () => ({
-      confidence: lessUnknown(read?.value == null ? 0.7 : 0.9, settings.unknown),
+      confidence: penalizeUnknown(read?.value == null ? 0.7 : 0.9, settings.unknown),
       source: { path: settings.path },
     }),
   };
@@ -194,7 +194,7 @@ function ended(path: string, slash: boolean | undefined): string {
   return slash ? `${path.replace(/\/$/, '')}/` : path.replace(/\/$/, '');
 }
 
-async function areasOf(settings: Settings, reading: RouteReading): Promise<Area[]> {
+async function areasOf(settings: Settings, reading: RouteContext): Promise<Area[]> {
   const { root } = reading.layout;
   const fallback = settings.text('i18n', 'defaultLocale') ?? 'en';
   const locales = settings.texts('i18n', 'locales').filter((locale) => locale !== fallback);

@@ -4,9 +4,9 @@ import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
 import { type AnyNode, isNode, MAX_SOURCE, nodesOf, parseModule } from '../../schema/static/syntax.ts';
 import { at, entriesOf, plain, textAt, textsOf, type Value } from '../../schema/static/values.ts';
-import { inZone, momentOf, pad, readDate } from '../rules/dates.ts';
-import { basePath, directoryOf, githubSlug, nameOf, urlPath } from '../rules/paths.ts';
-import { lessUnknown, type RouteReading, type RouteRule } from '../rules/rule.ts';
+import { inZone, momentOf, pad, readDate } from '../routing/dates.ts';
+import { basePath, directoryOf, githubSlug, nameOf, urlPath } from '../routing/paths.ts';
+import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
 
 const maxFiles = 300;
 const dataFile = /\.11tydata\.(json|js|cjs|mjs)$/;
@@ -17,7 +17,7 @@ interface DirectoryData {
 }
 
 /** Reads data files below the input directory: `posts/posts.json`, `posts/posts.11tydata.js`, `posts/a.11tydata.json`. */
-async function readDirectoryData(reading: RouteReading, input: string): Promise<DirectoryData> {
+async function readDirectoryData(reading: RouteContext, input: string): Promise<DirectoryData> {
   const known = new Map<string, { values: Record<string, unknown>; unclear: boolean }>();
   const files = reading.paths.filter((path) => {
     const rest = below(input, path);
@@ -56,7 +56,7 @@ async function readDirectoryData(reading: RouteReading, input: string): Promise<
 
 const wanted = ['permalink', 'draft', 'eleventyComputed', 'pagination'];
 
-async function readOne(path: string, reading: RouteReading) {
+async function readOne(path: string, reading: RouteContext) {
   const quiet = { ...reading, warnings: [] };
   const value = path.endsWith('.json') ? await readDataConfig(path, quiet) : (await readCodeConfig(path, quiet)).value;
   const values: Record<string, unknown> = {};
@@ -88,7 +88,7 @@ interface EleventyConfig {
 const clean = (path: string) => path.replace(/^(\.?\/)+|\/+$|^\.$/g, '');
 
 /** The object a configuration function returns, what is exported as `config`, and the calls it makes. */
-async function readEleventyConfig(reading: RouteReading): Promise<EleventyConfig> {
+async function readEleventyConfig(reading: RouteContext): Promise<EleventyConfig> {
   const path = reading.detected.config;
   const text = path === null ? null : await reading.site.read(path);
   const found = path === null || text === null || text.length > MAX_SOURCE ? [] : await nodesIn(path, text, reading);
@@ -113,7 +113,7 @@ async function readEleventyConfig(reading: RouteReading): Promise<EleventyConfig
   };
 }
 
-async function nodesIn(path: string, text: string, { warnings }: RouteReading): Promise<AnyNode[]> {
+async function nodesIn(path: string, text: string, { warnings }: RouteContext): Promise<AnyNode[]> {
   try {
     return [...nodesOf(await parseModule(path, text))];
   } catch {
@@ -127,7 +127,7 @@ async function nodesIn(path: string, text: string, { warnings }: RouteReading): 
 }
 
 /** Objects that are given as the configuration; expressions are only folded where they stand at the top of the module. */
-async function configObjects(path: string, nodes: readonly AnyNode[], reading: RouteReading): Promise<Value[]> {
+async function configObjects(path: string, nodes: readonly AnyNode[], reading: RouteContext): Promise<Value[]> {
   const { evaluator, value } = await readCodeConfig(path, { ...reading, warnings: [] });
   const named = evaluator.export(path, 'config');
   const scope = evaluator.scope(path);
@@ -256,7 +256,7 @@ const usualFormats = [
 ];
 
 /** Eleventy: `permalink` of the page or of the data beside it, else the path below the input directory. */
-export async function readEleventyRule(reading: RouteReading): Promise<RouteRule> {
+export async function readEleventyRule(reading: RouteContext): Promise<RouteRule> {
   const config = await readEleventyConfig(reading);
   const input = joinPath(reading.layout.root, config.input.includes('..') ? '' : config.input);
   const data = await readDirectoryData(reading, input);
@@ -285,7 +285,7 @@ export async function readEleventyRule(reading: RouteReading): Promise<RouteRule
     },
     evidenceOf: (path) => {
       const stem = path.replace(/\.[^/.]*$/, '');
-      return { confidence: lessUnknown(0.9, data.of(stem).unclear ? 1 : 0), source };
+      return { confidence: penalizeUnknown(0.9, data.of(stem).unclear ? 1 : 0), source };
     },
   };
 }
@@ -297,7 +297,7 @@ function defaultPath(stem: string): string {
   return own ? `${directory}/` : `${stem}/`;
 }
 
-async function ignoring(reading: RouteReading, config: EleventyConfig, input: string) {
+async function ignoring(reading: RouteContext, config: EleventyConfig, input: string) {
   const lines: string[] = [];
   for (const path of [joinPath(reading.layout.root, '.eleventyignore'), joinPath(reading.layout.root, '.gitignore')]) {
     if (!reading.present.has(path)) continue;

@@ -1,9 +1,9 @@
 import { type Frontmatter, isRecord } from '../../frontmatter/values.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
-import { dayNames, momentOf, monthNames, pad, readDate, yearDay } from '../rules/dates.ts';
-import { directoryOf, nameOf, urlPath, withoutExtension } from '../rules/paths.ts';
-import { lessUnknown, type PageFile, type RouteReading, type RouteRule } from '../rules/rule.ts';
+import { dayNames, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
+import { directoryOf, nameOf, urlPath, withoutExtension } from '../routing/paths.ts';
+import { type PageFile, penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
 import { type HugoSettings, readHugoSettings } from './settings.ts';
 
 const allowed = /[\p{L}\p{Nd}\p{M}./\\_#+~@-]/u;
@@ -188,7 +188,7 @@ function expandTokens(pattern: string, values: TokenValues, clean: (text: string
 const dated = /^(\d{4}-\d{2}-\d{2})[-_]?(.*)$/;
 
 /** Hugo: `url` of the page, else the permalinks of the configuration, else the path with `slug` as its last part. */
-export async function readHugoRule(reading: RouteReading): Promise<RouteRule> {
+export async function readHugoRule(reading: RouteContext): Promise<RouteRule> {
   const hugo = await readHugoSettings(reading);
   const content = new HugoContent(hugo, reading.layout.root, reading.paths);
   return {
@@ -198,7 +198,7 @@ export async function readHugoRule(reading: RouteReading): Promise<RouteRule> {
       return page === null || isHidden(file.frontmatter) ? null : addressOf(page, file.frontmatter, hugo, content);
     },
     evidenceOf: () => ({
-      confidence: lessUnknown(reading.detected.config === null ? 0.7 : 0.9, hugo.settings.unknown),
+      confidence: penalizeUnknown(reading.detected.config === null ? 0.7 : 0.9, hugo.settings.unknown),
       source: { path: hugo.settings.path },
     }),
     isDue,

@@ -3,9 +3,9 @@ import type { SiteReading } from '../../schema/reader.ts';
 import { joinPath } from '../../schema/site-layout.ts';
 import { at, entriesOf, isTrue, textOf, textsOf, type Value } from '../../schema/static/values.ts';
 import type { LocaleRules } from '../../slug.ts';
-import { basePath } from '../rules/paths.ts';
-import type { RouteReading } from '../rules/rule.ts';
-import { Settings } from '../rules/settings.ts';
+import { basePath } from '../routing/paths.ts';
+import type { RouteContext } from '../routing/route-rule.ts';
+import { Settings } from '../routing/settings.ts';
 
 const extensions = ['toml', 'yaml', 'yml', 'json'];
 
@@ -115,7 +115,7 @@ export interface HugoSettings {
 }
 
 /** Reads them all; a site without a configuration has the defaults. */
-export async function readHugoSettings(reading: RouteReading): Promise<HugoSettings> {
+export async function readHugoSettings(reading: RouteContext): Promise<HugoSettings> {
   const site = await readHugoSite(reading);
   const settings = new Settings(site?.main, site?.path ?? reading.layout.root, reading, true);
   const codes = site?.languages.map(([code]) => code) ?? [];

@@ -1,8 +1,8 @@
 import type { Frontmatter } from '../../frontmatter/values.ts';
 import { below, extensionOf } from '../../schema/site-layout.ts';
-import { dayNames, inZone, isoWeek, momentOf, monthNames, pad, readDate, yearDay } from '../rules/dates.ts';
-import { directoryOf, nameOf, urlPath, withoutExtension } from '../rules/paths.ts';
-import { lessUnknown, type RouteReading, type RouteRule } from '../rules/rule.ts';
+import { dayNames, inZone, isoWeek, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';
+import { directoryOf, nameOf, urlPath, withoutExtension } from '../routing/paths.ts';
+import { penalizeUnknown, type RouteContext, type RouteRule } from '../routing/route-rule.ts';
 import { type JekyllSettings, readJekyllSettings } from './settings.ts';
 
 /** Text as Jekyll makes names of it: what is no letter, digit or mark becomes a hyphen. */
@@ -137,7 +137,7 @@ const markdown = new Set(['markdown', 'mkdown', 'mkdn', 'mkd', 'md']);
 const datedName = /^(\d{2,4})-(\d{1,2})-(\d{1,2})-(.*)$/;
 
 /** Jekyll: the page's own permalink, else that of its collection, else that of the site. */
-export async function readJekyllRule(reading: RouteReading): Promise<RouteRule> {
+export async function readJekyllRule(reading: RouteContext): Promise<RouteRule> {
   const site = await readJekyllSettings(reading);
   const { config } = reading.detected;
   return {
@@ -147,7 +147,7 @@ export async function readJekyllRule(reading: RouteReading): Promise<RouteRule> 
       return relative === null ? null : addressOf(relative, frontmatter, site);
     },
     evidenceOf: () => ({
-      confidence: lessUnknown(config === null ? 0.7 : 0.9, site.settings.unknown),
+      confidence: penalizeUnknown(config === null ? 0.7 : 0.9, site.settings.unknown),
       source: { path: site.settings.path },
     }),
     isDue({ path, frontmatter }, now) {

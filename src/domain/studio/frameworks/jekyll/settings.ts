@@ -3,9 +3,9 @@ import { readDataConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { joinPath } from '../../schema/site-layout.ts';
 import { at, dataOf, entriesOf, isTrue, textAt, textsOf } from '../../schema/static/values.ts';
-import { basePath } from '../rules/paths.ts';
-import type { RouteReading } from '../rules/rule.ts';
-import { Settings } from '../rules/settings.ts';
+import { basePath } from '../routing/paths.ts';
+import type { RouteContext } from '../routing/route-rule.ts';
+import { Settings } from '../routing/settings.ts';
 
 /** Values for the documents of a type below a path. */
 interface DefaultScope {
@@ -46,7 +46,7 @@ const alwaysExcluded = [
   'vendor/ruby',
 ];
 
-export async function readJekyllSettings(reading: RouteReading): Promise<JekyllSettings> {
+export async function readJekyllSettings(reading: RouteContext): Promise<JekyllSettings> {
   const { config } = reading.detected;
   const value = config === null ? null : await readDataConfig(config, reading);
   const settings = new Settings(value, config ?? reading.layout.root, reading);
@@ -69,7 +69,7 @@ export async function readJekyllSettings(reading: RouteReading): Promise<JekyllS
   };
 }
 
-function hasOptionalFrontmatter(settings: Settings, { detected }: RouteReading): boolean {
+function hasOptionalFrontmatter(settings: Settings, { detected }: RouteContext): boolean {
   const gems = detected.manifest?.dependencies.map(({ name }) => name) ?? [];
   const plugins = [...settings.texts('plugins'), ...settings.texts('gems')];
   return plugins.includes('jekyll-optional-front-matter') || gems.includes('github-pages');

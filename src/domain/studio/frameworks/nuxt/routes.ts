@@ -1,7 +1,7 @@
 import { below, joinPath } from '../../schema/site-layout.ts';
 import { byConvention, codeSettings } from '../conventions/convention.ts';
-import { basePath, githubSlug, urlPath, withoutExtension } from '../rules/paths.ts';
-import type { RouteReading, RouteRule } from '../rules/rule.ts';
+import { basePath, githubSlug, urlPath, withoutExtension } from '../routing/paths.ts';
+import type { RouteContext, RouteRule } from '../routing/route-rule.ts';
 import { nuxtReader } from './schema.ts';
 
 /** A segment without its number; what looks like a version keeps it. */
@@ -11,7 +11,7 @@ function segment(text: string): string {
 }
 
 /** Nuxt Content: the path below `content` with its numbers removed, without a slash at its end. */
-export async function readNuxtRule(reading: RouteReading): Promise<RouteRule> {
+export async function readNuxtRule(reading: RouteContext): Promise<RouteRule> {
   const settings = await codeSettings(reading, ['nuxt.config']);
   const drafts = await nuxtReader.read({ ...reading, warnings: [] });
   const content = joinPath(reading.layout.root, 'content');

@@ -17,7 +17,7 @@ import type { Evaluator } from '../../schema/static/evaluate.ts';
 import { at, entriesOf, type Place, placeOf, textAt, textsOf, type Value } from '../../schema/static/values.ts';
 import { hasFields, mergeFields } from '../../schema/zod/field-algebra.ts';
 import { Folder } from '../../schema/zod/fold.ts';
-import { noteTo, skipped } from '../cms/field-tools.ts';
+import { skipCollection, warnTo } from '../cms/field-tools.ts';
 
 /** Nuxt Content 3: the collections of `content.config.*`. */
 export const nuxtReader: SchemaReader = {
@@ -77,7 +77,7 @@ const ownBase = (files: Files): Files => (files.area === '' ? files : { ...files
 function readCollection(name: string, value: Value, place: Place, evaluator: Evaluator, reading: SiteReading): Draft[] {
   const definition = argumentOf(value);
   if (definition?.kind !== 'record') {
-    return skipped(
+    return skipCollection(
       name,
       definition?.kind === 'unknown' ? definition.reason : 'it is no defineCollection({…})',
       place,
@@ -85,9 +85,9 @@ function readCollection(name: string, value: Value, place: Place, evaluator: Eva
     );
   }
   const located = locate(definition, reading.layout.root);
-  if ('unknown' in located) return skipped(name, located.unknown, place, reading);
+  if ('unknown' in located) return skipCollection(name, located.unknown, place, reading);
   const warnings: Warning[] = [];
-  const own = schemaFields(at(definition, 'schema'), place, evaluator, noteTo(warnings, place.path, name));
+  const own = schemaFields(at(definition, 'schema'), place, evaluator, warnTo(warnings, place.path, name));
   const page = textAt(definition, 'type') !== 'data';
   const built = page ? nuxtPage : [];
   return [
@@ -111,7 +111,7 @@ function schemaFields(
   schema: Value | undefined,
   place: Place,
   evaluator: Evaluator,
-  warn: ReturnType<typeof noteTo>,
+  warn: ReturnType<typeof warnTo>,
 ): SchemaField[] | null {
   if (schema === undefined) return null;
   // `property(schema)` only adds settings of an editor.

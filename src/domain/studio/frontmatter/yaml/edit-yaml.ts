@@ -1,7 +1,7 @@
 import { isCollection, isMap, isScalar, type YAMLMap } from 'yaml';
 import { type DateRule, deepEqual, type Frontmatter, parsePointer, pointerTo } from '../values.ts';
 import { editNode } from './edit-node.ts';
-import { aliasedAnchors, applySplices, type Editing, mannerOf, refuse } from './editing.ts';
+import { aliasedAnchors, applySplices, type Editing, refuse, styleOf } from './editing.ts';
 import { mapText } from './emit.ts';
 import { type Entry, entriesOf } from './layout.ts';
 import { parseYaml, readYamlDocument, type YamlDocument } from './read-yaml.ts';
@@ -50,7 +50,7 @@ interface Known {
 }
 
 function splice({ source, document, value }: Known, wanted: Frontmatter, options: SourceEdit, coarse: Set<string>) {
-  const manner = mannerOf(document, source, options);
+  const manner = styleOf(document, source, options);
   const edit: Editing = {
     source,
     splices: [],

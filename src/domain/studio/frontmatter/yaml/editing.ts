@@ -1,7 +1,7 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, visit } from 'yaml';
 import { DomainError } from '../../../errors.ts';
 import { parsePointer } from '../values.ts';
-import { isDateText, type YamlManner } from './emit.ts';
+import { isDateText, type YamlStyle } from './emit.ts';
 import { columnOf, type Entry, entriesOf, offsetOf } from './layout.ts';
 import type { YamlDocument } from './read-yaml.ts';
 
@@ -40,7 +40,7 @@ export interface Place {
 export interface Editing {
   source: string;
   splices: Splice[];
-  manner: YamlManner;
+  manner: YamlStyle;
   /** Names of anchors that some alias uses. */
   aliased: ReadonlySet<string>;
   /** JSON is edited through the same nodes; only new text differs. `step` is the indentation of a level, empty on one line. */
@@ -62,12 +62,12 @@ export function refuse(pointer: string, reason: string): never {
 }
 
 /** Reads the manner of a document: steps of indentation from its first nested map and list. */
-export function mannerOf(
+export function styleOf(
   document: YamlDocument,
   source: string,
-  { eol, isDate }: Pick<YamlManner, 'eol' | 'isDate'>,
-): YamlManner {
-  const manner: YamlManner = { eol, mapStep: 0, listStep: -1, isDate };
+  { eol, isDate }: Pick<YamlStyle, 'eol' | 'isDate'>,
+): YamlStyle {
+  const manner: YamlStyle = { eol, mapStep: 0, listStep: -1, isDate };
   const plainDates = new Set<string>();
   visit(document, {
     Pair(_, pair) {

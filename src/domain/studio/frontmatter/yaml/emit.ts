@@ -115,7 +115,7 @@ export function blockScalarText(value: string, block: BlockStyle): string | unde
 }
 
 /** The manner of a file, taken from its own text so that what is added looks like what is there. */
-export interface YamlManner {
+export interface YamlStyle {
   eol: '\n' | '\r\n';
   /** Spaces by which a nested map stands in from its key. */
   mapStep: number;
@@ -128,40 +128,40 @@ export interface YamlManner {
 }
 
 /** The lines of a block map, first line indented too, without the last line end. */
-export function mapText(map: Record<string, unknown>, indent: number, pointer: string, manner: YamlManner): string {
+export function mapText(map: Record<string, unknown>, indent: number, pointer: string, manner: YamlStyle): string {
   return Object.entries(map)
     .map(([key, value]) => pairText(key, value, indent, pointerTo(pointer, key), manner))
     .join(manner.eol);
 }
 
-export function pairText(key: string, value: unknown, indent: number, pointer: string, manner: YamlManner): string {
+export function pairText(key: string, value: unknown, indent: number, pointer: string, manner: YamlStyle): string {
   return `${' '.repeat(indent)}${keyText(key, false)}:${afterColon(value, indent, pointer, manner)}`;
 }
 
 /** What follows a key's colon: a space and a scalar, or a line end and the lines of a collection. */
-export function afterColon(value: unknown, indent: number, pointer: string, manner: YamlManner): string {
+export function afterColon(value: unknown, indent: number, pointer: string, manner: YamlStyle): string {
   if (isFilledList(value)) return manner.eol + listText(value, indent + manner.listStep, pointer, manner);
   if (isFilledMap(value)) return manner.eol + mapText(value, indent + manner.mapStep, pointer, manner);
   return ` ${leafText(value, indent, indent + manner.mapStep, pointer, manner)}`;
 }
 
-function listText(list: unknown[], indent: number, pointer: string, manner: YamlManner): string {
+function listText(list: unknown[], indent: number, pointer: string, manner: YamlStyle): string {
   return list.map((item, at) => itemText(item, indent, pointerTo(pointer, at), manner)).join(manner.eol);
 }
 
-export function itemText(item: unknown, indent: number, pointer: string, manner: YamlManner): string {
+export function itemText(item: unknown, indent: number, pointer: string, manner: YamlStyle): string {
   return `${' '.repeat(indent)}-${afterDash(item, indent, pointer, manner)}`;
 }
 
 /** What follows a list item's dash; a collection begins on the same line. */
-export function afterDash(item: unknown, indent: number, pointer: string, manner: YamlManner): string {
+export function afterDash(item: unknown, indent: number, pointer: string, manner: YamlStyle): string {
   const inner = indent + 2;
   if (isFilledList(item)) return ` ${listText(item, inner, pointer, manner).slice(inner)}`;
   if (isFilledMap(item)) return ` ${mapText(item, inner, pointer, manner).slice(inner)}`;
   return ` ${leafText(item, indent, inner, pointer, manner)}`;
 }
 
-function leafText(value: unknown, parent: number, inner: number, pointer: string, manner: YamlManner): string {
+function leafText(value: unknown, parent: number, inner: number, pointer: string, manner: YamlStyle): string {
   if (Array.isArray(value)) return '[]';
   if (isRecord(value)) return '{}';
   if (manner.blocks !== false && typeof value === 'string' && /[^\n]\n/.test(value)) {
@@ -178,7 +178,7 @@ function leafText(value: unknown, parent: number, inner: number, pointer: string
 }
 
 /** A value on one line, for places inside `[…]` and `{…}`. */
-export function flowText(value: unknown, pointer: string, manner: YamlManner): string {
+export function flowText(value: unknown, pointer: string, manner: YamlStyle): string {
   if (Array.isArray(value))
     return `[${value.map((item, at) => flowText(item, pointerTo(pointer, at), manner)).join(', ')}]`;
   if (!isRecord(value)) {

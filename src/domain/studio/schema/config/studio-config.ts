@@ -1,4 +1,4 @@
-import { noteTo, skipped, type Warn } from '../../frameworks/cms/field-tools.ts';
+import { skipCollection, type Warn, warnTo } from '../../frameworks/cms/field-tools.ts';
 import { declare } from '../declare.ts';
 import {
   type Draft,
@@ -135,7 +135,7 @@ function locate(value: Value, name: string, root: string): Located {
   return globFiles(root, folder, [...(patterns.length > 0 ? patterns : [`**/*.{${usual.join(',')}}`]), ...excluded]);
 }
 
-function readFields(value: Value, warn: ReturnType<typeof noteTo>): { fields: SchemaField[]; strict: boolean } | null {
+function readFields(value: Value, warn: ReturnType<typeof warnTo>): { fields: SchemaField[]; strict: boolean } | null {
   const listed = at(value, 'fields');
   if (listed) return { fields: listedFields(listed, warn), strict: isTrue(at(value, 'strict')) };
   const read = jsonSchemaFields(at(value, 'schema'), warn);
@@ -151,7 +151,7 @@ function readFields(value: Value, warn: ReturnType<typeof noteTo>): { fields: Sc
 
 function readCollection(name: string | undefined, value: Value, place: Place, reading: SiteReading): Draft[] {
   if (name === undefined || value.kind !== 'record') {
-    return skipped(
+    return skipCollection(
       name ?? '',
       value.kind === 'unknown' ? value.reason : 'it has no name or is no object',
       place,
@@ -159,9 +159,9 @@ function readCollection(name: string | undefined, value: Value, place: Place, re
     );
   }
   const located = locate(value, name, reading.layout.root);
-  if ('unknown' in located) return skipped(name, located.unknown, place, reading);
+  if ('unknown' in located) return skipCollection(name, located.unknown, place, reading);
   const warnings: Warning[] = [];
-  const read = readFields(value, noteTo(warnings, place.path, name));
+  const read = readFields(value, warnTo(warnings, place.path, name));
   const items = isTrue(at(value, 'items_in_file'));
   const extensions = located.single ? [extensionOf(located.area)] : textsOf(at(value, 'extensions'));
   const media = textAt(value, 'media_path');

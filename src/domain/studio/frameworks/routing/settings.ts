@@ -1,16 +1,16 @@
 import { entriesOf, itemsOf, placeOf, property, textOf, textsOf, type Value } from '../../schema/static/values.ts';
-import type { RouteReading } from './rule.ts';
+import type { RouteContext } from './route-rule.ts';
 
 /** Settings of a configuration; each that is there but cannot be told is counted and named in the warnings. */
 export class Settings {
   readonly value: Value | undefined;
   readonly path: string;
-  readonly #reading: RouteReading;
+  readonly #reading: RouteContext;
   readonly #ignoreCase: boolean;
   readonly #unknown = new Set<string>();
 
   /** @param ignoreCase keys are written in any case, as Hugo's are */
-  constructor(value: Value | null | undefined, path: string, reading: RouteReading, ignoreCase = false) {
+  constructor(value: Value | null | undefined, path: string, reading: RouteContext, ignoreCase = false) {
     this.value = value ?? undefined;
     this.path = path;
     this.#reading = reading;

@@ -31,15 +31,15 @@ export interface RouteRule {
 }
 
 /** A site whose configuration is being read. */
-export interface RouteReading extends SiteReading {
+export interface RouteContext extends SiteReading {
   detected: DetectedSite;
 }
 
-export type ReadRule = (reading: RouteReading) => Promise<RouteRule>;
+export type RouteReader = (reading: RouteContext) => Promise<RouteRule>;
 
 const penalty = 0.2;
 const least = 0.1;
 
 /** Confidence after so many settings that could not be read. */
-export const lessUnknown = (confidence: number, unknown: number): number =>
+export const penalizeUnknown = (confidence: number, unknown: number): number =>
   Math.max(least, Math.round((confidence - penalty * unknown) * 100) / 100);

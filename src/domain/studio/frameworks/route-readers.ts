@@ -11,10 +11,10 @@ import type { FrameworkId } from './frameworks.ts';
 import { readHugoRule } from './hugo/routes.ts';
 import { readJekyllRule } from './jekyll/routes.ts';
 import { readNuxtRule } from './nuxt/routes.ts';
-import type { ReadRule } from './rules/rule.ts';
+import type { RouteReader } from './routing/route-rule.ts';
 
 /** The rule of each framework. A further one is one file and one line here. */
-export const ruleReaders: Record<FrameworkId, ReadRule> = {
+export const routeReaders: Record<FrameworkId, RouteReader> = {
   astro: readAstroRule,
   starlight: readAstroRule,
   hugo: readHugoRule,

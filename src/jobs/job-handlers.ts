@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beginWork, takeUpRuns } from '../domain/crawlers/crawl/work-on-run.ts';
-import { sliceJob } from '../domain/crawlers/runs/queue-run.ts';
+import { crawlJob } from '../domain/crawlers/runs/queue-run.ts';
 import { snapshotImportJob } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { writeImport } from '../domain/crawlers/snapshots/import/write-import.operations.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -23,9 +23,9 @@ import type { BatchJob, Job } from './queue.ts';
 const lookEvery = 3_000;
 
 /** Begins to work on a run at once. Its row, not the job, says whether somebody works on it, so a job that is lost costs only a look. */
-export function crawlSliceJobFor(services: Services): Job<typeof sliceJob.payload> {
+export function crawlSliceJobFor(services: Services): Job<typeof crawlJob.payload> {
   return {
-    kind: sliceJob,
+    kind: crawlJob,
     concurrency: 2,
     async handle({ run_id }) {
       beginWork(services, run_id);

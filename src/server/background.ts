@@ -1,5 +1,5 @@
 import { takeUpAllRuns, takeUpRuns } from '../domain/crawlers/crawl/work-on-run.ts';
-import { sliceJob } from '../domain/crawlers/runs/queue-run.ts';
+import { crawlJob } from '../domain/crawlers/runs/queue-run.ts';
 import { snapshotImportJob } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { notifyJob } from '../domain/notifications/notify.ts';
 import type { Services } from '../domain/services.ts';
@@ -79,7 +79,7 @@ async function clearBrowsers({ browser, log }: Services): Promise<void> {
 export function beginBackground({ services, queue }: Core, config: Config): () => Promise<void> {
   const isWorker = config.PORTICO_ROLES.includes('worker');
   void queue.start({
-    kinds: [advanceJob, sliceJob, snapshotImportJob, notifyJob, importJob, syncJob, deployJob, deployNoticeJob],
+    kinds: [advanceJob, crawlJob, snapshotImportJob, notifyJob, importJob, syncJob, deployJob, deployNoticeJob],
     jobs: isWorker
       ? [
           workflowAdvanceJobFor(services),

@@ -1,13 +1,13 @@
 import { Crawler } from '../../../src/domain/crawlers/config/crawler.entity.ts';
 import { createCrawler } from '../../../src/domain/crawlers/config/crawlers.operations.ts';
 import { beginSnapshot } from '../../../src/domain/crawlers/crawl/open/provision.ts';
-import { Census } from '../../../src/domain/crawlers/frontier/census.ts';
+import type { BatchInput, RunHandle, Slot } from '../../../src/domain/crawlers/frontier/batch.ts';
+import { commitBatch } from '../../../src/domain/crawlers/frontier/commit-batch.ts';
 import { insertUrls } from '../../../src/domain/crawlers/frontier/insert-urls.ts';
 import { Ledger } from '../../../src/domain/crawlers/frontier/ledger.ts';
 import { linkKey, packKeys } from '../../../src/domain/crawlers/frontier/link-keys.ts';
 import { outcomeOf } from '../../../src/domain/crawlers/frontier/outcome.ts';
-import { takeTurn } from '../../../src/domain/crawlers/frontier/turn.ts';
-import type { RunHandle, Slot, TurnInput } from '../../../src/domain/crawlers/frontier/turn-input.ts';
+import { FrontierStatistics } from '../../../src/domain/crawlers/frontier/statistics.ts';
 import { priorities, type UrlDraft, urlHash } from '../../../src/domain/crawlers/frontier/url-draft.ts';
 import { acquireRun } from '../../../src/domain/crawlers/runs/acquire-run.ts';
 import { queueRun } from '../../../src/domain/crawlers/runs/queue-run.ts';
@@ -79,11 +79,11 @@ async function beginRun(services: Core['services'], entries: number): Promise<Ru
 export class FrontierWorker {
   #services: Core['services'];
   #run: RunHandle;
-  #census: Census;
+  #census: FrontierStatistics;
   #next: number;
   #slots: Slot[] = [];
 
-  private constructor(services: Core['services'], run: RunHandle, census: Census, next: number) {
+  private constructor(services: Core['services'], run: RunHandle, census: FrontierStatistics, next: number) {
     this.#services = services;
     this.#run = run;
     this.#census = census;
@@ -94,12 +94,17 @@ export class FrontierWorker {
   static async begin(dataDir: string, entries: number, defer: Defer): Promise<FrontierWorker> {
     const services = await openService(dataDir, defer);
     const handle = await beginRun(services, entries);
-    return new FrontierWorker(services, handle, await Census.take(services.orm.em.fork(), handle.id), entries);
+    return new FrontierWorker(
+      services,
+      handle,
+      await FrontierStatistics.take(services.orm.em.fork(), handle.id),
+      entries,
+    );
   }
 
   /** Counts the URLs again, as a take-over does. @returns milliseconds */
   count(): Promise<number> {
-    return timed(() => Census.take(this.#services.orm.em.fork(), this.#run.id));
+    return timed(() => FrontierStatistics.take(this.#services.orm.em.fork(), this.#run.id));
   }
 
   /** URLs of the frontier, in any state. */
@@ -115,7 +120,7 @@ export class FrontierWorker {
       const answer = { http_status: 200, content_type: 'text/html', bytes: 15_000, sha256: '0'.repeat(64) } as const;
       return outcomeOf(of, { state: 'done', ...answer, is_html: true, change: 'new', drafts, link_keys });
     });
-    const input: TurnInput = {
+    const input: BatchInput = {
       run: this.#run,
       census: this.#census,
       budget: { max_hits: 0, max_html: 0, max_errors: 0, depth: -1 },
@@ -127,7 +132,7 @@ export class FrontierWorker {
       rate: 0,
     };
     return timed(async () => {
-      const { slots } = await takeTurn(this.#services.orm.em.fork(), this.#services, input);
+      const { slots } = await commitBatch(this.#services.orm.em.fork(), this.#services, input);
       check(slots.length === batch, `${slots.length} URLs were claimed in place of ${batch}`);
       this.#slots = slots;
     });

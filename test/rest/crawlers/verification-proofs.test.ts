@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isVerified } from '../../../src/domain/crawlers/verification/standing.ts';
+import { isVerified } from '../../../src/domain/crawlers/verification/verification-state.ts';
 import { createGuardedHttp } from '../../../src/engines/http/guarded-http.ts';
 import type { TestApp } from '../../support/app.ts';
 import { file, outcomes, useVerifying, type Verifying } from '../../support/crawlers/verifying.ts';

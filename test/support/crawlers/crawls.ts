@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { Crawler } from '../../../src/domain/crawlers/config/crawler.entity.ts';
-import { type CrawlTiming, usualTiming } from '../../../src/domain/crawlers/crawl/slice/slice-options.ts';
+import { type CrawlTiming, usualTiming } from '../../../src/domain/crawlers/crawl/loop/loop-options.ts';
 import { workOnRun } from '../../../src/domain/crawlers/crawl/work-on-run.ts';
 import { CrawlUrl } from '../../../src/domain/crawlers/frontier/crawl-url.entity.ts';
 import { skipCounter } from '../../../src/domain/crawlers/frontier/ledger.ts';

@@ -6,8 +6,8 @@ import { timestamp } from '../../shapes.ts';
 import { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { runRecords } from '../runs/run-record.ts';
 import { crawlerRun } from '../runs/runs.schema.ts';
-import { standingsOf } from '../verification/standing.ts';
 import { verificationMethod, verificationState } from '../verification/verification.schema.ts';
+import { verificationStatesOf } from '../verification/verification-state.ts';
 import { type CrawlDefaults, crawlDefaults } from './crawl-limits.ts';
 import type { Crawler } from './crawler.entity.ts';
 import { crawlerFields } from './crawler.schema.ts';
@@ -159,7 +159,7 @@ async function lastRunsOf(em: EntityManager, rows: readonly Crawler[]) {
 export async function crawlerRecords(context: Context, rows: readonly Crawler[]): Promise<CrawlerRecord[]> {
   const { em, services, organization, project, grant } = context;
   const defaults = crawlDefaults(services.settings, organization);
-  const standing = await standingsOf(em, services.settings, organization);
+  const standing = await verificationStatesOf(em, services.settings, organization);
   const lastRuns = await lastRunsOf(em, rows);
   const seesSecrets = grant.permissions.has('edit_crawlers');
   return Promise.all(

@@ -10,7 +10,7 @@ import { cancelRunsOf } from '../runs/end-run.ts';
 import { CrawlSnapshot } from '../snapshots/snapshot.entity.ts';
 import { snapshotRecords } from '../snapshots/snapshot-record.ts';
 import { snapshot } from '../snapshots/snapshots.schema.ts';
-import { standingsOf } from '../verification/standing.ts';
+import { verificationStatesOf } from '../verification/verification-state.ts';
 import { type CrawlDefaults, crawlDefaults } from './crawl-limits.ts';
 import { Crawler } from './crawler.entity.ts';
 import { crawlerDraft, crawlerName } from './crawler.schema.ts';
@@ -110,7 +110,7 @@ type Context = Pick<ProjectContext, 'em' | 'services' | 'organization' | 'projec
 /** Tells what has no effect. @throws DomainError `verification_required` */
 async function allow(context: Context, next: Candidate, values: DraftValues): Promise<void> {
   const { em, services, organization } = context;
-  const standing = await standingsOf(em, services.settings, organization);
+  const standing = await verificationStatesOf(em, services.settings, organization);
   if (standing(next.host).state !== 'verified')
     requireVerification(values, crawlDefaults(services.settings, organization));
   if (values.user_agent != null && next.settings.browser_mode) context.ignore('user_agent');

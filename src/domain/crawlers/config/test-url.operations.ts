@@ -7,8 +7,8 @@ import { requestHeaders } from '../crawl/open/open-run.ts';
 import { createDecider } from '../urls/decide.ts';
 import { normalise } from '../urls/normalise.ts';
 import { disallowAll, type RobotsRules } from '../urls/robots.ts';
-import { standingsOf } from '../verification/standing.ts';
 import { policyFor } from '../verification/trusted-domains.ts';
+import { verificationStatesOf } from '../verification/verification-state.ts';
 import { crawlDefaults } from './crawl-limits.ts';
 import type { Crawler } from './crawler.entity.ts';
 import { crawlerName } from './crawler.schema.ts';
@@ -106,7 +106,7 @@ export const testUrl = projectOperation({
     // A run, too, asks nobody whose pages it would not fetch.
     if (!in_scope) return answer(plain, 'not_asked');
     const url = new URL(normalised);
-    const standing = await standingsOf(em, services.settings, organization);
+    const standing = await verificationStatesOf(em, services.settings, organization);
     if (settings.ignore_robots && standing(url.host).state === 'verified') return answer(plain, 'ignored');
     const rules: RobotsRules | null = await robotsOf(context, crawler, site, url);
     const decision = decide(normalised, { kind: 'page', isEntry, robots: rules ?? disallowAll });

@@ -4,7 +4,7 @@ import type { BlobStore } from '../../../ports/blobs.ts';
 import type { BrowserAnswer } from '../../../ports/browser.ts';
 import type { Services } from '../../services.ts';
 import { executeBound } from '../../sql.ts';
-import type { ClaimedUrl } from '../frontier/claim.ts';
+import type { LeasedUrl } from '../frontier/lease.ts';
 import { urlHash } from '../frontier/url-draft.ts';
 import type { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import type { BaseEntry } from './fetch/base-entries.ts';
@@ -25,9 +25,9 @@ export interface BrowserOptions {
 export interface BrowserParts extends BrowserOptions {
   shared: SharedAnswers;
   /** What the newest sealed snapshot holds of a URL. */
-  baseOf(of: ClaimedUrl): Promise<BaseEntry | undefined>;
+  baseOf(of: LeasedUrl): Promise<BaseEntry | undefined>;
   /** The same as an answer; null: its content is larger than a page is given. */
-  answerOf(of: ClaimedUrl, base: BaseEntry): Promise<BrowserAnswer | null>;
+  answerOf(of: LeasedUrl, base: BaseEntry): Promise<BrowserAnswer | null>;
 }
 
 /** What a run knows of a URL already: its answer, where it leads instead, or that there is none. */

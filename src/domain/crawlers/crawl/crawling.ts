@@ -3,7 +3,7 @@ import { SlotClock } from '../hosts/slot-clock.ts';
 import { CookieJar } from './fetch/cookies.ts';
 
 /** Why a slice ends before its time: somebody cancelled the run, the server stops, or another worker has taken the run over. */
-export type SliceStop = 'cancel' | 'stopping' | 'lost';
+export type StopReason = 'cancel' | 'stopping' | 'lost';
 
 /** Runs a process works on at the same time. */
 const mostRuns = 100;
@@ -15,7 +15,7 @@ const mostInFlight = 200;
 /** The runs this process works on. */
 export class Crawling {
   readonly clock = new SlotClock();
-  readonly #running = new Map<number, { stop(reason: SliceStop): void; done: Promise<unknown> }>();
+  readonly #running = new Map<number, { stop(reason: StopReason): void; done: Promise<unknown> }>();
   readonly #cookies = new Map<number, CookieJar>();
   #inFlight = 0;
   #closing = false;
@@ -37,7 +37,7 @@ export class Crawling {
   }
 
   /** Works on a run; `work` gets how it will be told to end. */
-  async run<T>(run_id: number, stop: (reason: SliceStop) => void, work: () => Promise<T>): Promise<T> {
+  async run<T>(run_id: number, stop: (reason: StopReason) => void, work: () => Promise<T>): Promise<T> {
     const done = work();
     this.#running.set(run_id, { stop, done: done.catch(() => {}) });
     return done.finally(() => this.#running.delete(run_id));

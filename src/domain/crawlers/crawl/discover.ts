@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { forEachYielding } from '../../../lib/concurrency.ts';
-import type { ClaimedUrl } from '../frontier/claim.ts';
 import type { UrlKind } from '../frontier/crawl-url.entity.ts';
+import type { LeasedUrl } from '../frontier/lease.ts';
 import { keyBytes, type LinkKey, type LinkKeys, linkKey, noKeys, packKeys, viewOf } from '../frontier/link-keys.ts';
 import type { Outlinks } from '../frontier/outcome.ts';
 import { hostOfUrl, priorities, type UrlDraft, urlHash } from '../frontier/url-draft.ts';
@@ -191,7 +191,7 @@ export const ledNowhere: Led = { drafts: [], link_keys: noKeys };
  */
 export async function discover(
   discovery: Discovery,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   { links, assets }: Outlinks,
   known?: LinkKeys,
 ): Promise<Led> {
@@ -217,7 +217,7 @@ export async function discover(
 }
 
 /** The same of a URL whose document has not changed. */
-export async function discoverAgain(discovery: Discovery, of: ClaimedUrl, kept: KeptOutlinks): Promise<Led> {
+export async function discoverAgain(discovery: Discovery, of: LeasedUrl, kept: KeptOutlinks): Promise<Led> {
   const { keys, links } = kept;
   if (!of.follows || keys.length === 0) return discover(discovery, of, kept.outlinks());
   const view = viewOf(keys);

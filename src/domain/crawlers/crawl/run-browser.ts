@@ -1,6 +1,6 @@
 import type { Browser, BrowserAnswer, BrowserRequest } from '../../../ports/browser.ts';
 import type { FetchedAnswer, FetchedHeaders } from '../../../ports/fetcher.ts';
-import type { ClaimedUrl } from '../frontier/claim.ts';
+import type { LeasedUrl } from '../frontier/lease.ts';
 import type { Beside, Outcome } from '../frontier/outcome.ts';
 import { hostOfUrl, priorities } from '../frontier/url-draft.ts';
 import type { CrawlerRun } from '../runs/crawler-run.entity.ts';
@@ -26,13 +26,13 @@ const isHtml = (headers: FetchedHeaders) =>
   /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(String(headers['content-type'] ?? ''));
 
 /** What a page asked for, as the browser names it (such as `image` or `xhr`), and where it is. */
-interface Asked {
+interface PageRequest {
   type: string;
   isInScope: boolean;
 }
 
 /** Whether what a page asked for belongs into the snapshot. */
-function belongs({ assets, browser_config }: CrawlerRun['settings'], { type, isInScope }: Asked): boolean {
+function belongs({ assets, browser_config }: CrawlerRun['settings'], { type, isInScope }: PageRequest): boolean {
   if (assets.network_intercept.enabled) return true;
   if (apis.has(type)) return browser_config.capture_api_responses && isInScope;
   return isInScope && type !== 'document' && assets.parser.enabled;
@@ -42,15 +42,15 @@ function belongs({ assets, browser_config }: CrawlerRun['settings'], { type, isI
  * Whether the answer to what a page asked for is kept as it came. HTML in scope is not: it may be a page of its own, which the run has to come
  * to by itself.
  */
-const isKept = (settings: CrawlerRun['settings'], asked: Asked, headers: FetchedHeaders): boolean =>
+const isKept = (settings: CrawlerRun['settings'], asked: PageRequest, headers: FetchedHeaders): boolean =>
   !(asked.isInScope && isHtml(headers)) && belongs(settings, asked);
 
 /** Whether such HTML is to be asked for by the run, as what the page needs unless anything links to it as a page. */
-const isLeftToRun = (settings: CrawlerRun['settings'], asked: Asked, headers: FetchedHeaders): boolean =>
+const isLeftToRun = (settings: CrawlerRun['settings'], asked: PageRequest, headers: FetchedHeaders): boolean =>
   asked.isInScope && isHtml(headers) && belongs(settings, asked);
 
 /** Whether a page may ask for a URL at all. Scope is no matter: pages need what is elsewhere to be shown. */
-async function mayAsk({ discovery: { site } }: Pick<FetchContext, 'discovery'>, url: string): Promise<boolean> {
+async function mayRequest({ discovery: { site } }: Pick<FetchContext, 'discovery'>, url: string): Promise<boolean> {
   if (site.refuses(url)) return false;
   const rules = await site.robots(hostOfUrl(url));
   return rules === null || rules.isAllowed(url);
@@ -84,7 +84,7 @@ const longest = 30_000;
  * @returns null when it is refused, not answered, or leads elsewhere
  * @throws the signal's reason once it is aborted
  */
-async function passOn(
+async function forward(
   context: FetchContext,
   parts: BrowserParts,
   request: BrowserRequest,
@@ -93,7 +93,7 @@ async function passOn(
   const { services, budget, run } = parts;
   const { url, method, headers, body } = request;
   const target = URL.parse(url);
-  if (target === null || !(await mayAsk(context, url)) || !(await budget.reserve())) return null;
+  if (target === null || !(await mayRequest(context, url)) || !(await budget.reserve())) return null;
   count(1, 0);
   const { cookies, policy, signal } = context;
   const given = context.headersFor(target.host).headers;
@@ -132,7 +132,7 @@ const changing = new Set(['xhr', 'fetch', 'eventsource', 'document', 'ping']);
 class PageRequests {
   readonly #context: FetchContext;
   readonly #parts: BrowserParts;
-  readonly #of: ClaimedUrl;
+  readonly #of: LeasedUrl;
   readonly #outcomes: Outcome[] = [];
   readonly #leftToRun = new Set<string>();
   #requests = 0;
@@ -142,7 +142,7 @@ class PageRequests {
     this.#bytes += bytes;
   };
 
-  constructor(context: FetchContext, parts: BrowserParts, of: ClaimedUrl) {
+  constructor(context: FetchContext, parts: BrowserParts, of: LeasedUrl) {
     this.#context = context;
     this.#parts = parts;
     this.#of = of;
@@ -159,7 +159,7 @@ class PageRequests {
 
   /** @returns null when it is refused, or there is no answer */
   async answer(request: BrowserRequest): Promise<BrowserAnswer | null> {
-    if (request.method !== 'GET') return passOn(this.#context, this.#parts, request, this.#count);
+    if (request.method !== 'GET') return forward(this.#context, this.#parts, request, this.#count);
     for (let url: string | null = this.#normalised(request.url, this.#of.url), hop = 0; hop <= mostHops; hop += 1) {
       if (url === null) return null;
       const known: Known = await this.#known(request, url, hop);
@@ -188,11 +188,11 @@ class PageRequests {
 
   async #fetch(request: BrowserRequest, url: string, hop: number): Promise<Known> {
     const { budget, run } = this.#parts;
-    if (!(await mayAsk(this.#context, url)) || !(await budget.reserve())) return { kind: 'none' };
+    if (!(await mayRequest(this.#context, url)) || !(await budget.reserve())) return { kind: 'none' };
     const host = hostOfUrl(url);
     const isInScope = this.#context.discovery.site.isInScope(url);
     const { id, place, depth, follows } = this.#of;
-    const of: ClaimedUrl = {
+    const of: LeasedUrl = {
       id,
       place,
       url,
@@ -207,7 +207,7 @@ class PageRequests {
       attempts: 0,
     };
     const base = changing.has(request.type) ? undefined : await this.#parts.baseOf(of);
-    const asked: Asked = { type: request.type, isInScope };
+    const asked: PageRequest = { type: request.type, isInScope };
     const keeps = (headers: FetchedHeaders) => isKept(run.settings, asked, headers);
     const { outcome, result } = await fetchAnswer(
       this.#context,
@@ -239,7 +239,7 @@ class PageRequests {
     else this.#count(1, outcome.bytes_wire);
   }
 
-  async #shown(of: ClaimedUrl, answer: FetchedAnswer, base: BaseEntry | undefined): Promise<Known> {
+  async #shown(of: LeasedUrl, answer: FetchedAnswer, base: BaseEntry | undefined): Promise<Known> {
     if (answer.status === 304 && base?.sha256) {
       const earlier = await this.#parts.answerOf(of, base);
       return earlier === null ? { kind: 'none' } : { kind: 'answer', answer: earlier };
@@ -276,7 +276,7 @@ export class RunBrowser implements PageBrowser {
     return this.#parts.run.settings.browser_mode;
   }
 
-  answerOf(of: ClaimedUrl, base: BaseEntry): Promise<BrowserAnswer | null> {
+  answerOf(of: LeasedUrl, base: BaseEntry): Promise<BrowserAnswer | null> {
     return this.#parts.answerOf(of, base);
   }
 
@@ -284,7 +284,7 @@ export class RunBrowser implements PageBrowser {
     return this.isMode && this.#parts.run.settings.browser_config.use_rendered_html;
   }
 
-  async show(context: FetchContext, of: ClaimedUrl, document: BrowserAnswer): Promise<ShownPage> {
+  async show(context: FetchContext, of: LeasedUrl, document: BrowserAnswer): Promise<ShownPage> {
     const { services, run, atOnce } = this.#parts;
     const { assets, browser_config } = run.settings;
     const { enabled, timeout, execute_js } = assets.network_intercept;

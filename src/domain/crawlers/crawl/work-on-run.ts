@@ -3,21 +3,21 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
 import { asUnavailable, isAway } from '../../unavailable.ts';
 import { LostRun } from '../frontier/run-row.ts';
-import { acquireRun, handBack, keepAlive, patience } from '../runs/acquire-run.ts';
+import { acquireRun, heartbeatTimeout, keepAlive, releaseRun } from '../runs/acquire-run.ts';
 import type { CrawlerRun, FinishReason, StopRequest } from '../runs/crawler-run.entity.ts';
-import { endRun, holdCrawlerOf, letGo, type RunEnding } from '../runs/end-run.ts';
+import { endRun, limitIdleTransaction, lockCrawlerOf, type RunEnding } from '../runs/end-run.ts';
 import { wakeRun } from '../runs/queue-run.ts';
 import { keepCookies } from '../runs/run-cookies.ts';
-import type { SliceStop } from './crawling.ts';
+import type { StopReason } from './crawling.ts';
+import type { CrawlLoop } from './loop/crawl-loop.ts';
+import { createLoop } from './loop/create-loop.ts';
+import { type CrawlTiming, usualTiming } from './loop/loop-options.ts';
+import type { LoopEnd } from './loop/shutdown.ts';
 import { openRun } from './open/open-run.ts';
 import { openSite, RunHosts } from './open/open-site.ts';
 import { startRun } from './open/provision.ts';
-import type { SliceEnd } from './slice/ending.ts';
-import type { Slice } from './slice/slice.ts';
-import { sliceOf } from './slice/slice-of.ts';
-import { type CrawlTiming, usualTiming } from './slice/slice-options.ts';
 
-interface Standing {
+interface RunState {
   finish_reason: FinishReason | null;
   stop_requested: StopRequest | null;
   fetched: number;
@@ -25,7 +25,7 @@ interface Standing {
   max_html: number;
 }
 
-const standingSql = `
+const runStateSql = `
   select finish_reason, stop_requested, urls.* from crawler_run, (
     select count(*) filter (where is_entry and state = 'done' and sha256 is not null)::integer as fetched,
       count(*) filter (where rule = 'max_hits' and state = 'skipped')::integer as max_hits,
@@ -50,7 +50,7 @@ async function startFailure(em: EntityManager, run_id: number): Promise<string> 
  * holds its crawler, so that nobody else is told so until its end is written.
  */
 async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending: RunEnding): Promise<RunEnding> {
-  const [row] = await em.execute<Standing[]>(standingSql, [id, id]);
+  const [row] = await em.execute<RunState[]>(runStateSql, [id, id]);
   if (!row) return ending;
   if (row.stop_requested === 'cancel') {
     const reason = row.finish_reason === 'crawler_deleted' ? 'crawler_deleted' : 'user';
@@ -63,7 +63,7 @@ async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending:
 }
 
 /** The end of a slice as rows say it: the run's last state, or that the next slice may begin. */
-async function conclude(services: Services, run: CrawlerRun, end: SliceEnd): Promise<void> {
+async function conclude(services: Services, run: CrawlerRun, end: LoopEnd): Promise<void> {
   const { crawling, orm } = services;
   if (end.kind !== 'next') {
     crawling.forget(run.id);
@@ -71,17 +71,17 @@ async function conclude(services: Services, run: CrawlerRun, end: SliceEnd): Pro
   }
   if (end.kind === 'lost') return;
   await orm.em.fork().transactional(async (em) => {
-    await letGo(em);
+    await limitIdleTransaction(em);
     if (end.kind === 'ended') {
-      await holdCrawlerOf(em, run.id);
+      await lockCrawlerOf(em, run.id);
       return void (await endRun(em, services, run, await finish(em, run, end.ending)));
     }
-    await handBack(em, run);
+    await releaseRun(em, run);
     if (!crawling.closing) await wakeRun(em, services, run.id);
   });
 }
 
-const ended = (ending: RunEnding): SliceEnd => ({ kind: 'ended', ending });
+const ended = (ending: RunEnding): LoopEnd => ({ kind: 'ended', ending });
 const canceled: RunEnding = { status: 'canceled', reason: 'user', message: null };
 const internal: RunEnding = { status: 'failed', reason: 'internal', message: 'A fault of the server, see its log' };
 const browserUnavailable = (message: string): RunEnding => ({
@@ -99,20 +99,20 @@ class Work {
   readonly #services: Services;
   readonly #timing: CrawlTiming;
   readonly #abort = new AbortController();
-  #slice: Slice | undefined;
+  #slice: CrawlLoop | undefined;
 
   constructor(services: Services, timing: CrawlTiming) {
     this.#services = services;
     this.#timing = timing;
   }
 
-  stop(reason: SliceStop): void {
+  stop(reason: StopReason): void {
     if (this.#slice) this.#slice.stop(reason);
     else this.#abort.abort(reason);
   }
 
   /** Brings the run to its first URLs, when it has not come so far, and works on it for a while. */
-  async #work(run: CrawlerRun): Promise<SliceEnd> {
+  async #work(run: CrawlerRun): Promise<LoopEnd> {
     const { signal } = this.#abort;
     const services = this.#services;
     const timing = this.#timing;
@@ -130,7 +130,7 @@ class Work {
     }
     const endCookies = await keepCookies(services, run, open.organization_id, services.crawling.cookiesOf(run.id));
     try {
-      this.#slice = await sliceOf(parts, site);
+      this.#slice = await createLoop(parts, site);
       if (signal.aborted) this.#slice.stop(signal.reason);
       return await this.#slice.work();
     } finally {
@@ -138,7 +138,7 @@ class Work {
     }
   }
 
-  async #begin(run: CrawlerRun): Promise<SliceEnd> {
+  async #begin(run: CrawlerRun): Promise<LoopEnd> {
     const { signal } = this.#abort;
     try {
       return await this.#work(run);
@@ -193,7 +193,7 @@ export async function workOnRun(
 /** Runs at work whose worker shows no life, and those that wait and are the first of their crawler while none is at work. */
 const idleSql = `
   select id from crawler_run where
-    (status in ('provisioning', 'running') and (heartbeat_at is null or heartbeat_at < now() - interval '${patience} seconds'))
+    (status in ('provisioning', 'running') and (heartbeat_at is null or heartbeat_at < now() - interval '${heartbeatTimeout} seconds'))
     or (status = 'queued' and not exists (select 1 from crawler_run as other
       where other.crawler_id = crawler_run.crawler_id
         and (other.status in ('provisioning', 'running') or (other.status = 'queued' and other.id < crawler_run.id))))

@@ -2,7 +2,7 @@ import type { RunCounts, Tally } from '../runs/run-counts.ts';
 import type { UrlKind, UrlState } from './crawl-url.entity.ts';
 
 /** Where a URL stands, as far as counting goes. */
-export interface Standing {
+export interface CountedUrl {
   kind: UrlKind;
   host: string;
   depth: number;
@@ -34,20 +34,20 @@ const mostTypes = 100;
 export class Ledger {
   readonly counts: RunCounts;
   /** Each move of a URL, for whoever keeps a census of the frontier: `null` where it was not there before. */
-  readonly moves: { from: Standing | null; to: Standing; count: number }[] = [];
+  readonly moves: { from: CountedUrl | null; to: CountedUrl; count: number }[] = [];
 
   constructor(counts: RunCounts) {
     this.counts = { ...counts, by_status: { ...counts.by_status }, by_type: { ...counts.by_type } };
   }
 
   /** `count` URLs that stood alike now stand elsewhere. */
-  move(from: Standing | null, to: Standing, count = 1): void {
+  move(from: CountedUrl | null, to: CountedUrl, count = 1): void {
     if (from) this.#stands(from, -count);
     this.#stands(to, count);
     this.moves.push({ from, to, count });
   }
 
-  #stands({ state, rule }: Standing, change: number): void {
+  #stands({ state, rule }: CountedUrl, change: number): void {
     const { counts } = this;
     if (state === 'pending' || state === 'leased') counts[state] += change;
     else if (state === 'error') counts.errors += change;

@@ -2,8 +2,8 @@ import type { Sha256 } from '../../../ports/blobs.ts';
 import type { HostSignal } from '../hosts/host-pace.ts';
 import type { LogLine } from '../runs/run-feed.ts';
 import type { EntryDraft } from '../snapshots/snapshot-entries.ts';
-import type { ClaimedUrl } from './claim.ts';
 import type { UrlChange, UrlError, UrlState } from './crawl-url.entity.ts';
+import type { LeasedUrl } from './lease.ts';
 import { type LinkKeys, noKeys } from './link-keys.ts';
 import type { UrlDraft } from './url-draft.ts';
 
@@ -33,7 +33,7 @@ export interface EntryAgain {
 
 /** What has become of a leased URL. */
 export interface Outcome {
-  of: ClaimedUrl;
+  of: LeasedUrl;
   /** `pending`: it is put back, for a later try or because nobody could ask for it. */
   state: Exclude<UrlState, 'leased'>;
   /** A request has been answered, or has failed. */
@@ -71,7 +71,7 @@ export interface Outcome {
 }
 
 /** An outcome in which nothing has happened yet. */
-export const outcomeOf = (of: ClaimedUrl, given: Partial<Outcome> & Pick<Outcome, 'state'>): Outcome => ({
+export const outcomeOf = (of: LeasedUrl, given: Partial<Outcome> & Pick<Outcome, 'state'>): Outcome => ({
   of,
   sent: true,
   refund: false,
@@ -102,11 +102,11 @@ export const outcomeOf = (of: ClaimedUrl, given: Partial<Outcome> & Pick<Outcome
 });
 
 /** Puts a URL back that was claimed and not asked for. */
-export const putBack = (of: ClaimedUrl): Outcome => outcomeOf(of, { state: 'pending', sent: false, refund: true });
+export const putBack = (of: LeasedUrl): Outcome => outcomeOf(of, { state: 'pending', sent: false, refund: true });
 
 /** Puts a URL back whose request was broken off: it may have been on the wire. */
-export const breakOff = (of: ClaimedUrl): Outcome => outcomeOf(of, { state: 'pending', sent: false });
+export const breakOff = (of: LeasedUrl): Outcome => outcomeOf(of, { state: 'pending', sent: false });
 
 /** Leaves a claimed URL out, unasked. */
-export const leaveOut = (of: ClaimedUrl, rule: string): Outcome =>
+export const leaveOut = (of: LeasedUrl, rule: string): Outcome =>
   outcomeOf(of, { state: 'skipped', sent: false, refund: true, rule });

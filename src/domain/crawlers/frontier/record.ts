@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { ClaimedUrl } from './claim.ts';
 import { type CompletedRun, completeUrls } from './complete.ts';
 import type { UrlState } from './crawl-url.entity.ts';
 import { insertUrls } from './insert-urls.ts';
+import type { LeasedUrl } from './lease.ts';
 import type { Ledger } from './ledger.ts';
 import type { Outcome } from './outcome.ts';
 import { type UrlDraft, urlHash } from './url-draft.ts';
@@ -21,7 +21,7 @@ const leaseSql = `
   returning crawl_url.id, crawl_url.ctid as place, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts,
     found.state as stood, found.rule as stood_by`;
 
-type LeasedRow = Omit<ClaimedUrl, 'id'> & { id: string; stood: UrlState; stood_by: string | null };
+type LeasedRow = Omit<LeasedUrl, 'id'> & { id: string; stood: UrlState; stood_by: string | null };
 
 const hashesOf = (urls: Iterable<string>) => [...urls].map((url) => urlHash(url).toString('hex')).join(' ');
 
@@ -32,7 +32,7 @@ function draftOf({ of }: Outcome): UrlDraft {
 
 async function leaseNow(em: EntityManager, run_id: number, urls: Iterable<string>, ledger: Ledger) {
   const rows = await em.execute<LeasedRow[]>(leaseSql, [run_id, hashesOf(urls), run_id]);
-  return rows.map(({ id, stood, stood_by, ...row }): ClaimedUrl => {
+  return rows.map(({ id, stood, stood_by, ...row }): LeasedUrl => {
     const { kind, host, depth } = row;
     ledger.move(
       { kind, host, depth, state: stood, rule: stood_by },

@@ -2,9 +2,9 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../sql.ts';
 import type { StopRequest } from '../runs/crawler-run.entity.ts';
 import type { RunCounts } from '../runs/run-counts.ts';
+import type { BatchInput, RunHandle } from './batch.ts';
 import type { Ledger } from './ledger.ts';
 import type { Outcome } from './outcome.ts';
-import type { RunHandle, TurnInput } from './turn-input.ts';
 
 /**
  * Expressions of a `select` that has PostgreSQL plan each statement of a turn once for its connection: planned for its values each time, as it
@@ -28,7 +28,7 @@ interface RunRow {
 }
 
 // A process that is stopped in the middle must not keep the run from whoever takes it over.
-const holdSql = `
+const lockSql = `
   select counts, hits_reserved, recent, stop_requested, set_config('idle_in_transaction_session_timeout', '5s', true), ${planOnce}
   from crawler_run where id = $1 and epoch = $2 and status in ('provisioning', 'running') for update`;
 
@@ -38,8 +38,8 @@ const saveSql = `
   where id = $7`;
 
 /** Holds the run's row for the transaction. @throws LostRun */
-export async function holdRun(em: EntityManager, { id, epoch }: RunHandle): Promise<RunRow> {
-  const [row] = await executeBound<RunRow>(em, holdSql, [id, epoch]);
+export async function lockRun(em: EntityManager, { id, epoch }: RunHandle): Promise<RunRow> {
+  const [row] = await executeBound<RunRow>(em, lockSql, [id, epoch]);
   if (!row) throw new LostRun(`run ${id} is not ours any more`);
   return row;
 }
@@ -49,7 +49,7 @@ const mostRecent = 20;
 /** Writes what a turn has changed on the run's row, which the caller holds. */
 export async function saveRun(
   em: EntityManager,
-  { run, rate }: TurnInput,
+  { run, rate }: BatchInput,
   { counts }: Ledger,
   { hits_reserved, recent }: RunRow,
   completed: readonly Outcome[],

@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../services.ts';
-import { returnLeases } from '../frontier/claim.ts';
+import { returnLeases } from '../frontier/lease.ts';
 import { Ledger } from '../frontier/ledger.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
-import { endRun, holdCrawlerOf, letGo } from './end-run.ts';
+import { endRun, limitIdleTransaction, lockCrawlerOf } from './end-run.ts';
 
 /** Seconds after which a worker that shows no life counts as gone. */
-export const patience = 8;
+export const heartbeatTimeout = 8;
 
 /**
  * A run that is at work goes to whoever comes when its worker is gone; one that waits, when it is the first and none is at work. A time in
@@ -19,7 +19,7 @@ const acquireSql = `
     progress_at = case when progress_at is not null and greatest(updated_at, heartbeat_at) < now() - interval '1 minute'
       then now() else progress_at end
   where id = ? and (
-    (status in ('provisioning', 'running') and (heartbeat_at is null or heartbeat_at < now() - interval '${patience} seconds'))
+    (status in ('provisioning', 'running') and (heartbeat_at is null or heartbeat_at < now() - interval '${heartbeatTimeout} seconds'))
     or (status = 'queued' and not exists (select 1 from crawler_run as other
       where other.crawler_id = crawler_run.crawler_id
         and (other.status in ('provisioning', 'running') or (other.status = 'queued' and other.id < crawler_run.id)))))
@@ -31,9 +31,9 @@ const acquireSql = `
  */
 export async function acquireRun(em: EntityManager, id: number): Promise<CrawlerRun | null> {
   return em.transactional(async (within) => {
-    await letGo(within);
+    await limitIdleTransaction(within);
     // Of two that would begin runs of the same crawler, one comes after the other.
-    await holdCrawlerOf(within, id);
+    await lockCrawlerOf(within, id);
     const free = await within.execute<unknown[]>('select id from crawler_run where id = ? for update skip locked', [
       id,
     ]);
@@ -51,7 +51,7 @@ export async function acquireRun(em: EntityManager, id: number): Promise<Crawler
 }
 
 /** Gives a run back, so that the next worker need not wait for the last one's death. */
-export async function handBack(em: EntityManager, { id, epoch }: Pick<CrawlerRun, 'id' | 'epoch'>): Promise<void> {
+export async function releaseRun(em: EntityManager, { id, epoch }: Pick<CrawlerRun, 'id' | 'epoch'>): Promise<void> {
   await em.execute(
     `update crawler_run set heartbeat_at = null, updated_at = now() where id = ? and epoch = ? and status in ('provisioning', 'running')`,
     [id, epoch],
@@ -59,12 +59,12 @@ export async function handBack(em: EntityManager, { id, epoch }: Pick<CrawlerRun
 }
 
 /** Take-overs without progress after which a run is given up. */
-const mostTakeovers = 3;
+const maxTakeovers = 3;
 
 /** With no host of the project that pauses, half an hour of work without an answer is too long. */
 const isStalled = `status in ('provisioning', 'running') and (
-    takeovers >= ${mostTakeovers}
-    or (coalesce(progress_at, started_at) < now() - interval '30 minutes' and heartbeat_at > now() - interval '${patience} seconds'
+    takeovers >= ${maxTakeovers}
+    or (coalesce(progress_at, started_at) < now() - interval '30 minutes' and heartbeat_at > now() - interval '${heartbeatTimeout} seconds'
       and not exists (select 1 from crawl_host where crawl_host.project_id = crawler_run.project_id
         and paused_until > now() - interval '30 minutes')))`;
 
@@ -77,7 +77,7 @@ export async function watchRuns(services: Services): Promise<void> {
   const stalled = await em.execute<{ id: number }[]>(`select id from crawler_run where ${isStalled}`);
   for (const { id } of stalled)
     await em.fork().transactional(async (within) => {
-      await holdCrawlerOf(within, id);
+      await lockCrawlerOf(within, id);
       // Asked again: it may have got further meanwhile.
       const [given] = await within.execute<{ epoch: number }[]>(giveUpSql, [id]);
       if (!given) return;
@@ -87,9 +87,9 @@ export async function watchRuns(services: Services): Promise<void> {
 }
 
 /** Milliseconds between two signs of life. */
-const beatEvery = 2_000;
+const heartbeatInterval = 2_000;
 
-const beatSql = `
+const heartbeatSql = `
   update crawler_run set heartbeat_at = now()
   where id = ? and epoch = ? and status in ('provisioning', 'running') and heartbeat_at is not null
   returning stop_requested`;
@@ -104,12 +104,12 @@ export function keepAlive(
   onHeard: (heard: 'lost' | 'cancel' | 'stop') => void,
 ): () => void {
   const beat = async () => {
-    const [row] = await orm.em.fork().execute<Pick<CrawlerRun, 'stop_requested'>[]>(beatSql, [id, epoch]);
+    const [row] = await orm.em.fork().execute<Pick<CrawlerRun, 'stop_requested'>[]>(heartbeatSql, [id, epoch]);
     if (!row) onHeard('lost');
     else if (row.stop_requested) onHeard(row.stop_requested);
   };
   const timer = setInterval(() => {
     beat().catch((err: unknown) => log.debug({ err, run: id }, 'heartbeat of a run not written'));
-  }, beatEvery);
+  }, heartbeatInterval);
   return () => clearInterval(timer);
 }

@@ -10,13 +10,13 @@ import { isInScope } from '../config/draft.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { hostOf } from '../config/host.ts';
 import type { CrawlerRun, RunTrigger, StopRequest } from './crawler-run.entity.ts';
-import { endRun, holdCrawlerOf } from './end-run.ts';
+import { endRun, lockCrawlerOf } from './end-run.ts';
 import { mostQueued, queueRun } from './queue-run.ts';
 import { announceRun, writeLog } from './run-feed.ts';
 import { findRun, runRecord } from './run-record.ts';
 import { crawlerRun, runNumber } from './runs.schema.ts';
 
-const askSql = `
+const requestSql = `
   update crawler_run set stop_requested = ?, updated_at = ?
   where id = ? and status in ('provisioning', 'running') and (stop_requested is null or (stop_requested = 'stop' and ? = 'cancel'))
   returning id`;
@@ -32,7 +32,7 @@ export async function requestEnd(
   run: CrawlerRun,
   request: StopRequest,
 ): Promise<void> {
-  await holdCrawlerOf(em, run.id);
+  await lockCrawlerOf(em, run.id);
   const [now] = await em.execute<Pick<CrawlerRun, 'status' | 'epoch'>[]>(
     'select status, epoch from crawler_run where id = ? for update',
     [run.id],
@@ -43,7 +43,7 @@ export async function requestEnd(
   }
   if (now?.status !== 'provisioning' && now?.status !== 'running')
     throw new DomainError('in_use', `Run ${run.id} is ${now?.status ?? 'gone'}: it cannot be ended any more`);
-  const asked = await em.execute<unknown[]>(askSql, [request, services.clock.now(), run.id, request]);
+  const asked = await em.execute<unknown[]>(requestSql, [request, services.clock.now(), run.id, request]);
   if (asked.length === 0) return;
   const message = request === 'stop' ? 'The run is to stop' : 'The run is to be canceled';
   await writeLog(em, services, run, [{ level: 'info', event: `run.${request}_requested`, message }]);

@@ -14,18 +14,18 @@ import { unix } from './run-record.ts';
  * Makes a transaction end that is left in the middle: a process that is stopped there, but not dead, would keep what it holds from whoever
  * takes its runs over.
  */
-export async function letGo(em: EntityManager): Promise<void> {
+export async function limitIdleTransaction(em: EntityManager): Promise<void> {
   await em.execute(`set local idle_in_transaction_session_timeout = '5s'`);
 }
 
 /** Holds the crawler of a run until the transaction ends, before anything of its runs: who needs both takes them in this order. */
-export async function holdCrawlerOf(em: EntityManager, run_id: number): Promise<void> {
+export async function lockCrawlerOf(em: EntityManager, run_id: number): Promise<void> {
   await em.execute('select id from crawler where id = (select crawler_id from crawler_run where id = ?) for update', [
     run_id,
   ]);
 }
 
-type Told = Pick<
+type NotifiedRun = Pick<
   CrawlerRun,
   | 'id'
   | 'crawler_id'
@@ -50,7 +50,7 @@ async function firstErrors(em: EntityManager, run_id: number): Promise<{ url: st
 export async function notifyRun(
   em: EntityManager,
   services: Services,
-  run: Told,
+  run: NotifiedRun,
   type: EventType,
   snapshot?: EventData['snapshot'],
 ): Promise<void> {
@@ -121,7 +121,7 @@ export async function endRun(
   { status, reason, message }: RunEnding,
 ): Promise<boolean> {
   const now = services.clock.now();
-  await holdCrawlerOf(em, id);
+  await lockCrawlerOf(em, id);
   const ended = await em.execute<unknown[]>(endSql, [status, reason, message, now, now, id, epoch]);
   if (ended.length === 0) return false;
   const run = await em.findOneOrFail(CrawlerRun, { id }, { refresh: true });

@@ -19,7 +19,7 @@ function frozenSettings({ name, domain, settings }: Pick<Crawler, 'name' | 'doma
  * Wakes a worker for a run. The run's row says whether somebody works on it, by a sign of life every two seconds: one job too many does no
  * harm, and a process that dies loses the run to another.
  */
-export const sliceJob = {
+export const crawlJob = {
   name: 'crawl.slice',
   payload: z.object({ run_id: z.int() }),
   retries: 3,
@@ -52,7 +52,7 @@ async function wakeRuns(
 ): Promise<void> {
   const payloads = ids.map((run_id) => ({ run_id }));
   try {
-    await services.jobs.sendMany(sliceJob, payloads, { em });
+    await services.jobs.sendMany(crawlJob, payloads, { em });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     services.log.debug({ err: error, runs: ids }, 'runs wait for the next look');

@@ -2,8 +2,8 @@ import type { Services } from '../../services.ts';
 import { checkHost } from './check-host.ts';
 import { DomainVerification } from './domain-verification.entity.ts';
 import { recordCheck } from './record-check.ts';
-import { covers } from './standing.ts';
 import { isTrusted } from './trusted-domains.ts';
+import { covers } from './verification-state.ts';
 import { ensureToken } from './verification-token.ts';
 
 const day = 24 * 3_600_000;

@@ -6,7 +6,7 @@ import type { Services } from '../../services.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import type { Proof } from './check-host.ts';
 import { DomainVerification, type Finding } from './domain-verification.entity.ts';
-import { covers, standingsOf } from './standing.ts';
+import { covers, verificationStatesOf } from './verification-state.ts';
 
 /** A proof may be away so long, seen to be so each time, before the host counts as lost. */
 const patience = 72 * 3_600_000;
@@ -46,7 +46,7 @@ function lay(row: DomainVerification, proofs: readonly Proof[], now: Date): bool
 /** Tells every crawler whose host was covered by what is lost. */
 async function tellLost(em: EntityManager, services: Keys, row: DomainVerification): Promise<void> {
   const organization = { id: row.organization_id };
-  const standing = await standingsOf(em, services.settings, organization);
+  const standing = await verificationStatesOf(em, services.settings, organization);
   const crawlers = await em.execute<Pick<Crawler, 'id' | 'uuid' | 'host' | 'project_id'>[]>(
     `select crawler.id, crawler.uuid, host, project_id from crawler join project on project.id = project_id
      where organization_id = ? and crawler.deleted_at is null and project.deleted_at is null order by crawler.id`,

@@ -9,8 +9,8 @@ import { hostOf, hostText } from '../config/host.ts';
 import { checkHost } from './check-host.ts';
 import { DomainVerification } from './domain-verification.entity.ts';
 import { holdVerification, recordCheck } from './record-check.ts';
-import { standingsOf } from './standing.ts';
 import { hostChoice, proofMethod, verification } from './verification.schema.ts';
+import { verificationStatesOf } from './verification-state.ts';
 import { dnsName, dnsNames, dnsText, ensureToken, filePath, findToken, metaTag } from './verification-token.ts';
 
 const window = 60_000;
@@ -58,7 +58,7 @@ type Context = Pick<ProjectContext, 'services' | 'organization' | 'grant'> & { e
 /** How a host stands, with the token for those who may use it. */
 async function verificationRecord(context: Context, host: string): Promise<z.output<typeof verification>> {
   const { em, services, organization, grant } = context;
-  const standing = (await standingsOf(em, services.settings, organization))(host);
+  const standing = (await verificationStatesOf(em, services.settings, organization))(host);
   const row = await em.findOne(DomainVerification, { organization_id: organization.id, host }, { refresh: true });
   const token = grant.permissions.has('manage_crawlers') ? await findToken(em, organization.id, host) : null;
   return {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ServerLimits, serverCaps } from '../../../../src/domain/crawlers/crawl/loop/create-loop.ts';
 import type { OpenRun } from '../../../../src/domain/crawlers/crawl/open/open-run.ts';
-import { ServerLimits, serverCaps } from '../../../../src/domain/crawlers/crawl/slice/slice-of.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { crawl, crawlersPath, makeCrawler, queue, workThrough } from '../../../support/crawlers/crawls.ts';
 import { links, page, type SiteServer, serveSite } from '../../../support/sites/site-server.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { beginSnapshot } from '../../../../src/domain/crawlers/crawl/open/provision.ts';
-import { type ClaimedUrl, claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
+import { type LeasedUrl, leaseUrls } from '../../../../src/domain/crawlers/frontier/lease.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
 import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { type EntryAgain, type Outcome, outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
@@ -59,7 +59,7 @@ it('writes entries and links of what was still leased, and of nothing else', asy
   const drafts = ['/a', '/b', '/c'].map(draftOf);
   await insertUrls(em, id, drafts, new Ledger(noCounts()));
   const limits = { most: 3, depth: 0, hosts: [{ host: 'www.example.com', most: 3 }] };
-  const claimed = await claimUrls(em, id, limits, new Ledger(noCounts()));
+  const claimed = await leaseUrls(em, id, limits, new Ledger(noCounts()));
   await em.execute(`update crawl_url set state = 'pending' where run_id = ? and url like '%/b'`, [id]);
   const outcomes = claimed.map((of) =>
     outcomeOf(of, {
@@ -100,7 +100,7 @@ it('writes nothing under an epoch that is over', async () => {
   const draft = draftOf('/a');
   await insertUrls(em, id, [draft], new Ledger(noCounts()));
   const limits = { most: 3, depth: 0, hosts: [{ host: 'www.example.com', most: 3 }] };
-  const claimed = await claimUrls(em, id, limits, new Ledger(noCounts()));
+  const claimed = await leaseUrls(em, id, limits, new Ledger(noCounts()));
   await em.execute('update crawler_run set epoch = 2 where id = ?', [id]);
   const outcomes = claimed.map((of) => outcomeOf(of, { state: 'done', http_status: 204 }));
   const of = { run_id: id, snapshot_id: 0, epoch: 1 };
@@ -123,10 +123,10 @@ describe('what an earlier snapshot has', () => {
     const snapshot = await beginSnapshot(em, { id, crawler_id: crawler.id, origin }, new Date());
     await insertUrls(em, id, [draftOf('/a'), draftOf('/b')], new Ledger(noCounts()));
     const limits = { most: 2, depth: 0, hosts: [{ host: 'www.example.com', most: 2 }], base_id: base.id };
-    const claimed = await claimUrls(em, id, limits, new Ledger(noCounts()));
+    const claimed = await leaseUrls(em, id, limits, new Ledger(noCounts()));
     return { em, claimed, of: { run_id: id, snapshot_id: snapshot.id, base_id: base.id, epoch: 0 } };
   }
-  const unchanged = (of: ClaimedUrl, again: EntryAgain): Outcome =>
+  const unchanged = (of: LeasedUrl, again: EntryAgain): Outcome =>
     outcomeOf(of, {
       state: 'done',
       http_status: 200,

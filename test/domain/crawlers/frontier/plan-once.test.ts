@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
+import { leaseUrls } from '../../../../src/domain/crawlers/frontier/lease.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
 import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
@@ -34,7 +34,7 @@ interface Run {
 }
 
 const claim = (em: EntityManager, { run_id, base_id }: Run) =>
-  claimUrls(em, run_id, { most: batch, depth: 9, hosts: [{ host, most: batch }], base_id }, ledger());
+  leaseUrls(em, run_id, { most: batch, depth: 9, hosts: [{ host, most: batch }], base_id }, ledger());
 
 type Claimed = Awaited<ReturnType<typeof claim>>;
 

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { claimUrls } from '../../../../src/domain/crawlers/frontier/claim.ts';
 import { completeUrls } from '../../../../src/domain/crawlers/frontier/complete.ts';
 import { insertUrls } from '../../../../src/domain/crawlers/frontier/insert-urls.ts';
+import { leaseUrls } from '../../../../src/domain/crawlers/frontier/lease.ts';
 import { Ledger } from '../../../../src/domain/crawlers/frontier/ledger.ts';
 import { packKeys } from '../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
@@ -41,7 +41,7 @@ const few = batch * 6;
 
 it('claims and completes a batch without reading the rest of the run', async () => {
   const limits = { most: batch, depth: 9, hosts: [{ host, most: batch }] };
-  const claim = await reading(app, (within) => claimUrls(within, run_id, limits, ledger()));
+  const claim = await reading(app, (within) => leaseUrls(within, run_id, limits, ledger()));
   expect(claim.result.map(({ url }) => url)).toEqual(drafts(0, batch, 2).map(({ url }) => url));
   expect(claim.reads).toBeLessThan(few);
   const outcomes = claim.result.map((of) => outcomeOf(of, { state: 'done', http_status: 204 }));
@@ -57,7 +57,7 @@ it('writes a batch without looking its run up for each row', async () => {
   const write = async (within: EntityManager) => {
     await insertUrls(within, run_id, drafts(count, count + batch, 2), ledger());
     const limits = { most: batch, depth: 9, hosts: [{ host, most: batch }] };
-    const outcomes = (await claimUrls(within, run_id, limits, ledger())).map((of) =>
+    const outcomes = (await leaseUrls(within, run_id, limits, ledger())).map((of) =>
       outcomeOf(of, { state: 'done', http_status: 204, link_keys: links }),
     );
     return completeUrls(within, { run_id, snapshot_id: 0, epoch: 0 }, outcomes, ledger());
@@ -86,7 +86,7 @@ it('looks entries of an earlier snapshot up without reading the rest of it', asy
   const run = await queue(app, crawler.id);
   await insertUrls(em(), run, drafts(count - batch, count, 0), ledger());
   const limits = { most: batch, depth: 9, hosts: [{ host, most: batch }], base_id: snapshot_id };
-  const { result, reads } = await reading(app, (within) => claimUrls(within, run, limits, ledger()));
+  const { result, reads } = await reading(app, (within) => leaseUrls(within, run, limits, ledger()));
   expect(reads).toBeLessThan(few);
   const again = result.map((of) => outcomeOf(of, { state: 'done', again: {} }));
   const kept = { run_id: run, snapshot_id: 0, base_id: snapshot_id ?? 0, epoch: 0 };

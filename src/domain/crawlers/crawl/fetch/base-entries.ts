@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { BlobStore } from '../../../../ports/blobs.ts';
 import { executeBound } from '../../../sql.ts';
-import type { ClaimedUrl } from '../../frontier/claim.ts';
+import type { LeasedUrl } from '../../frontier/lease.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
 import { type EarlierEntry, earlierEntrySql } from '../../snapshots/snapshot-entries.ts';
 import type { KeptOutlinks, OutlinkStore } from './outlinks.ts';
@@ -52,7 +52,7 @@ export async function baseEntry(
 }
 
 /** Leased URLs with what came along of the newest sealed snapshot. */
-export async function withBase<T extends { of: Pick<ClaimedUrl, 'url' | 'earlier'> }>(
+export async function withBase<T extends { of: Pick<LeasedUrl, 'url' | 'earlier'> }>(
   kept: KeptContents,
   slots: readonly T[],
 ): Promise<(T & { base: BaseEntry | undefined })[]> {

@@ -2,8 +2,8 @@ import type { BrowserAnswer } from '../../../../ports/browser.ts';
 import type { FetchedAnswer } from '../../../../ports/fetcher.ts';
 import type { FoundLink, PageFacts, ReadFault } from '../../../../ports/page-facts.ts';
 import type { PageToRead } from '../../../../ports/page-reader.ts';
-import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlChange } from '../../frontier/crawl-url.entity.ts';
+import type { LeasedUrl } from '../../frontier/lease.ts';
 import { type Beside, type Outcome, type Outlinks, outcomeOf } from '../../frontier/outcome.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
@@ -67,7 +67,7 @@ function replayedHeaders({ headers }: FetchedAnswer): Record<string, string> | n
 /** What an answer leaves in the snapshot. */
 export function entryOf(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   answer: FetchedAnswer,
   given: Partial<EntryDraft>,
 ): EntryDraft {
@@ -105,11 +105,11 @@ interface Reading {
 const mediaType = (contentType: string | null) => (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
 /** Whether a captured response is an HTML page. */
-const isHtmlPage = ({ kind }: ClaimedUrl, contentType: string | null): boolean =>
+const isHtmlPage = ({ kind }: LeasedUrl, contentType: string | null): boolean =>
   kind === 'page' && /^(text\/html|application\/xhtml\+xml)$/.test(mediaType(contentType));
 
 /** How a document is to be read; null: it leads nowhere. */
-function documentKind(of: ClaimedUrl, contentType: string | null): PageToRead['kind'] | null {
+function documentKind(of: LeasedUrl, contentType: string | null): PageToRead['kind'] | null {
   if (isHtmlPage(of, contentType)) return 'html';
   const type = mediaType(contentType);
   if (type === 'text/css') return 'css';
@@ -129,7 +129,7 @@ interface CapturedDocument extends BrowserAnswer {
   isCut: boolean;
 }
 
-function faultsOf(of: ClaimedUrl, { isCut }: CapturedDocument, { faults, linksCut }: PageFacts): LogLine[] {
+function faultsOf(of: LeasedUrl, { isCut }: CapturedDocument, { faults, linksCut }: PageFacts): LogLine[] {
   // Whoever reads it sees no more than was fetched to be read.
   const all = new Set<ReadFault>([...(isCut ? (['too_large'] as const) : []), ...faults]);
   const lines: LogLine[] = [...all].map((fault) => ({
@@ -153,7 +153,7 @@ function withoutTwice(links: readonly FoundLink[]): FoundLink[] {
   return links.filter(({ url }) => !seen.has(url) && seen.add(url));
 }
 
-function cutShort({ url }: ClaimedUrl, { isCut }: ShownPage): LogLine[] {
+function cutShort({ url }: LeasedUrl, { isCut }: ShownPage): LogLine[] {
   if (!isCut) return [];
   const message = `${url} was not loaded in time, and is taken as it stood by then`;
   return [{ level: 'warn', event: 'page_timeout', message, data: { url } }];
@@ -165,7 +165,7 @@ const byScript = (url: string): FoundLink => ({ url, relation: 'script' });
 /** What a page says once its scripts have run: links as they are then, and what either form of it needs. */
 async function readShown(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   page: Omit<PageToRead, 'bytes'>,
   { html, url, navigations, leftToRun }: ShownPage,
   served: PageFacts,
@@ -197,7 +197,7 @@ async function readShown(
  */
 async function readCaptured(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   contentType: string | null,
   document: CapturedDocument,
 ): Promise<Reading | null> {
@@ -239,7 +239,7 @@ function changeOf(base: BaseEntry | undefined, sha256: string): UrlChange {
 /** An answer that is stored: an entry of the snapshot, with all it leads to. */
 export async function captured(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   base: BaseEntry | undefined,
   answer: KeptAnswer,
 ): Promise<Outcome> {
@@ -291,14 +291,14 @@ function newer<Name extends string>(name: Name, value: string | string[] | undef
 }
 
 /** What an unchanged page leads to once it is shown: its scripts may bring something else by now. */
-async function showAgain(context: FetchContext, of: ClaimedUrl, base: BaseEntry) {
+async function showAgain(context: FetchContext, of: LeasedUrl, base: BaseEntry) {
   if (!context.browser || base.sha256 === null || !isHtmlPage(of, base.content_type)) return null;
   const earlier = await context.browser.answerOf(of, base);
   return earlier && readCaptured(context, of, base.content_type, { ...earlier, isCut: false });
 }
 
 /** What it leads to by what its browser shows, or by what was read of it before. */
-function led(context: FetchContext, of: ClaimedUrl, { outlinks: kept }: BaseEntry, shown: Reading | null) {
+function led(context: FetchContext, of: LeasedUrl, { outlinks: kept }: BaseEntry, shown: Reading | null) {
   if (shown) return discover(context.discovery, of, shown.outlinks);
   return kept === null ? ledNowhere : discoverAgain(context.discovery, of, kept);
 }
@@ -306,7 +306,7 @@ function led(context: FetchContext, of: ClaimedUrl, { outlinks: kept }: BaseEntr
 /** A 304: the stored content is the present one, and leads where it led. */
 export async function unchanged(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   base: BaseEntry,
   answer: FetchedAnswer,
 ): Promise<Outcome> {

@@ -4,7 +4,7 @@ import type { HttpPolicy } from '../../../../ports/http.ts';
 import type { PageReader } from '../../../../ports/page-reader.ts';
 import type { Services } from '../../../services.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
-import type { ClaimedUrl } from '../../frontier/claim.ts';
+import type { LeasedUrl } from '../../frontier/lease.ts';
 import type { Discovery } from '../discover.ts';
 import type { BaseEntry } from './base-entries.ts';
 import type { ShownPage } from './captured.ts';
@@ -16,12 +16,12 @@ export interface PageBrowser {
   /** Whether the document as scripts have left it is what is stored. */
   readonly storesDom: boolean;
   /** What the newest sealed snapshot holds of a page, to be shown once more; null: it is too large. */
-  answerOf(of: ClaimedUrl, base: BaseEntry): Promise<BrowserAnswer | null>;
+  answerOf(of: LeasedUrl, base: BaseEntry): Promise<BrowserAnswer | null>;
   /**
    * Shows a page whose document has been fetched.
    * @throws BrowserFault; the signal's reason once it is aborted
    */
-  show(context: FetchContext, of: ClaimedUrl, document: BrowserAnswer): Promise<ShownPage>;
+  show(context: FetchContext, of: LeasedUrl, document: BrowserAnswer): Promise<ShownPage>;
 }
 
 /** Everything the fetching of one URL of a run needs. */

@@ -1,6 +1,6 @@
 import type { FetchedAnswer, FetchedHeaders, FetchFault, FetchResult } from '../../../../ports/fetcher.ts';
-import type { ClaimedUrl } from '../../frontier/claim.ts';
 import type { UrlError } from '../../frontier/crawl-url.entity.ts';
+import type { LeasedUrl } from '../../frontier/lease.ts';
 import { keyBytes } from '../../frontier/link-keys.ts';
 import { breakOff, leaveOut, type Outcome, outcomeOf } from '../../frontier/outcome.ts';
 import { hostOfUrl, urlHash } from '../../frontier/url-draft.ts';
@@ -61,7 +61,7 @@ export function retryAfter(value: string | string[] | undefined, now: Date): num
  */
 function signalOf(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   status: number,
   began: number,
   wait: number | null,
@@ -78,7 +78,7 @@ const silent = new Set(['dns', 'connect', 'tls', 'timeout', 'reset']);
 /** A request that gave no usable answer: tried again, or at its end. */
 function failed(
   { firstRetry }: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   fault: Omit<FetchFault, 'error'> & { error: UrlError },
 ): Outcome {
   const attempts = of.attempts + 1;
@@ -97,7 +97,7 @@ function failed(
 const isGone = (status: number) => status === 404 || status === 410;
 
 /** A final answer whose status is not wanted: recorded without its body, and tried again when that may help. */
-function refused(context: FetchContext, of: ClaimedUrl, answer: FetchedAnswer, wait: number | null): Outcome {
+function refused(context: FetchContext, of: LeasedUrl, answer: FetchedAnswer, wait: number | null): Outcome {
   const { status, bytesWire, durationMs, contentType } = answer;
   const attempts = of.attempts + 1;
   const facts = {
@@ -122,7 +122,7 @@ function refused(context: FetchContext, of: ClaimedUrl, answer: FetchedAnswer, w
 }
 
 /** A page that could not be shown: its browser crashed, which may go well the next time, or it never came to rest. */
-function unshown(context: FetchContext, of: ClaimedUrl, fault: BrowserFault): Outcome {
+function unshown(context: FetchContext, of: LeasedUrl, fault: BrowserFault): Outcome {
   const retries = fault.isRetryable ? mostAttempts - 1 : 0;
   const { message, isRetryable, beside } = fault;
   const spent = { bytesWire: 0, durationMs: 0 };
@@ -137,7 +137,7 @@ const isRedirect = (status: number): boolean => statuses.has(status);
 export const mostHops = 20;
 
 /** A redirect: an entry of its own, and its target a URL of the run at the same depth when it is in scope. */
-async function redirected(context: FetchContext, of: ClaimedUrl, answer: FetchedAnswer): Promise<Outcome> {
+async function redirected(context: FetchContext, of: LeasedUrl, answer: FetchedAnswer): Promise<Outcome> {
   const { site } = context.discovery;
   const { status, location, bytesWire, durationMs } = answer;
   const facts = { http_status: status, bytes_wire: bytesWire, duration_ms: Math.round(durationMs) };
@@ -200,7 +200,7 @@ interface Progress {
  */
 async function ask(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   base: BaseEntry | undefined,
   { received, mayStart }: Partial<Progress>,
   asking?: Asking,
@@ -237,7 +237,7 @@ async function ask(
  */
 async function answered(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   base: BaseEntry | undefined,
   answer: FetchedAnswer,
   wait: number | null,
@@ -268,7 +268,7 @@ async function answered(
  */
 export async function fetchAnswer(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   base: BaseEntry | undefined,
   progress: Progress,
   asking?: Asking,
@@ -304,7 +304,7 @@ export async function fetchAnswer(
  */
 export async function fetchUrl(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   base: BaseEntry | undefined,
   progress: Progress,
 ): Promise<Outcome> {

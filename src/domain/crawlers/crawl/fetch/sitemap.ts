@@ -1,7 +1,7 @@
 import { forEachYielding } from '../../../../lib/concurrency.ts';
 import { counted } from '../../../../lib/text.ts';
 import type { Sha256 } from '../../../../ports/blobs.ts';
-import type { ClaimedUrl } from '../../frontier/claim.ts';
+import type { LeasedUrl } from '../../frontier/lease.ts';
 import { linkKey, packKeys } from '../../frontier/link-keys.ts';
 import { type UrlDraft, urlHash } from '../../frontier/url-draft.ts';
 import { readSitemap } from '../../pages/read-sitemap.ts';
@@ -50,7 +50,7 @@ const warn = (event: string, message: string, data: Record<string, unknown>): Lo
 const byAge = (a: Address, b: Address) => (b.lastmod?.getTime() ?? 0) - (a.lastmod?.getTime() ?? 0);
 
 /** Further files an index names: followed when the crawler asks for it, as far as the run's bounds allow. */
-function children(context: FetchContext, of: ClaimedUrl, found: Address[]): { taken: Address[]; log: LogLine[] } {
+function children(context: FetchContext, of: LeasedUrl, found: Address[]): { taken: Address[]; log: LogLine[] } {
   if (found.length === 0) return { taken: [], log: [] };
   const data = { url: of.url, sitemaps: found.length };
   if (!of.follows)
@@ -77,7 +77,7 @@ function children(context: FetchContext, of: ClaimedUrl, found: Address[]): { ta
  */
 export async function readSitemapOf(
   context: FetchContext,
-  of: ClaimedUrl,
+  of: LeasedUrl,
   sha256: Sha256,
 ): Promise<Led & { log: LogLine[] }> {
   const { discovery, services } = context;

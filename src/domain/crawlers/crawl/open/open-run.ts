@@ -7,11 +7,11 @@ import { type CrawlDefaults, crawlDefaults } from '../../config/crawl-limits.ts'
 import { Crawler } from '../../config/crawler.entity.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import { openCrawlerSecrets } from '../../config/crawler-secrets.ts';
-import type { Budget } from '../../frontier/turn-input.ts';
+import type { Budget } from '../../frontier/batch.ts';
 import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
 import { recheckBeforeRun } from '../../verification/recheck.ts';
-import { standingsOf } from '../../verification/standing.ts';
 import { policyFor } from '../../verification/trusted-domains.ts';
+import { verificationStatesOf } from '../../verification/verification-state.ts';
 
 /** What an unverified host gets, whatever was raised for the crawler. */
 const unverifiedLimits = { delay: 4, inFlight: 2 };
@@ -128,7 +128,7 @@ export async function openRun(
   const defaults = crawlDefaults(services.settings, organization);
   if (run.status === 'provisioning' && isRaised(settings))
     await recheckBeforeRun(services, { organization_id: organization.id, host: crawler.host }, signal);
-  const standing = await standingsOf(em, services.settings, organization);
+  const standing = await verificationStatesOf(em, services.settings, organization);
   const match = /^(https?):\/\//i.exec(settings.domain);
   const isVerified = (host: string) => standing(host).state === 'verified';
   const limits = effectiveLimits(settings, defaults, {

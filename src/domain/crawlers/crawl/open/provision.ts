@@ -5,7 +5,7 @@ import { insertUrls } from '../../frontier/insert-urls.ts';
 import { Ledger } from '../../frontier/ledger.ts';
 import { LostRun } from '../../frontier/run-row.ts';
 import { hostOfUrl, priorities, type UrlDraft } from '../../frontier/url-draft.ts';
-import { holdCrawlerOf, letGo, notifyRun } from '../../runs/end-run.ts';
+import { limitIdleTransaction, lockCrawlerOf, notifyRun } from '../../runs/end-run.ts';
 import { type LogLine, writeLog } from '../../runs/run-feed.ts';
 import { normalise } from '../../urls/normalise.ts';
 import { skippedSitemaps } from '../fetch/sitemap.ts';
@@ -101,9 +101,9 @@ export async function startRun(
   const now = services.clock.now();
   const drafts = await entryDrafts(open, site);
   await services.orm.em.fork().transactional(async (em) => {
-    await letGo(em);
+    await limitIdleTransaction(em);
     // Its snapshot and its notification refer to the crawler.
-    await holdCrawlerOf(em, run.id);
+    await lockCrawlerOf(em, run.id);
     const [row] = await em.execute<unknown[]>(
       `select id from crawler_run where id = ? and epoch = ? and status = 'provisioning' for update`,
       [run.id, run.epoch],

@@ -9,7 +9,7 @@ import {
 } from '../../../../../src/domain/crawlers/crawl/discover.ts';
 import { readOutlinks, writeOutlinks } from '../../../../../src/domain/crawlers/crawl/fetch/outlinks.ts';
 import type { RunSite } from '../../../../../src/domain/crawlers/crawl/open/run-site.ts';
-import type { ClaimedUrl } from '../../../../../src/domain/crawlers/frontier/claim.ts';
+import type { LeasedUrl } from '../../../../../src/domain/crawlers/frontier/lease.ts';
 import type { Outlinks } from '../../../../../src/domain/crawlers/frontier/outcome.ts';
 import fc from '../../../../support/properties.ts';
 
@@ -40,7 +40,7 @@ const page: fc.Arbitrary<Page> = fc.record({
 });
 
 const claimed = ({ url, depth, follows }: Page, run: 0 | 1, id: number) =>
-  ({ id, url, depth, follows: follows[run], kind: 'page', level: 0 }) as ClaimedUrl;
+  ({ id, url, depth, follows: follows[run], kind: 'page', level: 0 }) as LeasedUrl;
 
 const inWords = ({ drafts, link_keys }: Led) => ({ drafts, keys: Buffer.from(link_keys).toString('hex') });
 

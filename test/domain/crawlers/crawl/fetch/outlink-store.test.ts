@@ -2,7 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OutlinkStore } from '../../../../../src/domain/crawlers/crawl/fetch/outlinks.ts';
-import type { ClaimedUrl } from '../../../../../src/domain/crawlers/frontier/claim.ts';
+import type { LeasedUrl } from '../../../../../src/domain/crawlers/frontier/lease.ts';
 import { packKeys } from '../../../../../src/domain/crawlers/frontier/link-keys.ts';
 import { type Outcome, outcomeOf } from '../../../../../src/domain/crawlers/frontier/outcome.ts';
 import type { EntryDraft } from '../../../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const linking = (to = 'https://site.test/a'): Outcome =>
-  outcomeOf({ url: 'https://site.test/' } as ClaimedUrl, {
+  outcomeOf({ url: 'https://site.test/' } as LeasedUrl, {
     state: 'done',
     entry: { etag: '"1"', last_modified: 'now', outlinks_sha256: null } as EntryDraft,
     outlinks: { links: [[to, 'a']], assets: [], canonical: null },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { workOnRun } from '../../../../../src/domain/crawlers/crawl/work-on-run.ts';
-import { holdCrawlerOf } from '../../../../../src/domain/crawlers/runs/end-run.ts';
+import { lockCrawlerOf } from '../../../../../src/domain/crawlers/runs/end-run.ts';
 import { startTestApp, type TestApp } from '../../../../support/app.ts';
 import { makeCrawler, queue, quick, runOf } from '../../../../support/crawlers/crawls.ts';
 import { page, type SiteServer, serveSite } from '../../../../support/sites/site-server.ts';
@@ -30,7 +30,7 @@ it('a run begins only when its crawler is free: whoever ends it holds the crawle
   const ending = app.services.orm.em.fork();
   beforeRobots = async () => {
     await ending.begin();
-    await holdCrawlerOf(ending, id);
+    await lockCrawlerOf(ending, id);
   };
   const working = workOnRun(app.services, id, quick);
   const look = app.services.orm.em.fork();

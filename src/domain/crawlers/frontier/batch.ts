@@ -1,10 +1,10 @@
 import type { StopRequest } from '../runs/crawler-run.entity.ts';
 import type { RunCounts } from '../runs/run-counts.ts';
 import type { LogLine } from '../runs/run-feed.ts';
-import type { Census } from './census.ts';
-import type { ClaimedUrl } from './claim.ts';
 import type { UrlKind } from './crawl-url.entity.ts';
+import type { LeasedUrl } from './lease.ts';
 import type { Outcome } from './outcome.ts';
+import type { FrontierStatistics } from './statistics.ts';
 
 /** What a run may use up. */
 export interface Budget {
@@ -50,9 +50,9 @@ export interface RunHandle {
 }
 
 /** What one turn is given. */
-export interface TurnInput {
+export interface BatchInput {
   run: RunHandle;
-  census: Census;
+  census: FrontierStatistics;
   budget: Budget;
   outcomes: readonly Outcome[];
   /** URLs that may be claimed; 0: nothing is. */
@@ -67,7 +67,7 @@ export interface TurnInput {
 
 /** A leased URL, and when it may be asked for. */
 export interface Slot {
-  of: ClaimedUrl;
+  of: LeasedUrl;
   /** Milliseconds on the database's clock; 0: at once. */
   start: number;
   /** Milliseconds between starts on its host. */
@@ -75,7 +75,7 @@ export interface Slot {
 }
 
 /** What a turn has changed. */
-export interface TurnResult {
+export interface BatchResult {
   counts: RunCounts;
   slots: Slot[];
   stop: StopRequest | null;

@@ -1,5 +1,5 @@
 import type { Services } from '../../../services.ts';
-import type { Census } from '../../frontier/census.ts';
+import type { FrontierStatistics } from '../../frontier/statistics.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import type { Crawling } from '../crawling.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
@@ -34,13 +34,13 @@ export const usualTiming: CrawlTiming = {
 };
 
 /** What a slice works with. */
-export interface SliceOptions {
+export interface LoopOptions {
   services: Services;
   crawling: Crawling;
   open: OpenRun;
   snapshot: { id: number; base_id: number | null };
   context: Omit<FetchContext, 'signal'>;
-  census: Census;
+  census: FrontierStatistics;
   timing: CrawlTiming;
   hosts: RunHosts;
   /** What happened beside the URLs, since it was last asked. */

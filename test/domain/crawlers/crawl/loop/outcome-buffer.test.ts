@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest';
-import { Unwritten } from '../../../../src/domain/crawlers/crawl/slice/unwritten.ts';
-import type { ClaimedUrl } from '../../../../src/domain/crawlers/frontier/claim.ts';
-import { type Outcome, outcomeOf } from '../../../../src/domain/crawlers/frontier/outcome.ts';
+import { OutcomeBuffer } from '../../../../../src/domain/crawlers/crawl/loop/outcome-buffer.ts';
+import type { LeasedUrl } from '../../../../../src/domain/crawlers/frontier/lease.ts';
+import { type Outcome, outcomeOf } from '../../../../../src/domain/crawlers/frontier/outcome.ts';
 
-const outcome = (id: number) => outcomeOf({ id } as ClaimedUrl, { state: 'done' });
+const outcome = (id: number) => outcomeOf({ id } as LeasedUrl, { state: 'done' });
 
 /** Outcomes from a number on need something to be kept for them. */
 function unwrittenFrom(needing: number) {
   const kept: number[] = [];
   const needs = ({ of }: Outcome) => of.id >= needing;
   const keep = async (outcomes: readonly Outcome[]) => void kept.push(...outcomes.filter(needs).map(({ of }) => of.id));
-  return { unwritten: new Unwritten({ needs, keep }), kept };
+  return { unwritten: new OutcomeBuffer({ needs, keep }), kept };
 }
 
-const add = (unwritten: Unwritten, count: number) => {
+const add = (unwritten: OutcomeBuffer, count: number) => {
   for (let id = 0; id < count; id += 1) unwritten.add(outcome(id));
 };
 

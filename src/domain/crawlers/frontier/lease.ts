@@ -6,7 +6,7 @@ import type { Ledger } from './ledger.ts';
 import type { UrlDraft } from './url-draft.ts';
 
 /** A URL somebody is about to ask for. */
-export interface ClaimedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
+export interface LeasedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
   id: number;
   /** Where its row is (`ctid`) while nobody else writes it: PostgreSQL finds it there without an index. */
   place: string;
@@ -19,7 +19,7 @@ export interface ClaimedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
 
 // Rows are found again by their place: a join would be planned by statistics, which know nothing of a run that has just begun, and read all
 // of its rows for each claim.
-const claimSql = `
+const leaseSql = `
   with claimed as (
   update crawl_url set state = 'leased' where ctid = any (array(
     select waiting.place from json_to_recordset($1::json) as asked (host text, most integer)
@@ -34,16 +34,16 @@ const claimSql = `
   select place, id, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts, ${earlierColumns('entry')}
   from claimed left join lateral (${earlierEntrySql('$5::integer', 'claimed.url_hash')}) as entry on true`;
 
-function claimedOf(row: Record<string, unknown>): ClaimedUrl {
+function leasedUrlOf(row: Record<string, unknown>): LeasedUrl {
   const { place, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts } =
-    row as unknown as ClaimedUrl;
+    row as unknown as LeasedUrl;
   const of = { id: Number(row.id), place, url, host, kind, is_entry, follows, depth, priority, hop, level, attempts };
   const earlier = takeEarlier(row);
   return earlier ? { ...of, earlier } : of;
 }
 
 /** What may be claimed now. */
-export interface ClaimLimits {
+export interface LeaseLimits {
   /** In all. */
   most: number;
   /** None deeper. */
@@ -54,15 +54,15 @@ export interface ClaimLimits {
 }
 
 /** Leases the URLs of a run whose turn it is, the least deep first. The caller holds the run's row. */
-export async function claimUrls(
+export async function leaseUrls(
   em: EntityManager,
   run_id: number,
-  { most, depth, hosts, base_id = null }: ClaimLimits,
+  { most, depth, hosts, base_id = null }: LeaseLimits,
   ledger: Ledger,
-): Promise<ClaimedUrl[]> {
+): Promise<LeasedUrl[]> {
   if (most <= 0 || hosts.length === 0) return [];
   const given = [JSON.stringify(hosts), run_id, depth, most, base_id];
-  const claimed = (await executeBound<Record<string, unknown>>(em, claimSql, given)).map(claimedOf);
+  const claimed = (await executeBound<Record<string, unknown>>(em, leaseSql, given)).map(leasedUrlOf);
   claimed.sort((a, b) => a.depth - b.depth || a.priority - b.priority || a.id - b.id);
   for (const { kind, host, depth: at } of claimed) {
     const standing = { kind, host, depth: at, rule: null };

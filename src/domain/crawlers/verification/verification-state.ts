@@ -9,15 +9,15 @@ type Row = Pick<DomainVerification, 'host' | 'state' | 'method' | 'proved' | 'ch
 type Owner = Pick<OrganizationRef, 'id'>;
 
 /** How a host stands: `operator` is nobody's row. */
-export interface Standing {
+export interface VerificationState {
   state: 'none' | DomainVerification['state'];
   method: ProofMethod | 'operator' | null;
   checked_at: Date | null;
   verified_at: Date | null;
 }
 
-const unknown: Standing = { state: 'none', method: null, checked_at: null, verified_at: null };
-const operator: Standing = { ...unknown, state: 'verified', method: 'operator' };
+const unknown: VerificationState = { state: 'none', method: null, checked_at: null, verified_at: null };
+const operator: VerificationState = { ...unknown, state: 'verified', method: 'operator' };
 
 /** Whether a proof holds for a host too: by dns for all names below it, else for the same port of the host and its sibling. */
 export function covers({ method, proved }: Pick<Row, 'method' | 'proved'>, host: string): boolean {
@@ -28,7 +28,7 @@ export function covers({ method, proved }: Pick<Row, 'method' | 'proved'>, host:
   return wanted.port === there.port && (wanted.name === there.name || wanted.name === siblingOf(there.name));
 }
 
-const shown = ({ state, method, checked_at, verified_at }: Row): Standing => ({
+const shown = ({ state, method, checked_at, verified_at }: Row): VerificationState => ({
   state,
   method: method ?? null,
   checked_at: checked_at ?? null,
@@ -36,11 +36,11 @@ const shown = ({ state, method, checked_at, verified_at }: Row): Standing => ({
 });
 
 /** The standing of any host (`name` or `name:port`) of an organisation, from what is stored about all of them. */
-export async function standingsOf(
+export async function verificationStatesOf(
   em: EntityManager,
   { crawl }: Pick<Settings, 'crawl'>,
   { id: organization_id }: Owner,
-): Promise<(host: string) => Standing> {
+): Promise<(host: string) => VerificationState> {
   const rows = await em.find(DomainVerification, { organization_id }, { disableIdentityMap: true });
   const own = new Map(rows.map((row) => [row.host, row]));
   const proofs = rows.filter(({ state }) => state === 'verified');
@@ -58,6 +58,6 @@ export async function isVerified(
   organization: Owner,
   host: string,
 ): Promise<boolean> {
-  const standing = await standingsOf(orm.em.fork(), settings, organization);
+  const standing = await verificationStatesOf(orm.em.fork(), settings, organization);
   return standing(host).state === 'verified';
 }

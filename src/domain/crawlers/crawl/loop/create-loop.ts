@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../services.ts';
-import { Census } from '../../frontier/census.ts';
+import { FrontierStatistics } from '../../frontier/statistics.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import { RequestBudget } from '../browser-session.ts';
 import { QueryTraps, SeenUrls } from '../discover.ts';
@@ -10,8 +10,8 @@ import { type OpenRun, requestHash } from '../open/open-run.ts';
 import type { RunHosts } from '../open/open-site.ts';
 import type { RunSite } from '../open/run-site.ts';
 import { RunBrowser } from '../run-browser.ts';
-import { Slice } from './slice.ts';
-import type { CrawlTiming } from './slice-options.ts';
+import { CrawlLoop } from './crawl-loop.ts';
+import type { CrawlTiming } from './loop-options.ts';
 
 /**
  * Bytes of all contents that snapshots of an organisation hold, each counted once however many hold it: what its quota is about. Reads
@@ -68,7 +68,7 @@ export class ServerLimits {
 }
 
 /** What a slice is put together from. */
-interface SliceParts {
+interface CreateLoopOptions {
   services: Services;
   open: OpenRun;
   hosts: RunHosts;
@@ -92,10 +92,10 @@ function headersIn({ headers, run }: OpenRun, site: RunSite, userAgent: string |
 }
 
 /** A slice of a run that has begun, with what the run has come across before. */
-export async function sliceOf(
-  { services, open, hosts, timing, log, userAgent }: SliceParts,
+export async function createLoop(
+  { services, open, hosts, timing, log, userAgent }: CreateLoopOptions,
   site: RunSite,
-): Promise<Slice> {
+): Promise<CrawlLoop> {
   const { run, limits } = open;
   const em = services.orm.em.fork();
   const [snapshot] = await em.execute<{ id: number; base_id: number | null; sitemaps: number }[]>(
@@ -112,14 +112,14 @@ export async function sliceOf(
   const browser =
     userAgent === null ? null : new RunBrowser({ services, run, snapshot, budget, outlinks, atOnce: limits.workers });
   const cookies = services.crawling.cookiesOf(run.id);
-  return new Slice({
+  return new CrawlLoop({
     services,
     crawling: services.crawling,
     open,
     snapshot,
     hosts,
     timing,
-    census: await Census.take(em, run.id),
+    census: await FrontierStatistics.take(em, run.id),
     takeLog: () => log.splice(0),
     serverLimit: (urls, bytes) => serverLimits.reached(urls, bytes),
     context: {

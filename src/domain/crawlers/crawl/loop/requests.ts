@@ -3,19 +3,19 @@ import type { Notifier } from '../../../../lib/timing.ts';
 import { NotSent } from '../../../../ports/exchange.ts';
 import { DomainError } from '../../../errors.ts';
 import { isAway } from '../../../unavailable.ts';
-import type { ClaimedUrl } from '../../frontier/claim.ts';
+import type { Slot } from '../../frontier/batch.ts';
+import type { LeasedUrl } from '../../frontier/lease.ts';
 import { breakOff, type Outcome, outcomeOf, putBack } from '../../frontier/outcome.ts';
-import type { Slot } from '../../frontier/turn-input.ts';
 import { takeSlotAgain } from '../../hosts/host-rows.ts';
 import { type BaseEntry, withBase } from '../fetch/base-entries.ts';
 import type { FetchContext } from '../fetch/fetch-context.ts';
 import { fetchUrl } from '../fetch/fetch-url.ts';
-import type { Ending } from './ending.ts';
-import type { SliceOptions } from './slice-options.ts';
-import type { Unwritten } from './unwritten.ts';
+import type { LoopOptions } from './loop-options.ts';
+import type { OutcomeBuffer } from './outcome-buffer.ts';
+import type { Shutdown } from './shutdown.ts';
 
 /** What a fault of ours comes to while a URL is worked on: a full disk ends the run, anything else only the URL. */
-function ownFault({ services, open }: SliceOptions, ending: Ending, of: ClaimedUrl, error: unknown): Outcome {
+function internalError({ services, open }: LoopOptions, ending: Shutdown, of: LeasedUrl, error: unknown): Outcome {
   if (ending.signal.aborted) return breakOff(of);
   services.log.warn({ err: error, run: open.run.id, url: of.url }, 'a URL of a crawl could not be worked on');
   if (error instanceof DomainError && isAway(error)) {
@@ -27,7 +27,7 @@ function ownFault({ services, open }: SliceOptions, ending: Ending, of: ClaimedU
 }
 
 /** A leased URL that waits for its turn to be asked for. */
-export interface Waiting extends Slot {
+export interface QueuedUrl extends Slot {
   base: BaseEntry | undefined;
   /** Its connection was there too late for a slot before: it is not given up for that again. */
   wasSlow?: boolean;
@@ -44,19 +44,19 @@ const isLate = ({ start }: Slot, now: number): boolean => start > 0 && now - sta
 
 /** What is to be done next. */
 type Next =
-  | { kind: 'fetch'; waiting: Waiting }
+  | { kind: 'fetch'; waiting: QueuedUrl }
   /** Its slot is past: it needs another one. */
-  | { kind: 'late'; waiting: Waiting }
+  | { kind: 'late'; waiting: QueuedUrl }
   /** Its slot is near: its connection may be opened. */
-  | { kind: 'connect'; waiting: Waiting }
+  | { kind: 'connect'; waiting: QueuedUrl }
   /** Nothing before so many milliseconds. */
   | { kind: 'wait'; for: number };
 
 /** Leased URLs in the order they are to be asked for, each not before its slot and no more of a host at once than it may have. */
 export class SlotQueue {
-  #waiting: Waiting[] = [];
+  #waiting: QueuedUrl[] = [];
   /** Those whose connections were to be opened. */
-  readonly #near = new WeakSet<Waiting>();
+  readonly #near = new WeakSet<QueuedUrl>();
   readonly #busy = new Map<string, number>();
   readonly #most: (host: string) => number;
 
@@ -69,7 +69,7 @@ export class SlotQueue {
     return this.#waiting.length;
   }
 
-  add(waiting: readonly Waiting[]): void {
+  add(waiting: readonly QueuedUrl[]): void {
     this.#waiting.push(...waiting);
   }
 
@@ -104,7 +104,7 @@ export class SlotQueue {
   }
 
   /** Takes out what waits for some hosts, or for all. */
-  drop(isDropped: (host: string) => boolean): ClaimedUrl[] {
+  drop(isDropped: (host: string) => boolean): LeasedUrl[] {
     const dropped = this.#waiting.filter(({ of }) => isDropped(of.host));
     if (dropped.length > 0) this.#waiting = this.#waiting.filter(({ of }) => !isDropped(of.host));
     return dropped.map(({ of }) => of);
@@ -115,8 +115,8 @@ export class SlotQueue {
 const enterAgain = 10;
 
 interface Parts {
-  ending: Ending;
-  unwritten: Unwritten;
+  ending: Shutdown;
+  unwritten: OutcomeBuffer;
   notifier: Notifier;
   context: FetchContext;
   /** An answer has come: the next is asked for at once, also while a turn waits for the database. */
@@ -125,7 +125,7 @@ interface Parts {
 
 /** The leased URLs of a slice: asks for each when its slot has come, and no more at once than there are workers. */
 export class Requests {
-  readonly #options: SliceOptions;
+  readonly #options: LoopOptions;
   readonly #parts: Parts;
   readonly #queue: SlotQueue;
   #inFlight = 0;
@@ -134,7 +134,7 @@ export class Requests {
   /** When the next leased URL may be asked for. */
   #slotAt = Number.POSITIVE_INFINITY;
 
-  constructor(options: SliceOptions, parts: Parts) {
+  constructor(options: LoopOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
     this.#queue = new SlotQueue((host) => options.open.limitsOf(host).inFlight);
@@ -205,7 +205,7 @@ export class Requests {
     }
   }
 
-  async #again(waiting: Waiting): Promise<void> {
+  async #again(waiting: QueuedUrl): Promise<void> {
     const { services, open } = this.#options;
     this.#reading += 1;
     try {
@@ -221,7 +221,7 @@ export class Requests {
     this.#parts.notifier.notify();
   }
 
-  async #fetch(waiting: Waiting): Promise<void> {
+  async #fetch(waiting: QueuedUrl): Promise<void> {
     const { of, base, start, wasSlow } = waiting;
     const { context, unwritten, notifier, ending } = this.#parts;
     const { clock } = this.#options.crawling;
@@ -239,7 +239,7 @@ export class Requests {
       notifier.notify();
     };
     const outcome = await fetchUrl(context, of, base, { received, mayStart }).catch((error: unknown) =>
-      error instanceof NotSent ? null : ownFault(this.#options, ending, of, error),
+      error instanceof NotSent ? null : internalError(this.#options, ending, of, error),
     );
     received();
     this.#reading -= 1;

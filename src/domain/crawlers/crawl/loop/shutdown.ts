@@ -1,15 +1,15 @@
 import type { Notifier } from '../../../../lib/timing.ts';
 import type { RunEnding } from '../../runs/end-run.ts';
-import type { SliceStop } from '../crawling.ts';
+import type { StopReason } from '../crawling.ts';
 
 /** How a slice ends: the run ends, the next slice goes on, or it is another's. */
-export type SliceEnd = { kind: 'ended'; ending: RunEnding } | { kind: 'next' } | { kind: 'lost' };
+export type LoopEnd = { kind: 'ended'; ending: RunEnding } | { kind: 'next' } | { kind: 'lost' };
 
 /** Whether and why a slice comes to its end, and how long what is under way still gets. */
-export class Ending {
+export class Shutdown {
   readonly #notifier: Notifier;
   readonly #abort = new AbortController();
-  #stop: SliceStop | null = null;
+  #stop: StopReason | null = null;
   /** When requests under way are broken off; null: they are not. */
   #until: number | null = null;
   #ending: RunEnding | null = null;
@@ -38,7 +38,7 @@ export class Ending {
   }
 
   /** Has the slice end. */
-  stop(reason: SliceStop): void {
+  stop(reason: StopReason): void {
     this.#stop ??= reason;
     if (reason !== 'stopping') this.#abort.abort(reason);
     this.#notifier.notify();
@@ -73,7 +73,7 @@ export class Ending {
   }
 
   /** How it ends, with nothing under way and everything written; null: it goes on. @param isDone whether nothing is left to be done */
-  end(isDone: boolean): SliceEnd | null {
+  end(isDone: boolean): LoopEnd | null {
     if (this.#stop === 'cancel')
       return { kind: 'ended', ending: { status: 'canceled', reason: 'user', message: null } };
     if (this.#ending) return { kind: 'ended', ending: this.#ending };

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { UrlKind } from './crawl-url.entity.ts';
-import type { Ledger, Standing } from './ledger.ts';
+import type { CountedUrl, Ledger } from './ledger.ts';
 
-const censusSql = `
+const statisticsSql = `
   select kind, host, depth, state, count(*)::integer as count from crawl_url
   where run_id = ? and state in ('pending', 'leased') group by kind, host, depth, state`;
 
@@ -13,7 +13,7 @@ const bump = <K>(counts: Map<K, number>, key: K, change: number): void => {
 };
 
 /** What of a run's frontier is still to be done, by host and by depth; whoever works on the run keeps it in step with the rows. */
-export class Census {
+export class FrontierStatistics {
   /** URLs that wait, by host. */
   readonly waiting = new Map<string, number>();
   /** Pages that wait or are leased, by depth. */
@@ -24,11 +24,11 @@ export class Census {
   total = 0;
 
   /** Counts the rows: once when somebody begins to work on a run. */
-  static async take(em: EntityManager, run_id: number): Promise<Census> {
-    const census = new Census();
+  static async take(em: EntityManager, run_id: number): Promise<FrontierStatistics> {
+    const census = new FrontierStatistics();
     const rows = await em.execute<
       { kind: UrlKind; host: string; depth: number; state: 'pending' | 'leased'; count: number }[]
-    >(censusSql, [run_id]);
+    >(statisticsSql, [run_id]);
     for (const row of rows) census.#count({ ...row, rule: null }, row.count);
     const [all] = await em.execute<{ count: number }[]>(
       'select count(*)::integer as count from crawl_url where run_id = ?',
@@ -48,8 +48,8 @@ export class Census {
   }
 
   /** @returns a census of its own that has followed already */
-  after(ledger: Pick<Ledger, 'moves'>): Census {
-    const census = new Census();
+  after(ledger: Pick<Ledger, 'moves'>): FrontierStatistics {
+    const census = new FrontierStatistics();
     for (const [host, count] of this.waiting) census.waiting.set(host, count);
     for (const [depth, count] of this.pages) census.pages.set(depth, count);
     census.leasedPages = this.leasedPages;
@@ -59,7 +59,7 @@ export class Census {
     return census;
   }
 
-  #count({ kind, host, depth, state }: Standing, change: number): void {
+  #count({ kind, host, depth, state }: CountedUrl, change: number): void {
     if (state !== 'pending' && state !== 'leased') return;
     if (state === 'pending') bump(this.waiting, host, change);
     else this.leased += change;

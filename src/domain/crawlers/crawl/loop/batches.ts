@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Services } from '../../../services.ts';
 import { asUnavailable, isAway } from '../../../unavailable.ts';
-import { Census } from '../../frontier/census.ts';
+import type { BatchInput, BatchResult } from '../../frontier/batch.ts';
+import { commitBatch } from '../../frontier/commit-batch.ts';
 import type { Outcome } from '../../frontier/outcome.ts';
 import { LostRun } from '../../frontier/run-row.ts';
-import { takeTurn } from '../../frontier/turn.ts';
-import type { TurnInput, TurnResult } from '../../frontier/turn-input.ts';
-import type { Ending } from './ending.ts';
+import { FrontierStatistics } from '../../frontier/statistics.ts';
+import type { CrawlTiming, LoopOptions } from './loop-options.ts';
+import { mostUnwritten, type OutcomeBuffer } from './outcome-buffer.ts';
 import type { Requests } from './requests.ts';
-import type { CrawlTiming, SliceOptions } from './slice-options.ts';
-import { mostUnwritten, type Unwritten } from './unwritten.ts';
+import type { Shutdown } from './shutdown.ts';
 
 /** What the counters and the wishes of others mean for the run. */
-function heed(
-  ending: Ending,
-  { open, timing }: Pick<SliceOptions, 'open' | 'timing'>,
-  { stop, counts }: TurnResult,
+function applyStopConditions(
+  ending: Shutdown,
+  { open, timing }: Pick<LoopOptions, 'open' | 'timing'>,
+  { stop, counts }: BatchResult,
 ): void {
   if (stop === 'cancel') ending.stop('cancel');
   else if (stop === 'stop') ending.endWith({ status: 'stopped', reason: 'user', message: null }, timing.stop);
@@ -28,23 +28,23 @@ function heed(
 /** Tries of a turn that fails for another reason than a database that is away. */
 const mostFaults = 3;
 /** Milliseconds between two tries. */
-const again = 500;
+const retryDelay = 500;
 
 /**
  * Takes a turn. A database that is away for a moment must cost nothing: the same results are written when it is back.
  * @param isOver whether there is no time to wait for it
  * @returns also the census, which was taken anew when a try was interrupted and nobody knew what had been written
  */
-async function persistTurn(
+async function commitWithRetry(
   services: Services,
-  input: TurnInput,
+  input: BatchInput,
   isOver: () => boolean,
-): Promise<{ result: TurnResult; census: Census; wasInterrupted: boolean }> {
+): Promise<{ result: BatchResult; census: FrontierStatistics; wasInterrupted: boolean }> {
   let { census } = input;
   let wasInterrupted = false;
   for (let faults = 0; ; ) {
     try {
-      const result = await takeTurn(services.orm.em.fork(), services, { ...input, census });
+      const result = await commitBatch(services.orm.em.fork(), services, { ...input, census });
       return { result, census, wasInterrupted };
     } catch (thrown) {
       if (thrown instanceof LostRun) throw thrown;
@@ -53,17 +53,17 @@ async function persistTurn(
       if (faults >= mostFaults || isOver()) throw thrown;
       services.log.warn({ err: error, run: input.run.id }, 'results of a crawl could not be written; trying again');
       wasInterrupted = true;
-      await sleep(again);
-      census = await Census.take(services.orm.em.fork(), input.run.id).catch(() => census);
+      await sleep(retryDelay);
+      census = await FrontierStatistics.take(services.orm.em.fork(), input.run.id).catch(() => census);
     }
   }
 }
 
 /** Counts what a turn has written. @param milliseconds it took */
-function reportTurn(
+function reportBatch(
   metrics: Services['metrics'],
   outcomes: readonly Outcome[],
-  { held }: TurnResult,
+  { held }: BatchResult,
   milliseconds: number,
 ): void {
   const counts: Record<string, number> = {};
@@ -110,7 +110,7 @@ const soonest = 15;
 const latest = 1_000;
 
 /** When the next turn of a slice has to be taken, and when it may claim again. */
-class TurnClock {
+class BatchTimer {
   readonly #timing: CrawlTiming;
   #last: number | null = null;
   #claimAt = 0;
@@ -135,19 +135,19 @@ class TurnClock {
   }
 
   /** A turn is over. @param wanted URLs it was to claim */
-  took({ slots, wait }: Pick<TurnResult, 'slots' | 'wait'>, wanted: number): void {
+  took({ slots, wait }: Pick<BatchResult, 'slots' | 'wait'>, wanted: number): void {
     this.#last = performance.now();
     this.#empty = slots.length > 0 || wanted === 0 ? 0 : this.#empty + 1;
-    const again = Math.min(soonest * 2 ** this.#empty, latest);
-    this.#claimAt = this.#last + Math.min(Math.max(wait ?? 0, again), this.#timing.idle);
+    const retryDelay = Math.min(soonest * 2 ** this.#empty, latest);
+    this.#claimAt = this.#last + Math.min(Math.max(wait ?? 0, retryDelay), this.#timing.idle);
   }
 }
 
 /** What a turn of a slice is given. */
-function turnInput(
-  { open, snapshot, hosts, context, takeLog }: SliceOptions,
-  given: Pick<TurnInput, 'census' | 'outcomes' | 'want' | 'rate'>,
-): TurnInput {
+function batchInput(
+  { open, snapshot, hosts, context, takeLog }: LoopOptions,
+  given: Pick<BatchInput, 'census' | 'outcomes' | 'want' | 'rate'>,
+): BatchInput {
   const { id, project_id, epoch } = open.run;
   const { site } = context.discovery;
   return {
@@ -165,29 +165,29 @@ const perWorker = 8;
 const mostLeased = 100;
 
 interface Parts {
-  ending: Ending;
-  unwritten: Unwritten;
+  ending: Shutdown;
+  unwritten: OutcomeBuffer;
   requests: Requests;
 }
 
 /** The turns of a slice: each writes what requests have come to, and leases the next URLs. */
-export class Turns {
-  readonly #options: SliceOptions;
+export class BatchWriter {
+  readonly #options: LoopOptions;
   readonly #parts: Parts;
-  readonly #clock: TurnClock;
+  readonly #clock: BatchTimer;
   readonly #rate = new RequestRate();
-  #census: Census;
+  #census: FrontierStatistics;
   #writing = 0;
-  #last: TurnResult | null = null;
+  #last: BatchResult | null = null;
   #prepared = Promise.resolve();
   /** Somebody wants the run to stop. */
   #isAsked = false;
 
-  constructor(options: SliceOptions, parts: Parts) {
+  constructor(options: LoopOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
     this.#census = options.census;
-    this.#clock = new TurnClock(options.timing);
+    this.#clock = new BatchTimer(options.timing);
   }
 
   /** The next turn is to look what others want of the run. */
@@ -248,7 +248,7 @@ export class Turns {
     const began = performance.now();
     const result = await this.#persist(outcomes, want);
     this.#writing = 0;
-    reportTurn(this.#options.services.metrics, outcomes, result, performance.now() - began);
+    reportBatch(this.#options.services.metrics, outcomes, result, performance.now() - began);
     this.#rate.count(outcomes.filter(({ sent }) => sent).length);
     this.#last = result;
     this.#clock.took(result, want);
@@ -257,7 +257,7 @@ export class Turns {
     await this.#prepared;
     requests.putBack((host) => result.held.has(host) || this.#options.hosts.isDown(host));
     this.#prepared = requests.prepare(result.slots);
-    heed(this.#parts.ending, this.#options, result);
+    applyStopConditions(this.#parts.ending, this.#options, result);
   }
 
   /** A limit of the server that is reached ends the run. */
@@ -276,12 +276,12 @@ export class Turns {
     return this.#parts.ending.isNear || room <= 0 || crawling.isShortOfMemory ? 0 : room;
   }
 
-  async #persist(outcomes: readonly Outcome[], want: number): Promise<TurnResult> {
+  async #persist(outcomes: readonly Outcome[], want: number): Promise<BatchResult> {
     const { services, timing } = this.#options;
     const { ending } = this.#parts;
     const known = { census: this.#census, rate: this.#rate.perSecond() };
-    const input = turnInput(this.#options, { outcomes, want, ...known });
-    const { result, census, wasInterrupted } = await persistTurn(services, input, () => ending.isStopping);
+    const input = batchInput(this.#options, { outcomes, want, ...known });
+    const { result, census, wasInterrupted } = await commitWithRetry(services, input, () => ending.isStopping);
     this.#census = census;
     // What was leased by a turn nobody heard the end of goes back with the next slice.
     if (wasInterrupted && !ending.isNear) ending.windUp(timing.drain);

@@ -2,34 +2,34 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { settleAll } from '../../../../lib/concurrency.ts';
 import { Notifier } from '../../../../lib/timing.ts';
 import { LostRun } from '../../frontier/run-row.ts';
-import type { SliceStop } from '../crawling.ts';
+import type { StopReason } from '../crawling.ts';
 import { hasOutlinks } from '../fetch/outlinks.ts';
-import { Ending, type SliceEnd } from './ending.ts';
+import { BatchWriter } from './batches.ts';
+import type { LoopOptions } from './loop-options.ts';
+import { OutcomeBuffer } from './outcome-buffer.ts';
 import { Requests } from './requests.ts';
-import type { SliceOptions } from './slice-options.ts';
-import { Turns } from './turns.ts';
-import { Unwritten } from './unwritten.ts';
+import { type LoopEnd, Shutdown } from './shutdown.ts';
 
 /** Works on a run for a while: fetches what is leased, and writes what has become of it with what it leads to. */
-export class Slice {
-  readonly #options: SliceOptions;
+export class CrawlLoop {
+  readonly #options: LoopOptions;
   readonly #requests: Requests;
-  readonly #turns: Turns;
+  readonly #turns: BatchWriter;
   readonly #notifier = new Notifier();
-  readonly #ending = new Ending(this.#notifier);
+  readonly #ending = new Shutdown(this.#notifier);
   readonly #began = performance.now();
 
-  constructor(options: SliceOptions) {
+  constructor(options: LoopOptions) {
     this.#options = options;
     const { context: given, services } = options;
-    const unwritten = new Unwritten({
+    const unwritten = new OutcomeBuffer({
       needs: hasOutlinks,
       keep: (outcomes) => given.outlinks.keep(outcomes, services.log),
     });
     const parts = { ending: this.#ending, notifier: this.#notifier, unwritten };
     const context = { ...given, signal: this.#ending.signal };
     this.#requests = new Requests(options, { ...parts, context, answered: () => this.#pump() });
-    this.#turns = new Turns(options, { ...parts, requests: this.#requests });
+    this.#turns = new BatchWriter(options, { ...parts, requests: this.#requests });
   }
 
   /** Somebody wants the run to stop: the next turn says it. */
@@ -39,11 +39,11 @@ export class Slice {
   }
 
   /** Has the slice end. */
-  stop(reason: SliceStop): void {
+  stop(reason: StopReason): void {
     this.#ending.stop(reason);
   }
 
-  async work(): Promise<SliceEnd> {
+  async work(): Promise<LoopEnd> {
     const beat = setInterval(() => this.#notifier.notify(), this.#options.timing.idle);
     try {
       for (;;) {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { SlotQueue, type Waiting } from '../../../../../src/domain/crawlers/crawl/slice/requests.ts';
+import { type QueuedUrl, SlotQueue } from '../../../../../src/domain/crawlers/crawl/loop/requests.ts';
 import { priorities } from '../../../../../src/domain/crawlers/frontier/url-draft.ts';
 
 /** A leased page of a host, with its slot. */
-function waiting(id: number, start: number, gap: number): Waiting {
+function waiting(id: number, start: number, gap: number): QueuedUrl {
   const found = { is_entry: false, follows: true, depth: 0, priority: priorities.page, hop: 0, level: 0, attempts: 0 };
   const of = { id, place: '(0,1)', url: `http://h/${id}`, host: 'h', kind: 'page' as const, ...found };
   return { of, start, gap, base: undefined };

@@ -23,7 +23,7 @@ export interface Keeper {
  * Outcomes of a slice that wait to be written. What a batch of them needs beside its rows is kept as soon as it is full, while the batch
  * before is written: it takes as long as the disk does.
  */
-export class Unwritten {
+export class OutcomeBuffer {
   readonly #keeper: Keeper;
   #outcomes: Outcome[] = [];
   #next: Batch | null = null;

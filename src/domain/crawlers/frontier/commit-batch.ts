@@ -6,16 +6,16 @@ import { afterSignal, allowance, gapOf, type HostPace, horizon, takeSlots } from
 import { addHosts, readHosts, saveHosts } from '../hosts/host-rows.ts';
 import type { SlotClock } from '../hosts/slot-clock.ts';
 import { announceRun, type LogLine, writeLog } from '../runs/run-feed.ts';
-import type { Census } from './census.ts';
-import { claimUrls, failWaiting, skipWaiting } from './claim.ts';
+import { type BatchInput, type BatchResult, htmlLeft, type Slot, spent } from './batch.ts';
 import { completeUrls } from './complete.ts';
 import type { UrlKind } from './crawl-url.entity.ts';
 import { insertUrls } from './insert-urls.ts';
-import { Ledger, type Standing } from './ledger.ts';
+import { failWaiting, leaseUrls, skipWaiting } from './lease.ts';
+import { type CountedUrl, Ledger } from './ledger.ts';
 import type { Outcome } from './outcome.ts';
 import { recordUrls } from './record.ts';
-import { holdRun, saveRun } from './run-row.ts';
-import { htmlLeft, type Slot, spent, type TurnInput, type TurnResult } from './turn-input.ts';
+import { lockRun, saveRun } from './run-row.ts';
+import type { FrontierStatistics } from './statistics.ts';
 import { hostOfUrl, urlHash } from './url-draft.ts';
 
 /** Follows redirects from a URL until they come back to it; a chain has at most 20 of them. */
@@ -55,7 +55,7 @@ async function endRedirectLoop(
     snapshot_id,
   ]);
   for (const member of members) {
-    const standing: Omit<Standing, 'state'> = { ...member, rule: null };
+    const standing: Omit<CountedUrl, 'state'> = { ...member, rule: null };
     ledger.move({ ...standing, state: 'done' }, { ...standing, state: 'error' });
     ledger.counts.redirects -= 1;
   }
@@ -64,7 +64,7 @@ async function endRedirectLoop(
 /** Ends what the limits leave no room for, and says so. */
 async function applyLimits(
   em: EntityManager,
-  { run, budget }: TurnInput,
+  { run, budget }: BatchInput,
   ledger: Ledger,
   hits: number,
 ): Promise<LogLine[]> {
@@ -80,9 +80,9 @@ async function applyLimits(
 /** Ends what waits for hosts that are given up, and says so. */
 async function giveUp(
   em: EntityManager,
-  { run, isDown }: TurnInput,
+  { run, isDown }: BatchInput,
   names: readonly string[],
-  { down }: TurnHosts,
+  { down }: BatchHosts,
   ledger: Ledger,
 ): Promise<LogLine[]> {
   const log: LogLine[] = [];
@@ -98,7 +98,7 @@ async function giveUp(
 const unlimited = 2 ** 31 - 1;
 
 /** The hosts of a turn, as their rows say and as the turn changes them. */
-interface TurnHosts {
+interface BatchHosts {
   paces: Map<string, HostPace>;
   clock: SlotClock;
   changed: Set<string>;
@@ -110,9 +110,9 @@ interface TurnHosts {
 const isBad = ({ signal }: Outcome) => signal !== null && signal.kind !== 'good';
 
 /** Hosts a turn may have to do with, as far as is known before it: what waits, what was asked, what is found. */
-async function lookAtHosts(
+async function prefetchHosts(
   em: EntityManager,
-  { run, census, outcomes, delayOf }: TurnInput,
+  { run, census, outcomes, delayOf }: BatchInput,
   clock: SlotClock,
 ): Promise<Map<string, HostPace>> {
   const found = outcomes.flatMap(({ of, drafts }) => [
@@ -130,12 +130,12 @@ async function lookAtHosts(
  */
 async function openHosts(
   em: EntityManager,
-  { run, delayOf }: TurnInput,
+  { run, delayOf }: BatchInput,
   names: readonly string[],
   completed: readonly Outcome[],
   seen: ReadonlyMap<string, HostPace>,
   clock: SlotClock,
-): Promise<TurnHosts> {
+): Promise<BatchHosts> {
   const isHeld = completed.some(isBad) || names.some((name) => delayOf(name) > 0);
   let paces = new Map(names.flatMap((name) => seen.get(name) ?? []).map((pace) => [pace.host, pace]));
   const unknown = names.filter((name) => !paces.has(name));
@@ -155,7 +155,7 @@ const isSame = (a: HostPace, b: HostPace) =>
   a.good === b.good;
 
 /** Applies what requests have told of their hosts. */
-function hearHosts(hosts: TurnHosts, { delayOf }: TurnInput, outcomes: readonly Outcome[]): void {
+function applySignals(hosts: BatchHosts, { delayOf }: BatchInput, outcomes: readonly Outcome[]): void {
   const now = hosts.clock.now();
   for (const { of, signal } of outcomes) {
     const before = hosts.paces.get(of.host);
@@ -170,7 +170,7 @@ function hearHosts(hosts: TurnHosts, { delayOf }: TurnInput, outcomes: readonly 
 }
 
 /** Milliseconds until one of the hosts may be claimed from; null: one may be now, or there is none. */
-function waitOf({ paces, clock }: TurnHosts, { delayOf }: TurnInput): number | null {
+function waitOf({ paces, clock }: BatchHosts, { delayOf }: BatchInput): number | null {
   const now = clock.now();
   const waits = [...paces.values()].map((pace) => {
     const ahead = gapOf(pace, delayOf(pace.host)) === 0 ? 0 : pace.next_at - now - horizon;
@@ -181,11 +181,11 @@ function waitOf({ paces, clock }: TurnHosts, { delayOf }: TurnInput): number | n
 }
 
 /** Leases the URLs whose turn it is, and takes the slots of their hosts. */
-async function claimSlots(
+async function leaseSlots(
   em: EntityManager,
-  hosts: TurnHosts,
-  { run, budget, delayOf }: TurnInput,
-  census: Census,
+  hosts: BatchHosts,
+  { run, budget, delayOf }: BatchInput,
+  census: FrontierStatistics,
   most: number,
   ledger: Ledger,
 ): Promise<Slot[]> {
@@ -196,7 +196,7 @@ async function claimSlots(
     .map((pace) => ({ host: pace.host, most: allowance(pace, gaps.get(pace.host) ?? 0, now, most) }))
     .filter((host) => host.most > 0);
   const depth = budget.depth < 0 ? unlimited : (census.frontDepth ?? unlimited);
-  const claimed = await claimUrls(em, run.id, { most, depth, hosts: open, base_id: run.base_id }, ledger);
+  const claimed = await leaseUrls(em, run.id, { most, depth, hosts: open, base_id: run.base_id }, ledger);
   const slots: Slot[] = [];
   for (const [host, urls] of Map.groupBy(claimed, ({ host: name }) => name)) {
     const pace = paces.get(host);
@@ -219,7 +219,7 @@ const draftsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ drafts })
  */
 async function writeOutcomes(
   em: EntityManager,
-  { run, outcomes }: TurnInput,
+  { run, outcomes }: BatchInput,
   ledger: Promise<Ledger>,
 ): Promise<Outcome[]> {
   const of = { run_id: run.id, snapshot_id: run.snapshot_id, base_id: run.base_id, epoch: run.epoch };
@@ -242,18 +242,18 @@ async function writeOutcomes(
  * and counts nothing twice.
  * @throws LostRun when the run is not the caller's any more
  */
-export async function takeTurn(em: EntityManager, services: Services, input: TurnInput): Promise<TurnResult> {
+export async function commitBatch(em: EntityManager, services: Services, input: BatchInput): Promise<BatchResult> {
   const { run, census, budget, want } = input;
   const { clock } = services.crawling;
   const write = async (within: EntityManager) => {
     // All of it is sent at once: each answer that is waited for costs a turn of the event loop.
-    const holding = holdRun(within, run);
+    const holding = lockRun(within, run);
     const counting = holding.then(({ counts }) => new Ledger(counts));
     const [row, ledger, completed, seen] = await settleAll([
       holding,
       counting,
       writeOutcomes(within, input, counting),
-      lookAtHosts(within, input, clock),
+      prefetchHosts(within, input, clock),
     ]);
     let hits = row.hits_reserved - completed.filter(({ refund }) => refund).length;
     const log = [...input.log, ...completed.flatMap((outcome) => outcome.log)];
@@ -262,7 +262,7 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
     const heard = completed.flatMap(({ of, signal }) => (signal ? [of.host] : []));
     const names = [...new Set([...present.waiting.keys(), ...heard])];
     const hosts = await openHosts(within, input, names, completed, seen, clock);
-    hearHosts(hosts, input, completed);
+    applySignals(hosts, input, completed);
     log.push(...(await giveUp(within, input, names, hosts, ledger)));
     const room = Math.min(
       want,
@@ -271,7 +271,7 @@ export async function takeTurn(em: EntityManager, services: Services, input: Tur
     );
     const mayClaim = room > 0 && row.stop_requested === null;
     const [slots] = await settleAll([
-      mayClaim ? claimSlots(within, hosts, input, census.after(ledger), room, ledger) : [],
+      mayClaim ? leaseSlots(within, hosts, input, census.after(ledger), room, ledger) : [],
       writeLog(within, services, run, log),
       completed.length > 0 && announceRun(within, services, run),
     ]);

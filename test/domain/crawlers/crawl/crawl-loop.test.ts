@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { Slice } from '../../../../src/domain/crawlers/crawl/slice/slice.ts';
+import { CrawlLoop } from '../../../../src/domain/crawlers/crawl/loop/crawl-loop.ts';
 import { takeUpAllRuns, takeUpRuns, workOnRun } from '../../../../src/domain/crawlers/crawl/work-on-run.ts';
-import { acquireRun, handBack, watchRuns } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
+import { acquireRun, releaseRun, watchRuns } from '../../../../src/domain/crawlers/runs/acquire-run.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import {
   crawl,
@@ -105,9 +105,9 @@ it('looks once more what others want when it is told to while it looks', async (
     return null;
   });
   const id = await queue(app, await makeCrawler(app, site.host));
-  const work = vi.spyOn(Slice.prototype, 'work');
+  const work = vi.spyOn(CrawlLoop.prototype, 'work');
   const turns = vi.spyOn(app.services.metrics, 'crawlTurn');
-  turns.mockImplementationOnce(() => (work.mock.contexts[0] as Slice).look());
+  turns.mockImplementationOnce(() => (work.mock.contexts[0] as CrawlLoop).look());
   const working = workOnRun(app.services, id, { ...quick, idle: 60_000 });
   await vi.waitFor(() => expect(turns).toHaveBeenCalledTimes(2), { timeout: 30_000 });
   answer();
@@ -146,7 +146,7 @@ it('gives up a run that has got no further for half an hour, but not for a time 
   }
   // From slice to slice nothing is forgotten.
   expect(await at(29.9, 0)).toBe('running');
-  await handBack(app.services.orm.em.fork(), await runOf(app, id));
+  await releaseRun(app.services.orm.em.fork(), await runOf(app, id));
   await acquireRun(app.services.orm.em.fork(), id);
   await execute(`update crawler_run set progress_at = progress_at - interval '1 minute' where id = ?`, [id]);
   await watchRuns(app.services);

@@ -8,7 +8,7 @@ import { run } from '../domain/run.ts';
 import type { Services } from '../domain/services.ts';
 
 /**
- * Runs an operation as `system:cli`, which may do everything: whoever may read the data directory could do it by hand.
+ * Runs an operation as `system:cli`, which has every permission: a user who can read the data directory could do everything by hand.
  * @throws DomainError for refusals.
  */
 export function call<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
@@ -34,7 +34,7 @@ export function call<S extends Scope, In extends z.ZodObject, Out extends z.ZodT
   );
 }
 
-/** The answer of an operation, or null when what it asks for is not there. */
+/** The output of an operation, or null when its subject does not exist. */
 export async function callOrNull<
   S extends Scope,
   In extends z.ZodObject,

@@ -50,7 +50,7 @@ const commands: readonly Command[] = [
 /** How a command ended, as the shell sees it; one that a signal stopped has 128 and the signal's number. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** The command whose one or two words begin the line, longest name first. */
+/** The command named by the first one or two words of the line; the longest name first. */
 function find(words: readonly string[]): Command | undefined {
   return commands.find(({ name }) => name.split(' ').every((word, at) => words[at] === word));
 }

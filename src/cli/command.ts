@@ -47,7 +47,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** A command that cannot be carried out, in words for the person who typed it. */
+/** A command that cannot be carried out; the message is for the terminal. */
 export class Problem extends Error {
   override name = 'Problem';
 }

@@ -77,7 +77,7 @@ export class Screen {
     this.#err.write(`${eraseLine}${this.#live}`);
   }
 
-  /** Takes the live line away, so that what follows begins at the margin; a plain one is brought to its end. */
+  /** Erases the live line, so that what follows begins at the margin; a plain line is ended. */
   #clear(): void {
     if (this.#live !== '') this.#err.write(eraseLine);
     this.#live = '';

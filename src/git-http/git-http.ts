@@ -46,7 +46,7 @@ async function callOf(services: Services, request: Request, response: Response, 
   };
 }
 
-/** Ends the work behind a request: when the client goes away, or when its body turns out to be broken. */
+/** Ends the work for a request when the client disconnects, or when its body turns out to be damaged. */
 function stopperOf(response: Response): AbortController {
   const controller = new AbortController();
   response.once('close', () => {
@@ -62,7 +62,7 @@ function inputOf(request: Request, stopper: AbortController): Readable {
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     throw new DomainError('unsupported_media', 'Content-Encoding: must be gzip, or absent');
   }
-  // Heard from the first moment on: an error that nobody hears would end the process.
+  // From the first moment on: an error without a listener would end the process.
   const unpacked = createGunzip().on('error', () => {
     stopper.abort(new DomainError('invalid_request', 'body: is not valid gzip'));
     request.resume();
@@ -137,7 +137,7 @@ const asDomainError = (thrown: unknown): DomainError | null => {
 const lfs = '/info/lfs/{*api}';
 const lfsType = 'application/vnd.git-lfs+json';
 
-/** Says to a Git LFS client, once it has signed in, that there is no such store: its files come with the push as they are. */
+/** Answers an authenticated Git LFS client that there is no LFS store: its files come with the push as they are. */
 function lfsHandler(services: Services): RequestHandler {
   return async (request, response) => {
     const call = await callOf(services, request, response, stopperOf(response).signal);
@@ -168,7 +168,7 @@ function errorHandler(services: Services): ErrorRequestHandler {
   };
 }
 
-/** Answers a known address whose method is another: OPTIONS is 204, all others are 405, both with `Allow`. */
+/** Answers a known address with another method: OPTIONS is 204, all others are 405, both with `Allow`. */
 const otherMethods =
   (allow: string): RequestHandler =>
   (request, response) => {
@@ -195,7 +195,7 @@ export function createGitHttp(services: Services): Router {
   }
   router.all(`${base}${lfs}`, lfsHandler(services));
   router.use('/git', (request) => {
-    // The dumb protocol reads files; it is refused as a whole, to those who have a token as to those who have none.
+    // The dumb protocol reads files; it is refused as a whole, with or without a token.
     if (/\.git\/(?:HEAD|objects\/|info\/)/.test(request.path)) serviceOf(null);
     throw new DomainError('not_found', 'No repository is here; the address is /git/<organization>/<project>.git');
   });

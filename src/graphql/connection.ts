@@ -1,6 +1,6 @@
 import type { Page } from '../domain/paging.ts';
 
-/** Items of a page when nobody says. */
+/** Default page size. */
 export const defaultFirst = 30;
 
 export interface Connection<T> {

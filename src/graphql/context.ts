@@ -36,7 +36,7 @@ function clean(outer: AnySchema, value: unknown): unknown {
   return element && Array.isArray(value) ? value.map((item) => clean(element, item)) : value;
 }
 
-/** REST heeds the key for bodies up to this size; so do we. */
+/** REST honours the key for bodies up to this size; so does GraphQL. */
 const maxRepeatableInput = 1024 * 1024;
 
 interface Caller {
@@ -49,7 +49,7 @@ interface Caller {
   stream?: StreamState;
 }
 
-/** Where a list begins and how long its page is, as a client asks. */
+/** Paging arguments as sent. */
 export interface ListArguments {
   first?: number | null;
   after?: string | null;
@@ -58,7 +58,7 @@ export interface ListArguments {
 type AnyInput = Record<string, unknown>;
 type AnyPage = z.ZodType<unknown, Page<unknown>>;
 
-/** What all resolvers of one request share: who calls, and the answers they have had already. */
+/** Shared by all resolvers of one request: the caller, and the results so far. */
 export class GraphqlContext {
   // Not `#private`: Apollo makes a shallow copy of the context for each request.
   private caller: Caller;
@@ -82,12 +82,12 @@ export class GraphqlContext {
     return stream;
   }
 
-  /** What tells of news: enough to look again, never news itself. */
+  /** Only signals that there may be news; the news itself is read. */
   get live(): Pick<Services, 'events' | 'feed'> {
     return this.caller.services;
   }
 
-  /** Looks again who calls, and forgets what was read: each event of a stream is answered with what is so then. */
+  /** Authenticates again and clears the cache: each event of a stream is answered with the state of that moment. */
   async renew(): Promise<void> {
     this.caller = { ...this.caller, actor: await this.stream.authenticate() };
     this.forget();
@@ -98,7 +98,7 @@ export class GraphqlContext {
   }
 
   /**
-   * Runs an operation for this caller. A query runs once for the same input, however many fields of the document ask for it, unless each answer is
+   * Runs an operation for this caller. A query runs once for the same input, however many fields of the document need it, unless each answer is
    * good for one use; a command runs each time, and reads after it see what it did.
    * @param input place and arguments in one; `if_match` and `idempotency_key` of a command become its conditions.
    */

@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 /** Seconds a request may take, by what it does. */
 export const timeLimits = { query: 30, mutation: 120 } as const;
 
-/** When the work for one request has to end: its time is up, or nobody waits for the answer any more. */
+/** The end of the work for one request: its time is up, or the client has disconnected. */
 export interface Deadline {
   signal: AbortSignal;
   /** Begins to count; the kind of operation is known only after parsing. */

@@ -80,10 +80,10 @@ const protocolCodes: Record<string, GraphqlCode> = {
   PERSISTED_QUERY_NOT_SUPPORTED: 'BAD_USER_INPUT',
 };
 
-/** Whom an error is shown to, and where its cause is written. */
+/** The recipient of an error, and the log for its cause. */
 export interface ErrorAudience {
   request_id: string;
-  /** Suggestions of names are kept from callers we do not know. */
+  /** Suggestions of names are removed for anonymous callers. */
   anonymous: boolean;
   log: Log;
 }

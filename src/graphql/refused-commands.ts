@@ -26,7 +26,7 @@ import { commandOf } from './resolvers/command.ts';
 
 type Values = Record<string, unknown>;
 
-/** A request as it was sent, none of whose members is known to be what it should. */
+/** A request as it was sent, before any member is validated. */
 export type Sent = { query?: unknown; operationName?: unknown; variables?: unknown };
 
 interface NamedCommand {
@@ -118,7 +118,7 @@ export function refusedCommands(
   return {
     async invalidRequestWasReceived() {
       const request = current();
-      // What Apollo refuses to send in the form that was wanted has run.
+      // An operation whose answer Apollo refuses for its media type has run.
       if (!begun.has(request)) await recordUnread(schema, request.context, request.sent);
     },
     async requestDidStart() {

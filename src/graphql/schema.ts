@@ -135,7 +135,7 @@ const resolvers = [
 const unused = () => {
   throw new Error('Every subscription names its own source');
 };
-/** The builder wants one as soon as there are subscriptions. */
+/** The builder requires one for schemas with subscriptions. */
 const pubSub = { publish: unused, subscribe: unused };
 
 let built: GraphQLSchema | undefined;

@@ -123,7 +123,7 @@ function createApollo({ log }: Services, introspection: boolean): ApolloServer<G
     formatError(formatted, error, current.getStore() ?? nobody);
   return new ApolloServer<GraphqlContext>({
     schema,
-    // Who may read the schema depends on the caller: the guard decides.
+    // Access to the schema depends on the caller: the guard decides.
     introspection: true,
     includeStacktraceInErrorResponses: false,
     csrfPrevention: true,
@@ -185,7 +185,7 @@ export function createGraphql({
     next();
   };
   const read: RequestHandler = async (request, _response, next) => {
-    // Apollo wants to see that somebody has looked for a body.
+    // Apollo requires that a body parser has run.
     request.body = undefined;
     if (request.is('application/json')) {
       request.body = await readJsonBody(request, bodyLimit);

@@ -1,4 +1,4 @@
-/** What an archive says of itself. */
+/** The manifest of an archive. */
 export interface ArchiveLabel {
   /** RFC 3339. */
   made_at: string;
@@ -8,7 +8,7 @@ export interface ArchiveLabel {
   counts: Record<string, number>;
 }
 
-/** An archive while it is written. Nobody sees it before all of it is on the disk. */
+/** An archive while it is written, invisible before all of it is on the disk. */
 export interface ArchiveDraft {
   /** Writes a file of text lines, in place of one of this name. @returns how many there were. */
   writeLines(name: string, lines: AsyncIterable<string>): Promise<number>;
@@ -18,7 +18,7 @@ export interface ArchiveDraft {
   folder(name: string): Promise<string>;
 }
 
-/** An archive whose files are all there, with the content they were written with. */
+/** An archive whose files all exist, with the content they were written with. */
 export interface Archive {
   readonly label: ArchiveLabel;
   /** Version of the program that made it. */
@@ -42,7 +42,7 @@ export interface ArchiveStore {
   /**
    * Opens an archive once every file has been compared with its checksum.
    *
-   * @throws DomainError `not_found` when there is none, `invalid_request` naming the file that is not as it should be
+   * @throws DomainError `not_found` when there is none, `invalid_request` naming the damaged file
    */
   open(place: string, signal: AbortSignal): Promise<Archive>;
 }

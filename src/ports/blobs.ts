@@ -33,17 +33,17 @@ export interface SweptBlobs {
   bytes: number;
 }
 
-/** Says which of the blobs whose name begins with two hexadecimal digits are referred to. A rejection ends the sweep. */
+/** Reports which of the blobs whose name begins with two hexadecimal digits are referred to. A rejection ends the sweep. */
 export type LiveBlobs = (prefix: string) => Promise<ReadonlySet<Sha256>>;
 
 /**
  * Contents by their own hash, so that the same one is never kept twice. What a call resolved with is durable. A blob that nothing
  * refers to goes with a sweep; each put and each `missing` that finds it makes it young again, unless that was done within half an hour, so
- * whoever is about to refer to a blob has as long as the sweep's grace, but for half an hour, to do so.
+ * a new reference to a blob has to be written within the sweep's grace period less half an hour.
  */
 export interface BlobStore {
   /**
-   * Keeps a content, hashing it as it comes. One that fails on the way leaves nothing.
+   * Stores a content, hashing it as it arrives. A stream that fails leaves nothing.
    * @throws DomainError `unavailable` when the disk is full
    */
   put(content: Uint8Array | AsyncIterable<Uint8Array>): Promise<KeptBlob>;
@@ -58,7 +58,7 @@ export interface BlobStore {
   sizes(sha256: Sha256): Promise<BlobSizes | null>;
   /** The bytes as they are read from the disk, unchecked. @throws DomainError `not_found`, before the first byte */
   read(sha256: Sha256, options?: ReadBlobOptions): AsyncIterable<Buffer>;
-  /** Those that are not kept. The others are made young. */
+  /** Those that are not stored. The others are renewed. */
   missing(sha256s: Iterable<Sha256>): Promise<Set<Sha256>>;
   /** Reads a blob again and compares it with its name. */
   verify(sha256: Sha256): Promise<'intact' | 'corrupted' | 'missing'>;

@@ -1,9 +1,9 @@
-/** What a page asks for while it is loaded. */
+/** A request of a page while it is loaded. */
 export interface BrowserRequest {
   /** Absolute, with its query; http or https. */
   url: string;
   method: string;
-  /** What asks, as the DevTools protocol names it in lower case: `script`, `image`, `xhr`, `fetch`, `document` for frames, … */
+  /** The initiator's resource type as in the DevTools protocol, in lower case: `script`, `image`, `xhr`, `fetch`, `document` for frames, … */
   type: string;
   /** Lower-case names, cookies included. */
   headers: Readonly<Record<string, string>>;
@@ -24,32 +24,32 @@ export interface PageLoad {
   run: number;
   /** Of the document, normalised. */
   url: string;
-  /** What the server said: the navigation itself asks nobody. */
+  /** The server's response: the navigation itself makes no request. */
   document: BrowserAnswer;
   /** Whether its scripts are run. */
   scripts: boolean;
   /** What the browser calls itself; its own name when absent. */
   userAgent?: string;
-  /** Whether the document is wanted as it stands after loading. */
+  /** Whether the document is returned as it is after loading. */
   wantsDom: boolean;
   /** Milliseconds after which it is taken as it stands. */
   timeout: number;
-  /** Milliseconds after loading in which the network may come to rest; 0: nobody waits for that. */
+  /** Milliseconds after loading in which the network may become idle; 0: no wait. */
   idle: number;
   /** Pages of its run at the same time. */
   atOnce: number;
-  /** Answers what the page asks for; null refuses it. Nothing else of the network is within its reach. */
+  /** Answers the page's requests; null refuses one. The page has no other access to the network. */
   answer(request: BrowserRequest): Promise<BrowserAnswer | null>;
   signal: AbortSignal;
 }
 
 export interface LoadedPage {
   ok: true;
-  /** HTML of the document as it stands, open shadow roots as templates; null when it was not wanted. */
+  /** HTML of the document after loading, open shadow roots as templates; null when it was not requested. */
   html: string | null;
   /** Address of the document as it stands: scripts may have changed it without loading anything. */
   url: string;
-  /** Where its scripts wanted to go instead, absolute; nothing of that was loaded. */
+  /** Absolute URL its scripts tried to navigate to; nothing of that was loaded. */
   navigations: string[];
   /** Time was up before it was loaded. */
   isCut: boolean;
@@ -62,12 +62,12 @@ export interface PageFault {
   message: string;
 }
 
-/** Loads pages of crawls in Chromium. The process is started when the first page comes, and ended when none has come for a while. */
+/** Loads pages of crawls in Chromium. The process is started for the first page, and ended after a while without pages. */
 export interface Browser {
-  /** Starts it. @returns its name as it tells servers, or why there is none, naming the setting to see */
+  /** Starts it. @returns its user agent, or why it is not available, naming the setting to check */
   begin(): Promise<{ ok: true; userAgent: string } | { ok: false; message: string }>;
   /**
-   * Loads a page, waiting for its turn.
+   * Loads a page once a slot is free.
    * @throws the signal's reason once it is aborted
    */
   load(page: PageLoad): Promise<LoadedPage | PageFault>;

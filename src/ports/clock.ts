@@ -8,6 +8,6 @@ export interface Clock {
 /** The time that all processes of the service share, however their own clocks go. */
 export interface SharedClock {
   now(em: EntityManager): Promise<Date>;
-  /** The same without asking: what it was last, and how long ago that was by a clock that nobody sets. */
+  /** The last result without a new check, and its age by a monotonic clock. */
   recent(): Date;
 }

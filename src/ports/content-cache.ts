@@ -20,7 +20,7 @@ export interface StoredBlob extends BlobKey {
   number: number;
 }
 
-/** What a search asks for: whole words, and the beginning of one more. */
+/** A search: whole words, and the beginning of one more. */
 export interface SearchWords {
   whole: readonly string[];
   prefix: string | null;
@@ -37,7 +37,7 @@ export interface SchemaRow {
 export interface KnownCommits {
   /** null: nothing is stored yet. */
   marker: Oid | null;
-  /** Of the paths asked for, those that are known. */
+  /** Those of the given paths that are known. */
   commits: ReadonlyMap<string, Oid>;
 }
 
@@ -47,16 +47,16 @@ export type CommitChanges = ReadonlyMap<string, Oid | null>;
 /**
  * What was derived from a repository's content, kept where it survives a restart and other processes find it. It is only a cache: nothing
  * here fails: what cannot be answered or done gives null or false.
- * `repository` is the id of a project's repository; all of it goes when the project does.
+ * `repository` is the id of a project's repository; its rows are deleted with the project.
  */
 export interface ContentCache {
-  /** Facts of blobs as JSON text, in the order asked; undefined: not stored. */
+  /** Facts of blobs as JSON text, in the order requested; undefined: not stored. */
   facts(repository: string, blobs: readonly BlobKey[]): Promise<(string | undefined)[] | null>;
   /** Every blob that is stored, but for retired ones. */
   stored(repository: string): Promise<Iterable<StoredBlob> | null>;
   /** Numbers of the stored blobs that hold all the words. */
   search(repository: string, words: SearchWords): Promise<ReadonlySet<number> | null>;
-  /** Stores blobs durably; those that were there before stay as they are, and are retired no longer. */
+  /** Stores blobs durably; existing ones stay as they are, and are no longer retired. */
   store(repository: string, blobs: readonly BlobRecord[]): Promise<StoredBlob[] | null>;
   /** Makes many blobs that were just stored as quick to search as the others. */
   settle(): Promise<void>;
@@ -70,11 +70,11 @@ export interface ContentCache {
    * counts, and all its paths with it).
    */
   moveMarker(repository: string, from: Oid | null, to: Oid, changes: CommitChanges): Promise<boolean>;
-  /** Retires blobs that nothing holds any more: who asks from now on takes them for not stored; searches find them until they are removed. */
+  /** Retires blobs that are no longer referenced: reads no longer find them; searches do until they are removed. */
   retire(repository: string, blobs: readonly BlobKey[]): Promise<boolean>;
   /** Removes up to `limit` blobs of all repositories that were retired an hour ago, and schemas stored a month ago. @returns how many blobs */
   removeExpired(limit: number): Promise<number | null>;
-  /** Forgets up to `limit` paths beside those that the marker's commit holds, unless the marker has left it. @returns how many */
+  /** Deletes up to `limit` paths beside those that the marker's commit holds, unless the marker has left it. @returns how many */
   forgetCommits(repository: string, marker: Oid, held: readonly string[], limit: number): Promise<number | null>;
   /** Adds paths that were not known, unless the marker has left `marker`. */
   addCommits(repository: string, marker: Oid, commits: ReadonlyMap<string, Oid>): Promise<boolean>;

@@ -3,7 +3,7 @@ export const isolationLevels = ['bubblewrap', 'user', 'process'] as const;
 /** `bubblewrap`: namespaces of its own; `user`: an unprivileged user id; `process`: the server's own user. */
 export type IsolationLevel = (typeof isolationLevels)[number];
 
-/** A process, told from a later one of the same number by its start and by the machine and boot it belongs to. */
+/** A process, distinguished from a later one with the same pid by its start and by the machine and boot it belongs to. */
 export interface ProcessName {
   pid: number;
   /** Clock ticks after boot (proc(5), field 22 of stat). */
@@ -33,9 +33,9 @@ export interface Command {
   /** Milliseconds it may take. */
   time: number;
   signal: AbortSignal;
-  /** What it writes, as it comes. A promise holds it up until the promise resolves. */
+  /** Output as it arrives. A promise pauses it until it resolves. */
   onOutput(chunk: Buffer): Promise<void> | undefined;
-  /** Told the leader of its process group once that runs, and before the command itself begins. */
+  /** Called with the leader of its process group once that runs, and before the command itself begins. */
   onStart(leader: ProcessName): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export interface CommandEnd {
 export interface OutputFile {
   /** Relative to the output directory. */
   path: string;
-  /** Where it lies. */
+  /** Its path. */
   file: string;
   /** Bytes. */
   size: number;
@@ -93,7 +93,7 @@ export interface Deployer {
   isolation(): Promise<{ level: IsolationLevel; reason: string } | { refused: string }>;
   /** This process. */
   self(): Promise<ProcessName>;
-  /** `elsewhere`: of another machine or before its last start, so that nobody here can tell. */
+  /** `elsewhere`: of another machine or before its last start, so that this server cannot know. */
   standing(process: ProcessName): Promise<'alive' | 'gone' | 'elsewhere'>;
   /** @param owner number of the deployment, and the uuid of its project, whose caches it shares */
   open(owner: { deployment: number; project: string }): Promise<Workspace>;

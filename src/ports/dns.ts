@@ -1,10 +1,10 @@
-/** What asking for the texts of a name gave. `unreachable`: nobody could say, which tells nothing about the name. */
+/** Result of a TXT lookup. `unreachable`: no server answered, so nothing is known about the name. */
 export type TxtAnswer =
   | { outcome: 'records'; texts: string[] }
   | { outcome: 'absent' }
   | { outcome: 'unreachable'; reason: string };
 
-/** Asks DNS. */
+/** Looks up names in DNS. */
 export interface DnsResolver {
   /** The TXT records of a name, the strings of each joined (RFC 7208 3.3); nothing is remembered between two calls. */
   txt(name: string): Promise<TxtAnswer>;

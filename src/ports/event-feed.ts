@@ -16,7 +16,7 @@ export interface EventPage {
   events: FeedEvent[];
   /** Where to go on. */
   position: number;
-  /** Events after the position are not kept any more, or it is none of this subject: what they told has to be asked for anew. */
+  /** Events after the position are no longer stored, or it does not belong to this subject: their effect has to be read anew. */
   missed: boolean;
 }
 
@@ -24,16 +24,16 @@ export interface EventPage {
 export interface SubjectNews {
   subject: EventSubject;
   events: readonly object[];
-  /** These are its first: nobody can be watching, so nobody is told. */
+  /** These are its first events: it cannot have a subscriber yet, so no notification is sent. */
   isNew?: boolean;
 }
 
-/** Events that last: any process may publish, any process may read, and a reader that was away goes on where it was. */
+/** Durable events: any process may publish, any process may read, and a reader resumes at its position. */
 export interface EventFeed {
   /**
    * Adds an event to a subject, in the transaction of `em` and under a lock on the subject that lasts as long, so that no reader passes an
    * event that is not committed yet. `next` gets the data of the event before (null: none is known) and answers with that of the new one;
-   * undefined: there is none.
+   * undefined when there is none.
    */
   publish(
     em: EntityManager,
@@ -45,12 +45,12 @@ export interface EventFeed {
    * what was there before is not looked at. Locks the subjects like `publish`, in one order.
    */
   append(em: EntityManager, news: readonly SubjectNews[]): Promise<void>;
-  /** Lets those who watch a subject look again, when the transaction of `em` commits. */
+  /** Wakes the subscribers of a subject when the transaction of `em` commits. */
   announce(em: EntityManager, subject: EventSubject): Promise<void>;
   /** A few events after a position; null: only where the subject is now. */
   read(em: EntityManager, subject: EventSubject, after: number | null): Promise<EventPage>;
   /** Calls `wake` when there may be something new. That can be lost with a connection: look again from time to time too. @returns how to end it */
   watch(subject: EventSubject, wake: () => void): () => void;
-  /** Aborted when this process stops: watchers say so to whom they serve, and end. */
+  /** Aborted when this process stops: subscriptions end with a message to their clients. */
   closing: AbortSignal;
 }

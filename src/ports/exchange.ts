@@ -6,7 +6,7 @@ export interface ExchangeRequest {
   signal?: AbortSignal;
   /** Milliseconds, as in the port. */
   timeouts: Required<HttpTimeouts>;
-  /** Asked when the connection is there, right before the request is sent; false: it is not, and fails with `NotSent`. */
+  /** Called once the connection is open, right before the request is sent; false: not sent, the exchange fails with `NotSent`. */
   mayStart?(): boolean;
 }
 
@@ -19,13 +19,13 @@ export class NotSent extends Error {
 export interface Flow {
   pause(): void;
   resume(): void;
-  /** Ends the exchange with its connection; the sink hears nothing more. */
+  /** Ends the exchange with its connection; the sink is not called again. */
   stop(): void;
 }
 
 /**
- * What an exchange tells, in this order: `head`, any number of `data`, then `end` or `fail`; `fail` may come at any moment and nothing
- * comes after it. Called from the socket's own turn, so it should be quick.
+ * Events of an exchange, in this order: `head`, any number of `data`, then `end` or `fail`; `fail` may come at any moment and nothing
+ * follows it. Called from the socket's own event handler, so it should be quick.
  */
 export interface ExchangeSink {
   /** Of the final answer; 1xx ones are passed over (RFC 9110 section 15.2). */

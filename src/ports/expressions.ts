@@ -20,11 +20,11 @@ export class ExpressionError extends Error {
   }
 }
 
-/** Evaluates what users wrote, away from the event loop and under caps. */
+/** Evaluates users' expressions, off the event loop and within limits. */
 export interface Expressions {
   /**
    * The value of a JSONata expression over a context of JSON values; undefined when it finds nothing.
-   * @param timeout milliseconds; 1 s unless told
+   * @param timeout milliseconds; default 1 s
    * @throws ExpressionError
    */
   evaluate(

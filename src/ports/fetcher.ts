@@ -22,7 +22,7 @@ export type FetchedHeaders = Readonly<Record<string, string | string[]>>;
 export interface FetchLimits {
   /** Of the decoded body; 100 MiB. Independently of it a decoded body may be no larger than 100 × what came over the wire + 10 MiB. */
   body: number;
-  /** How much of a body comes back in `bytes`; 10 MiB. */
+  /** How much of a body is returned in `bytes`; 10 MiB. */
   read: number;
   /** Resolving, checking, TCP and TLS together; 10 s. */
   connect: number;
@@ -43,7 +43,7 @@ export interface FetchValidators {
 export interface FetchRequest {
   /** Normalised, http or https. */
   url: string;
-  /** As they go out, `user-agent` and `cookie` included; those that frame a message are the fetcher's own. */
+  /** Headers as they are sent, `user-agent` and `cookie` included; those that frame a message are set by the fetcher. */
   headers: Readonly<Record<string, string>>;
   policy: HttpPolicy;
   signal?: AbortSignal;
@@ -79,7 +79,7 @@ export interface FetchedAnswer {
   isSniffed: boolean;
   /** The stored body, decoded; null when it was not kept. */
   body: { sha256: string; size: number } | null;
-  /** The decoded body, or the beginning of one larger than `limits.read`; null when it was not asked for. */
+  /** The decoded body, or the beginning of one larger than `limits.read`; null when it was not requested. */
   bytes: Uint8Array | null;
   /** `bytes` is not all of the body. */
   isCut: boolean;
@@ -112,6 +112,6 @@ export interface CrawlFetcher {
    * @throws the signal's reason once it is aborted; `NotSent`; DomainError `unavailable` when the body cannot be stored (disk full)
    */
   fetch(request: FetchRequest): Promise<FetchResult>;
-  /** Has a connection ready for a request that is to be sent at its time, and not the time later that a connection takes. */
+  /** Opens a connection for a request that is sent at a given time, so that connecting does not delay it. */
   connect(request: Pick<FetchRequest, 'url' | 'policy'>): Promise<void>;
 }

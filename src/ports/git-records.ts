@@ -54,12 +54,12 @@ export interface Snapshot {
   directory(path: string): Promise<TreeEntry[]>;
   /** The entries of a directory that `sameName` takes for this name. */
   alike(directory: string, name: string): Promise<TreeEntry[]>;
-  /** The oid of the tree at a directory path ('' is the root); null when there is none. */
+  /** The oid of the tree at a directory path ('' is the root); null when it does not exist. */
   treeOid(path: string): Promise<Oid | null>;
   /** All files below a directory, in git's order; served from a cache by tree oid. */
   files(path?: string): Promise<readonly TreeFile[]>;
   blob(oid: Oid): Promise<Buffer>;
-  /** Streams blobs in the order asked, without holding them all; those of commits that are not stored yet too. */
+  /** Streams blobs in the order requested, without holding them all; those of commits that are not stored yet too. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
 }
 
@@ -120,7 +120,7 @@ export interface MergeConflict {
 
 /** Two commits merged by git, line by line. */
 /**
- * The tree of a merge. It need not be stored before a commit names it, so what is done with it goes through this very value, not its id.
+ * The tree of a merge. It need not be stored before a commit names it, so it is passed on as this very value, not its id.
  */
 export interface MergedTree {
   readonly oid: Oid;
@@ -132,7 +132,7 @@ export interface TreeMerge {
   clean: boolean;
   /** In order of path. */
   conflicts: MergeConflict[];
-  /** Paths changed on both sides whose lines git merged without conflict; they may still be wrong as documents. */
+  /** Paths changed on both sides whose lines git merged without conflict; they may still be invalid as documents. */
   auto_merged: string[];
 }
 
@@ -168,6 +168,6 @@ export interface TreeDiff {
 /** A unified diff of one file, with git's header lines. */
 export interface Patch {
   text: string;
-  /** The text was longer than asked for; it ends with a whole line. */
+  /** The text was longer than the limit; it ends with a whole line. */
   truncated: boolean;
 }

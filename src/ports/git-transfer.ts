@@ -108,7 +108,7 @@ export interface PushedObjects {
 
 /** How a push ended. */
 export interface PushResult {
-  /** All the client asked for; empty when it only tried whether it may push. */
+  /** All moves the client requested; empty when it only tried whether it may push. */
   asked: readonly RefMove[];
   /** Those of them that git carried out. */
   moved: readonly RefMove[];

@@ -8,7 +8,7 @@ export interface Change {
   mode?: Mode;
 }
 
-/** Characters (UTF-16) that the message of a commit or annotated tag may have, by whatever way it comes. */
+/** Characters (UTF-16) that the message of a commit or annotated tag may have, whatever the protocol. */
 export const longestMessage = 65_536;
 
 /** A tree while a commit is planned. */
@@ -20,7 +20,7 @@ export interface StagedTree extends Snapshot {
   with(changes: readonly Change[]): Promise<StagedTree>;
 }
 
-/** What one writer wants of the head it is shown. Nothing changed and no further parents: no commit is made. */
+/** One writer's changes to the head it was given. Nothing changed and no further parents: no commit is made. */
 export interface CommitPlan<T> {
   changes: Change[];
   message: string;

@@ -31,7 +31,7 @@ export interface Repository {
   defaultBranch(): Promise<string>;
   setDefaultBranch(branch: string): Promise<void>;
   branches(): Promise<Ref[]>;
-  /** The commit of a branch, short name; null when there is none. */
+  /** The commit of a branch, short name; null when it does not exist. */
   head(branch: string): Promise<Oid | null>;
   /** True when `oid` is a commit reachable from a visible ref (heads, tags, pulls). */
   isReachable(oid: Oid): Promise<boolean>;
@@ -40,9 +40,9 @@ export interface Repository {
   /** A stored tree that no commit names yet, such as that of a merge; its `commit` is null. */
   snapshotOfTree(tree: MergedTree): Promise<Snapshot>;
   commit(oid: Oid): Promise<Commit>;
-  /** Streams blobs in the order asked, without holding them all. */
+  /** Streams blobs in the order requested, without holding them all. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
-  /** Sizes in bytes, in the order asked; null for what is not there. */
+  /** Sizes in bytes, in the order requested; null for objects that do not exist. */
   sizes(oids: readonly Oid[]): Promise<(number | null)[]>;
   /**
    * Stores the content of a file durably, ahead of the commit that will name it; holds no more than a chunk in memory.
@@ -83,7 +83,7 @@ export interface Repository {
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
   /** Merges two commits into a tree; no ref moves. Fails with `no_common_ancestor`. */
   mergeTrees(current: Oid, incoming: Oid): Promise<TreeMerge>;
-  /** Tries many merges in one process and stores nothing; answers in the order asked. */
+  /** Tries many merges in one process and stores nothing; answers in the order requested. */
   mergeability(pairs: readonly { current: Oid; incoming: Oid }[]): Promise<Mergeability[]>;
   /** Files that differ from `base` (null: the empty tree) to `head`, renames found. */
   diff(base: Oid | null, head: Oid, page: { skip: number; limit: number }): Promise<TreeDiff>;
@@ -106,7 +106,7 @@ export type MaintenanceLevel = 'light' | 'full';
 
 export interface FsckReport {
   ok: boolean;
-  /** git's own lines, at most 200: for those who run the server. */
+  /** git's own lines, at most 200: for operators. */
   problems: string[];
 }
 
@@ -118,7 +118,7 @@ export interface GitStore {
   open(id: string): Repository;
   exists(id: string): Promise<boolean>;
   remove(id: string): Promise<void>;
-  /** What lies in the store: ids of repositories, and names of directories that are none, left by processes that died. */
+  /** Contents of the store: ids of repositories, and names of directories that are none, left by processes that died. */
   list(): Promise<{ ids: string[]; remains: string[] }>;
   /**
    * Fetches all branches and tags of a source, or the branches it names, into an empty repository: fetched aside, checked, then all refs moved in one transaction. Resumable: a
@@ -133,7 +133,7 @@ export interface GitStore {
    */
   serve(id: string, request: GitServeRequest): Promise<void>;
   /**
-   * Asks an upstream for its branches. This and the next fail with `invalid_request` for an address that may not be used, and with
+   * Lists an upstream's branches. This and the next fail with `invalid_request` for an address that may not be used, and with
    * `upstream_unavailable` and `details.reason` (an `UpstreamFailure`, or `damaged`) otherwise.
    */
   lsRemote(upstream: Upstream, signal?: AbortSignal): Promise<UpstreamRefs>;
@@ -145,7 +145,7 @@ export interface GitStore {
   fetchUpstream(id: string, upstream: Upstream, signal?: AbortSignal): Promise<Ref[]>;
   /** Pushes one commit to one branch of an upstream, never with force. Fails only for an address that may not be used. */
   pushUpstream(id: string, upstream: Upstream, push: PushMove, signal?: AbortSignal): Promise<UpstreamPush>;
-  /** What a repository is due for; cheap enough to ask after every write. */
+  /** Which upkeep a repository is due for; cheap enough to check after every write. */
   maintenanceDue(id: string): Promise<MaintenanceLevel | null>;
   /**
    * Maintains a repository at low priority, one at a time in this process; readers and writers go on. Fails with `busy` when another

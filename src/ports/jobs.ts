@@ -9,7 +9,7 @@ export interface JobKind<Payload extends z.ZodType = z.ZodType> {
   retries: number;
   /** Seconds after which a run counts as lost. */
   expireSeconds: number;
-  /** `stately`: of each `singletonKey` at most one waits, one is to be tried again and one runs. */
+  /** `stately`: of each `singletonKey` at most one is queued, one waits for a retry and one runs. */
   policy?: 'stately';
 }
 

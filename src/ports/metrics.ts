@@ -27,7 +27,7 @@ export interface Metrics {
   crawlTurn(turn: CrawlTurn): void;
   /** This process has begun to work on a run (1) or has left it (-1). */
   crawlRuns(change: 1 | -1): void;
-  /** This process goes on with a run whose worker was lost. */
+  /** This process takes over a run whose worker was lost. */
   crawlTakeover(): void;
   /** Chromium was replaced: it was worn, or has ended by itself. */
   browserRestart(): void;

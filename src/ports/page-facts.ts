@@ -5,12 +5,12 @@ export interface FoundLink {
   /**
    * What named it first: the element (`a`, `img`, `iframe`), the keyword of a `link` (`stylesheet`, `icon`, `canonical`, `next`),
    * `refresh`, the property of a `meta` (`og:image`), `style` and `import` in CSS, `icon`, `screenshot` and `start_url` in a manifest,
-   * `script` where a script in a browser went or asked for HTML.
+   * `script` where a script in a browser navigated or requested HTML.
    */
   relation: string;
 }
 
-/** What a page asks of robots, by `<meta name=robots>` and `X-Robots-Tag` together. */
+/** A page's robots directives, from `<meta name=robots>` and `X-Robots-Tag` together. */
 export interface RobotsDirectives {
   noindex: boolean;
   nofollow: boolean;
@@ -25,7 +25,7 @@ export type ReadFault =
   | 'nesting'
   /** It took longer than 2 s, or more memory than there is for one; what was found until then is there. */
   | 'time'
-  /** It is no document of its kind: an image that says it is HTML, a manifest that is not JSON. */
+  /** It is no document of its declared type: an image labelled HTML, a manifest that is not JSON. */
   | 'content';
 
 /** What a crawl learns from a page, a style sheet or a web manifest. Each URL is in `links` once and in `assets` once at most. */

@@ -21,12 +21,12 @@ export interface PageToRead {
   charset?: string;
 }
 
-/** Reads documents of crawls away from the event loop. */
+/** Reads documents of crawls off the event loop. */
 export interface PageReader {
   /** Makes ready for documents that will come soon: what reads them need not be started when the first of them is there. */
   prepare(): void;
   /**
-   * What a document says, at most what was found in 2 s of reading (`faults` has `time` then). Resolves for every content.
+   * Facts of a document, at most what was found in 2 s of reading (`faults` has `time` then). Resolves for every content.
    * @throws Error once the reader is closed, and for a defect of the reader
    */
   read(page: PageToRead): Promise<PageFacts>;

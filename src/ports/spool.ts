@@ -1,4 +1,4 @@
-/** A content that lies on the disk for as long as its spool is open. */
+/** A content that is on the disk for as long as its spool is open. */
 export interface Spooled {
   /** Bytes. */
   size: number;

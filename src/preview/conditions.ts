@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { BlobEncoding, BlobSizes } from '../ports/blobs.ts';
 
-/** Quality a client gives a coding: 0 to 1; null when it does not speak of it (RFC 9110 12.5.3). */
+/** Quality a client gives a coding: 0 to 1; null when it is not mentioned (RFC 9110 12.5.3). */
 function qualityOf(accept: string, coding: string): number | null {
   for (const item of accept.split(',')) {
     const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
@@ -12,7 +12,7 @@ function qualityOf(accept: string, coding: string): number | null {
   return null;
 }
 
-/** The coding to send of those a blob is kept in: what the client likes best, the smaller one of equals; null for the blob as it is. */
+/** The stored coding to send: the client's preference, the smaller one of equals; null for the blob as it is. */
 export function negotiate(accept: string | undefined, sizes: BlobSizes): BlobEncoding | null {
   if (!accept) return null;
   const wish = (coding: string) => qualityOf(accept, coding) ?? qualityOf(accept, '*') ?? 0;
@@ -29,12 +29,12 @@ export function isHeld({ 'if-none-match': header }: IncomingHttpHeaders, etag: s
   return header === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
 
-/** Which bytes a request wants: all, some, or some that are not there. */
+/** The bytes a request selects: all, some, or a range that does not exist. */
 export type Wanted = 'all' | 'none' | { start: number; end: number };
 
 /**
- * Reads a Range header (RFC 9110 14.2). Several ranges at once are answered with the whole, as a server may: nobody who wants a site's
- * files asks for them, and they are a known way to make a server send more than there is. What cannot be read counts as absent, and so
+ * Reads a Range header (RFC 9110 14.2). Several ranges at once are answered with the whole, as a server may: no reader of a site's
+ * files sends them, and they are a known way to make a server send more than there is. An invalid header counts as absent, and so
  * does a range of another version (If-Range).
  */
 export function wantedBytes(headers: IncomingHttpHeaders, etag: string, size: number): Wanted {

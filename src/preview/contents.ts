@@ -16,11 +16,11 @@ interface Part {
   encoding: BlobEncoding | null;
 }
 
-/** Blobs on their way to readers: those asked for last stay in memory, unless they are large. */
+/** Blobs being served: the most recently used stay in memory, unless they are large. */
 export class Contents {
   readonly #blobs: BlobStore;
   readonly #sizes: LRUCache<Sha256, BlobSizes>;
-  /** Contents whose codings have been made, or would not be smaller. */
+  /** Contents whose codings exist, or would not be smaller. */
   readonly #encoded = new LRUCache<Sha256, true>(upTo(100_000));
   readonly #bytes: LRUCache<string, Buffer, Part>;
 

@@ -1,6 +1,6 @@
 import { isTrustworthy, previewHost } from '../domain/studio/previews/preview-origin.ts';
 
-/** What the form of the preview origin's addresses says, worked out once per form. */
+/** The parsed form of the preview origin's addresses, computed once per form. */
 export interface Origin {
   form: string;
   /** What follows the label. */

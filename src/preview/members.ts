@@ -35,7 +35,7 @@ function cookieIn({ headers }: IncomingMessage, name: string): string | null {
   return null;
 }
 
-/** The pass in a URL and the URL without it; null when there is none, or the path can name nothing, not even to be sent back to. */
+/** The pass in a URL and the URL without it; null when there is none, or when the path is invalid and no redirect to it is possible. */
 function linkIn(target: string): { pass: string; location: string } | null {
   if (!target.includes(`${linkParameter}=`)) return null;
   const request = parseRequestPath(target);
@@ -48,7 +48,7 @@ function linkIn(target: string): { pass: string; location: string } | null {
 }
 
 /**
- * Whether somebody opens the address, as far as headers say (W3C Fetch Metadata): not a HEAD, nor what a browser or a messenger fetches ahead, nor
+ * Whether a person opens the address, as far as headers show (W3C Fetch Metadata): not a HEAD, nor a prefetch of a browser or a messenger, nor
  * a script or an image. Clients that send no such headers navigate.
  */
 function isNavigation({ method, headers }: IncomingMessage): boolean {
@@ -57,7 +57,7 @@ function isNavigation({ method, headers }: IncomingMessage): boolean {
   return (headers['sec-fetch-mode'] ?? 'navigate') === 'navigate';
 }
 
-/** Looks at the link or the cookie of a request for a members' preview, and at the rights of whoever it was made for. */
+/** Checks the link or the cookie of a request for a members' preview, and the rights of the member it was made for. */
 export async function admit(
   services: Services,
   origin: Origin,

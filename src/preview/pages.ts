@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** A page of our own, for people who meet no site. */
+/** A page of the service itself, for addresses without a site. */
 export interface OwnPage {
   status: number;
   title: string;

@@ -16,11 +16,11 @@ import { sendEntry } from './site/send-entry.ts';
 /** How long open pages still find the assets of the output before; milliseconds. */
 const swapTime = 10 * 60_000;
 
-/** Headers of everything served from a target. Versions are told by ETag, so nothing is used without asking. */
+/** Headers of everything served from a target. Versions are compared by ETag, so a cache always revalidates. */
 function commonHeaders(services: Services, { isMembersOnly, permission }: PreviewTarget): Headers {
   return {
     'Cache-Control': isMembersOnly ? 'private, no-cache' : 'no-cache',
-    // What a crawl has copied is not to tell where from.
+    // Copies of a crawled site must not reveal their address to links.
     'Referrer-Policy': permission === 'browse_crawlers' ? 'no-referrer' : 'strict-origin-when-cross-origin',
     'X-Content-Type-Options': 'nosniff',
     ...(isMembersOnly && {

@@ -6,14 +6,14 @@ import { type Contents, smallContent } from './contents.ts';
 
 export type Headers = Record<string, string | number>;
 
-/** A content, and how it goes out. */
+/** A content and its headers. */
 export interface Sending {
   sha256: Sha256;
   /** Content-Type. */
   type: string;
   /** It may be sent in a coding. */
   isEncodable: boolean;
-  /** Only what is there (200) is sent in part, or not at all to those who hold it. */
+  /** Only a 200 is sent in part, or as 304. */
   status: number;
   /** Headers of everything that is served from this host. */
   common: Headers;
@@ -22,7 +22,7 @@ export interface Sending {
 /** A representation has a tag of its own (RFC 9110 8.8.3.3): the hash, and the coding when there is one. */
 const etagOf = (sha256: string, encoding: BlobEncoding | null) => `"${sha256}${encoding ? `.${encoding}` : ''}"`;
 
-/** Sends a file, or the part of it that is asked for, in the coding the client likes best. Parts are always of the file as it is. */
+/** Sends a file, or the requested range, in the client's preferred coding. Ranges are always of the unencoded file. */
 export async function sendFile(
   contents: Contents,
   { method, headers: asked }: IncomingMessage,

@@ -9,7 +9,7 @@ import type { Row } from './table.ts';
 
 /**
  * `Link` of a list (RFC 8288): first, prev, next and last pages of the same query. A list that was answered whole is its own first and last page;
- * one that did not fit goes on in pages of the ordinary size.
+ * one that did not fit continues in pages of the ordinary size.
  */
 export function linkHeader(originalUrl: string, list: Page<unknown>): string {
   const { page, total_count } = list;
@@ -46,7 +46,7 @@ function statusFor(row: Row, output: unknown): number {
   return row.status;
 }
 
-/** Sends JSON; a read whose operation names no version gets one of the text itself (RFC 9110 8.8.1, weak). */
+/** Sends JSON; a read whose operation sets no version gets one of the text itself (RFC 9110 8.8.1, weak). */
 function send(row: Row, request: Request, response: Response, call: Call, text: string): void {
   response.type('application/json');
   if (row.method === 'get' && !call.facts.etag) {
@@ -101,7 +101,7 @@ export function answer(
   send(row, request, response, call, JSON.stringify(isPage(output) ? output.items : body));
 }
 
-/** Sends an attached stream. A fault after its first byte cuts the answer off, so that nobody takes a part for the whole. */
+/** Sends an attached stream. A fault after its first byte aborts the connection, so that no client takes a part for the whole. */
 export async function sendStream(
   row: Row,
   request: Request,

@@ -78,7 +78,7 @@ export function errorBody(error: DomainError, requestId: string): ErrorBody {
 }
 
 /**
- * Answers a known path whose method is none of those it has: OPTIONS is 204, all others are 405, both with `Allow` (RFC 9110 9.3.7, 15.5.6).
+ * Answers a known path with an unsupported method: OPTIONS is 204, all others are 405, both with `Allow` (RFC 9110 9.3.7, 15.5.6).
  * @param known methods of the path
  */
 export const otherMethods =
@@ -101,7 +101,7 @@ interface ParserFault {
   limit?: number;
 }
 
-/** Turns what Express and its body parser throw into refusals of ours; null when it is a fault of the service. */
+/** Maps errors of Express and its body parser to domain errors; null when it is a fault of the service. */
 export function asDomainError(thrown: unknown): DomainError | null {
   const error = asUnavailable(thrown);
   if (error instanceof DomainError) return error;

@@ -8,7 +8,7 @@ export type Checks = Record<
   () => Promise<boolean>
 >;
 
-/** Where a process stands: only a ready one wants requests. */
+/** State of a process: only a ready one should get requests. */
 export type Phase = 'starting' | 'ready' | 'draining';
 
 interface HealthOptions {

@@ -1,5 +1,5 @@
 /**
- * Names of a request that its operation does not know. They are ignored, and the caller can see that they were: all answers have them in
+ * Names of a request that its operation does not declare. They are ignored, and the caller can see that they were: all answers have them in
  * `X-Ignored-Fields`, those of commands that are objects in `warnings` too, and with `Prefer: handling=strict` the request is refused.
  */
 import { z } from 'zod';
@@ -19,7 +19,7 @@ export interface IgnoredFields {
   count: number;
 }
 
-/** Of a union whose members are told apart by one field, the member a value is. */
+/** The member of a discriminated union that a value is. */
 function chosen(schema: z.core.$ZodType, value: unknown): z.core.$ZodType {
   const { discriminator, options = [] } = schema._zod.def as { discriminator?: string; options?: z.core.$ZodType[] };
   if (discriminator === undefined || value === null || typeof value !== 'object') return schema;
@@ -45,7 +45,7 @@ class FirstNames implements IgnoredFields {
 
   add(parent: readonly PropertyKey[], key: string): void {
     this.count += 1;
-    // A longer name fits nowhere whole: its beginning says which one is meant.
+    // A longer name fits nowhere whole: its beginning identifies it.
     const path = [...parent, key.slice(0, maxBytes)];
     const name = encode(path.map(String).join('.'));
     const last = this.fields.at(-1);
@@ -63,7 +63,7 @@ interface Pending {
   path: readonly PropertyKey[];
 }
 
-/** Fields of an input that its schema does not know, at every depth; one look at each name. */
+/** Fields of an input that its schema does not declare, at every depth; each name is checked once. */
 export function ignoredFields(schema: z.ZodObject, input: Record<string, unknown>): IgnoredFields {
   const found = new FirstNames();
   const left: Pending[] = [{ schema, value: input, path: [] }];
@@ -92,7 +92,7 @@ export function ignoredFields(schema: z.ZodObject, input: Record<string, unknown
   return found;
 }
 
-/** The input without the names at its top that the schema does not know: nothing behind this looks at them again. */
+/** The input without undeclared top-level names: no later code checks them again. */
 export function knownPart(schema: z.ZodObject, input: Record<string, unknown>): Record<string, unknown> {
   const known: Record<string, unknown> = Object.create(null);
   for (const name of ['organization', 'project', ...Object.keys(schema.shape)])
@@ -146,7 +146,7 @@ export function withWarnings(body: unknown, warnings: readonly FieldError[]): un
   return { ...body, warnings: [...(Array.isArray(own) ? own : []), ...warnings] };
 }
 
-/** Whether a request asks that nothing of it be ignored (RFC 7240, 4.4). */
+/** Whether a request forbids ignored fields (RFC 7240, 4.4). */
 export const isStrict = (prefer: string | undefined): boolean =>
   (prefer ?? '').split(',').some((preference) => /^\s*handling\s*=\s*"?strict"?\s*(;|$)/i.test(preference));
 

@@ -64,7 +64,7 @@ export function bodyReader(row: Row): BodyReader {
       throw new DomainError('unsupported_media', 'body: must be JSON, with Content-Type: application/json');
     }
     if (hasBody(request)) {
-      // What is short is read first: the audit row of a refusal then says what was wanted.
+      // Short fields are read first: the audit row of a refusal then has them.
       if (!isShort(request)) await admitByPath(row.operation, call, pathOf(row, request));
       request.body = await readJsonBody(request, row.bodyLimit ?? defaultBodyLimit);
     }
@@ -92,7 +92,7 @@ function bodyOf({ body }: Request): Record<string, unknown> {
   return body;
 }
 
-/** The query of a URL. `URLSearchParams` alone would replace what is not UTF-8, and so read another name than was asked for. */
+/** The query of a URL. `URLSearchParams` alone would replace what is not UTF-8, and so read a name that was not sent. */
 function searchOf(url: string): URLSearchParams {
   const at = url.indexOf('?');
   const search = at === -1 ? '' : url.slice(at + 1);
@@ -112,7 +112,7 @@ function unknownNumber(row: Row, name: string, value: unknown): string {
   return `${noun.charAt(0).toUpperCase()}${noun.slice(1)} not found`;
 }
 
-/** What the path says. A number there that cannot be one names nothing. @throws DomainError `not_found` */
+/** Parameters of the path. An invalid number names nothing. @throws DomainError `not_found` */
 function pathOf(row: Row, request: Request): Record<string, unknown> {
   const { input } = row.operation;
   const given = Object.entries(request.params).map(([name, value]) => [

@@ -15,7 +15,7 @@ function namesOf(key: string): string[] {
 
 /**
  * Reads a query string into nested plain objects. Numbers and booleans stay text here; `coerce` reads them by the schema.
- * @throws DomainError `invalid_request` when a name is given twice with different values or goes too deep, or there are over 200.
+ * @throws DomainError `invalid_request` when a name is given twice with different values or is nested too deep, or there are over 200.
  */
 export function parseQuery(search: URLSearchParams): Record<string, Json> {
   const root: Record<string, Json> = Object.create(null);
@@ -50,10 +50,10 @@ export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   return def.innerType ? unwrap(def.innerType) : schema;
 }
 
-/** Whether a schema wants a number. */
+/** Whether a schema accepts a number. */
 export const isNumeric = (schema: z.core.$ZodType) => ['number', 'int'].includes(unwrap(schema)._zod.def.type);
 
-/** Reads one text value as the schema wants it; what does not fit stays text, so that the schema names the fault. */
+/** Converts one text value to the type of its schema; what does not fit stays text, so that the schema reports the fault. */
 function coerceValue(schema: z.core.$ZodType, value: Json): unknown {
   const inner = unwrap(schema);
   const type = inner._zod.def.type;

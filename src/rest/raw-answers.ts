@@ -5,7 +5,7 @@ import type { file } from '../domain/studio/repository/repository.schema.ts';
 import type { workflowVersion } from '../domain/workflows/workflow.schema.ts';
 import type { RawAnswer } from './table.ts';
 
-/** A version as it was written, with its comments, for those who ask for YAML. */
+/** A version as it was written, with its comments, for requests that accept YAML. */
 export function definitionText(
   { source }: z.output<typeof workflowVersion>,
   _input: Record<string, unknown>,

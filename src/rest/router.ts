@@ -77,7 +77,7 @@ function handlerFor(row: Row, services: Services): RequestHandler {
   const read = requestReader(row);
   return async (request, response) => {
     const actor = await authenticateHeader(services, request.headers.authorization);
-    // A stranger is turned away before a byte of the body is read.
+    // An unauthenticated request is refused before a byte of the body is read.
     if (!actor && row.operation.permission !== 'public') throw new DomainError('unauthenticated', 'Unauthenticated');
     const call: Call = {
       services,
@@ -89,7 +89,7 @@ function handlerFor(row: Row, services: Services): RequestHandler {
       facts: {},
     };
     const { organization } = request.params;
-    // For the request's line in the log, which tells who did what as well.
+    // For the request's line in the log, which names the caller as well.
     response.locals.operation = { operation: row.operation.name, actor: actor?.id ?? null, organization };
     response.set({ 'Cache-Control': row.secret ? 'no-store' : 'private, no-cache' }).vary('Authorization, Cookie');
     const spool = services.spools.open();

@@ -25,7 +25,7 @@ tokens.</p>
   });
 }
 
-/** What the pages may do: load their own files and call this server. Nothing inline, nothing from elsewhere, in nobody's frame. */
+/** Content security policy of the pages: their own files and this server. Nothing inline, nothing from other origins, no frames. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -54,10 +54,10 @@ const page =
 
 /**
  * The pages of the service itself and the OpenAPI document of its table. Only the paths named here are answered; all others are
- * left to those that come after. Everything is public: it says what the software does, and of the instance only its address.
+ * left to those that follow. Everything is public: it describes the software, and of the instance only its address.
  */
 export function createSite(settings: Pick<Settings, 'public_url'>, rows: readonly Row[]): Router {
-  // Made when first asked for, so that no start waits for it.
+  // Made on first use, so that it does not delay the start.
   let made: Document | null = null;
   const document = (): Document => {
     made ??= openapiDocument(rows);

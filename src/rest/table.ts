@@ -24,7 +24,7 @@ export interface Row {
   bodyLimit?: number;
   /** Takes files as multipart/form-data too. */
   multipart?: true;
-  /** Takes a body of any type, whose sender signs its bytes in this header; nothing of it becomes input. */
+  /** Accepts a body of any type, whose bytes are signed in this header; nothing of it becomes input. */
   signedBy?: string;
   /** The body, where REST shows another shape of the output. */
   present?: { schema: z.ZodType; from(output: never): unknown };

@@ -48,7 +48,7 @@ function checkLength(request: Request, limit: number): void {
     throw new DomainError('too_large', `body: is larger than ${most} bytes, the most that ${maxFiles} files can need`);
 }
 
-/** A part as it comes in. One that is cut off ends like a whole one, perhaps before it is read, so its error is remembered. */
+/** A part as it arrives. One that is cut off ends like a whole one, perhaps before it is read, so its error is remembered. */
 function whole(content: Readable): AsyncIterable<Uint8Array> {
   let failure: unknown = null;
   content.on('error', (cause) => {

@@ -7,7 +7,7 @@ const path = /^\/webhooks\/ai\/workflows\/(.*)$/s;
 /** What an absolute request target has before its path; servers take one like the path alone (RFC 9112, 3.2.2). */
 const authority = /^https?:\/\/[^/?#]*/i;
 
-/** What is still read of a body nobody wants, so that its sender gets to see the answer; bytes, milliseconds. */
+/** How much of an unused body is still read, so that its sender can read the answer; bytes, milliseconds. */
 const drained = { bytes: 1024 * 1024, milliseconds: 1_000 };
 
 interface Options {
@@ -71,7 +71,7 @@ const hasMore = (request: Request) =>
   (request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0);
 
 async function send(request: Request, response: Response, { status, body, headers }: WebhookResponse): Promise<void> {
-  // As a text it goes out in one piece with the head.
+  // A string is sent in one piece with the head.
   const text = JSON.stringify(body);
   const all = {
     ...headers,
@@ -80,7 +80,7 @@ async function send(request: Request, response: Response, { status, body, header
     'Content-Length': String(Buffer.byteLength(text)),
   };
   if (!hasMore(request)) return void response.writeHead(status, all).end(text);
-  // The whole answer goes out now, but the end of the connection waits: closed at once, it would be reset under the sender's hands.
+  // The whole answer is sent now, but the end of the connection waits: closed at once, it would be reset before the sender has read it.
   response.writeHead(status, { ...all, Connection: 'close' }).flushHeaders();
   response.write(text);
   await drain(request);
@@ -89,8 +89,8 @@ async function send(request: Request, response: Response, { status, body, header
 }
 
 /**
- * The address outside services call. It knows no sessions, cookies or cross-origin rules, and reads no body that the domain did not ask for; a
- * process that is draining goes on accepting until its listener closes, because senders do not always come again.
+ * The address outside services call. It has no sessions, cookies or cross-origin rules, and reads no body that the domain does not need; a
+ * process that is draining accepts calls until its listener closes, because senders do not always retry.
  */
 export function createWebhook(endpoint: WebhookEndpoint, { bodyTime = 30_000 }: Options = {}): RequestHandler {
   return async (request, response, next) => {

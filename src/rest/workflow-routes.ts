@@ -54,7 +54,7 @@ const execution = `${workflow}/executions/:execution`;
 const trigger = `${workflow}/triggers/:trigger`;
 const byId = ({ id }: { id: string }) => `/${id}`;
 
-/** The URLs of workflows, without the door that outside services call. */
+/** The URLs of workflows, without the webhook endpoint that outside services call. */
 export const workflowRoutes: readonly Row[] = [
   get(workflows, listWorkflows, 200),
   post(workflows, createWorkflow, 201, { location: byId }),

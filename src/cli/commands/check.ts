@@ -20,7 +20,7 @@ export const checkCommand: Command = {
   options: { json: { type: 'boolean' } },
   words: [0, 1],
   async run([word], { json }, { open, screen, signal }) {
-    // A document is all a script wants to see.
+    // With JSON output scripts get the document alone.
     const tools = { signal, onPhase: (head: string) => (json ? undefined : screen.progress(head)) };
     const one = word === undefined ? null : projectName(word);
     const core = await open();
@@ -80,7 +80,7 @@ function printReport(screen: Screen, { subject, problems }: Report): void {
   screen.print(`${subject}: ${problems.length === 0 ? 'sound' : plural(problems.length, 'problem')}`);
   for (const [at, { message, advice }] of problems.entries()) {
     screen.print(`  ${message}`);
-    // Once for those in a row that want the same.
+    // Printed once for consecutive faults with the same remedy.
     if (problems[at + 1]?.advice !== advice) screen.print(`    What to do: ${advice}`);
   }
 }

@@ -22,10 +22,10 @@ type AnyField = GraphQLField<unknown, unknown>;
 
 const isList = ({ type }: AnyField) => isListType(isNonNullType(type) ? type.ofType : type);
 
-/** What a field costs by itself: what its resolver says (`@Extensions({ cost })`), where one is dearer than reading a record. */
+/** The cost of a field by itself: its resolver's (`@Extensions({ cost })`), where it costs more than reading a record. */
 const weightOf = ({ extensions }: AnyField) => (typeof extensions.cost === 'number' ? extensions.cost : 1);
 
-/** The page size a field asks for; null when it is no list by pages. What is not a size counts as the largest. */
+/** The page size a field requests; null when it is no connection. An invalid size counts as the largest. */
 function firstOf(node: FieldNode, field: AnyField, variables: Variables): number | null {
   const declared = field.args.find(({ name }) => name === 'first');
   if (!declared) return null;
@@ -36,7 +36,7 @@ function firstOf(node: FieldNode, field: AnyField, variables: Variables): number
   return typeof value === 'number' && value >= 1 ? Math.min(value, maxPerPage) : maxPerPage;
 }
 
-/** The variables an operation will run with: those given, else what it says itself. */
+/** The variables of an operation: those given, else its defaults. */
 export function withDefaults({ variableDefinitions }: OperationDefinitionNode, given: Variables): Variables {
   const defaults = (variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
     defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)] as const] : [],

@@ -21,7 +21,7 @@ function checkCost({ document, operation, schema, request }: Request): void {
   if (document && operation) check('cost', costOf(schema, operation, fragmentsOf(document), request.variables ?? {}));
 }
 
-/** @throws GraphQLError for a subscription: it is answered by a stream, and this request asked for none. */
+/** @throws GraphQLError for a subscription: it is answered by a stream, which this request does not accept. */
 function checkKind({ operation }: Request): void {
   if (operation?.operation !== 'subscription') return;
   throw new GraphQLError('Subscriptions need the header Accept: text/event-stream', {
@@ -29,7 +29,7 @@ function checkKind({ operation }: Request): void {
   });
 }
 
-/** The answer to an operation that asks for types by name and nothing else: to callers we do not know, no name is one. */
+/** The answer to an operation that only looks up types by name: for anonymous callers no type exists. */
 function withoutTypes({ operation }: Request): Record<string, null> | null {
   const names = operation?.selectionSet.selections.map((field) =>
     field.kind === Kind.FIELD && field.name.value === '__type' ? (field.alias ?? field.name).value : null,

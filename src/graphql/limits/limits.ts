@@ -1,4 +1,4 @@
-/** What one request may ask for. Counted on the document as written, before anything runs. */
+/** Limits of one request, counted on the document as written, before anything runs. */
 export const limits = {
   /** Long texts belong into variables. */
   characters: 1_048_576,
@@ -32,14 +32,14 @@ const nouns: Record<Limit, string> = {
   cost: 'points of cost',
 };
 
-/** A document that asks for too much. */
+/** A document above a limit. */
 export class LimitError extends Error {
   override name = 'LimitError';
   readonly details: { limit: Limit; maximum: number; actual?: number };
 
   constructor(limit: Limit, counted?: number) {
     const maximum = limits[limit];
-    // Fragments of fragments multiply: beyond this the number says nothing to anybody.
+    // Fragments of fragments multiply: beyond this the exact number has no use.
     const actual = counted !== undefined && counted <= 1_000_000 ? counted : undefined;
     const noun = nouns[limit];
     super(

@@ -31,7 +31,7 @@ export function checkVariables(
         extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
       });
     };
-    // Names it might have meant are looked for in time that grows with the length of what was sent.
+    // Suggestions of similar names take time that grows with the length of what was sent.
     coerceInputValue(given[name], type, refuse, true);
   }
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /**
- * A record that is fetched when one of its fields is asked for: what lies below it may be open to callers who may not read the record itself.
+ * A record that is read when one of its fields is selected: fields below it may be open to callers who may not read the record itself.
  */
 export function lazyRecord(shape: z.ZodObject, load: () => Promise<object>): object {
   const field = (name: string) => async () => (await load())[name as never];

@@ -14,7 +14,7 @@ export class ProjectArgs extends OrganizationArgs {
   project!: string;
 }
 
-/** What the fields below an object need to know of where it is; not a field itself. */
+/** The place of an object, for the fields below it; not a field itself. */
 export interface Placed<Place> {
   at: Place;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Notifier } from '../../lib/timing.ts';
 import type { GraphqlContext } from '../context.ts';
 
-/** The news of something of which only the present state counts: its position is a hash of it, so a client that knows it hears nothing. */
+/** The event of a source of which only the present state counts: its position is a hash of the state, so a client that has it gets nothing. */
 export function stateNews<T>(after: string | null, state: T, ended: boolean): News<T> {
   const position = createHash('sha256').update(JSON.stringify(state)).digest('base64url').slice(0, 16);
   return { events: position === after ? [] : [{ position, data: state }], ended };
@@ -21,15 +21,15 @@ export interface News<T> {
 
 /** Something that is watched. */
 export interface Source<T> {
-  /** Asks an operation for what is new: so the caller's rights are looked at each time. `after` null: the stream begins. */
+  /** Reads the news with an operation, so that the caller's rights are checked each time. `after` null: the stream begins. */
   read(after: string | null): Promise<News<T>>;
-  /** Calls `wake` when there may be something new; asked after the first reading. @returns how to end it */
+  /** Calls `wake` when there may be something new; called after the first reading. @returns a function that ends it */
   watch(wake: () => void): () => void;
 }
 
 /**
- * The events of a source for one subscription: those behind the client's position, then each as it comes, until the source, the client or the
- * server ends. Where events are lost, null says that what is shown has to be asked for anew. Nothing is read ahead of the client.
+ * The events of a source for one subscription: those behind the client's position, then each as it happens, until the source, the client or the
+ * server ends. Where events are lost, null means that the client has to read the state anew. Nothing is read ahead of the client.
  */
 export async function* follow<T>(context: GraphqlContext, source: Source<T>): AsyncGenerator<T | null> {
   const { stream } = context;

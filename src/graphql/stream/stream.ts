@@ -86,7 +86,7 @@ class EventWriter {
     this.#end('event: complete\ndata: \n\n');
   }
 
-  /** Ends without saying that all has been said, so that the client comes back. */
+  /** Ends without a `complete` event, so that the client reconnects. */
   interrupt(): void {
     this.#end(': the server is stopping\n\n');
   }
@@ -144,7 +144,7 @@ const mostStreams = 20;
 export const streamTimes = { heartbeat: 15_000, patience: 30_000, poll: 2_000 };
 export type Times = StreamTimes & { poll: number };
 
-/** Whether a request asks for a stream: GraphQL over SSE, distinct connections mode. */
+/** Whether a request accepts a stream: GraphQL over SSE, distinct connections mode. */
 export const asksForStream = ({ method, headers }: Request): boolean =>
   method === 'POST' && /\btext\/event-stream\b/i.test(headers.accept ?? '');
 

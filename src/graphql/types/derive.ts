@@ -28,7 +28,7 @@ const isEnum = (values: readonly unknown[]): values is readonly string[] =>
   values.every((value) => typeof value === 'string' && isLegalEnumValue(value));
 
 /**
- * The GraphQL enum of a schema, made when first asked for.
+ * The GraphQL enum of a schema, made on first use.
  * @param fallback its name when the schema has none by `.meta({id})`.
  */
 function enumOf(schema: AnySchema, values: readonly string[], fallback: string): object {
@@ -230,7 +230,7 @@ export function namedClass(name: string): ClassType {
 }
 
 /**
- * The class of an object schema, nested ones included, made when first asked for: type-graphql must know all before it builds.
+ * The class of an object schema, nested ones included, made on first use: type-graphql needs all before it builds.
  * @param without fields it leaves to resolvers.
  */
 export function classOf(schema: AnySchema, name: string, isInput: boolean, without: readonly string[] = []): ClassType {

@@ -97,7 +97,7 @@ export function inputOf(
 
 /**
  * The arguments of a read beside its place; those of a list get `first` and `after`.
- * @param without fields that the field's parent knows already.
+ * @param without fields that are taken from the field's parent.
  */
 export function argsOf(operation: AnyOperation, without: readonly string[] = []): ClassType {
   const verb = pascal(verbOf(operation));

@@ -35,7 +35,7 @@ export const rewrittenTag = ({ sha256, url }: Of, { key, isApart }: SiteAddresse
   return `${sha256}.${createHash('sha256').update(`${version} ${place}`).digest('hex').slice(0, 12)}`;
 };
 
-/** Documents and sheets of crawled sites as they are served; those asked for last stay in memory, unless they are large. */
+/** Rewritten documents and style sheets of crawled sites; the most recently used stay in memory, unless they are large. */
 export class RewrittenContents {
   readonly #blobs: BlobStore;
   readonly #whole = new LRUCache<string, RewrittenContent>({

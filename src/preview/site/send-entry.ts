@@ -22,7 +22,7 @@ interface Where {
   common: Headers;
 }
 
-/** A longer document is rewritten as it goes out, and never sent in part; bytes. */
+/** A longer document is rewritten as a stream, and never sent in part; bytes. */
 const wholeContent = 1024 * 1024;
 /** Below this a coding is not worth it; bytes. */
 const leastEncoded = 1024;

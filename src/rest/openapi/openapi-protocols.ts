@@ -8,7 +8,7 @@ const component = (place: string, name: string): Reference => ({ $ref: `#/compon
 const header = (name: string): Reference => component('headers', name);
 const text: JsonSchema = { type: 'string' };
 
-/** Parts of the document that lie outside the table of rows. */
+/** Parts of the document outside the table of routes. */
 export interface ProtocolParts {
   paths: Document['paths'];
   tags: Document['tags'];

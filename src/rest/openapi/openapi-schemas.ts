@@ -8,7 +8,7 @@ const int32 = 2 ** 31;
 /** RFC 3339, of which `timestamp` takes only UTC and the years PostgreSQL can hold. */
 const instant = { type: 'string', format: 'date-time', pattern: '^(?!0000).*Z$' } as const;
 
-/** Leaves out what says nothing to a reader: the bounds of the number type, and patterns that a `format` already names. */
+/** Leaves out what a reader does not need: the bounds of the number type, and patterns that a `format` already names. */
 function plain(zodSchema: z.core.$ZodType, schema: JsonSchema): void {
   const { type, format } = zodSchema._zod.def as { type: string; format?: string };
   if (type === 'string' && format === 'datetime') {
@@ -87,7 +87,7 @@ function relocated(schema: object): JsonSchema {
   return copy;
 }
 
-/** Turns zod schemas into JSON Schema; those with an `id` become components, each once. */
+/** Converts zod schemas to JSON Schema; those with an `id` become components, each once. */
 export interface SchemaWriter {
   write(schema: z.core.$ZodType): JsonSchema;
   components: Record<string, JsonSchema>;

@@ -155,7 +155,7 @@ function pathsOf(rows: readonly Row[], writer: SchemaWriter): Document['paths'] 
 const byName = <T>(record: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** The OpenAPI 3.1 document of a table. It says nothing of an instance, so that one text serves all. */
+/** The OpenAPI 3.1 document of a table. It does not depend on an instance, so that one text serves all. */
 export function openapiDocument(rows: readonly Row[]): Document {
   const writer = createSchemaWriter();
   const protocols = protocolParts();

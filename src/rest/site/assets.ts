@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 
-/** Files the pages load, by name, with their types. Nothing else is read, whatever a URL says. */
+/** Files the pages load, by name, with their types. Nothing else is read, whatever the URL. */
 const types: Record<string, string> = {
   'site.css': 'text/css; charset=utf-8',
   'reference.css': 'text/css; charset=utf-8',
@@ -28,7 +28,7 @@ export interface Asset {
 
 const read = new Map<string, Promise<Asset>>();
 
-/** Reads an asset once per process; null when there is none of that name. */
+/** Reads an asset once per process; null for an unknown name. */
 export function assetNamed(name: string): Promise<Asset> | null {
   const type = Object.hasOwn(types, name) ? types[name] : undefined;
   if (type === undefined) return null;

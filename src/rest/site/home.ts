@@ -1,10 +1,10 @@
 import { html } from './html.ts';
 import { copyable, layout } from './layout.ts';
 
-// The project a first start imports unless it is told not to; its name is no secret, whether it is there is not said.
+// The project a first start imports by default; its name is public, whether it exists is not revealed.
 const demo = { organization: 'demo', project: 'site' };
 
-/** The page at `/`: what this is, and the first three things to do. It knows the address and nothing else of the instance. */
+/** The page at `/`: what this is, and the first three things to do. Of the instance it has the address alone. */
 export function homePage(publicUrl: string): string {
   const place = `${publicUrl}/api/v2/organizations/${demo.organization}/projects/${demo.project}`;
   const request = `export TOKEN=…\ncurl -H "Authorization: Bearer $TOKEN" \\\n  ${place}/studio/collections`;

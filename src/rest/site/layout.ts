@@ -46,6 +46,6 @@ ${main}
   return page.text;
 }
 
-/** A command or file to copy; the button is added by a script, so that without one there is none that does nothing. */
+/** A command or file to copy; a script adds the button, so that without scripts there is no dead one. */
 export const copyable = (label: string, text: string): Html =>
   html`<div class="sample" data-copy><pre tabindex="0" aria-label="${label}"><code>${text}</code></pre></div>`;

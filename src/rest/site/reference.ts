@@ -57,7 +57,7 @@ interface Field {
   schema: JsonSchema;
 }
 
-/** Fields as a table that turns into a list of blocks where it is narrow. */
+/** Fields as a table that becomes a list of blocks on narrow screens. */
 function fieldTable(caption: string, fields: Field[]): Html | null {
   if (fields.length === 0) return null;
   return html`<table class="fields">

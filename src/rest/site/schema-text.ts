@@ -71,7 +71,7 @@ function bounds(schema: JsonSchema): Html[] {
 /** The bounds of a value as one line; empty when there are none. */
 export const boundsText = (schema: JsonSchema): Html => joined(bounds(schema), '; ');
 
-/** A value that fits a schema well enough to show where a real one goes. */
+/** An example value that fits a schema well enough to show where a real one is placed. */
 export function sampleOf(schema: JsonSchema): unknown {
   if (schema.default !== undefined) return schema.default;
   if (schema.enum) return schema.enum[0];

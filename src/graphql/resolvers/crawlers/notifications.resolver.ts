@@ -22,7 +22,7 @@ const TestWebhookInput = inputOf(testWebhook);
 const RevealWebhookSecretInput = inputOf(revealWebhookSecret);
 const RotateWebhookSecretInput = inputOf(rotateWebhookSecret);
 
-/** What a crawler's webhook is told, and with which secret. */
+/** Events for a crawler's webhook, and the secret that signs them. */
 @Resolver(() => Crawler)
 export class NotificationsResolver {
   @FieldResolver(() => NotificationDeliveryConnection, { nullable: true, description: listDeliveries.summary })

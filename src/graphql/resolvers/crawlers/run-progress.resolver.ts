@@ -12,7 +12,7 @@ const CrawlerRunProgress = outputOf(getRunProgress);
 
 const isOver = (status: string) => (terminalStatuses as readonly string[]).includes(status);
 
-/** How a run goes on, until it has ended. A position is the last line of the log the client knows, and when the run last changed. */
+/** Progress of a run until it has ended. A position is the last line of the log the client has, and the time of the run's last change. */
 function runProgress(asked: Asked<{ run_id: number }>) {
   const { context, args } = asked;
   const { organization, project, run_id } = args;
@@ -26,7 +26,7 @@ function runProgress(asked: Asked<{ run_id: number }>) {
       subject = runSubject(run);
       const position = `${progress.seq} ${run.updated_at}`;
       const isNew = changed !== run.updated_at || progress.seq !== known;
-      // What is behind a full page of the log is told before the end.
+      // Lines behind a full page of the log are sent before the end.
       const hasMore = progress.log.length >= mostLines;
       const data = { ...progress, run: placedRun({ organization, project }, run) };
       return { events: isNew ? [{ position, data }] : [], ended: isOver(run.last_status) && !hasMore };

@@ -66,7 +66,7 @@ export class CrawlerRunsResolver {
   }
 }
 
-/** What a run found and tells. */
+/** Results of a run. */
 @Resolver(() => CrawlerRun)
 export class RunEdgesResolver {
   @Extensions({ cost: 10 })

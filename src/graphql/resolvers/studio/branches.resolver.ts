@@ -79,7 +79,7 @@ const HistoryArgs = argsOf(listCommits, ['branch', 'ref', 'collection', 'slug'])
 /** Names the loader of one kind of thing in one project. */
 const loaderOf = (what: string, { organization, project }: ProjectArgs) => `${what} ${organization}/${project}`;
 
-/** A branch by its name, fetched together with the others a document asks for; null when there is none. */
+/** A branch by its name, fetched together with the others of a document; null when it does not exist. */
 export async function branchNamed(context: GraphqlContext, at: ProjectArgs, name: string) {
   const branches = context.loader(loaderOf('branches', at), (names) =>
     context.run(getBranches, { ...at, names: [...names] }),
@@ -110,7 +110,7 @@ export class BranchEdgesResolver {
   @Extensions({ cost: 20 })
   @FieldResolver(() => Comparison, { nullable: true, description: 'What it has that the default branch lacks' })
   async compare_to_default(@Root() { at, name }: BranchParent, @Ctx() context: GraphqlContext) {
-    // The default branch comes first of all.
+    // The default branch is first.
     const { items } = await context.run(listBranches, { ...at, per_page: 1 });
     return context.run(compareBranches, { ...at, base: items[0]?.name ?? name, head: name });
   }

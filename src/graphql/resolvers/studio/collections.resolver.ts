@@ -16,7 +16,7 @@ const CollectionArgs = argsOf(getCollection, ['collection']);
 const EntryArgs = argsOf(getEntry, ['entry', 'raw', 'collection']);
 const ListEntriesArgs = argsOf(listEntries, ['collection', 'branch', 'ref', 'include']);
 
-/** A collection by its name, read when more of it is asked for. */
+/** A collection by its name, read when more than the name is selected. */
 export const collectionAt = (context: GraphqlContext, at: CollectionParent['at']) => ({
   ...lazyRecord(collectionShape, () => context.run(getCollection, { ...at })),
   name: at.collection,

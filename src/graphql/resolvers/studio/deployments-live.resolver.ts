@@ -36,7 +36,7 @@ function deploymentsOf({ context, args }: ChangedArgs, environment: number): Sou
   const told = new Map<number, string>();
   return {
     async read(after): Promise<News<Placed>> {
-      // Also tells that there is such an environment, and that the caller may still see it.
+      // Fails when the environment does not exist, or the caller may no longer read it.
       await context.run(getEnvironment, { ...at, environment });
       const { items } = await context.run(listDeployments, { ...at, environment, per_page: 1 });
       const others = [...changed].filter((id) => id !== items[0]?.id).sort((a, b) => a - b);
@@ -70,7 +70,7 @@ function deploymentChanges(asked: ChangedArgs) {
 /** Texts kept while the client takes its time; of more, what is stored is read. */
 const mostHeard = 1000;
 
-/** What texts add behind a position without a gap, as events whose position is where they end. Offsets count bytes. */
+/** Events for what texts add behind a position without a gap; an event's position is its end. Offsets count bytes. */
 function textsBehind(position: number, texts: readonly LogText[]) {
   let at = position;
   return texts.flatMap(({ offset, text }) => {
@@ -83,7 +83,7 @@ function textsBehind(position: number, texts: readonly LogText[]) {
   });
 }
 
-/** The log of a job: what is stored, and behind it what this process hears while it is written. */
+/** The log of a job: the stored part, and behind it what this process receives while it is written. */
 function logTexts(asked: Asked<{ deployment_id: number; job: number }>) {
   const { context, args } = asked;
   const { organization, project, deployment_id, job } = args;
@@ -97,7 +97,7 @@ function logTexts(asked: Asked<{ deployment_id: number; job: number }>) {
       const wanted = { organization, project, deployment: deployment_id, job, offset };
       const { text, next_offset, complete } = await context.run(getDeploymentLog, wanted);
       const stored = text === '' ? [] : [{ position: String(next_offset), data: { offset, text } }];
-      // What was heard and sent may not be stored yet: going back to what is would send it twice, and hold up what comes.
+      // Texts sent already may not be stored yet: starting over from the stored part would send them twice, and delay the next.
       const at = Math.max(offset, next_offset);
       const events = [...stored, ...textsBehind(at, heard.splice(0))];
       return { events, position: events.at(-1)?.position ?? String(at), ended: complete };

@@ -20,7 +20,7 @@ export type EnvironmentParent = Placed<ProjectArgs> & {
   published_deployment_id: number | null;
 };
 
-/** A deployment with what the fields below it need to know of where it is. */
+/** A deployment with its place, for the fields below it. */
 export function placedDeployment<T extends { id: number; jobs: Job[] }>(record: T, at: ProjectArgs) {
   const jobs = record.jobs.map((job) => ({ ...job, at: { ...at, deployment: record.id } }));
   return { ...record, jobs, at };

@@ -48,7 +48,7 @@ const ListReferrersArgs = argsOf(listReferrers, ['collection', 'entry', 'branch'
 type Translations = z.input<typeof listTranslations.output>[number];
 type EntriesInput = z.input<z.ZodObject<typeof entriesInput>>;
 
-/** What one entry leads to, asked once for all entries of its collection that a document asks for. */
+/** References of one entry, read once for all entries of its collection in a document. */
 function among<V>(
   context: GraphqlContext,
   what: string,
@@ -96,7 +96,7 @@ function entryEdges(type: ClassType) {
 export const EntryEdgesResolver = entryEdges(Entry);
 export const EntrySummaryEdgesResolver = entryEdges(EntrySummary);
 
-/** What is asked for one entry at a time, and so only of one that is read alone. */
+/** Fields that need a read per entry, and so exist only on an entry that is read alone. */
 @Resolver(() => Entry)
 export class EntryListsResolver {
   @FieldResolver(() => CommitConnection, { nullable: true, description: 'Commits that touched it, newest first' })

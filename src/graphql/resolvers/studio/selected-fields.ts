@@ -18,7 +18,7 @@ function reaches(nodes: readonly FieldNode[], path: readonly string[], info: Gra
   });
 }
 
-/** Whether the document asks for one of these fields of the object being resolved: what costs extra is fetched only then. */
+/** Whether the document selects one of these fields of the object being resolved: expensive fields are fetched only then. */
 export function selects(info: GraphQLResolveInfo, ...names: string[]): boolean {
   return names.some((name) => reaches(info.fieldNodes, [name], info));
 }

@@ -20,7 +20,7 @@ const AcknowledgeExecutionInput = inputOf(acknowledgeExecution);
 const AcknowledgeDeadLettersInput = inputOf(acknowledgeDeadLetters);
 const RetryDeadLettersInput = inputOf(retryDeadLetters);
 
-/** Executions that have failed, until somebody takes note of them. */
+/** Executions that have failed, until they are acknowledged. */
 @Resolver(() => Project)
 export class DeadLettersResolver {
   @FieldResolver(() => DeadLetterConnection, { nullable: true, description: listDeadLetters.summary })

@@ -40,14 +40,25 @@ export async function leftBy(user: number, directories: readonly string[] = shar
   return found;
 }
 
+/** Rows of a table of System V objects (proc(5), sysvipc): numbers by the names in its first line. */
+export function sysvRows(table: string): Record<string, number>[] {
+  const [head = '', ...rows] = table.trim().split('\n');
+  const names = head.trim().split(/\s+/);
+  return rows.map((row) => {
+    const fields = row.trim().split(/\s+/).map(Number);
+    return Object.fromEntries(names.map((name, at) => [name, fields[at] ?? 0]));
+  });
+}
+
+/** Kinds of System V objects with the option of ipcrm(1) and the column that removes one. */
+const sysvKinds = { shm: ['-m', 'shmid'], msg: ['-q', 'msqid'], sem: ['-s', 'semid'] } as const;
+
 /** Removes shared memory, queues and semaphores of System V, which stay when all that used them has ended. */
 async function removeSegments(user: number): Promise<void> {
-  for (const [kind, option] of Object.entries({ shm: '-m', msg: '-q', sem: '-s' })) {
-    const [head = '', ...rows] = (await readFile(`/proc/sysvipc/${kind}`, 'latin1').catch(() => '')).split('\n');
-    const names = head.trim().split(/\s+/);
-    const owner = names.indexOf('uid');
-    for (const row of rows.map((line) => line.trim().split(/\s+/)))
-      if (Number(row[owner]) === user) await run('ipcrm', [option, row[1] ?? '']).catch(() => {});
+  for (const [kind, [option, column]] of Object.entries(sysvKinds)) {
+    const table = await readFile(`/proc/sysvipc/${kind}`, 'latin1').catch(() => '');
+    for (const row of sysvRows(table))
+      if (row.uid === user) await run('ipcrm', [option, String(row[column])]).catch(() => {});
   }
 }
 

@@ -7,7 +7,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { lstat, readdir, readFile, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { leftBy, sharedDirectories } from './build-users.ts';
+import { leftBy, sharedDirectories, sysvRows } from './build-users.ts';
 import { deviceOf, type Held, isInMemory } from './held-files.ts';
 import { type ProcessState, pauses } from './processes.ts';
 import { fixedEnvironment, programPath } from './sandbox.ts';
@@ -133,15 +133,9 @@ async function mounted(processes: readonly ProcessState[]): Promise<Map<number, 
 
 /** System V segments that no process has attached; attached ones are counted as mappings. */
 function detached(table: string, user: number | null): number {
-  const [head = '', ...rows] = table.trim().split('\n');
-  const names = head.trim().split(/\s+/);
-  const at = ['nattch', 'uid', 'cuid', 'rss', 'swap'].map((name) => names.indexOf(name));
   let sum = 0;
-  for (const row of rows) {
-    const fields = row.trim().split(/\s+/).map(Number);
-    const [attached = 0, owner, maker, resident = 0, swapped = 0] = at.map((index) => fields[index]);
-    if (attached === 0 && (user === null || owner === user || maker === user)) sum += resident + swapped;
-  }
+  for (const { nattch = 0, uid, cuid, rss = 0, swap = 0 } of sysvRows(table))
+    if (nattch === 0 && (user === null || uid === user || cuid === user)) sum += rss + swap;
   return sum;
 }
 

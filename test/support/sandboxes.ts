@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, it } from 'vitest';
 import { createDeployer } from '../../src/engines/deployer/deployer.ts';
@@ -42,10 +42,17 @@ export async function sandboxesHere(): Promise<{
     else
       it(`runs commands by ${kind}: ${found.refused}`, (context) => {
         if (required.includes(kind)) throw new Error(found.refused);
+        // The machine's fact, named in the report: CI lists the kinds it can have, and there it fails above.
         context.skip(found.refused);
       });
   }
   return { directory, usable };
+}
+
+/** The tree of the workspace that a deployment of this kind of deployer has opened below `directory`. */
+export async function treeOf(directory: string, kind: SandboxKind, deployment: number): Promise<string> {
+  const names = await readdir(path.join(directory, kind));
+  return path.join(directory, kind, names.find((name) => name.startsWith(`${deployment}-`)) ?? '', 'tree');
 }
 
 /** Runs a command in the directory `site` of a workspace. @returns how it ended, what it wrote, and the leader of its processes */

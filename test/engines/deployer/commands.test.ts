@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { allProcesses, familyOf } from '../../../src/engines/deployer/processes.ts';
 import type { Command, ProcessName, Workspace } from '../../../src/ports/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
-import { runIn, sandboxesHere } from '../../support/sandboxes.ts';
+import { runIn, sandboxesHere, treeOf } from '../../support/sandboxes.ts';
 
 const isRoot = process.getuid?.() === 0;
 const project = randomUUID();
@@ -17,8 +17,7 @@ describe.each(usable)('by $kind', ({ kind, deployer }) => {
   let tree: string;
   beforeAll(async () => {
     workspace = await deployer.open({ deployment: 1, project });
-    const name = (await readdir(path.join(directory, kind))).find((one) => one.startsWith('1-')) ?? '';
-    tree = path.join(directory, kind, name, 'tree');
+    tree = await treeOf(directory, kind, 1);
     async function* files() {
       yield { path: 'site/a.txt', kind: 'file' as const, content: Buffer.from('a') };
       const preloaded = "console.log('preloaded into', process.execArgv.join(' '), process.argv.slice(1).join(' '));";
@@ -234,21 +233,9 @@ describe.each(usable)('by $kind', ({ kind, deployer }) => {
       const other = await deployer.open({ deployment: 79, project });
       const users = new Set<string>();
       const writes = async (one: Workspace, cache: string) => {
-        let output = '';
-        await one.run({
-          text: 'id -u; mkdir -p "$npm_config_cache" && echo x >> "$npm_config_cache/x" && wc -l < "$npm_config_cache/x"',
-          directory: '',
-          variables: {},
-          cache,
-          network: true,
-          time: 30_000,
-          signal: new AbortController().signal,
-          onOutput: (chunk) => {
-            output += chunk.toString();
-            return undefined;
-          },
-          onStart: async () => {},
-        });
+        const text =
+          'id -u; mkdir -p "$npm_config_cache" && echo x >> "$npm_config_cache/x" && wc -l < "$npm_config_cache/x"';
+        const { output } = await runIn(one, text, { directory: '', cache });
         const [user = '', lines = ''] = output.trim().split('\n');
         users.add(user);
         return lines;
@@ -314,27 +301,13 @@ describe.each(usable)('by $kind', ({ kind, deployer }) => {
     const rootsOfBuild = async (file: string, deployment: number) => {
       process.env.NODE_EXTRA_CA_CERTS = file;
       const own = await deployer.open({ deployment, project });
-      let output = '';
       try {
-        await own.run({
-          text: 'cat "$NODE_EXTRA_CA_CERTS"',
-          directory: '',
-          variables: {},
-          network: false,
-          time: 30_000,
-          signal: new AbortController().signal,
-          onOutput: (chunk) => {
-            output += chunk.toString();
-            return undefined;
-          },
-          onStart: async () => {},
-        });
+        return (await runIn(own, 'cat "$NODE_EXTRA_CA_CERTS"', { directory: '', network: false })).output;
       } finally {
         await own.remove();
         if (given === undefined) delete process.env.NODE_EXTRA_CA_CERTS;
         else process.env.NODE_EXTRA_CA_CERTS = given;
       }
-      return output;
     };
     expect(await rootsOfBuild(roots, 901)).toBe('of the server');
     expect(await rootsOfBuild(path.join(directory, 'none.pem'), 902)).not.toContain('of the server');

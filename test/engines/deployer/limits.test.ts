@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { leftBy, removeLeft } from '../../../src/engines/deployer/build-users.ts';
 import type { Command, Workspace } from '../../../src/ports/deployer.ts';
 import { longSleep, processesWith } from '../../support/processes.ts';
-import { mebibyte, runIn, sandboxesHere, testLimits } from '../../support/sandboxes.ts';
+import { mebibyte, runIn, sandboxesHere, testLimits, treeOf } from '../../support/sandboxes.ts';
 
 const isRoot = process.getuid?.() === 0;
 const project = randomUUID();
@@ -38,8 +38,7 @@ describe.each(usable)('limits by $kind', ({ kind, deployer }) => {
   let tree: string;
   beforeAll(async () => {
     workspace = await deployer.open({ deployment: 1, project });
-    const name = (await readdir(path.join(directory, kind))).find((one) => one.startsWith('1-')) ?? '';
-    tree = path.join(directory, kind, name, 'tree');
+    tree = await treeOf(directory, kind, 1);
     await mkdir(path.join(tree, 'site'));
   });
   afterAll(() => workspace?.remove());
@@ -213,6 +212,7 @@ libc.syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)`,
     it('of file systems in memory that a build mounts', async (context) => {
       const own = 'unshare --user --map-root-user --mount';
       const { exit_code } = await run(`${own} mount -t tmpfs none ../../tmp`);
+      // Where a build cannot mount there is nothing to count; bubblewrap without user namespaces inside is such a place.
       if (exit_code !== 0) return context.skip('builds cannot mount here');
       const write = (chunks: number, seconds: number) =>
         `exec ${own} sh -c 'mount -t tmpfs none ../../tmp && for n in $(seq ${chunks}); do head -c 16777216 /dev/zero > ../../tmp/$n; done; sleep ${seconds}'`;

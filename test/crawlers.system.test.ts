@@ -16,7 +16,7 @@ import { startReceiver } from './support/webhook-receiver.ts';
 const run = promisify(execFile);
 const types: Record<string, string> = { html: 'text/html; charset=utf-8', css: 'text/css', svg: 'image/svg+xml' };
 
-/** Serves the files of a directory with validators, as any server of static files does. */
+/** Serves the files of a directory with ETags, so that a second crawl can ask conditionally. */
 const files =
   (directory: string): Site =>
   ({ path: asked, headers }) => {

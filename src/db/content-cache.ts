@@ -17,7 +17,7 @@ type Row = Record<string, unknown>;
 /** Runs one statement; parameters are bound, never written into it. */
 type Query = (sql: string, parameters: unknown[]) => Promise<Row[]>;
 
-/** How long an answer is waited for, and a change that nobody waits for, and for how long a database that gave none is left alone; milliseconds. */
+/** Deadlines of a read and of a background change, and the pause after a database that missed one; milliseconds. */
 const patience = 2_000;
 const changePatience = 20_000;
 const pause = 2_000;
@@ -276,7 +276,7 @@ const forgetSql = `
     except select path from unnest($2::bytea[]) as held (path) limit $3
   ) returning 1`;
 
-/** What the upkeep does with rows that nobody needs any more. */
+/** Removal of rows that are no longer referenced, for the upkeep. */
 function expiredRows(connection: CacheConnection): Pick<ContentCache, 'retire' | 'removeExpired' | 'forgetCommits'> {
   return {
     async retire(repository, blobs) {

@@ -40,7 +40,7 @@ export function quoteLiteral(text: string): string {
 /**
  * Makes a pool forget a connection that was lost while a transaction had it. The query builder below the mapper never hands back the connection
  * of a transaction whose `begin`, `commit` or `rollback` fails: every restart of the database would leave the pool smaller, and its end would
- * wait for connections that nobody returns.
+ * wait for connections that are never returned.
  */
 function forgetLostConnections(pool: Pool): void {
   const taken = new WeakSet<PoolClient>();

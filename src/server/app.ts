@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import express from 'express';
-import { allowOrigins } from '../cors.ts';
 import { isCurrent } from '../db/orm.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Services } from '../domain/services.ts';
@@ -14,6 +13,7 @@ import { createSite } from '../rest/site.ts';
 import { createWebhook } from '../rest/webhook.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
+import { allowOrigins } from './cors.ts';
 import { limitBodyTime, limitCallers, refuse } from './request-limits.ts';
 import { requestLog } from './request-log.ts';
 

@@ -62,7 +62,7 @@ async function needsName(dataDir: string): Promise<boolean> {
   );
 }
 
-/** In a user namespace the user is `nobody`, by whose name initdb can find it. */
+/** In a user namespace initdb finds the user by its name there, `nobody`. */
 async function named(dataDir: string, binaries: PostgresBinaries): Promise<RunAs> {
   const [unshare = '', ...args] = [...namespaced.prefix, 'id', '-un'];
   const hasName = await run(unshare, args).then(

@@ -1,3 +1,8 @@
+/**
+ * Ends a command whose build exceeds its limits. The kernel enforces limits by process or user (run-command.ts); for sums of
+ * memory and of files it has no limits, so they are measured: memory more often the less is left, the disk every ten seconds and when the
+ * free space of the file system has gone down by half of what is left. A measurement waits four times as long as it took, within bounds.
+ */
 import { spawn } from 'node:child_process';
 import { stat, statfs } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
@@ -12,7 +17,6 @@ import type { ProcessState } from './processes.ts';
 import { fixedEnvironment } from './sandbox.ts';
 
 /** What a build has written, as du(1) counts it: bytes on the disk, and files. */
-
 interface DiskUse {
   bytes: number;
   files: number;
@@ -50,12 +54,6 @@ const freeAt = (directory: string): Promise<DiskUse> =>
     ({ bavail, bsize, ffree }) => ({ bytes: bavail * bsize, files: ffree }),
     () => ({ bytes: 0, files: 0 }),
   );
-
-/**
- * Ends a command whose build exceeds its limits. The kernel enforces limits by process or user (run-command.ts); for sums of
- * memory and of files it has no limits, so they are measured: memory more often the less is left, the disk every ten seconds and when the
- * free space of the file system has gone down by half of what is left. A measurement waits four times as long as it took, within bounds.
- */
 
 /** Bounds of the time between two looks at the processes, milliseconds. */
 const soonest = 25;

@@ -3,7 +3,7 @@ import type { Settings } from '../../services.ts';
 import type { TrustedDomain } from '../verification/trusted-domains.ts';
 import type { StoredSettings } from './crawler.entity.ts';
 
-/** What a setting that nobody chose stands for at the moment. */
+/** Current defaults of settings that a crawler leaves out. */
 export interface CrawlDefaults {
   /** The limit of the organisation. */
   max_html: number;

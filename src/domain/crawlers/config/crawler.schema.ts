@@ -110,7 +110,7 @@ const parser = z.object({ enabled: yesNo.default(true).describe('Enable the asse
 
 const idleFault = 'must be an integer from 0 to 60000';
 
-/** Every setting of a crawler, in the order its faults are told in; rules that need other fields are elsewhere. */
+/** Every setting of a crawler, in the order in which its faults are reported; rules across fields are in `draft.ts`. */
 export const crawlerFields = {
   domain: plainText('must be a host name or an http(s) origin').trim().describe('Domain to crawl'),
   name: plainText('must be 1 to 255 characters')

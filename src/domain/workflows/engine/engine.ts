@@ -22,7 +22,7 @@ const mostDrivers = 400;
 const mostWaiting = 4_000;
 /** Suspects a process keeps waiting for their turn, before it leaves them to others. */
 const mostSuspects = 50;
-/** Drivers that look for signal from others; younger ones hear it with their next checkpoint. */
+/** Age from which a driver is polled for signals, milliseconds; a younger one receives them with its next checkpoint. */
 const leastPollAge = 400;
 /** How long steps that act may go on when the process stops, milliseconds. */
 const drain = 5_000;

@@ -130,7 +130,7 @@ interface CapturedDocument extends BrowserAnswer {
 }
 
 function faultsOf(of: LeasedUrl, { isCut }: CapturedDocument, { faults, linksCut }: PageFacts): LogLine[] {
-  // Whoever reads it sees no more than was fetched to be read.
+  // A body that was cut off is read up to the cut.
   const all = new Set<ReadFault>([...(isCut ? (['too_large'] as const) : []), ...faults]);
   const lines: LogLine[] = [...all].map((fault) => ({
     level: 'warn',

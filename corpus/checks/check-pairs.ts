@@ -1,4 +1,5 @@
-import { type Frontmatter, isRecord, type ParsedFile } from '../../src/domain/studio/frontmatter/values.ts';
+import type { Frontmatter, ParsedFile } from '../../src/domain/studio/frontmatter/values.ts';
+import { isRecord } from '../../src/lib/objects.ts';
 import { judgePair } from '../oracle/judge-merge.ts';
 import { seeded } from '../seeded.ts';
 import type { ListedFile } from '../sources/source.ts';

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { TomlDate, stringify as tomlText } from 'smol-toml';
-import { type Frontmatter, isRecord, type ParsedFile } from '../../src/domain/studio/frontmatter/values.ts';
+import type { Frontmatter, ParsedFile } from '../../src/domain/studio/frontmatter/values.ts';
+import { isRecord } from '../../src/lib/objects.ts';
 import type { FormName } from '../report.ts';
 
 /** A file in one of the shapes it is tried in. */

@@ -1,4 +1,5 @@
-import { type Frontmatter, isRecord } from '../../src/domain/studio/frontmatter/values.ts';
+import type { Frontmatter } from '../../src/domain/studio/frontmatter/values.ts';
+import { isRecord } from '../../src/lib/objects.ts';
 import { pick, type Random } from '../seeded.ts';
 import type { Change, Path } from './change.ts';
 

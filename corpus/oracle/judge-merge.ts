@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Frontmatter, isRecord } from '../../src/domain/studio/frontmatter/values.ts';
+import type { Frontmatter } from '../../src/domain/studio/frontmatter/values.ts';
+import { isRecord } from '../../src/lib/objects.ts';
 import { applyChange, type Change } from '../checks/change.ts';
 import type { GitLineMerge, Versions } from '../checks/git-line-merge.ts';
 import { findBlock } from './block.ts';

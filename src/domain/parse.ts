@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pointer } from '../lib/json-pointer.ts';
 import { DomainError, type FieldError, fieldError } from './errors.ts';
 import { checkValues } from './json-input.ts';
 import { isFree } from './shapes.ts';
@@ -39,10 +40,6 @@ function unit(origin: string): string {
   if (origin === 'string') return ' characters';
   return origin === 'array' || origin === 'set' ? ' items' : '';
 }
-
-/** A place as a JSON Pointer (RFC 6901). */
-export const pointer = (path: readonly PropertyKey[]) =>
-  path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 type Schema = z.core.$ZodType;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isRecord } from '../lib/objects.ts';
 import { fieldError } from './errors.ts';
 import { permissionNames } from './permissions.ts';
 
@@ -133,10 +134,7 @@ export const isFree = (schema: z.core.$ZodType): boolean => free.has(schema) || 
  */
 export const freeObject = z
   .unknown()
-  .refine(
-    (value): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value),
-    { error: ({ input }) => (input === undefined ? 'is required' : 'must be an object') },
-  )
+  .refine(isRecord, { error: ({ input }) => (input === undefined ? 'is required' : 'must be an object') })
   .meta({ type: 'object', additionalProperties: {} });
 free.add(freeObject, { free: true });
 

@@ -17,6 +17,7 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 import type { AnyOperation } from '../domain/operation.ts';
+import { isRecord } from '../lib/objects.ts';
 import type { GraphqlContext } from './context.ts';
 import { isArgumentFault } from './errors.ts';
 import { withDefaults } from './limits/cost.ts';
@@ -35,9 +36,6 @@ interface NamedCommand {
   command: AnyOperation;
   input: Values;
 }
-
-const isObject = (value: unknown): value is Values =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /** The fields of a selection set by the name the answer gives them, fragments in place. */
 function fieldsOf(set: SelectionSetNode, fragments: Fragments): Map<string, FieldNode> {
@@ -65,7 +63,7 @@ function inputOf({ arguments: given = [] }: FieldNode, variables: Values): Value
   const { input, ...at } = Object.fromEntries(
     given.map(({ name, value }) => [name.value, valueFromASTUntyped(value, variables)]),
   );
-  return { ...(isObject(input) ? input : {}), ...at };
+  return { ...(isRecord(input) ? input : {}), ...at };
 }
 
 /** The commands of the operation that was chosen, as many as one request may have. */
@@ -73,7 +71,7 @@ function commandsIn(schema: GraphQLSchema, document: DocumentNode, sent: Sent): 
   const name = typeof sent.operationName === 'string' ? sent.operationName : null;
   const operation = getOperationAST(document, name);
   if (operation?.operation !== OperationTypeNode.MUTATION) return [];
-  const variables = withDefaults(operation, isObject(sent.variables) ? sent.variables : {});
+  const variables = withDefaults(operation, isRecord(sent.variables) ? sent.variables : {});
   const known = schema.getMutationType()?.getFields() ?? {};
   return [...fieldsOf(operation.selectionSet, fragmentsOf(document))]
     .slice(0, limits.commands)
@@ -96,7 +94,7 @@ function parsed(source: unknown): DocumentNode | null {
 
 /** Writes the rows of all commands of a request of which none has run. */
 export async function recordUnread(schema: GraphQLSchema, context: GraphqlContext, sent: unknown): Promise<void> {
-  const requests = [sent].flat().filter(isObject);
+  const requests = [sent].flat().filter(isRecord);
   const commands = requests.flatMap((each: Sent) => {
     const document = parsed(each.query);
     return document ? commandsIn(schema, document, each) : [];

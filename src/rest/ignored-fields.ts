@@ -4,7 +4,9 @@
  */
 import { z } from 'zod';
 import { DomainError, type FieldError } from '../domain/errors.ts';
-import { pointer } from '../domain/parse.ts';
+import { pointer } from '../lib/json-pointer.ts';
+import { isRecord } from '../lib/objects.ts';
+
 import { unwrap } from './query.ts';
 
 /** As many names are shown, and as many bytes of them in the header. */
@@ -141,7 +143,7 @@ export const withIgnored = z
 
 /** A command's answer with the warnings beside what it has of its own. Lists stay as they are. */
 export function withWarnings(body: unknown, warnings: readonly FieldError[]): unknown {
-  if (warnings.length === 0 || body === null || typeof body !== 'object' || Array.isArray(body)) return body;
+  if (warnings.length === 0 || !isRecord(body)) return body;
   const own = (body as { warnings?: unknown }).warnings;
   return { ...body, warnings: [...(Array.isArray(own) ? own : []), ...warnings] };
 }

@@ -4,6 +4,7 @@ import { DomainError, fieldError } from '../domain/errors.ts';
 import { readJsonBody } from '../domain/json-input.ts';
 import type { Call } from '../domain/operation.ts';
 import { admit, admitByPath } from '../domain/run.ts';
+import { isRecord } from '../lib/objects.ts';
 import type { Spool } from '../ports/spool.ts';
 import { coerce, isNumeric, parseQuery, twice } from './query.ts';
 import { defaultBodyLimit, mebibyte, type Row } from './table.ts';
@@ -86,7 +87,7 @@ function merge(...parts: Record<string, unknown>[]): Record<string, unknown> {
 
 function bodyOf({ body }: Request): Record<string, unknown> {
   if (body === undefined) return {};
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+  if (!isRecord(body)) {
     throw new DomainError('invalid_request', 'body: must be a JSON object');
   }
   return body;

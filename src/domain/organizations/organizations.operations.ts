@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
-import { defined } from '../../lib/defined.ts';
+import { defined } from '../../lib/objects.ts';
+
 import { DomainError } from '../errors.ts';
 import { grantsChanged } from '../identity/grant-cache.ts';
 import { organizationOperation, publicOperation } from '../operation.ts';

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
-import { defined } from '../../../lib/defined.ts';
+import { pointer } from '../../../lib/json-pointer.ts';
+import { defined } from '../../../lib/objects.ts';
+
 import { DomainError } from '../../errors.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
 import { faultOf } from '../../parse.ts';
@@ -68,7 +70,7 @@ function candidateOf(
   const initial = initialSettings();
   const before = base?.settings ?? initial;
   const { name } = values;
-  // A name nobody chose follows the host.
+  // A default name follows the host.
   const follows = name === null || (name === undefined && (base === null || base.name === base.host));
   const { start_urls_unset: _, ...merged } = { ...before, ...laidSettings(values, initial) };
   return {
@@ -257,7 +259,7 @@ function refuse(faults: readonly DraftFault[]): void {
   const [first] = sorted;
   if (!first) return;
   const errors = sorted.slice(0, maxFaults).map(({ field, path, message }) => ({
-    field: `/${[field, ...path].map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`,
+    field: pointer([field, ...path]),
     code: 'invalid_request',
     message,
   }));

@@ -1,11 +1,13 @@
 import { z } from 'zod';
+import { pointerTo } from '../../../lib/json-pointer.ts';
+import { isRecord } from '../../../lib/objects.ts';
 import type { ChangedFile, FileSide, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { DomainError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { maxPerPage, windowOf } from '../../paging.ts';
 import { entryAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { deepEqual, type Frontmatter, isRecord, pointerTo } from '../frontmatter/values.ts';
+import { deepEqual, type Frontmatter } from '../frontmatter/values.ts';
 import { isMergeable } from '../merge/mergeability.ts';
 import { commitNamed } from '../repository/refs.ts';
 import { commit } from '../repository/repository.schema.ts';

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../lib/objects.ts';
 import { fieldError } from '../../errors.ts';
 import type { IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
@@ -56,7 +57,7 @@ export function readFilter(filter: Record<string, unknown>): Condition[] {
   const conditions: Condition[] = [];
   for (const [field, tests] of Object.entries(filter)) {
     const name = `filter.${field}`;
-    if (tests === null || typeof tests !== 'object' || Array.isArray(tests)) {
+    if (!isRecord(tests)) {
       throw fieldError('invalid_filter', name, `needs an operator, such as filter[${field}][eq]`);
     }
     for (const [operator, value] of Object.entries(tests)) {

@@ -1,8 +1,9 @@
+import { pointerTo } from '../../../lib/json-pointer.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { ProjectContext } from '../../operation.ts';
 import { findEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import { pointerTo } from '../frontmatter/values.ts';
+
 import { referenceIds } from '../schema/reference-ids.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';
 

@@ -1,3 +1,4 @@
+import { parsePointer } from '../../../lib/json-pointer.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { DomainError } from '../../errors.ts';
@@ -7,7 +8,7 @@ import { isContent, refusalOf } from '../content/admission.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
-import { parsePointer } from '../frontmatter/values.ts';
+
 import { referenceIds } from '../schema/reference-ids.ts';
 import { pathForSlug } from '../slug.ts';
 import { namedIn, referencesTo } from './references.ts';

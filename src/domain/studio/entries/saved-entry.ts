@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isRecord } from '../../../lib/objects.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import { DomainError } from '../../errors.ts';
 import type { ProjectContext } from '../../operation.ts';
@@ -47,9 +48,6 @@ const placeOf = ({ slug, path, oid, locale, translation_key }: IndexedEntry) => 
 
 type Members = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Members =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
-
 /** Only the members asked for; `a.b` is `b` inside `a`, unless a member is called just that. */
 function membersOf(record: Members, names: readonly string[]): Members {
   const found = new Map<string, unknown>();
@@ -64,7 +62,7 @@ function membersOf(record: Members, names: readonly string[]): Members {
   }
   for (const [outer, inner] of inside) {
     const value = Object.hasOwn(record, outer) ? record[outer] : undefined;
-    if (found.has(outer) || !isObject(value)) continue;
+    if (found.has(outer) || !isRecord(value)) continue;
     const part = membersOf(value, inner);
     if (Object.keys(part).length > 0) found.set(outer, part);
   }

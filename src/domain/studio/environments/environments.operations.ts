@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
-import { defined } from '../../../lib/defined.ts';
+import { defined } from '../../../lib/objects.ts';
+
 import type { Oid } from '../../../ports/git-records.ts';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';

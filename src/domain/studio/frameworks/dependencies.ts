@@ -1,3 +1,4 @@
+import { isRecord } from '../../../lib/objects.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 import { joinPath } from '../schema/site-layout.ts';
 import type { Ecosystem } from './frameworks.ts';
@@ -29,8 +30,7 @@ const ecosystems: Record<string, Ecosystem> = {
 /** Whether a file name is that of a manifest. */
 export const isManifest = (name: string) => Object.hasOwn(ecosystems, name);
 
-const keysOf = (value: unknown): [string, unknown][] =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+const keysOf = (value: unknown): [string, unknown][] => (isRecord(value) ? Object.entries(value) : []);
 
 function readPackageJson(text: string): Pick<Manifest, 'dependencies' | 'scripts'> {
   let data: unknown;

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../lib/objects.ts';
 import { DomainError, fieldError } from '../../errors.ts';
 import { jsonText } from './json.ts';
 import { openFile, parseFile } from './parse-file.ts';
@@ -10,7 +11,6 @@ import {
   type FileKind,
   type Frontmatter,
   type FrontmatterFormat,
-  isRecord,
   limits,
   type ParsedFile,
   setOwn,

@@ -1,4 +1,6 @@
-import { isRecord, limits, pointerTo, type Reading } from './values.ts';
+import { pointerTo } from '../../../lib/json-pointer.ts';
+import { isRecord } from '../../../lib/objects.ts';
+import { limits, type Reading } from './values.ts';
 import { numberText } from './yaml/emit.ts';
 
 /** End of the JSON object at the start of `text` (offset after its `}`), or undefined when it never closes. Strings are skipped. */

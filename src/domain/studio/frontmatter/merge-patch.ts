@@ -1,5 +1,7 @@
+import { parsePointer } from '../../../lib/json-pointer.ts';
+import { isRecord } from '../../../lib/objects.ts';
 import { fieldError } from '../../errors.ts';
-import { type Frontmatter, isRecord, parsePointer, setOwn } from './values.ts';
+import { type Frontmatter, setOwn } from './values.ts';
 
 /**
  * The frontmatter a save wants: `patch` laid over `current` (RFC 7396: objects merge, lists replace, null removes), then the

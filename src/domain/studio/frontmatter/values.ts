@@ -1,3 +1,5 @@
+import { isRecord } from '../../../lib/objects.ts';
+
 /** `none`: a content file without a block. It can still get one; `createFile` and `editFile` say in which format. */
 export type FrontmatterFormat = 'yaml' | 'toml' | 'json' | 'none';
 
@@ -42,10 +44,6 @@ export const limits = { frontmatterBytes: 256 * 1024, depth: 64, aliasExpansions
 /** Says of a string at a JSON Pointer whether it is a date that may stand without quotes. */
 export type DateRule = (pointer: string, value: string) => boolean;
 
-export function isRecord(value: unknown): value is Frontmatter {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Sets an own property whatever its name: assigning to `__proto__` would change the prototype instead. */
 export function setOwn(target: Frontmatter, key: string, value: unknown): void {
   if (key === '__proto__') {
@@ -67,19 +65,4 @@ export function deepEqual(left: unknown, right: unknown): boolean {
     keys.length === Object.keys(right).length &&
     keys.every((key) => Object.hasOwn(right, key) && deepEqual(left[key], right[key]))
   );
-}
-
-/** The pointer of a member (RFC 6901): `~` and `/` of the name are escaped. */
-export function pointerTo(parent: string, key: string | number): string {
-  return `${parent}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
-
-/** The names of a pointer, or undefined when it is not one (RFC 6901 section 3). */
-export function parsePointer(pointer: string): string[] | undefined {
-  if (pointer === '') return [];
-  if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

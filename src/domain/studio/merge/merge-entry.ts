@@ -1,17 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import { parsePointer } from '../../../lib/json-pointer.ts';
+import { isRecord } from '../../../lib/objects.ts';
 import { DomainError } from '../../errors.ts';
 import { isDateField } from '../entries/change-entry.ts';
 import { checkWritable, editFile } from '../frontmatter/edit-file.ts';
 import { openFile, parseFile } from '../frontmatter/parse-file.ts';
 import { joinSplit, type Split } from '../frontmatter/split.ts';
-import {
-  type DateRule,
-  deepEqual,
-  type Frontmatter,
-  isRecord,
-  type ParsedFile,
-  parsePointer,
-} from '../frontmatter/values.ts';
+import { type DateRule, deepEqual, type Frontmatter, type ParsedFile } from '../frontmatter/values.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { dateKind } from '../schema/dates.ts';
 import {

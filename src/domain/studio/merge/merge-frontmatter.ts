@@ -1,4 +1,6 @@
-import { deepEqual, type Frontmatter, isRecord, parsePointer, pointerTo, setOwn } from '../frontmatter/values.ts';
+import { parsePointer, pointerTo } from '../../../lib/json-pointer.ts';
+import { isRecord } from '../../../lib/objects.ts';
+import { deepEqual, type Frontmatter, setOwn } from '../frontmatter/values.ts';
 import { instantOf } from '../schema/dates.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';
 import type { ConflictField, FieldChoice } from './merge.schema.ts';

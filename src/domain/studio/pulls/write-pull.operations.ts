@@ -1,4 +1,5 @@
-import { defined } from '../../../lib/defined.ts';
+import { defined } from '../../../lib/objects.ts';
+
 import type { Oid } from '../../../ports/git-records.ts';
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';

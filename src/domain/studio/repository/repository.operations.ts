@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { defined } from '../../../lib/defined.ts';
+import { defined } from '../../../lib/objects.ts';
+
 import { eventSubject } from '../../../ports/event-feed.ts';
 import { DomainError } from '../../errors.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../lib/objects.ts';
 import { dateKind } from './dates.ts';
 import type { Group } from './inferred-groups.ts';
 import { membership, noPaths, without } from './path-set.ts';
@@ -21,9 +22,6 @@ const MAX_KEYS = 500;
 
 const imageName = /\.(png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?)([?#].*)?$/i;
 const webAddress = /^https?:\/\/\S+$/;
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 interface Context {
   collection: string;
@@ -83,9 +81,9 @@ function describe(values: readonly unknown[], context: Context, multiple: boolea
   if (share((value) => typeof value === 'boolean') >= MAJORITY) return { type: 'boolean' };
   if (share(Number.isInteger) >= MAJORITY) return { type: 'integer' };
   if (share((value) => typeof value === 'number') >= MAJORITY) return { type: 'number' };
-  if (share(isMap) >= MAJORITY) {
+  if (share(isRecord) >= MAJORITY) {
     if (context.depth >= MAX_DEPTH) return { type: 'object' };
-    return { type: 'object', fields: fieldsOf(values.filter(isMap), { ...context, depth: context.depth + 1 }) };
+    return { type: 'object', fields: fieldsOf(values.filter(isRecord), { ...context, depth: context.depth + 1 }) };
   }
   const texts = values.filter((value) => typeof value === 'string');
   return texts.length >= values.length * MAJORITY ? describeText(texts, context, multiple) : { type: 'any' };

@@ -1,3 +1,5 @@
+import { pointerTo } from '../../../lib/json-pointer.ts';
+import { isRecord } from '../../../lib/objects.ts';
 import type { FieldError } from '../../errors.ts';
 import type { CollectionSchema } from './collection-schema.ts';
 import { dateKind } from './dates.ts';
@@ -93,8 +95,7 @@ function checkText(field: SchemaField, value: unknown, { patterns, files }: Look
 
 function checkReference({ relation, coerce }: SchemaField, value: unknown, { references }: Lookups): Fault[] {
   // A reference may also be written as `{collection, id}` or `{collection, slug}`.
-  const written =
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  const written = isRecord(value) ? value : null;
   if (typeof value !== 'string' && written === null) return coerce ? none : [['type', 'must name an entry']];
   const target = written === null ? value : (written.id ?? written.slug);
   if (relation === undefined || references === undefined || typeof target !== 'string') return none;
@@ -138,12 +139,6 @@ interface Check extends Lookups {
   warnings: FieldError[];
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** A key as a JSON Pointer segment (RFC 6901). */
-const escapePointer = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1');
-
 function report(faults: readonly Fault[], field: string, { errors }: Check): void {
   for (const [code, message] of faults) errors.push({ field, code, message });
 }
@@ -162,7 +157,7 @@ function checkValue(field: SchemaField, value: unknown, pointer: string, check: 
 function checkItem(field: SchemaField, value: unknown, pointer: string, check: Check): void {
   if (field.variants) checkVariants(field.variants, value, pointer, check);
   else if (field.type !== 'object') report(checkScalar(field, value, check), pointer, check);
-  else if (isMap(value)) checkKeys(field, value, pointer, check);
+  else if (isRecord(value)) checkKeys(field, value, pointer, check);
   else if (!field.coerce) report([['type', 'must be an object']], pointer, check);
 }
 
@@ -171,7 +166,7 @@ function checkKeys(field: SchemaField, value: Record<string, unknown>, pointer: 
   const known = new Set<string>();
   for (const one of field.fields) {
     known.add(one.name);
-    const at = `${pointer}/${escapePointer(one.name)}`;
+    const at = pointerTo(pointer, one.name);
     if (Object.hasOwn(value, one.name)) checkValue(one, value[one.name], at, check);
     else if (one.required) report([['required', 'is required']], at, check);
   }
@@ -179,7 +174,7 @@ function checkKeys(field: SchemaField, value: Record<string, unknown>, pointer: 
   for (const key of Object.keys(value)) {
     if (known.has(key)) continue;
     check.warnings.push({
-      field: `${pointer}/${escapePointer(key)}`,
+      field: pointerTo(pointer, key),
       code: 'unknown_key',
       message: 'is not in the schema',
     });
@@ -203,7 +198,7 @@ function checkVariants(variants: readonly SchemaField[], value: unknown, pointer
 }
 
 function isMeant(variant: SchemaField, value: unknown): boolean {
-  if (!isMap(value) || variant.list) return false;
+  if (!isRecord(value) || variant.list) return false;
   const constants = variant.fields?.filter((one) => one.type === 'enum' && one.required) ?? [];
   return (
     constants.length > 0 &&
@@ -237,7 +232,7 @@ const MAX_FAULTS = 100;
 function* patternsOf(fields: readonly SchemaField[], pointer: string): Generator<[string, string]> {
   for (const field of fields) {
     // A variant has no name of its own.
-    const own = field.name === '' ? pointer : `${pointer}/${escapePointer(field.name)}`;
+    const own = field.name === '' ? pointer : pointerTo(pointer, field.name);
     const at = field.list ? `${own}/*` : own;
     if (field.pattern !== undefined) yield [field.pattern, at];
     yield* patternsOf(field.fields ?? [], at);
@@ -274,8 +269,7 @@ export async function validateEntry(
     strict: schema.strict,
   };
   if (schema.items_in_file && typeof frontmatter === 'object' && frontmatter !== null) {
-    for (const [key, item] of Object.entries(frontmatter))
-      checkValue(entry, item, `${prefix}/${escapePointer(key)}`, check);
+    for (const [key, item] of Object.entries(frontmatter)) checkValue(entry, item, pointerTo(prefix, key), check);
   } else checkValue(entry, frontmatter, prefix, check);
   const { errors, warnings } = check;
   if (schema.inferred) return { errors: [], warnings: [...errors, ...warnings].slice(0, MAX_FAULTS) };

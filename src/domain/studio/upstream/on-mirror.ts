@@ -1,3 +1,4 @@
+import { isRecord } from '../../../lib/objects.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { AnyOperation } from '../../operation.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
@@ -57,6 +58,5 @@ export async function onMirror(
   if (moved.size === 0) return result;
   await services.upstreams.publish(services, project, moved);
   const [sync] = (await syncOf({ git, services, project }, [...moved].slice(0, 1)).catch(() => null)) ?? [];
-  const isRecord = typeof result === 'object' && result !== null && !Array.isArray(result);
-  return sync && isRecord ? { ...result, sync } : result;
+  return sync && isRecord(result) ? { ...result, sync } : result;
 }

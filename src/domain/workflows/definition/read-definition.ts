@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { forEachYielding } from '../../../lib/concurrency.ts';
-import { faultOf, pointer } from '../../parse.ts';
+import { pointer } from '../../../lib/json-pointer.ts';
+import { faultOf } from '../../parse.ts';
 import type { Permission } from '../../permissions.ts';
 import { hasTemplate } from '../expressions/template.ts';
 import type { StepOperations } from '../step-operations.ts';

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { z } from 'zod';
 import { encodingsOf } from '../../../lib/encodings.ts';
+import { isRecord } from '../../../lib/objects.ts';
 import { anyOf } from '../../../lib/text.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
@@ -113,8 +114,7 @@ function bodyOf(step: HttpStep, body: unknown): { content: string; type: string 
   const kind = step.body_type ?? (typeof body === 'string' ? 'text' : 'json');
   if (kind === 'json') return { content: JSON.stringify(body), type: types.json };
   if (kind === 'text') return { content: asText(body), type: types.text };
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new RequestError('body', 'must be an object to be sent as a form');
+  if (!isRecord(body)) throw new RequestError('body', 'must be an object to be sent as a form');
   const form = new URL('http://form');
   addQuery(form, body);
   return { content: form.searchParams.toString(), type: types.form };

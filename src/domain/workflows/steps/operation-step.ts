@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { isRecord } from '../../../lib/objects.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import { DomainError } from '../../errors.ts';
 import { type Actor, systemActor } from '../../identity/actor.ts';
@@ -32,7 +33,7 @@ function read(call: StepCall, operation: AnyOperation, input: Input): Promise<In
 }
 
 const isPart = (wanted: unknown, there: unknown): boolean =>
-  typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) && typeof there === 'object' && there !== null
+  isRecord(wanted) && typeof there === 'object' && there !== null
     ? Object.entries(wanted).every(([key, value]) => isPart(value, Reflect.get(there, key)))
     : isDeepStrictEqual(wanted, there);
 

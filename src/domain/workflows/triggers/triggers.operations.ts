@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { defined } from '../../../lib/defined.ts';
+import { defined } from '../../../lib/objects.ts';
+
 import { DomainError, fieldError } from '../../errors.ts';
 import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
-import { deepEqual, isRecord, pointerTo } from '../../../../src/domain/studio/frontmatter/values.ts';
+import { deepEqual } from '../../../../src/domain/studio/frontmatter/values.ts';
 import { mergeEntry } from '../../../../src/domain/studio/merge/merge-entry.ts';
 import { mergeFrontmatter } from '../../../../src/domain/studio/merge/merge-frontmatter.ts';
+import { pointerTo } from '../../../../src/lib/json-pointer.ts';
+import { isRecord } from '../../../../src/lib/objects.ts';
 import fc from '../../../support/properties.ts';
 import { change, frontmatter } from '../frontmatter/generate.ts';
 import { file, type SampleFile, saved, unlessRefused } from './files.ts';

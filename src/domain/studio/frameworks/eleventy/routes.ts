@@ -1,4 +1,5 @@
-import { type Frontmatter, isRecord } from '../../frontmatter/values.ts';
+import { isRecord } from '../../../../lib/objects.ts';
+import type { Frontmatter } from '../../frontmatter/values.ts';
 import { readCodeConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';

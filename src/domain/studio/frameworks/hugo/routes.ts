@@ -1,4 +1,5 @@
-import { type Frontmatter, isRecord } from '../../frontmatter/values.ts';
+import { isRecord } from '../../../../lib/objects.ts';
+import type { Frontmatter } from '../../frontmatter/values.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { below, joinPath } from '../../schema/site-layout.ts';
 import { dayNames, momentOf, monthNames, pad, readDate, yearDay } from '../routing/dates.ts';

@@ -1,4 +1,5 @@
-import { isRecord } from '../../frontmatter/values.ts';
+import { isRecord } from '../../../../lib/objects.ts';
+
 import { readDataConfig } from '../../schema/config/config-file.ts';
 import { compileGlob } from '../../schema/glob.ts';
 import { joinPath } from '../../schema/site-layout.ts';

@@ -1,4 +1,6 @@
-import { type DateRule, deepEqual, type Frontmatter, isRecord, parsePointer, pointerTo } from '../values.ts';
+import { parsePointer, pointerTo } from '../../../../lib/json-pointer.ts';
+import { isRecord } from '../../../../lib/objects.ts';
+import { type DateRule, deepEqual, type Frontmatter } from '../values.ts';
 import { align } from '../yaml/align.ts';
 import { editFlow, type FlowInsert } from '../yaml/edit-flow.ts';
 import { applySplices, refuse, type Splice } from '../yaml/editing.ts';

@@ -1,5 +1,7 @@
 import { parse, TomlDate, TomlError } from 'smol-toml';
-import { type Frontmatter, isRecord, limits, pointerTo, type Reading, setOwn } from '../values.ts';
+import { pointerTo } from '../../../../lib/json-pointer.ts';
+import { isRecord } from '../../../../lib/objects.ts';
+import { type Frontmatter, limits, type Reading, setOwn } from '../values.ts';
 import { isDateText, numberText } from '../yaml/emit.ts';
 
 const bareKey = /^[A-Za-z0-9_-]+$/;

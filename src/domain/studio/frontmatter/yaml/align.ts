@@ -1,4 +1,5 @@
-import { deepEqual, isRecord } from '../values.ts';
+import { isRecord } from '../../../../lib/objects.ts';
+import { deepEqual } from '../values.ts';
 
 /** How a wanted list comes out of the old one. Indexes by wanted item. */
 export interface Alignment {

@@ -1,6 +1,8 @@
 import { isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
+import { pointerTo } from '../../../../lib/json-pointer.ts';
+import { isRecord } from '../../../../lib/objects.ts';
 import { jsonText } from '../json.ts';
-import { deepEqual, isRecord, pointerTo } from '../values.ts';
+import { deepEqual } from '../values.ts';
 import { align } from './align.ts';
 import { editFlow } from './edit-flow.ts';
 import { checkEditable, type Editing, type Place, refuse } from './editing.ts';

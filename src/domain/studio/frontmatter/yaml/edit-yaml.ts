@@ -1,5 +1,6 @@
 import { isCollection, isMap, isScalar, type YAMLMap } from 'yaml';
-import { type DateRule, deepEqual, type Frontmatter, parsePointer, pointerTo } from '../values.ts';
+import { parsePointer, pointerTo } from '../../../../lib/json-pointer.ts';
+import { type DateRule, deepEqual, type Frontmatter } from '../values.ts';
 import { editNode } from './edit-node.ts';
 import { aliasedAnchors, applySplices, type Editing, refuse, styleOf } from './editing.ts';
 import { mapText } from './emit.ts';

@@ -1,6 +1,7 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, visit } from 'yaml';
+import { parsePointer } from '../../../../lib/json-pointer.ts';
 import { DomainError } from '../../../errors.ts';
-import { parsePointer } from '../values.ts';
+
 import { isDateText, type YamlStyle } from './emit.ts';
 import { columnOf, type Entry, entriesOf, offsetOf } from './layout.ts';
 import type { YamlDocument } from './read-yaml.ts';

@@ -1,4 +1,6 @@
-import { type DateRule, isRecord, pointerTo } from '../values.ts';
+import { pointerTo } from '../../../../lib/json-pointer.ts';
+import { isRecord } from '../../../../lib/objects.ts';
+import type { DateRule } from '../values.ts';
 
 /** How a scalar stands in the file, in the words of the `yaml` library. */
 type ScalarStyle = 'PLAIN' | 'QUOTE_SINGLE' | 'QUOTE_DOUBLE' | 'BLOCK_LITERAL' | 'BLOCK_FOLDED';

@@ -13,7 +13,9 @@ import {
   type YAMLMap,
   YAMLParseError,
 } from 'yaml';
-import { type Frontmatter, limits, pointerTo, type Reading, setOwn } from '../values.ts';
+import { pointerTo } from '../../../../lib/json-pointer.ts';
+import { isRecord } from '../../../../lib/objects.ts';
+import { type Frontmatter, limits, type Reading, setOwn } from '../values.ts';
 
 /** A fault of the content, at an offset of the source. */
 class YamlFault extends Error {
@@ -165,7 +167,7 @@ class YamlReader {
     const value = this.value(node, pointer, depth);
     const result: Frontmatter = {};
     for (const source of Array.isArray(value) ? value : [value]) {
-      if (typeof source !== 'object' || source === null || Array.isArray(source)) {
+      if (!isRecord(source)) {
         throw new YamlFault('a merge key (<<) needs a map', offsetOf(node));
       }
       for (const [key, member] of Object.entries(source)) if (!Object.hasOwn(result, key)) setOwn(result, key, member);

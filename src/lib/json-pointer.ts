@@ -1,0 +1,18 @@
+/** JSON Pointers (RFC 6901). */
+
+/** The pointer of a member: `~` and `/` of its name are escaped. */
+export const pointerTo = (parent: string, key: PropertyKey): string =>
+  `${parent}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+/** The pointer of a place given by its names from the root on. */
+export const pointer = (path: readonly PropertyKey[]): string => path.reduce<string>(pointerTo, '');
+
+/** The names of a pointer; undefined when it is not one (section 3). */
+export function parsePointer(text: string): string[] | undefined {
+  if (text === '') return [];
+  if (!text.startsWith('/') || /~(?![01])/.test(text)) return undefined;
+  return text
+    .slice(1)
+    .split('/')
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+}

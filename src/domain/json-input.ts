@@ -20,7 +20,7 @@ export interface JsonLimits {
 export type Excess = { over: 'levels' | 'values'; at: number };
 
 /** Bodies of so many bytes are parsed without a pause. */
-const smallSize = 64 * 1024;
+export const smallSize = 64 * 1024;
 
 const code = { quote: 0x22, backslash: 0x5c, comma: 0x2c, openList: 0x5b, closeList: 0x5d, open: 0x7b, close: 0x7d };
 

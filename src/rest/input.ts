@@ -1,7 +1,7 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../domain/errors.ts';
-import { readJsonBody } from '../domain/json-input.ts';
+import { readJsonBody, smallSize } from '../domain/json-input.ts';
 import type { Call } from '../domain/operation.ts';
 import { admit, admitByPath } from '../domain/run.ts';
 import { isRecord } from '../lib/objects.ts';
@@ -15,7 +15,7 @@ const jsonTypes = ['application/json', 'application/*+json'];
 const hasBody = (request: Request) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 
-const isShort = ({ headers }: Request) => Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= 64 * 1024;
+const isShort = ({ headers }: Request) => Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= smallSize;
 
 type Parts = Pick<Call, 'uploads' | 'signed'>;
 

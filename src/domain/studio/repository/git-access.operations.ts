@@ -227,8 +227,7 @@ export const pushRepository = projectOperation({
   async execute(context) {
     const { services, project, pack, signal, log } = context;
     if (!pack) throw new DomainError('invalid_request', 'A push is made with a git client');
-    let denied = false;
-    let allowed = false;
+    let isAllowed: boolean | null = null;
     let result: PushResult = { asked: [], moved: [] };
     const served = services.git.serve(project.uuid, {
       ...pack(),
@@ -237,9 +236,8 @@ export const pushRepository = projectOperation({
       signal,
       async authorizePush(commands, pushed) {
         const verdict = await decidePush(context, commands, pushed);
-        denied = !verdict.allow;
         if (verdict.allow) await keepPushedHeads(context, commands);
-        allowed = verdict.allow;
+        isAllowed = verdict.allow;
         return verdict;
       },
       settledPush(ended) {
@@ -253,16 +251,14 @@ export const pushRepository = projectOperation({
     });
     const moved = new Set(result.moved.map(({ ref }) => ref));
     const refs = result.asked.map(({ ref, new: to }) => {
-      const outcome = moved.has(ref) ? 'ok' : denied ? 'denied' : 'failed';
+      const outcome = moved.has(ref) ? 'ok' : isAllowed === false ? 'denied' : 'failed';
       return { ref, new: to, outcome } as const;
     });
-    const branches = [...moved].flatMap((ref) =>
-      ref.startsWith('refs/heads/') ? [ref.slice('refs/heads/'.length)] : [],
-    );
+    const branches = [...moved].flatMap((ref) => branchOf(ref) ?? []);
     // The client has its answer; whether the upstream takes it too is told by the branch.
     if (project.is_mirror && branches.length > 0) void services.upstreams.publish(services, project, branches);
     const isDone = refs.every(({ outcome }) => outcome === 'ok');
-    const undone = allowed ? 'failed' : 'refused';
+    const undone = isAllowed ? 'failed' : 'refused';
     return { refs, outcome: isDone ? 'ok' : undone } as const;
   },
 });

@@ -66,9 +66,7 @@ function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
     isOpen.add(file);
     for (const target of graph.get(file) ?? []) {
       if (!order.has(target)) visit(target);
-      else if (!isOpen.has(target)) continue;
-      const reached = isOpen.has(target) ? (lowest.get(target) ?? 0) : Number.POSITIVE_INFINITY;
-      lowest.set(file, Math.min(lowest.get(file) ?? 0, reached));
+      if (isOpen.has(target)) lowest.set(file, Math.min(lowest.get(file) ?? 0, lowest.get(target) ?? 0));
     }
     if (lowest.get(file) !== order.get(file)) return;
     const circle = open.splice(open.indexOf(file));

@@ -1,6 +1,6 @@
 /**
  * Holds src/ to its one rule of direction, so that it stays true without anybody watching:
- * `main → server → {rest, graphql, mcp, git-http, preview, cli, jobs} → domain → ports ← {engines, db}`; everything may import `lib`.
+ * `main → server → {rest, graphql, mcp, git-http, preview, cli, jobs} → domain → kernel → ports ← {engines, db}`; everything may import `lib`.
  * Run by node itself (`node scripts/check-imports.ts`); needs no package.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ const isPackage = (specifier: string, name: string) => specifier === name || spe
 
 /** Why a file must not import a library; null when it may. */
 function libraryProblem(file: string, specifier: string): string | null {
-  if (partOf(file) !== 'domain') return null;
+  if (!['domain', 'kernel'].includes(partOf(file))) return null;
   const module = specifier.replace(/^node:/, '');
   const isForeign =
     foreignToDomain.some((name) => isPackage(specifier, name)) ||
@@ -47,8 +47,13 @@ function libraryProblem(file: string, specifier: string): string | null {
 }
 
 /** What each part may import beside itself; the composition imports anything. */
-const inner: Readonly<Record<string, readonly string[]>> = { lib: [], ports: ['lib'], domain: ['ports', 'lib'] };
-const outer = ['domain', 'ports', 'lib'];
+const inner: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  ports: ['lib'],
+  kernel: ['domain', 'ports', 'lib'],
+  domain: ['kernel', 'ports', 'lib'],
+};
+const outer = ['domain', 'kernel', 'ports', 'lib'];
 const composition = new Set(['', 'server']);
 
 /** Why a file must not import another file of ours; null when it may. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { exitCodes, runCli } from './cli/cli.ts';
 import type { CommandCore } from './cli/command.ts';
 import { Screen } from './cli/screen.ts';
-import { DomainError } from './domain/errors.ts';
+import { DomainError } from './kernel/errors.ts';
 import { type Config, describeConfig, readConfig } from './server/config.ts';
 import { createLog } from './server/log.ts';
 

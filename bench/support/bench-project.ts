@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { systemActor } from '../../src/domain/identity/actor.ts';
-import type { AnyOperation } from '../../src/domain/operation.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
-import { permissionNames } from '../../src/domain/permissions.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { run } from '../../src/domain/run.ts';
-import type { Services } from '../../src/domain/services.ts';
+import { systemActor } from '../../src/kernel/actor.ts';
+import type { AnyOperation } from '../../src/kernel/operation.ts';
+import { permissionNames } from '../../src/kernel/permissions.ts';
+import { run } from '../../src/kernel/run.ts';
+import type { Services } from '../../src/kernel/services.ts';
 
 /**
  * Makes a project, on services without a server.

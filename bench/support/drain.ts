@@ -1,10 +1,10 @@
 import path from 'node:path';
-import type { Services } from '../../src/domain/services.ts';
 import { advanceJob } from '../../src/domain/workflows/engine/advance-job.ts';
 import { beginExecutions } from '../../src/domain/workflows/executions/begin-execution.ts';
 import { Workflow } from '../../src/domain/workflows/workflow.entity.ts';
 import { createWorkflow } from '../../src/domain/workflows/workflows.operations.ts';
 import { workflowAdvanceJobFor } from '../../src/jobs/job-handlers.ts';
+import type { Services } from '../../src/kernel/services.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openCore } from '../../src/server/core.ts';
 import { openDatabase } from '../../src/server/database.ts';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import { systemActor } from '../../src/domain/identity/actor.ts';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';
-import type { AnyOperation } from '../../src/domain/operation.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
-import { permissionNames } from '../../src/domain/permissions.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { run } from '../../src/domain/run.ts';
+import { systemActor } from '../../src/kernel/actor.ts';
+import type { AnyOperation } from '../../src/kernel/operation.ts';
+import { permissionNames } from '../../src/kernel/permissions.ts';
+import { run } from '../../src/kernel/run.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openCore } from '../../src/server/core.ts';
 import { openDatabase } from '../../src/server/database.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../src/domain/errors.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
 
 /** The result of the engine, its refusal in general words, or what it must never do. */
 export type Outcome<Result> = { result: Result } | { refusal: string } | { crash: string };

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { DomainError } from '../domain/errors.ts';
-import { systemActor } from '../domain/identity/actor.ts';
-import type { Operation, Scope } from '../domain/operation.ts';
-import { type Permission, permissionNames } from '../domain/permissions.ts';
-import { run } from '../domain/run.ts';
-import type { Services } from '../domain/services.ts';
+import { systemActor } from '../kernel/actor.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { Operation, Scope } from '../kernel/operation.ts';
+import { type Permission, permissionNames } from '../kernel/permissions.ts';
+import { run } from '../kernel/run.ts';
+import type { Services } from '../kernel/services.ts';
 
 /**
  * Runs an operation as `system:cli`, which has every permission: a user who can read the data directory could do everything by hand.

@@ -1,5 +1,5 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
-import type { Services } from '../domain/services.ts';
+import type { Services } from '../kernel/services.ts';
 import type { Kms } from '../ports/kms.ts';
 import type { Screen } from './screen.ts';
 

@@ -1,8 +1,8 @@
 import { listOrganizations } from '../domain/organizations/organizations.operations.ts';
-import { maxPerPage, type Page } from '../domain/paging.ts';
 import { listProjects } from '../domain/projects/projects.operations.ts';
-import type { Services } from '../domain/services.ts';
-import { machineName } from '../domain/shapes.ts';
+import { maxPerPage, type Page } from '../kernel/paging.ts';
+import type { Services } from '../kernel/services.ts';
+import { machineName } from '../kernel/shapes.ts';
 import { call } from './call.ts';
 import { UsageError } from './command.ts';
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { executeBound } from '../domain/sql.ts';
+import { executeBound } from '../kernel/sql.ts';
 import type { EventFeed, EventSubject } from '../ports/event-feed.ts';
 import type { Log } from '../ports/log.ts';
 

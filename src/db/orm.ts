@@ -8,7 +8,6 @@ import { CrawlerRun } from '../domain/crawlers/runs/crawler-run.entity.ts';
 import { CrawlerSchedule } from '../domain/crawlers/schedules/crawler-schedule.entity.ts';
 import { CrawlSnapshot, SnapshotImport } from '../domain/crawlers/snapshots/snapshot.entity.ts';
 import { DomainVerification } from '../domain/crawlers/verification/domain-verification.entity.ts';
-import { IdempotencyKey } from '../domain/idempotency.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { DataKey } from '../domain/keys/data-key.entity.ts';
 import { NotificationAttempt, NotificationRow } from '../domain/notifications/notification.entity.ts';
@@ -25,6 +24,7 @@ import { Execution } from '../domain/workflows/executions/execution.entity.ts';
 import { StepRun } from '../domain/workflows/executions/step-run.entity.ts';
 import { WorkflowRefusal, WorkflowTrigger } from '../domain/workflows/triggers/trigger.entity.ts';
 import { Workflow, WorkflowSecret, WorkflowVersion } from '../domain/workflows/workflow.entity.ts';
+import { IdempotencyKey } from '../kernel/idempotency.ts';
 import { migrations } from './migrations/index.ts';
 import type { StallWatch } from './stall-watch.ts';
 

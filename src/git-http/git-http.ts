@@ -7,14 +7,14 @@ import express, {
   type Response,
   type Router,
 } from 'express';
-import { DomainError, type ErrorCode } from '../domain/errors.ts';
-import type { Actor } from '../domain/identity/actor.ts';
 import { authenticateToken, tokenOf } from '../domain/identity/authenticate.ts';
-import type { Call } from '../domain/operation.ts';
-import { run } from '../domain/run.ts';
-import type { Services } from '../domain/services.ts';
 import { fetchRepository, preparePush, pushRepository } from '../domain/studio/repository/git-access.operations.ts';
-import { asUnavailable } from '../domain/unavailable.ts';
+import type { Actor } from '../kernel/actor.ts';
+import { DomainError, type ErrorCode } from '../kernel/errors.ts';
+import type { Call } from '../kernel/operation.ts';
+import { run } from '../kernel/run.ts';
+import type { Services } from '../kernel/services.ts';
+import { asUnavailable } from '../kernel/unavailable.ts';
 import type { GitServeRequest } from '../ports/git-transfer.ts';
 
 type Service = GitServeRequest['service'];

@@ -1,4 +1,4 @@
-import type { Page } from '../domain/paging.ts';
+import type { Page } from '../kernel/paging.ts';
 
 /** Default page size. */
 export const defaultFirst = 30;

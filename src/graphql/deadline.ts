@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError } from '../kernel/errors.ts';
 
 /** Seconds a request may take, by what it does. */
 export const timeLimits = { query: 30, mutation: 120 } as const;

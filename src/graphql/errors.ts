@@ -1,6 +1,6 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
-import { DomainError, type ErrorCode } from '../domain/errors.ts';
-import { asUnavailable } from '../domain/unavailable.ts';
+import { DomainError, type ErrorCode } from '../kernel/errors.ts';
+import { asUnavailable } from '../kernel/unavailable.ts';
 import type { Log } from '../ports/log.ts';
 import { LimitError } from './limits/limits.ts';
 

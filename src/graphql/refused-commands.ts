@@ -16,7 +16,7 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from 'graphql';
-import type { AnyOperation } from '../domain/operation.ts';
+import type { AnyOperation } from '../kernel/operation.ts';
 import { isRecord } from '../lib/objects.ts';
 import type { GraphqlContext } from './context.ts';
 import { isArgumentFault } from './errors.ts';

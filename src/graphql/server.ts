@@ -10,12 +10,12 @@ import {
 import { expressMiddleware } from '@as-integrations/express5';
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
-import { DomainError, type ErrorCode } from '../domain/errors.ts';
-import type { Actor } from '../domain/identity/actor.ts';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
-import { readJsonBody } from '../domain/json-input.ts';
-import type { Services } from '../domain/services.ts';
-import { asUnavailable } from '../domain/unavailable.ts';
+import type { Actor } from '../kernel/actor.ts';
+import { DomainError, type ErrorCode } from '../kernel/errors.ts';
+import { readJsonBody } from '../kernel/json-input.ts';
+import type { Services } from '../kernel/services.ts';
+import { asUnavailable } from '../kernel/unavailable.ts';
 import type { Log } from '../ports/log.ts';
 import { GraphqlContext } from './context.ts';
 import { deadlineOf, timeLimits } from './deadline.ts';

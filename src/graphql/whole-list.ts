@@ -1,6 +1,6 @@
 import { ArgsType, Field, Int } from 'type-graphql';
-import { fieldError } from '../domain/errors.ts';
-import { maxPerPage, pageFrom, windowOf } from '../domain/paging.ts';
+import { fieldError } from '../kernel/errors.ts';
+import { maxPerPage, pageFrom, windowOf } from '../kernel/paging.ts';
 import { type Connection, connectionFrom, defaultFirst } from './connection.ts';
 
 /** The arguments of a list that its operation gives whole. */

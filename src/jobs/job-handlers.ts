@@ -3,13 +3,9 @@ import { beginWork, takeUpRuns } from '../domain/crawlers/crawl/work-on-run.ts';
 import { crawlJob } from '../domain/crawlers/runs/queue-run.ts';
 import { snapshotImportJob } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { writeImport } from '../domain/crawlers/snapshots/import/write-import.operations.ts';
-import { DomainError } from '../domain/errors.ts';
-import { systemActor } from '../domain/identity/actor.ts';
 import { deliver } from '../domain/notifications/deliver.ts';
 import { notifyJob } from '../domain/notifications/notify.ts';
 import { loadProject } from '../domain/projects/project-ref.ts';
-import { run } from '../domain/run.ts';
-import type { Services } from '../domain/services.ts';
 import { notifyProvider } from '../domain/studio/deployments/notify-provider.ts';
 import { deployJob, deployNoticeJob } from '../domain/studio/deployments/queue-deployment.ts';
 import { workOnDeployments } from '../domain/studio/deployments/run/work.ts';
@@ -17,6 +13,10 @@ import { importJob, importRepository } from '../domain/studio/repository/import-
 import { openAuth } from '../domain/studio/upstream/remote.ts';
 import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
 import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
+import { systemActor } from '../kernel/actor.ts';
+import { DomainError } from '../kernel/errors.ts';
+import { run } from '../kernel/run.ts';
+import type { Services } from '../kernel/services.ts';
 import type { BatchJob, Job } from './queue.ts';
 
 /** How often a process looks for runs that nobody works on; milliseconds. */

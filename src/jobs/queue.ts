@@ -3,8 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { z } from 'zod';
-import { DomainError } from '../domain/errors.ts';
-import { executeBound } from '../domain/sql.ts';
+import { DomainError } from '../kernel/errors.ts';
+import { executeBound } from '../kernel/sql.ts';
 import type { JobKind, JobQueue } from '../ports/jobs.ts';
 import type { Log } from '../ports/log.ts';
 

@@ -1,7 +1,7 @@
 import { crawlerScheduleSource } from '../domain/crawlers/schedules/crawler-schedule-source.ts';
 import { dispatchSchedules } from '../domain/schedules/dispatch.ts';
-import type { Services } from '../domain/services.ts';
 import { workflowScheduleSource } from '../domain/workflows/triggers/workflow-schedule-source.ts';
+import type { Services } from '../kernel/services.ts';
 import { everyMinute } from './beat.ts';
 
 /** Fires what is due at once and at every minute, in every worker: none of them leads. @returns how to end it; waits for what is under way */

@@ -3,18 +3,18 @@ import { watchRuns } from '../domain/crawlers/runs/acquire-run.ts';
 import { tickImports } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { removeExpiredSnapshots, retainCrawls } from '../domain/crawlers/snapshots/retention.ts';
 import { recheckDomains } from '../domain/crawlers/verification/recheck.ts';
-import { IdempotencyKey } from '../domain/idempotency.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { wakeDueDeliveries } from '../domain/notifications/deliver.ts';
 import { Project } from '../domain/projects/project.entity.ts';
-import type { Services } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
-import { executeBound } from '../domain/sql.ts';
 import { collectOutputs, pruneDeployments } from '../domain/studio/deployments/collect-outputs.ts';
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
+import { IdempotencyKey } from '../kernel/idempotency.ts';
+import type { Services } from '../kernel/services.ts';
+import { executeBound } from '../kernel/sql.ts';
 import { everyMinute, isNightDue } from './beat.ts';
 
 /** Name of the setting that says when this was done last. */

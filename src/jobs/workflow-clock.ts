@@ -1,7 +1,7 @@
-import type { Services } from '../domain/services.ts';
 import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
 import { sweep, wakeAwaited, wakeDue } from '../domain/workflows/engine/sweeper.ts';
 import { removeLostWorkers } from '../domain/workflows/engine/workers.ts';
+import type { Services } from '../kernel/services.ts';
 import type { RunningQueue } from './queue.ts';
 
 /** Milliseconds between looks. */

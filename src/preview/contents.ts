@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError } from '../kernel/errors.ts';
 import { upTo } from '../lib/lru-size.ts';
 import type { BlobEncoding, BlobSizes, BlobStore, Sha256 } from '../ports/blobs.ts';
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { Services } from '../domain/services.ts';
 import { holdsCookie, linkParameter, passSeconds, spendLink } from '../domain/studio/previews/preview-access.ts';
 import type { PreviewTarget } from '../domain/studio/previews/previews.ts';
 import { parseRequestPath } from '../domain/studio/previews/request-path.ts';
+import type { Services } from '../kernel/services.ts';
 import type { Origin } from './host.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { DomainError } from '../domain/errors.ts';
-import type { Services } from '../domain/services.ts';
 import { isEncodable, type ManifestEntry } from '../domain/studio/deployments/manifest.ts';
 import { lookUp, type Output } from '../domain/studio/previews/outputs.ts';
 import type { PreviewTarget } from '../domain/studio/previews/previews.ts';
-import { asUnavailable } from '../domain/unavailable.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { Services } from '../kernel/services.ts';
+import { asUnavailable } from '../kernel/unavailable.ts';
 import { Contents } from './contents.ts';
 import { labelIn, originOf } from './host.ts';
 import { admit } from './members.ts';

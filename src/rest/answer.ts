@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
-import type { FieldError } from '../domain/errors.ts';
-import type { Call } from '../domain/operation.ts';
-import { maxPerPage, type Page } from '../domain/paging.ts';
+import type { FieldError } from '../kernel/errors.ts';
+import type { Call } from '../kernel/operation.ts';
+import { maxPerPage, type Page } from '../kernel/paging.ts';
 import { withWarnings } from './ignored-fields.ts';
 import type { Row } from './table.ts';
 

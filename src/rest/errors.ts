@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
-import { DomainError, type ErrorCode, type ErrorDetails } from '../domain/errors.ts';
-import { asUnavailable } from '../domain/unavailable.ts';
+import { DomainError, type ErrorCode, type ErrorDetails } from '../kernel/errors.ts';
+import { asUnavailable } from '../kernel/unavailable.ts';
 
 /** HTTP status of every refusal; total, so that a new code has to be answered for here. */
 export const statusOf: Record<ErrorCode, number> = {

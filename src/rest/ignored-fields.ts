@@ -3,7 +3,7 @@
  * `X-Ignored-Fields`, those of commands that are objects in `warnings` too, and with `Prefer: handling=strict` the request is refused.
  */
 import { z } from 'zod';
-import { DomainError, type FieldError } from '../domain/errors.ts';
+import { DomainError, type FieldError } from '../kernel/errors.ts';
 import { pointer } from '../lib/json-pointer.ts';
 import { isRecord } from '../lib/objects.ts';
 

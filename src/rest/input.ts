@@ -1,9 +1,9 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import type { z } from 'zod';
-import { DomainError, fieldError } from '../domain/errors.ts';
-import { readJsonBody, smallSize } from '../domain/json-input.ts';
-import type { Call } from '../domain/operation.ts';
-import { admit, admitByPath } from '../domain/run.ts';
+import { DomainError, fieldError } from '../kernel/errors.ts';
+import { readJsonBody, smallSize } from '../kernel/json-input.ts';
+import type { Call } from '../kernel/operation.ts';
+import { admit, admitByPath } from '../kernel/run.ts';
 import { isRecord } from '../lib/objects.ts';
 import type { Spool } from '../ports/spool.ts';
 import { coerce, isNumeric, parseQuery, twice } from './query.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { fieldError } from '../domain/errors.ts';
-import { inputLimits } from '../domain/json-input.ts';
+import { fieldError } from '../kernel/errors.ts';
+import { inputLimits } from '../kernel/json-input.ts';
 
 type Json = { [key: string]: Json } | Json[] | string;
 

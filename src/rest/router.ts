@@ -5,11 +5,11 @@ import express, {
   type Response,
   type Router,
 } from 'express';
-import { DomainError } from '../domain/errors.ts';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
-import { type Call, NotModified } from '../domain/operation.ts';
-import { recordRefusal, run } from '../domain/run.ts';
-import type { Services } from '../domain/services.ts';
+import { DomainError } from '../kernel/errors.ts';
+import { type Call, NotModified } from '../kernel/operation.ts';
+import { recordRefusal, run } from '../kernel/run.ts';
+import type { Services } from '../kernel/services.ts';
 import type { Spool } from '../ports/spool.ts';
 import { answer, sendStream } from './answer.ts';
 import { asDomainError, errorBody, errorHeaders, otherMethods, statusOf } from './errors.ts';

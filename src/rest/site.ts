@@ -1,5 +1,5 @@
 import express, { type RequestHandler, type Router } from 'express';
-import type { Settings } from '../domain/services.ts';
+import type { Settings } from '../kernel/services.ts';
 import { onlyGet } from './errors.ts';
 import { openapiDocument } from './openapi/openapi.ts';
 import type { Document } from './openapi/openapi-types.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { AnyOperation } from '../domain/operation.ts';
 import type { Candidate } from '../domain/workflows/step-operations.ts';
+import type { AnyOperation } from '../kernel/operation.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 

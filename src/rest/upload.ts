@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import type { Request } from 'express';
-import { DomainError, fieldError } from '../domain/errors.ts';
-import type { IncomingFile } from '../domain/operation.ts';
+import { DomainError, fieldError } from '../kernel/errors.ts';
+import type { IncomingFile } from '../kernel/operation.ts';
 import type { Spool } from '../ports/spool.ts';
 
 /** Files of one request. */

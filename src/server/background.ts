@@ -2,7 +2,6 @@ import { takeUpAllRuns, takeUpRuns } from '../domain/crawlers/crawl/work-on-run.
 import { crawlJob } from '../domain/crawlers/runs/queue-run.ts';
 import { snapshotImportJob } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { notifyJob } from '../domain/notifications/notify.ts';
-import type { Services } from '../domain/services.ts';
 import { deployJob, deployNoticeJob } from '../domain/studio/deployments/queue-deployment.ts';
 import { recoverDeployments } from '../domain/studio/deployments/run/work.ts';
 import { importJob } from '../domain/studio/repository/import-repository.ts';
@@ -23,6 +22,7 @@ import {
 import { beginSchedules } from '../jobs/schedules.ts';
 import { scheduleUpkeep } from '../jobs/upkeep.ts';
 import { beginWorkflowClock } from '../jobs/workflow-clock.ts';
+import type { Services } from '../kernel/services.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
 

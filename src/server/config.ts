@@ -3,8 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { faultOf } from '../domain/parse.ts';
 import { originProblem, previewUrlOf } from '../domain/studio/previews/preview-origin.ts';
+import { faultOf } from '../kernel/parse.ts';
 import { crawlSettings, doorSettings } from './feature-settings.ts';
 
 const onOff = z.enum(['on', 'off']);

@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import type { Actor } from '../domain/identity/actor.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { hashToken } from '../domain/identity/token-text.ts';
 import { createToken, revokeToken } from '../domain/identity/tokens.operations.ts';
-import type { AnyOperation, Call } from '../domain/operation.ts';
 import { Organization } from '../domain/organizations/organization.entity.ts';
 import { createOrganization } from '../domain/organizations/organizations.operations.ts';
-import { permissionNames } from '../domain/permissions.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import { createProject } from '../domain/projects/projects.operations.ts';
-import { run } from '../domain/run.ts';
-import type { Services } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
+import type { Actor } from '../kernel/actor.ts';
+import type { AnyOperation, Call } from '../kernel/operation.ts';
+import { permissionNames } from '../kernel/permissions.ts';
+import { run } from '../kernel/run.ts';
+import type { Services } from '../kernel/services.ts';
 import type { Change } from '../ports/git-writes.ts';
 
 const record = z.object({

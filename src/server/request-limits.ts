@@ -1,9 +1,9 @@
 import type { Request, RequestHandler, Response } from 'express';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../domain/errors.ts';
 import { tokenOf } from '../domain/identity/authenticate.ts';
 import { hashToken } from '../domain/identity/token-text.ts';
+import { DomainError } from '../kernel/errors.ts';
 import { upTo } from '../lib/lru-size.ts';
 import type { Clock } from '../ports/clock.ts';
 import { errorBody, statusOf } from '../rest/errors.ts';

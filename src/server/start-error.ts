@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { DomainError } from '../domain/errors.ts';
-import { asUnavailable } from '../domain/unavailable.ts';
+import { DomainError } from '../kernel/errors.ts';
+import { asUnavailable } from '../kernel/unavailable.ts';
 
 /** A start that cannot go on; the message is for the person who started it, and says what to do. */
 export class StartError extends Error {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { parseInput } from '../../src/domain/parse.ts';
-import { withCleared } from '../../src/domain/shapes.ts';
+import { parseInput } from '../../src/kernel/parse.ts';
+import { withCleared } from '../../src/kernel/shapes.ts';
 import { openapiDocument } from '../../src/rest/openapi/openapi.ts';
 import { routes } from '../../src/rest/routes.ts';
 

@@ -5,11 +5,11 @@ import { checkImports, readSources } from '../../scripts/check-imports.ts';
 const check = (files: Record<string, string>) => checkImports(new Map(Object.entries(files)));
 const house = {
   'src/server/app.ts': "import { router } from '../rest/router.ts';\nimport { store } from '../engines/git/store.ts';",
-  'src/rest/router.ts': "import { run } from '../domain/run.ts';\nexport const router = run;",
-  'src/domain/run.ts': "import { z } from 'zod';\nexport const run = z;",
+  'src/rest/router.ts': "import { run } from '../kernel/run.ts';\nexport const router = run;",
+  'src/kernel/run.ts': "import { z } from 'zod';\nexport const run = z;",
   'src/engines/git/store.ts':
-    "import type { Run } from '../../domain/run.ts';\nimport { spawn } from 'node:child_process';",
-  'src/db/orm.ts': "import { run } from '../domain/run.ts';",
+    "import type { Run } from '../../kernel/run.ts';\nimport { spawn } from 'node:child_process';",
+  'src/db/orm.ts': "import { run } from '../kernel/run.ts';",
 };
 
 describe('the import rule', () => {
@@ -52,7 +52,7 @@ describe('the import rule', () => {
       'the domain importing an engine',
       'src/domain/a.ts',
       "import '../engines/git/store.ts';",
-      /domain imports only itself, ports, lib/,
+      /domain imports only itself, kernel, ports, lib/,
     ],
     [
       'the domain importing a type',
@@ -64,7 +64,7 @@ describe('the import rule', () => {
       'the domain importing the wiring',
       'src/domain/a.ts',
       "import { x } from '../server/app.ts';",
-      /domain imports only itself, ports, lib/,
+      /domain imports only itself, kernel, ports, lib/,
     ],
     [
       'the domain importing lazily',

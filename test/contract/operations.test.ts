@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { errorCodes } from '../../src/domain/errors.ts';
-import type { AnyOperation } from '../../src/domain/operation.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
-import { type Permission, permissionNames } from '../../src/domain/permissions.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { codeOf } from '../../src/graphql/errors.ts';
+import { errorCodes } from '../../src/kernel/errors.ts';
+import type { AnyOperation } from '../../src/kernel/operation.ts';
+import { type Permission, permissionNames } from '../../src/kernel/permissions.ts';
 import { statusOf } from '../../src/rest/errors.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { pathParameters, type Row } from '../../src/rest/table.ts';

@@ -11,10 +11,10 @@ import {
   isLeafType,
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AnyOperation } from '../../src/domain/operation.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { buildGraphqlSchema } from '../../src/graphql/schema.ts';
+import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { makeCrawler, makeSnapshot } from '../support/crawlers/snapshots.ts';
 import { save } from '../support/git-store.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';

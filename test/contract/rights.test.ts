@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DomainError } from '../../src/domain/errors.ts';
-import type { AnyOperation } from '../../src/domain/operation.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { run } from '../../src/domain/run.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
+import type { AnyOperation } from '../../src/kernel/operation.ts';
+import { run } from '../../src/kernel/run.ts';
 import { systemCall } from '../../src/server/first-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { actorOf, callers, exportedOperations, furtherRefusals, refusalOf } from '../support/rights.ts';

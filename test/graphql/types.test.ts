@@ -3,11 +3,11 @@ import { printSchema, printType } from 'graphql';
 import { buildSchemaSync, Ctx, Mutation, Query, Resolver } from 'type-graphql';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { publicOperation } from '../../src/domain/operation.ts';
-import { pageInput, pageOf } from '../../src/domain/paging.ts';
-import { timestamp } from '../../src/domain/shapes.ts';
 import { withoutNulls } from '../../src/graphql/context.ts';
 import { argsOf, connectionOf, inputOf, outputOf } from '../../src/graphql/types/operations.ts';
+import { publicOperation } from '../../src/kernel/operation.ts';
+import { pageInput, pageOf } from '../../src/kernel/paging.ts';
+import { timestamp } from '../../src/kernel/shapes.ts';
 
 let count = 0;
 

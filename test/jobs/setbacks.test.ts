@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { claimIdempotency } from '../../src/domain/idempotency.ts';
-import { systemActor } from '../../src/domain/identity/actor.ts';
 import { sweep } from '../../src/domain/workflows/engine/sweeper.ts';
 import { outliveSetbacks } from '../../src/jobs/upkeep.ts';
+import { systemActor } from '../../src/kernel/actor.ts';
+import { claimIdempotency } from '../../src/kernel/idempotency.ts';
 import { systemCall } from '../../src/server/first-run.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../support/workflows/executing.ts';
 

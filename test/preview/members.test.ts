@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { systemActor } from '../../src/domain/identity/actor.ts';
 import { authenticateToken } from '../../src/domain/identity/authenticate.ts';
 import { revokeToken } from '../../src/domain/identity/tokens.operations.ts';
-import type { AnyOperation } from '../../src/domain/operation.ts';
-import { run } from '../../src/domain/run.ts';
 import {
   getDeploymentPreview,
   getEnvironmentPreview,
 } from '../../src/domain/studio/previews/preview-link.operations.ts';
+import { systemActor } from '../../src/kernel/actor.ts';
+import type { AnyOperation } from '../../src/kernel/operation.ts';
+import { run } from '../../src/kernel/run.ts';
 import { systemCall } from '../../src/server/first-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { makeEnvironment, publish, startPreview, type TestPreview } from '../support/preview.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pageInput } from '../../src/domain/paging.ts';
+import { pageInput } from '../../src/kernel/paging.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';

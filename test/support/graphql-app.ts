@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import type { AnyOperation } from '../../src/domain/operation.ts';
-import { type Permission, permissionNames } from '../../src/domain/permissions.ts';
-import type { Services } from '../../src/domain/services.ts';
 import { createGraphql } from '../../src/graphql/server.ts';
+import type { AnyOperation } from '../../src/kernel/operation.ts';
+import { type Permission, permissionNames } from '../../src/kernel/permissions.ts';
+import type { Services } from '../../src/kernel/services.ts';
 import { type Answer, startTestApp, type TestApp } from './app.ts';
 
 interface Query {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Services } from '../../src/domain/services.ts';
 import { Deployment } from '../../src/domain/studio/deployments/deployment.entity.ts';
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { deploymentLabel, environmentLabel } from '../../src/domain/studio/previews/previews.ts';
+import type { Services } from '../../src/kernel/services.ts';
 import { createPreview } from '../../src/preview/preview.ts';
 import { createHttpServer } from '../../src/server/http-server.ts';
 

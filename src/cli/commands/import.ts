@@ -1,12 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { DomainError } from '../../domain/errors.ts';
 import { createOrganization, getOrganization } from '../../domain/organizations/organizations.operations.ts';
 import { createProject, getProject, importUrl } from '../../domain/projects/projects.operations.ts';
-import type { Services } from '../../domain/services.ts';
 import { leftOutNotice } from '../../domain/studio/ref-name.ts';
 import { importRepository } from '../../domain/studio/repository/import-repository.ts';
 import { getRepository } from '../../domain/studio/repository/repository.operations.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import type { Services } from '../../kernel/services.ts';
 import type { ImportProgress, ImportSource } from '../../ports/git-transfer.ts';
 import { call, callOrNull } from '../call.ts';
 import { type Command, optional, Problem, required } from '../command.ts';

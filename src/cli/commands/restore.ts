@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { readBackup, restoreBackup } from '../../domain/backups/restore-backup.operations.ts';
 import { createOrganization, getOrganization } from '../../domain/organizations/organizations.operations.ts';
-import type { Services } from '../../domain/services.ts';
+import type { Services } from '../../kernel/services.ts';
 import { call, callOrNull } from '../call.ts';
 import { type Command, optional } from '../command.ts';
 import { machineNameOf } from '../project-name.ts';

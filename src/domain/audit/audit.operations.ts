@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { organizationOperation } from '../operation.ts';
-import { findPage, pageInput, pageOf } from '../paging.ts';
+import { organizationOperation } from '../../kernel/operation.ts';
+import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
+import { oneLine, timestamp } from '../../kernel/shapes.ts';
 import { Project } from '../projects/project.entity.ts';
-import { oneLine, timestamp } from '../shapes.ts';
 import { AuditRow } from './audit.entity.ts';
 
 const auditEntry = z

@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../kernel/actor.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import type { AnyOperation, AuditSubject, Call } from '../../kernel/operation.ts';
+import type { Place } from '../../kernel/place.ts';
+import type { Services } from '../../kernel/services.ts';
 import { uuid7 } from '../../lib/ids.ts';
-import { DomainError } from '../errors.ts';
-import type { Actor } from '../identity/actor.ts';
-import type { AnyOperation, AuditSubject, Call } from '../operation.ts';
-import type { Place } from '../place.ts';
-import type { Services } from '../services.ts';
 import { type AuditOutcome, AuditRow } from './audit.entity.ts';
 
 /** What is kept of one command. */

@@ -1,7 +1,7 @@
 import type { EntitySchema } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import type { Services } from '../services.ts';
+import type { Services } from '../../kernel/services.ts';
 
 /** Rows read or written at once. */
 export const batch = 500;

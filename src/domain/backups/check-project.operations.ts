@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ProjectContext, projectOperation, publicOperation } from '../operation.ts';
+import { type ProjectContext, projectOperation, publicOperation } from '../../kernel/operation.ts';
 import { Project } from '../projects/project.entity.ts';
 import { Pull, pullRef } from '../studio/pulls/pull.entity.ts';
 

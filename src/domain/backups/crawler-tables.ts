@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { timestamp } from '../../kernel/shapes.ts';
 import { Crawler, type StoredSettings } from '../crawlers/config/crawler.entity.ts';
 import { crawlerSettings } from '../crawlers/config/crawler.schema.ts';
 import { CrawlerSchedule } from '../crawlers/schedules/crawler-schedule.entity.ts';
 import { ensureWebhookSecret } from '../notifications/webhook-secret.ts';
 import { nextFireOf } from '../schedules/next-fire.ts';
 import { cronString, timeZone } from '../schedules/schedules.schema.ts';
-import { timestamp } from '../shapes.ts';
 import { type BackedUpTable, live } from './backed-up-table.ts';
 
 const number = z.int32().min(1);

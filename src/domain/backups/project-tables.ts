@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, machineName, timestamp } from '../shapes.ts';
+import { displayName, machineName, timestamp } from '../../kernel/shapes.ts';
 import { importState, repositoryChange } from '../studio/repository/repository.schema.ts';
 import type { BackedUpTable } from './backed-up-table.ts';
 import { crawlerScheduleTable, crawlerTable } from './crawler-tables.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DomainError, fieldError } from '../../kernel/errors.ts';
+import { type OrganizationContext, organizationOperation, publicOperation } from '../../kernel/operation.ts';
+import { orTaken } from '../../kernel/sql.ts';
 import type { Archive } from '../../ports/archive.ts';
-import { DomainError, fieldError } from '../errors.ts';
 import { grantsChanged } from '../identity/grant-cache.ts';
-import { type OrganizationContext, organizationOperation, publicOperation } from '../operation.ts';
 import { Project } from '../projects/project.entity.ts';
-import { orTaken } from '../sql.ts';
 import { rowsFile } from './backed-up-table.ts';
 import { backupLabel, place, repositoryFolder, restoreDraft } from './backup-project.operations.ts';
 import { projectRow, projectTables } from './project-tables.ts';

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { ConstraintViolationException } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { DomainError } from '../errors.ts';
-import { isDeeper } from '../json-input.ts';
-import { faultOf } from '../parse.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import { isDeeper } from '../../kernel/json-input.ts';
+import { faultOf } from '../../kernel/parse.ts';
 import { type BackedUpTable, batch, type RowOwner, rowsFile } from './backed-up-table.ts';
 
 /** Levels of a row: values of its own may have 200. */

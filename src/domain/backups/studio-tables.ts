@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { timestamp } from '../shapes.ts';
+import { timestamp } from '../../kernel/shapes.ts';
 import {
   Environment,
   environmentTypes,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { displayName, permissionName, timestamp } from '../../kernel/shapes.ts';
 import { nextFireOf } from '../schedules/next-fire.ts';
 import { cronString, timeZone } from '../schedules/schedules.schema.ts';
-import { displayName, permissionName, timestamp } from '../shapes.ts';
 import { newTriggerSecret, sealSecret } from '../workflows/triggers/sealed-secret.ts';
 import { authModes, WorkflowTrigger, webhookMethods } from '../workflows/triggers/trigger.entity.ts';
 import { Workflow, WorkflowVersion } from '../workflows/workflow.entity.ts';

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { DomainError } from '../errors.ts';
-import type { Services } from '../services.ts';
+import type { Actor } from '../../kernel/actor.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import type { Services } from '../../kernel/services.ts';
+import { asUnavailable } from '../../kernel/unavailable.ts';
 import { authenticateRun } from '../studio/deployments/run-token.ts';
-import { asUnavailable } from '../unavailable.ts';
-import type { Actor } from './actor.ts';
 import type { TokenGrant } from './grant-cache.ts';
 import { Token } from './token.entity.ts';
 import { hashToken, isTokenText, tokenKind } from './token-text.ts';

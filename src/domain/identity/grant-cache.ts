@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import type { Permission } from '../../kernel/permissions.ts';
 import { upTo } from '../../lib/lru-size.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
-import type { Permission } from '../permissions.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
 
 /** What a living token allows: the part of its row that every request needs. */

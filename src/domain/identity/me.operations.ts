@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { publicOperation } from '../operation.ts';
+import { publicOperation } from '../../kernel/operation.ts';
+import { permissionName } from '../../kernel/shapes.ts';
 import { Organization } from '../organizations/organization.entity.ts';
 import { Project } from '../projects/project.entity.ts';
-import { permissionName } from '../shapes.ts';
 
 /** Organisations named at most; a person in more finds the others in their list. */
 const maxGrants = 100;

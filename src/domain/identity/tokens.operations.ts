@@ -1,11 +1,11 @@
 import { type EntityManager, raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { DomainError, fieldError } from '../errors.ts';
-import { type OrganizationContext, organizationOperation } from '../operation.ts';
-import { findPage, pageInput, pageOf } from '../paging.ts';
-import { presets } from '../permissions.ts';
+import { DomainError, fieldError } from '../../kernel/errors.ts';
+import { type OrganizationContext, organizationOperation } from '../../kernel/operation.ts';
+import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
+import { presets } from '../../kernel/permissions.ts';
+import { displayName, machineName, permissionName, timestamp } from '../../kernel/shapes.ts';
 import { Project } from '../projects/project.entity.ts';
-import { displayName, machineName, permissionName, timestamp } from '../shapes.ts';
 import { grantsChanged } from './grant-cache.ts';
 import { Token } from './token.entity.ts';
 import { generateToken, hashToken } from './token-text.ts';

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../../kernel/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { KeyError, type KeyFault, type Kms } from '../../ports/kms.ts';
-import { DomainError } from '../errors.ts';
 import { DataKey } from './data-key.entity.ts';
 import { activeDataKey, dataKeyContext, replaceDataKey, reserveUses } from './data-keys.ts';
 

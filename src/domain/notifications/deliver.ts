@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../kernel/services.ts';
 import { Crawler } from '../crawlers/config/crawler.entity.ts';
 import { openCrawlerSecrets } from '../crawlers/config/crawler-secrets.ts';
-import type { Services } from '../services.ts';
 import type { DeliveryStatus } from './notification.entity.ts';
 import { type WaitingDelivery, wakeDelivery } from './notify.ts';
 import { type SendResult, send, signedHeaders } from './send.ts';

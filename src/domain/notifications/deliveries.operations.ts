@@ -1,13 +1,13 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DomainError, fieldError } from '../../kernel/errors.ts';
+import { projectOperation } from '../../kernel/operation.ts';
+import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
+import { timestamp } from '../../kernel/shapes.ts';
 import type { Crawler } from '../crawlers/config/crawler.entity.ts';
 import { crawlerName } from '../crawlers/config/crawler.schema.ts';
 import { findCrawler } from '../crawlers/config/find-crawler.ts';
-import { DomainError, fieldError } from '../errors.ts';
-import { projectOperation } from '../operation.ts';
-import { findPage, pageInput, pageOf } from '../paging.ts';
-import { timestamp } from '../shapes.ts';
 import { type EventType, eventTypes } from './event-payload.ts';
 import { deliveryStatuses, NotificationAttempt, NotificationRow } from './notification.entity.ts';
 import { notify, wakeDelivery } from './notify.ts';

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DomainError } from '../../kernel/errors.ts';
+import type { Services } from '../../kernel/services.ts';
 import { uuid7 } from '../../lib/ids.ts';
 import type { JobKind } from '../../ports/jobs.ts';
-import { DomainError } from '../errors.ts';
-import type { Services } from '../services.ts';
 import { type EventData, type EventPlace, type EventType, eventPayload } from './event-payload.ts';
 import { NotificationRow } from './notification.entity.ts';
 

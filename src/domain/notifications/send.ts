@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
+import { DomainError } from '../../kernel/errors.ts';
+import type { Services } from '../../kernel/services.ts';
 import type { HttpResponse } from '../../ports/http.ts';
-import { DomainError } from '../errors.ts';
-import type { Services } from '../services.ts';
 
 /**
  * Headers of a signed message (Standard Webhooks 1.0): its id, the time in Unix seconds, and `v1,` with the HMAC-SHA-256 of

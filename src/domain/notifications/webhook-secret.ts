@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Services } from '../../kernel/services.ts';
 import type { Crawler } from '../crawlers/config/crawler.entity.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
-import type { Services } from '../services.ts';
 
 type Owner = Pick<ProjectRef, 'organization_id'>;
 type Keys = Pick<Services, 'secrets'>;

@@ -1,13 +1,12 @@
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
+import { DomainError } from '../../kernel/errors.ts';
+import { organizationOperation, publicOperation } from '../../kernel/operation.ts';
+import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
+import { changeOf, displayName, machineName, machineNameFrom, oneLine, timestamp } from '../../kernel/shapes.ts';
+import { orTaken } from '../../kernel/sql.ts';
 import { defined } from '../../lib/objects.ts';
-
-import { DomainError } from '../errors.ts';
 import { grantsChanged } from '../identity/grant-cache.ts';
-import { organizationOperation, publicOperation } from '../operation.ts';
-import { findPage, pageInput, pageOf } from '../paging.ts';
-import { changeOf, displayName, machineName, machineNameFrom, oneLine, timestamp } from '../shapes.ts';
-import { orTaken } from '../sql.ts';
 import { Organization, type OrganizationRef } from './organization.entity.ts';
 
 const limits = z

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { DomainError, fieldError } from '../errors.ts';
-import type { Services } from '../services.ts';
-import { machineNamePattern } from '../shapes.ts';
+import { DomainError, fieldError } from '../../kernel/errors.ts';
+import type { Services } from '../../kernel/services.ts';
+import { machineNamePattern } from '../../kernel/shapes.ts';
 import { Organization, type OrganizationRef } from './organization.entity.ts';
 
 /**

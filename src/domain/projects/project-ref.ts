@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { DomainError } from '../errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import type { Services } from '../../kernel/services.ts';
+import { machineNamePattern } from '../../kernel/shapes.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
-import type { Services } from '../services.ts';
-import { machineNamePattern } from '../shapes.ts';
 import { Upstream } from '../studio/upstream/upstream.entity.ts';
 import { Project, type ProjectRef, studioSettings } from './project.entity.ts';
 

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
-import { defined } from '../../lib/objects.ts';
-
-import { DomainError } from '../errors.ts';
-import { grantsChanged } from '../identity/grant-cache.ts';
-import { organizationOperation, projectOperation } from '../operation.ts';
-import { findPage, pageInput, pageOf } from '../paging.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import { organizationOperation, projectOperation } from '../../kernel/operation.ts';
+import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import {
   addressOf,
   changeOf,
@@ -16,8 +13,10 @@ import {
   machineNamePattern,
   oneLine,
   timestamp,
-} from '../shapes.ts';
-import { orTaken } from '../sql.ts';
+} from '../../kernel/shapes.ts';
+import { orTaken } from '../../kernel/sql.ts';
+import { defined } from '../../lib/objects.ts';
+import { grantsChanged } from '../identity/grant-cache.ts';
 import { importJob, queuedImport } from '../studio/repository/import-repository.ts';
 import { Project } from './project.entity.ts';
 

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../services.ts';
+import type { Services } from '../../kernel/services.ts';
 import type { Timing } from './next-fire.ts';
 import type { ScheduleSourceName } from './schedule-fire.entity.ts';
 

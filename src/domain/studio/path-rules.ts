@@ -1,4 +1,4 @@
-import { fieldError } from '../errors.ts';
+import { fieldError } from '../../kernel/errors.ts';
 
 /** Longest path segment, bytes of UTF-8: the limit of the common file systems a clone may land on. */
 const segmentBytes = 255;

@@ -1,4 +1,4 @@
-import { fieldError } from '../errors.ts';
+import { fieldError } from '../../kernel/errors.ts';
 
 /** `refs/heads/` and the name become a file path; the longest segment must leave room for git's `.lock`. */
 const segmentBytes = 250;

@@ -1,4 +1,4 @@
-import { DomainError } from '../errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { Warning } from './schema/schema.schema.ts';
 
 /** Which languages a site has and how a path tells them. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { DomainError } from '../errors.ts';
-import type { ProjectContext } from '../operation.ts';
-import type { Permission } from '../permissions.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import type { ProjectContext } from '../../kernel/operation.ts';
+import type { Permission } from '../../kernel/permissions.ts';
 import type { WorkflowDefinition } from './definition/definition.schema.ts';
 import { type DefinitionFault, type DefinitionReading, readDefinition } from './definition/read-definition.ts';
 import { type Workflow, WorkflowSecret, WorkflowVersion } from './workflow.entity.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { DomainError } from '../errors.ts';
-import { projectOperation } from '../operation.ts';
-import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../paging.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import { projectOperation } from '../../kernel/operation.ts';
+import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../kernel/paging.ts';
 import { WorkflowSecret } from './workflow.entity.ts';
 import { maxSecretBytes, maxSecrets, secretName, workflowId, workflowSecret } from './workflow.schema.ts';
 import { findWorkflow } from './workflow-record.ts';

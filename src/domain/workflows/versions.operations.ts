@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { DomainError } from '../errors.ts';
-import { type ProjectContext, projectOperation } from '../operation.ts';
-import { findPage, pageInput, pageOf } from '../paging.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../kernel/operation.ts';
+import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { requireHeld } from './save-definition.ts';
 import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
 import { versionSummary, workflow, workflowId, workflowVersion } from './workflow.schema.ts';

@@ -8,7 +8,7 @@ import {
   permissionName,
   storedText,
   timestamp,
-} from '../shapes.ts';
+} from '../../kernel/shapes.ts';
 
 export const maxWorkflows = 1_000;
 export const maxSecrets = 50;

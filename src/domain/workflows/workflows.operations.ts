@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { DomainError } from '../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../kernel/operation.ts';
+import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
+import { storedText } from '../../kernel/shapes.ts';
 import { holding } from '../../lib/text.ts';
-import { DomainError } from '../errors.ts';
-import { type ProjectContext, projectOperation } from '../operation.ts';
-import { findPage, pageInput, pageOf } from '../paging.ts';
 import { holdProject } from '../projects/project-ref.ts';
-import { storedText } from '../shapes.ts';
 import type { DefinitionFault } from './definition/read-definition.ts';
 import { cancelAll } from './executions/cancel-execution.ts';
 import { addVersion, reading, requireDefinition, requireHeld, sourceOf } from './save-definition.ts';

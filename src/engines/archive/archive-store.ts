@@ -4,7 +4,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { Archive, ArchiveDraft, ArchiveStore } from '../../ports/archive.ts';
 
 const manifestName = 'portico-backup.json';

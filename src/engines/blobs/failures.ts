@@ -1,5 +1,5 @@
-import { DomainError } from '../../domain/errors.ts';
-import { asUnavailable } from '../../domain/unavailable.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import { asUnavailable } from '../../kernel/unavailable.ts';
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 

@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { FetchError, FetchFault } from '../../ports/fetcher.ts';
 import type { HttpFailure } from '../../ports/http.ts';
 

@@ -2,7 +2,7 @@ import { Validator } from '@cfworker/json-schema';
 import jsonata from 'jsonata';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
-import { isDeeper } from '../../domain/json-input.ts';
+import { isDeeper } from '../../kernel/json-input.ts';
 import type { ExpressionFault } from '../../ports/expressions.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os';
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 
 /** What one git process, and each process it starts, may take. */
 export interface Bounds {

@@ -1,5 +1,5 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import { type Bounds, exceeded } from './bounds.ts';
 
 export type Config = readonly (readonly [key: string, value: string])[];

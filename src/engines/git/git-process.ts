@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import { allocationLimit, type Bounds, boundedCommand, defaultMemory } from './bounds.ts';
 import { type Config, type GitChild, type GitExit, type SpawnOptions, watchChild } from './git-child.ts';
 import { Slots } from './slots.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { SpawnOptions } from './git-child.ts';
 import type { GitProcesses } from './git-process.ts';
 

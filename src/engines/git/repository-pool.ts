@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { Metrics } from '../../ports/metrics.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
 import type { IncomingLimits } from './incoming/limits.ts';

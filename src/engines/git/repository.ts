@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { DomainError } from '../../domain/errors.ts';
 import { checkRefName } from '../../domain/studio/ref-name.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { Repository } from '../../ports/git.ts';
 import type { Oid, Ref, StoredBlob } from '../../ports/git-records.ts';
 import type { CommitRequest, Committed, InternalRefUpdate } from '../../ports/git-writes.ts';

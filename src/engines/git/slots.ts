@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 
 interface SlotOptions {
   /** How many may wait; beyond they are refused. */

@@ -1,7 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { FsckReport, GitStore, MaintenanceLevel, Repository } from '../../ports/git.ts';
 import type { Ref } from '../../ports/git-records.ts';
 import type {

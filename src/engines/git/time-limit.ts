@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 
 /** A job was abandoned; it may still run, but its result is dropped. */
 export class TimeIsUp extends DomainError {

@@ -1,5 +1,5 @@
 import { errors } from 'undici';
-import { DomainError, type ErrorCode } from '../../domain/errors.ts';
+import { DomainError, type ErrorCode } from '../../kernel/errors.ts';
 import type { HttpFailure } from '../../ports/http.ts';
 
 const codes: Record<HttpFailure, ErrorCode> = {

@@ -12,7 +12,7 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from 'graphql';
-import { maxPerPage } from '../../domain/paging.ts';
+import { maxPerPage } from '../../kernel/paging.ts';
 import type { Fragments } from './document.ts';
 
 const commandCost = 50;

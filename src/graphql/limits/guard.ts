@@ -1,6 +1,6 @@
 import { type ApolloServerPlugin, type GraphQLRequestContext, HeaderMap } from '@apollo/server';
 import { GraphQLError, type GraphQLFormattedError, Kind } from 'graphql';
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../kernel/errors.ts';
 import type { GraphqlContext } from '../context.ts';
 import { costOf } from './cost.ts';
 import { asksForSchema, fragmentsOf } from './document.ts';

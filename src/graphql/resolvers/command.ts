@@ -1,6 +1,6 @@
 import type { GraphQLField } from 'graphql';
 import { type ClassType, Extensions, Mutation } from 'type-graphql';
-import type { AnyOperation } from '../../domain/operation.ts';
+import type { AnyOperation } from '../../kernel/operation.ts';
 
 type Choice = (input: Record<string, unknown>) => AnyOperation;
 

@@ -1,4 +1,4 @@
-import type { Actor } from '../../domain/identity/actor.ts';
+import type { Actor } from '../../kernel/actor.ts';
 
 /** State shared by a stream and the resolver that feeds it. */
 export interface StreamState {

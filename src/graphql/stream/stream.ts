@@ -16,10 +16,10 @@ import {
   validate,
 } from 'graphql';
 import { z } from 'zod';
-import { DomainError } from '../../domain/errors.ts';
-import type { Actor } from '../../domain/identity/actor.ts';
 import { authenticateHeader } from '../../domain/identity/authenticate.ts';
-import type { Services } from '../../domain/services.ts';
+import type { Actor } from '../../kernel/actor.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import type { Services } from '../../kernel/services.ts';
 import { GraphqlContext } from '../context.ts';
 import { deadlineOf } from '../deadline.ts';
 import { formatError } from '../errors.ts';

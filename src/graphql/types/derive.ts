@@ -10,8 +10,8 @@ import {
   registerEnumType,
 } from 'type-graphql';
 import { z } from 'zod';
-import type { DomainError } from '../../domain/errors.ts';
-import { checkValues } from '../../domain/json-input.ts';
+import type { DomainError } from '../../kernel/errors.ts';
+import { checkValues } from '../../kernel/json-input.ts';
 import { claimName, isLegalEnumValue, isLegalName, pascal } from './names.ts';
 import { type AnySchema, definitionOf, idOf, originalOf, shapeOf, unwrap } from './zod-schema.ts';
 

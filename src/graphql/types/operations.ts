@@ -1,7 +1,7 @@
 import { ArgsType, type ClassType, Field, InputType, Int, ObjectType } from 'type-graphql';
 import { z } from 'zod';
-import type { AnyOperation } from '../../domain/operation.ts';
-import { maxPerPage } from '../../domain/paging.ts';
+import type { AnyOperation } from '../../kernel/operation.ts';
+import { maxPerPage } from '../../kernel/paging.ts';
 import { defaultFirst } from '../connection.ts';
 import { addField, classOf, namedClass } from './derive.ts';
 import { claimName, pascal, verbOf } from './names.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { rewritableKind } from '../../domain/crawlers/snapshots/rewrite/rewrite-content.ts';
 import type { SiteEntry, SnapshotSite } from '../../domain/crawlers/snapshots/snapshot-site.ts';
-import type { Services } from '../../domain/services.ts';
+import type { Services } from '../../kernel/services.ts';
 import { isHeld, negotiate, wantedBytes } from '../conditions.ts';
 import type { Contents } from '../contents.ts';
 import { notFoundInCopy, sendPage } from '../pages.ts';

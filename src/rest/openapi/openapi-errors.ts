@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { errorCodes } from '../../domain/errors.ts';
-import { fieldFault } from '../../domain/shapes.ts';
+import { errorCodes } from '../../kernel/errors.ts';
+import { fieldFault } from '../../kernel/shapes.ts';
 import { statusOf } from '../errors.ts';
 import type { Row } from '../table.ts';
 import type { Reference, ResponseObject } from './openapi-types.ts';

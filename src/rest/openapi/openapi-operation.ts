@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Permission, Requirement } from '../../domain/permissions.ts';
-import { jsonValue, machineName } from '../../domain/shapes.ts';
 import { isForSteps } from '../../domain/workflows/step-operations.ts';
+import type { Permission, Requirement } from '../../kernel/permissions.ts';
+import { jsonValue, machineName } from '../../kernel/shapes.ts';
 import { withIgnored } from '../ignored-fields.ts';
 import { unwrap } from '../query.ts';
 import { candidateOf, pathParameters, type Row } from '../table.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordAudit } from '../../../src/domain/audit/audit.ts';
-import { systemActor } from '../../../src/domain/identity/actor.ts';
 import { createToken } from '../../../src/domain/identity/tokens.operations.ts';
 import { createProject, deleteProject } from '../../../src/domain/projects/projects.operations.ts';
-import { run } from '../../../src/domain/run.ts';
+import { systemActor } from '../../../src/kernel/actor.ts';
+import { run } from '../../../src/kernel/run.ts';
 import { systemCall } from '../../../src/server/first-run.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 

@@ -1,10 +1,10 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DomainError } from '../../../src/domain/errors.ts';
 import { checkKeys, countByKek } from '../../../src/domain/keys/check-keys.ts';
 import { DataKey } from '../../../src/domain/keys/data-key.entity.ts';
 import { rewrapDataKeys } from '../../../src/domain/keys/data-keys.ts';
 import { createSecrets, type SecretsOptions } from '../../../src/domain/keys/secrets.ts';
+import { DomainError } from '../../../src/kernel/errors.ts';
 import { KeyError } from '../../../src/ports/kms.ts';
 import { localKms } from '../../engines/kms/support.ts';
 import { createDatabase, empty, type TestDatabase } from '../../support/postgres.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../../src/domain/errors.ts';
 import { createCrawlFetcher } from '../../../src/engines/crawler/fetcher.ts';
+import { DomainError } from '../../../src/kernel/errors.ts';
 import { client, serve } from '../http/support.ts';
 import { fetching, head, raw } from './support.ts';
 

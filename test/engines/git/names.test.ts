@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../../src/domain/errors.ts';
 import { checkPath, isGitDisguise } from '../../../src/domain/studio/path-rules.ts';
 import { checkNewRefName, checkRefName, refNameProblem } from '../../../src/domain/studio/ref-name.ts';
+import { DomainError } from '../../../src/kernel/errors.ts';
 import fc from '../../support/properties.ts';
 
 function codeOf(run: () => unknown): string {

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../../src/domain/errors.ts';
 import { BranchTurns } from '../../../src/engines/git/commits/branch-turns.ts';
+import { DomainError } from '../../../src/kernel/errors.ts';
 import { fsck, git, save, testStore, writerOne } from '../../support/git-store.ts';
 
 async function fresh() {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../../src/domain/errors.ts';
+import { DomainError } from '../../../src/kernel/errors.ts';
 import type { GitServeRequest, Upstream, UpstreamAuth } from '../../../src/ports/git-transfer.ts';
 import { commitFiles, setRef } from '../../support/git-history.ts';
 import { gitOverHttp } from '../../support/git-http.ts';

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { DomainError } from '../../../src/domain/errors.ts';
 import { createGuardedHttp, type GuardedHttpOptions } from '../../../src/engines/http/guarded-http.ts';
+import { DomainError } from '../../../src/kernel/errors.ts';
 
 /** A plain HTTP server on 127.0.0.1 until the test ends; answers its port. */
 export async function serve(listener: RequestListener): Promise<number> {

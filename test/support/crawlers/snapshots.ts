@@ -6,7 +6,7 @@ import { noCounts } from '../../../src/domain/crawlers/runs/run-counts.ts';
 import type { EndedRun } from '../../../src/domain/crawlers/snapshots/seal-checks.ts';
 import { sealSnapshot } from '../../../src/domain/crawlers/snapshots/seal-snapshot.ts';
 import { type EntryDraft, insertEntries } from '../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
-import type { Services } from '../../../src/domain/services.ts';
+import type { Services } from '../../../src/kernel/services.ts';
 
 /** Whatever has services. */
 interface Serving {

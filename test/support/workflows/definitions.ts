@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { projectOperation } from '../../../src/domain/operation.ts';
 import { readDefinition } from '../../../src/domain/workflows/definition/read-definition.ts';
 import { stepOperationsOf } from '../../../src/domain/workflows/step-operations.ts';
+import { projectOperation } from '../../../src/kernel/operation.ts';
 
 const branchOperation = projectOperation({
   name: 'studio.createBranch',

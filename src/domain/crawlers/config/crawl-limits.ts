@@ -1,5 +1,5 @@
+import type { Settings } from '../../../kernel/services.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
-import type { Settings } from '../../services.ts';
 import type { TrustedDomain } from '../verification/trusted-domains.ts';
 import type { StoredSettings } from './crawler.entity.ts';
 

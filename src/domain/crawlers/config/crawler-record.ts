@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Document, isCollection, isScalar, Scalar, type ToStringOptions, visit } from 'yaml';
 import { z } from 'zod';
-import type { ProjectContext } from '../../operation.ts';
-import { timestamp } from '../../shapes.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
+import { timestamp } from '../../../kernel/shapes.ts';
 import { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { runRecords } from '../runs/run-record.ts';
 import { crawlerRun } from '../runs/runs.schema.ts';

@@ -1,5 +1,5 @@
+import type { Services } from '../../../kernel/services.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import type { Services } from '../../services.ts';
 import type { Crawler } from './crawler.entity.ts';
 import type { CrawlerSecrets } from './crawler.schema.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { anyCase, openAddressOf, withoutNul } from '../../shapes.ts';
+import { anyCase, openAddressOf, withoutNul } from '../../../kernel/shapes.ts';
 
 const noText = { error: 'must be text without NUL', abort: true };
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
+import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
+import { changeOf } from '../../../kernel/shapes.ts';
 import { ensureWebhookSecret } from '../../notifications/webhook-secret.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
 import { holdProject } from '../../projects/project-ref.ts';
-import { changeOf } from '../../shapes.ts';
 import { cancelRunsOf } from '../runs/end-run.ts';
 import { CrawlSnapshot } from '../snapshots/snapshot.entity.ts';
 import { snapshotRecords } from '../snapshots/snapshot-record.ts';

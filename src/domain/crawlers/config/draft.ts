@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { faultOf } from '../../../kernel/parse.ts';
+import type { Settings } from '../../../kernel/services.ts';
 import { pointer } from '../../../lib/json-pointer.ts';
 import { defined } from '../../../lib/objects.ts';
-
-import { DomainError } from '../../errors.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
-import { faultOf } from '../../parse.ts';
-import type { Settings } from '../../services.ts';
 import { crawlableHost, domainFault, registrableDomain } from '../verification/trusted-domains.ts';
 import { type CrawlDefaults, crawlDefaults, initialSettings, usualStartUrls } from './crawl-limits.ts';
 import type { Crawler, StoredSettings } from './crawler.entity.ts';

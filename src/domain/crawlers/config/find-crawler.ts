@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { Crawler } from './crawler.entity.ts';
 
 type Context = Pick<ProjectContext, 'em'> & { project: Pick<ProjectContext['project'], 'id'> };

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { fieldError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { fieldError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { fetchRobots, keepRobots, keptRobots } from '../crawl/open/host-robots.ts';
 import { requestHeaders } from '../crawl/open/open-run.ts';
 import { createDecider } from '../urls/decide.ts';

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import type { Services } from '../../../kernel/services.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import type { BrowserAnswer } from '../../../ports/browser.ts';
-import type { Services } from '../../services.ts';
-import { executeBound } from '../../sql.ts';
 import type { LeasedUrl } from '../frontier/lease.ts';
 import { urlHash } from '../frontier/url-draft.ts';
 import type { CrawlerRun } from '../runs/crawler-run.entity.ts';

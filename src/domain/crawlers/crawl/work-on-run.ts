@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../services.ts';
-import { asUnavailable, isAway } from '../../unavailable.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { asUnavailable, isAway } from '../../../kernel/unavailable.ts';
 import { LostRun } from '../frontier/run-row.ts';
 import { acquireRun, heartbeatTimeout, keepAlive, releaseRun } from '../runs/acquire-run.ts';
 import type { CrawlerRun, FinishReason, StopRequest } from '../runs/crawler-run.entity.ts';

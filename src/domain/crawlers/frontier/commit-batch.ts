@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { transactPipelined } from '../../../kernel/pipelined-transaction.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { settleAll } from '../../../lib/concurrency.ts';
-import { transactPipelined } from '../../pipelined-transaction.ts';
-import type { Services } from '../../services.ts';
 import { afterSignal, allowance, gapOf, type HostPace, horizon, takeSlots } from '../hosts/host-pace.ts';
 import { addHosts, readHosts, saveHosts } from '../hosts/host-rows.ts';
 import type { SlotClock } from '../hosts/slot-clock.ts';

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../kernel/sql.ts';
 import { settleAll } from '../../../lib/concurrency.ts';
-import { executeBound } from '../../sql.ts';
 import { entryRow, insertEntriesSql } from '../snapshots/snapshot-entries.ts';
 import { storableJson } from '../storable-json.ts';
 import type { Ledger } from './ledger.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../sql.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import type { UrlKind, UrlState } from './crawl-url.entity.ts';
 import type { Ledger } from './ledger.ts';
 import { hostOfUrl, type UrlDraft, urlHash } from './url-draft.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../sql.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import { type EarlierEntry, earlierColumns, earlierEntrySql, takeEarlier } from '../snapshots/snapshot-entries.ts';
 import type { UrlKind } from './crawl-url.entity.ts';
 import type { Ledger } from './ledger.ts';

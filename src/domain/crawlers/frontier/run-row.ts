@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../sql.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import type { StopRequest } from '../runs/crawler-run.entity.ts';
 import type { RunCounts } from '../runs/run-counts.ts';
 import type { BatchInput, RunHandle } from './batch.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../sql.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import type { HostPace } from './host-pace.ts';
 import type { SlotClock } from './slot-clock.ts';
 

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { returnLeases } from '../frontier/lease.ts';
 import { Ledger } from '../frontier/ledger.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import type { Actor } from '../../identity/actor.ts';
-import { projectOperation } from '../../operation.ts';
-import type { Services } from '../../services.ts';
+import type { Actor } from '../../../kernel/actor.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { isInScope } from '../config/draft.ts';

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../../kernel/services.ts';
 import type { EventData, EventType } from '../../notifications/event-payload.ts';
 import { notify } from '../../notifications/notify.ts';
-import type { Services } from '../../services.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import type { Collisions } from '../snapshots/seal-checks.ts';
 import { sealSnapshot } from '../snapshots/seal-snapshot.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { JobKind } from '../../../ports/jobs.ts';
-import { DomainError } from '../../errors.ts';
-import type { Services } from '../../services.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import type { CrawlerSettings } from '../config/crawler.schema.ts';
 import { CrawlerRun, type RunMode, type RunTrigger } from './crawler-run.entity.ts';

@@ -1,4 +1,4 @@
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { CookieJar } from '../crawl/fetch/cookies.ts';
 import type { CrawlerRun } from './crawler-run.entity.ts';
 

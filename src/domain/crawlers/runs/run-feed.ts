@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../../kernel/services.ts';
 import type { EventSubject } from '../../../ports/event-feed.ts';
-import type { Services } from '../../services.ts';
 import type { CrawlerRun } from './crawler-run.entity.ts';
 
 export const logLevels = ['info', 'warn', 'error'] as const;

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { findableSnapshots } from '../snapshots/find-snapshot.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
 import type { crawlerRun } from './runs.schema.ts';

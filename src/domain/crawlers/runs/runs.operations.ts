@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
 import { holding } from '../../../lib/text.ts';
-import { projectOperation } from '../../operation.ts';
-import { findPage, maxPerPage, pageInput, pageOf } from '../../paging.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { CrawlUrl, urlErrors, urlKinds, urlStates } from '../frontier/crawl-url.entity.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../shapes.ts';
+import { timestamp } from '../../../kernel/shapes.ts';
 import { urlErrors, urlKinds, urlStates } from '../frontier/crawl-url.entity.ts';
 import { finishReasons, runModes, runStatuses, runTriggers, stopRequests } from './crawler-run.entity.ts';
 import { logLevels } from './run-feed.ts';

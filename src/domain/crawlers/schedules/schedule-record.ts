@@ -1,11 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
+import { idsThere } from '../../../kernel/sql.ts';
 import { parseCron } from '../../schedules/cron-expression.ts';
 import { describeCron } from '../../schedules/describe-cron.ts';
 import { firesOf } from '../../schedules/next-fires.ts';
-import { idsThere } from '../../sql.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { CrawlerSchedule } from './crawler-schedule.entity.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
-import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
 import { parseCron } from '../../schedules/cron-expression.ts';
 import { describeCron } from '../../schedules/describe-cron.ts';
 import { nextFireOf } from '../../schedules/next-fire.ts';

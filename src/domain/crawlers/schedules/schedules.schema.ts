@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { pageInput } from '../../paging.ts';
+import { pageInput } from '../../../kernel/paging.ts';
+import { changeOf, timestamp } from '../../../kernel/shapes.ts';
 import { fireOutcomes } from '../../schedules/schedule-fire.entity.ts';
 import { cronString, timeZone } from '../../schedules/schedules.schema.ts';
-import { changeOf, timestamp } from '../../shapes.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 
 export const mostSchedules = 20;

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { findRun } from '../runs/run-record.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { DomainError } from '../../errors.ts';
-import { idsThere } from '../../sql.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { idsThere } from '../../../kernel/sql.ts';
 import { CrawlSnapshot } from './snapshot.entity.ts';
 
 /** Not one that has been discarded, and only waits for its rows to be removed. */

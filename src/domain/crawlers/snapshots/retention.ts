@@ -1,5 +1,5 @@
-import type { Services } from '../../services.ts';
-import { removeByShares } from '../../sql.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { removeByShares } from '../../../kernel/sql.ts';
 
 const day = 24 * 3600_000;
 /** Snapshots of a crawler that are kept whatever their age, and the days all are kept. */

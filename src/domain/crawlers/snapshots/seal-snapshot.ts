@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { siblingOf } from '../config/host.ts';
 import { checkSnapshot, collisionsIn, type EndedRun, homeOf, type SealedSnapshot } from './seal-checks.ts';
 import { CrawlSnapshot, type SnapshotCheck, type SnapshotOrigins } from './snapshot.entity.ts';

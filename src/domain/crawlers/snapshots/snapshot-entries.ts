@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../kernel/sql.ts';
 import type { Sha256 } from '../../../ports/blobs.ts';
-import { executeBound } from '../../sql.ts';
 import { storableJson } from '../storable-json.ts';
 import type { EntryKind } from './snapshot.entity.ts';
 

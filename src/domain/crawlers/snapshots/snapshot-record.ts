@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import type { ProjectContext } from '../../operation.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { canHoldPass, memberLink } from '../../studio/previews/preview-link.ts';
 import { crawlerLabel, snapshotLabel } from '../../studio/previews/previews.ts';
 import type { Crawler } from '../config/crawler.entity.ts';

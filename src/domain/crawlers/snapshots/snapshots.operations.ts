@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { changeOf } from '../../../kernel/shapes.ts';
 import { holding } from '../../../lib/text.ts';
-import { DomainError } from '../../errors.ts';
 import { notify } from '../../notifications/notify.ts';
-import { projectOperation } from '../../operation.ts';
-import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
-import { changeOf } from '../../shapes.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { findSnapshot, notDiscarded, requireCaptured, requireFiles } from './find-snapshot.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../shapes.ts';
+import { timestamp } from '../../../kernel/shapes.ts';
 import { previewLink } from '../../studio/previews/preview-link.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { entryKinds, snapshotStates } from './snapshot.entity.ts';

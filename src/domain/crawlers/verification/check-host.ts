@@ -1,7 +1,7 @@
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { DnsResolver } from '../../../ports/dns.ts';
 import type { GuardedHttp, HttpPolicy, HttpResponse } from '../../../ports/http.ts';
-import { DomainError } from '../../errors.ts';
-import type { Services } from '../../services.ts';
 import { hostOf, siblingOf } from '../config/host.ts';
 import { type Finding, type ProofMethod, proofMethods } from './domain-verification.entity.ts';
 import { policyFor } from './trusted-domains.ts';

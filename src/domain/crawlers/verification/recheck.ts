@@ -1,4 +1,4 @@
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { checkHost } from './check-host.ts';
 import { DomainVerification } from './domain-verification.entity.ts';
 import { recordCheck } from './record-check.ts';

@@ -1,8 +1,8 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../../kernel/services.ts';
 import { recordAudit } from '../../audit/audit.ts';
 import { notify } from '../../notifications/notify.ts';
-import type { Services } from '../../services.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import type { Proof } from './check-host.ts';
 import { DomainVerification, type Finding } from './domain-verification.entity.ts';

@@ -1,5 +1,5 @@
+import type { Services } from '../../../kernel/services.ts';
 import type { HttpPolicy } from '../../../ports/http.ts';
-import type { Services } from '../../services.ts';
 import { type Host, hostOf, hostText } from '../config/host.ts';
 import { publicSuffixes } from '../urls/public-suffixes.ts';
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services, Settings } from '../../../kernel/services.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
-import type { Services, Settings } from '../../services.ts';
 import { hostOf, siblingOf } from '../config/host.ts';
 import { DomainVerification, type ProofMethod } from './domain-verification.entity.ts';
 import { isTrusted } from './trusted-domains.ts';

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { DomainError, fieldError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../shapes.ts';
+import { timestamp } from '../../../kernel/shapes.ts';
 import {
   findingOutcomes,
   proofMethods,

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Change, CommitPlan, StagedTree } from '../../../ports/git-writes.ts';
-import { DomainError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { entryChange, entryDraft, renameDetails, writeInput } from '../entries/entries.schema.ts';
 import { planCreate } from '../entries/plan-create.ts';
 import { planDelete } from '../entries/plan-delete.ts';

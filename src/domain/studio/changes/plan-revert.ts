@@ -1,7 +1,7 @@
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
-import { DomainError, fieldError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { refusalOf, refusalOfName } from '../content/admission.ts';
 import { type CollectionIndex, entryAt, findEntry } from '../content/collection-index.ts';
 import { planDelete } from '../entries/plan-delete.ts';

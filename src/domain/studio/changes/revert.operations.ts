@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { fieldError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
-import { fieldError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { entry, writeInput } from '../entries/entries.schema.ts';
 import { savedRecord } from '../entries/saved-entry.ts';
 import { authorOf } from '../entries/write-entry.ts';

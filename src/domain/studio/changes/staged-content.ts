@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { changeSite, type SiteIndex } from '../content/site-index.ts';
 import { messageOf } from '../entries/write-entry.ts';
 import { type MediaReference, mediaReferences } from '../media/media-references.ts';

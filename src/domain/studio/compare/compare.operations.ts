@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
+import { maxPerPage, windowOf } from '../../../kernel/paging.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { ChangedFile, FileSide, Oid, Snapshot } from '../../../ports/git-records.ts';
-import { DomainError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { maxPerPage, windowOf } from '../../paging.ts';
 import { entryAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { deepEqual, type Frontmatter } from '../frontmatter/values.ts';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors.ts';
+import type { ErrorCode } from '../../../kernel/errors.ts';
 import { maxEntryBytes } from '../entries/saved-entry.ts';
 import { mediaRootOf } from '../media/media-facts.ts';
 import { mediaNameProblem, mediaTypeProblem } from '../media/media-types.ts';

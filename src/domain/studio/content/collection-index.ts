@@ -1,5 +1,5 @@
+import { DomainError } from '../../../kernel/errors.ts';
 import type { TreeFile } from '../../../ports/git-records.ts';
-import { DomainError } from '../../errors.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';

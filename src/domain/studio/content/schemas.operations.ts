@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { pageFrom, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
 import { collection as collectionShape } from '../entries/entries.schema.ts';
 import { invalidEntries } from '../entries/validate.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';

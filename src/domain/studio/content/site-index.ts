@@ -1,5 +1,5 @@
+import { DomainError } from '../../../kernel/errors.ts';
 import type { TreeEntry, TreeFile } from '../../../ports/git-records.ts';
-import { DomainError } from '../../errors.ts';
 import type { Discovery } from '../schema/collection-schema.ts';
 import { type CollectionIndex, changeCollection, indexCollection } from './collection-index.ts';
 

@@ -1,6 +1,6 @@
+import type { Services } from '../../../kernel/services.ts';
+import { removeByShares } from '../../../kernel/sql.ts';
 import { snapshotBlobs } from '../../crawlers/snapshots/snapshot-entries.ts';
-import type { Services } from '../../services.ts';
-import { removeByShares } from '../../sql.ts';
 import { deliveryBlobs } from '../../workflows/deliveries/kept-body.ts';
 import { executionBlobs } from '../../workflows/executions/prune-executions.ts';
 import { readManifest } from './manifest.ts';

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { Environment } from '../environments/environment.entity.ts';
 import { deploymentLabel, labelUrl } from '../previews/previews.ts';
 import { Deployment, DeploymentJob } from './deployment.entity.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
+import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
 import type { Commit } from '../../../ports/git-records.ts';
-import { DomainError, fieldError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { findPage, maxPerPage, pageInput, pageOf } from '../../paging.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import type { Environment } from '../environments/environment.entity.ts';
 import { findEnvironment } from '../environments/environment-record.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { timestamp, webUrl } from '../../../kernel/shapes.ts';
 import { isolationLevels } from '../../../ports/deployer.ts';
-import { timestamp, webUrl } from '../../shapes.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
 import { conclusions, failureReasons, statuses, triggers } from './deployment.entity.ts';
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
 import { DeploymentJob } from './deployment.entity.ts';
 import { findDeployment } from './deployment-record.ts';
 import { deploymentNumber } from './deployments.schema.ts';

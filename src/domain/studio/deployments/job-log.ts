@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout } from 'node:timers/promises';
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
 /** Control sequences (ECMA-48 5.4), operating system commands and the other strings a terminal takes (5.6), two-character escapes. */

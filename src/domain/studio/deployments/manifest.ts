@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
-import { DomainError } from '../../errors.ts';
 import { mediaTypeOf } from '../media/media-types.ts';
 import { mimeOf } from '../mime.ts';
 

@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { DomainError } from '../../errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { hashToken, runToken } from '../../identity/token-text.ts';
 import { type SendResult, send, signedHeaders } from '../../notifications/send.ts';
 import { Organization } from '../../organizations/organization.entity.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
-import type { Services } from '../../services.ts';
 import { Environment } from '../environments/environment.entity.ts';
 import { openHookSecret } from '../environments/environment-secrets.ts';
 import { Deployment } from './deployment.entity.ts';

@@ -1,11 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { Commit } from '../../../ports/git-records.ts';
 import type { JobKind } from '../../../ports/jobs.ts';
-import { DomainError } from '../../errors.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { holdProject } from '../../projects/project-ref.ts';
-import type { Services } from '../../services.ts';
 import type { Environment } from '../environments/environment.entity.ts';
 import { Deployment, DeploymentJob, type DeploymentSettings, type Trigger } from './deployment.entity.ts';
 import { conclude, concludeQueued, requestCancel } from './transitions.ts';

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { DomainError, fieldError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
 import { type Deployment, DeploymentJob, statuses } from './deployment.entity.ts';
 import { deploymentRecord, findDeployment } from './deployment-record.ts';
 import { deployment, deploymentReport } from './deployments.schema.ts';

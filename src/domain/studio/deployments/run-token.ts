@@ -1,6 +1,6 @@
-import type { Actor } from '../../identity/actor.ts';
+import type { Actor } from '../../../kernel/actor.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { hashToken } from '../../identity/token-text.ts';
-import type { Services } from '../../services.ts';
 
 /** Who presents the token of a run: may report on it until it is completed, and nothing else. Null when there is no such run (any more). */
 export async function authenticateRun({ orm, settings }: Services, token: string): Promise<Actor | null> {

@@ -1,7 +1,7 @@
+import type { Services } from '../../../kernel/services.ts';
 import type { Commit } from '../../../ports/git-records.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { holdProject, loadProject } from '../../projects/project-ref.ts';
-import type { Services } from '../../services.ts';
 import { Environment } from '../environments/environment.entity.ts';
 import type { BranchFollower } from '../repository/branches-moved.ts';
 import { Deployment, type Trigger } from './deployment.entity.ts';

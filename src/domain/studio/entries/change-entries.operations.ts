@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { DomainError, type FieldError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { fieldFault, freeObject } from '../../../kernel/shapes.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { DomainError, type FieldError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
-import { fieldFault, freeObject } from '../../shapes.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';

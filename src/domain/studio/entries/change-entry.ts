@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { DomainError, fieldError } from '../../errors.ts';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { StagedContent } from '../changes/staged-content.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { DomainError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import { unreadable } from '../content/entry-facts.ts';
 import { searchWords } from '../content/search.ts';

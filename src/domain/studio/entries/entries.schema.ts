@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { fieldFault, freeObject, timeText } from '../../../kernel/shapes.ts';
 import { longestMessage } from '../../../ports/git-writes.ts';
-import { fieldFault, freeObject, timeText } from '../../shapes.ts';
 import { conflict, resolution } from '../merge/merge.schema.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { studioSchema, studioWarning } from '../schema/schema.schema.ts';

@@ -1,5 +1,5 @@
+import { fieldError } from '../../../kernel/errors.ts';
 import { isRecord } from '../../../lib/objects.ts';
-import { fieldError } from '../../errors.ts';
 import type { IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
 import { titleOfSlug } from '../frontmatter/summarize.ts';

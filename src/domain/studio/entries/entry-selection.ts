@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { fieldError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
+import { freeObject } from '../../../kernel/shapes.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { fieldError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
-import { freeObject } from '../../shapes.ts';
 import { type CollectionIndex, type IndexedEntry, lowerBound } from '../content/collection-index.ts';
 import type { ListOrder } from '../content/list-orders.ts';
 import { searchWords } from '../content/search.ts';

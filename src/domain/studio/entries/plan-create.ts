@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { DomainError, fieldError } from '../../errors.ts';
 import type { PlanContext, StagedContent, Step } from '../changes/staged-content.ts';
 import { refusalOfName } from '../content/admission.ts';
 import { type CollectionIndex, findEntry } from '../content/collection-index.ts';

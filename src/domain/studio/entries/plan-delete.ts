@@ -1,5 +1,5 @@
+import { DomainError } from '../../../kernel/errors.ts';
 import { counted } from '../../../lib/text.ts';
-import { DomainError } from '../../errors.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { findEntry, storedEntry } from '../content/collection-index.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';

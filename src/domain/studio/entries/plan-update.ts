@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
-import { DomainError, fieldError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { type CollectionIndex, findEntry, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import type { Conflict } from '../merge/merge.schema.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { projectOperation } from '../../operation.ts';
-import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { entryIn, type IndexedEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';

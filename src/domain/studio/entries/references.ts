@@ -1,6 +1,6 @@
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { findEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 

@@ -1,8 +1,8 @@
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { parsePointer } from '../../../lib/json-pointer.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import type { StagedContent } from '../changes/staged-content.ts';
 import { isContent, refusalOf } from '../content/admission.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';

@@ -1,6 +1,6 @@
+import { DomainError, type FieldError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { DomainError, type FieldError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { type CollectionIndex, findEntry, type IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
 import type { SiteIndex } from '../content/site-index.ts';

@@ -1,6 +1,6 @@
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Snapshot, TreeEntry } from '../../../ports/git-records.ts';
-import { DomainError, fieldError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 
 type Write = Pick<ProjectContext<'manage_studio'>, 'actor' | 'require'>;
 

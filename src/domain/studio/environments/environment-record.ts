@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
 import { deploymentRecords } from '../deployments/deployment-record.ts';
 import { environmentLabel, labelUrl } from '../previews/previews.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { fieldError } from '../../errors.ts';
+import { fieldError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { newWebhookSecret } from '../../notifications/webhook-secret.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import type { Services } from '../../services.ts';
 import type { Environment, StoredVariable } from './environment.entity.ts';
 import type { environmentDraft } from './environments.schema.ts';
 

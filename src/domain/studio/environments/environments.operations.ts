@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
+import { findPage, pageInput, pageOf } from '../../../kernel/paging.ts';
 import { defined } from '../../../lib/objects.ts';
-
 import type { Oid } from '../../../ports/git-records.ts';
-import { DomainError, fieldError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { findPage, pageInput, pageOf } from '../../paging.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { siteFilesOf } from '../content/site-files.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';

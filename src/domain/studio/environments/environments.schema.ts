@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeOf, oneLine, timestamp, webUrl, withoutNul } from '../../shapes.ts';
+import { changeOf, oneLine, timestamp, webUrl, withoutNul } from '../../../kernel/shapes.ts';
 import { deploymentSummary } from '../deployments/deployments.schema.ts';
 import { pathProblem } from '../path-rules.ts';
 import { environmentTypes, networks, providers, visibilities } from './environment.entity.ts';

@@ -1,5 +1,5 @@
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { isRecord } from '../../../lib/objects.ts';
-import { DomainError, fieldError } from '../../errors.ts';
 import { jsonText } from './json.ts';
 import { openFile, parseFile } from './parse-file.ts';
 import { eolOf, joinSplit, lineEnd, type Split, splitFile } from './split.ts';

@@ -1,6 +1,6 @@
+import { fieldError } from '../../../kernel/errors.ts';
 import { parsePointer } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
-import { fieldError } from '../../errors.ts';
 import { type Frontmatter, setOwn } from './values.ts';
 
 /**

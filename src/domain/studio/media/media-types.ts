@@ -1,4 +1,4 @@
-import { fieldError } from '../../errors.ts';
+import { fieldError } from '../../../kernel/errors.ts';
 import { checkPath } from '../path-rules.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { entryIn } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';

@@ -1,5 +1,5 @@
+import { DomainError } from '../../../kernel/errors.ts';
 import { counted } from '../../../lib/text.ts';
-import { DomainError } from '../../errors.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { isContent } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';

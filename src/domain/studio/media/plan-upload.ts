@@ -1,7 +1,7 @@
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { StoredBlob } from '../../../ports/git-records.ts';
 import type { Spooled } from '../../../ports/spool.ts';
-import { DomainError, fieldError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { refusalOf, refusalOfMedia, refusalOfName } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { fieldError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
+import { fieldError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { authorOf } from '../entries/write-entry.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';

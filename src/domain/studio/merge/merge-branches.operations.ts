@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Oid } from '../../../ports/git-records.ts';
-import { DomainError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { authorOf, messageOf } from '../entries/write-entry.ts';
 import { checkRefName } from '../ref-name.ts';
 import { checkDirectWrite } from '../repository/branch-rules.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { ConflictKind, FileSide, MergeConflict, MergedTree, Mode, Oid } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { Conflict, ConflictType, Resolution, resolvedFile } from './merge.schema.ts';
 import { mergeEntry } from './merge-entry.ts';

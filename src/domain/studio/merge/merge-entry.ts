@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { DomainError } from '../../../kernel/errors.ts';
 import { parsePointer } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
-import { DomainError } from '../../errors.ts';
 import { isDateField } from '../entries/change-entry.ts';
 import { checkWritable, editFile } from '../frontmatter/edit-file.ts';
 import { openFile, parseFile } from '../frontmatter/parse-file.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { freeValue } from '../../shapes.ts';
+import { freeValue } from '../../../kernel/shapes.ts';
 
 /** What kind of clash a file has. `field` and `body` can be settled piece by piece, and so can `add_add` of two texts. */
 const conflictTypes = ['field', 'body', 'add_add', 'delete_modify', 'rename_rename', 'binary', 'mode'] as const;

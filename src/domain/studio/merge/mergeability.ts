@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { upTo } from '../../../lib/lru-size.ts';
 import type { Oid } from '../../../ports/git-records.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { mergeCommits } from './merge-commits.ts';
 
 /** One commit to be merged into another. */

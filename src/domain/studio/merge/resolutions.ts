@@ -1,4 +1,4 @@
-import { DomainError } from '../../errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Conflict, Resolution } from './merge.schema.ts';
 import type { FileStages, FoundStages, Sides } from './merge-sides.ts';
 import { refuseResolution } from './resolve.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { Resolution } from './merge.schema.ts';
 import type { MergeInput } from './merge-entry.ts';

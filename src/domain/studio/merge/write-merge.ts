@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { counted } from '../../../lib/text.ts';
 import type { Commit, Oid } from '../../../ports/git-records.ts';
 import type { CommitPlan } from '../../../ports/git-writes.ts';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import type { Conflict, Resolution } from './merge.schema.ts';
 import type { mergeStrategy } from './merge-branches.schema.ts';
 import { mergeCommits, type ResolvedFile } from './merge-commits.ts';

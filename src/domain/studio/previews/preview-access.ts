@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { MikroORM } from '@mikro-orm/postgresql';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { KeyError, type Kms } from '../../../ports/kms.ts';
-import { DomainError } from '../../errors.ts';
 import { authenticateHolder } from '../../identity/authenticate.ts';
-import type { Services } from '../../services.ts';
 import { Setting } from '../../setting.entity.ts';
 import type { PreviewTarget } from './previews.ts';
 

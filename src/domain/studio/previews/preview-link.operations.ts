@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { fieldError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
+import { fieldError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
 import { findDeployment } from '../deployments/deployment-record.ts';
 import { deploymentNumber } from '../deployments/deployments.schema.ts';
 import { findEnvironment } from '../environments/environment-record.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { timestamp } from '../../../kernel/shapes.ts';
 import { authenticateHolder } from '../../identity/authenticate.ts';
-import type { ProjectContext } from '../../operation.ts';
-import type { Services } from '../../services.ts';
-import { timestamp } from '../../shapes.ts';
 import { linkParameter, makeLink, passSeconds } from './preview-access.ts';
 import { isTrustworthy } from './preview-origin.ts';
 import { labelUrl } from './previews.ts';

@@ -1,5 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import type { Permission } from '../../../kernel/permissions.ts';
+import type { Settings } from '../../../kernel/services.ts';
 import { upTo } from '../../../lib/lru-size.ts';
 import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
 import type { Kms } from '../../../ports/kms.ts';
@@ -9,8 +11,6 @@ import {
   SiteEntries,
   type SnapshotSite,
 } from '../../crawlers/snapshots/snapshot-site.ts';
-import type { Permission } from '../../permissions.ts';
-import type { Settings } from '../../services.ts';
 import { Outputs } from './outputs.ts';
 import { PreviewKey } from './preview-access.ts';
 

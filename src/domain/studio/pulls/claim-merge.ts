@@ -1,6 +1,6 @@
 import { raw } from '@mikro-orm/core';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { Pull } from './pull.entity.ts';
 
 type Context = Pick<ProjectContext, 'em' | 'services'>;

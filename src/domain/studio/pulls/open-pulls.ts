@@ -1,8 +1,8 @@
 import { raw } from '@mikro-orm/core';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushCommand } from '../../../ports/git-transfer.ts';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { Pull, pullBaseRef, pullRef } from './pull.entity.ts';
 
 /** Open pull requests whose head is a branch. */

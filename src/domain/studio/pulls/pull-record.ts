@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Oid } from '../../../ports/git-records.ts';
-import { DomainError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { deploymentsOfBranches } from '../deployments/deployments.operations.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
 import { isMergeable, mergeabilityOf } from '../merge/mergeability.ts';

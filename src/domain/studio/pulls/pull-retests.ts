@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Services } from '../../../kernel/services.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { servicesFor } from '../../projects/project-ref.ts';
-import type { Services } from '../../services.ts';
 import { mergeabilityOf } from '../merge/mergeability.ts';
 import type { BranchFollower } from '../repository/branches-moved.ts';
 import { closeForLostHead, keepHeads, keptHead } from './open-pulls.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { projectOperation } from '../../operation.ts';
-import { findPage, maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { findPage, maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { fileDiff, fileDiffs } from '../compare/compare.operations.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { viewOf } from '../view.ts';

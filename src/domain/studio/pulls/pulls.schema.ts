@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { storedText, timestamp } from '../../shapes.ts';
+import { storedText, timestamp } from '../../../kernel/shapes.ts';
 import { deploymentSummary } from '../deployments/deployments.schema.ts';
 import { conflict, resolvedFile } from '../merge/merge.schema.ts';
 import { mergeInput } from '../merge/merge-branches.schema.ts';

@@ -1,8 +1,7 @@
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { defined } from '../../../lib/objects.ts';
-
 import type { Oid } from '../../../ports/git-records.ts';
-import { DomainError, fieldError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
 import { type EventSubject, eventSubject } from '../../../ports/event-feed.ts';
 import type { Repository } from '../../../ports/git.ts';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
 import type { BranchFollower } from './branches-moved.ts';
 
 /** Paths one event names; with more of them, what is shown of the branch is better asked for anew. */

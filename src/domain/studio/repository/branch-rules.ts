@@ -1,5 +1,5 @@
-import { DomainError } from '../../errors.ts';
-import type { Conditions, ProjectContext } from '../../operation.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Conditions, ProjectContext } from '../../../kernel/operation.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { compileGlob } from '../schema/glob.ts';
 import { writableBranch } from './refs.ts';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Services } from '../../../kernel/services.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
-import type { Services } from '../../services.ts';
 
 /** Does something about branches that have moved: `branches` are short names; one that is gone has been deleted. */
 export type BranchFollower = (services: Services, project: ProjectRef, branches: readonly string[]) => Promise<void>;

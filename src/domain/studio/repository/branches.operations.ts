@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
+import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
-import { DomainError, fieldError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
 import { namesOid } from '../entries/write-entry.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { deleteWithPulls, openPullsFrom } from '../pulls/open-pulls.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
-import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
-import { timestamp } from '../../shapes.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { timestamp } from '../../../kernel/shapes.ts';
 import { entryIn } from '../content/collection-index.ts';
 import { checkAddress } from '../path-rules.ts';
 import { viewOf } from '../view.ts';

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
 import { mimeOf } from '../mime.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import { viewOf } from '../view.ts';

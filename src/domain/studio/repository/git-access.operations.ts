@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushCommand, PushedChange, PushedObjects, PushResult, PushVerdict } from '../../../ports/git-transfer.ts';
-import { DomainError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { isContent, isRegular, refusalOf } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';

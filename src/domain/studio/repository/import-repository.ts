@@ -1,11 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { EventSubject } from '../../../ports/event-feed.ts';
 import type { Imported, ImportProgress, ImportSource } from '../../../ports/git-transfer.ts';
 import type { JobKind } from '../../../ports/jobs.ts';
-import { DomainError } from '../../errors.ts';
 import { type ImportState, Project } from '../../projects/project.entity.ts';
-import type { Services } from '../../services.ts';
 import { leftOutNotice } from '../ref-name.ts';
 
 /** Fetching an upstream into a project's empty repository, in the background. */

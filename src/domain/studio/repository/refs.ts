@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import type { Window } from '../../../kernel/paging.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { DomainError, fieldError } from '../../errors.ts';
-import type { Window } from '../../paging.ts';
 import { checkRefName } from '../ref-name.ts';
 
 /** Input of every read: a branch by name, or a commit by its full id. */

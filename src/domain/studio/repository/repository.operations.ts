@@ -1,10 +1,9 @@
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { defined } from '../../../lib/objects.ts';
-
 import { eventSubject } from '../../../ports/event-feed.ts';
-import { DomainError } from '../../errors.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { Project, studioSettings } from '../../projects/project.entity.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { checkStoredPath } from '../path-rules.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeOf, timeText } from '../../shapes.ts';
+import { changeOf, timeText } from '../../../kernel/shapes.ts';
 import { routePattern, routePatterns } from '../routes/routes.schema.ts';
 import { compileGlob } from '../schema/glob.ts';
 import { rescued } from '../upstream/rescued.ts';

@@ -1,5 +1,5 @@
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import type { ProjectContext } from '../../operation.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
 import { siteFilesOf } from '../content/site-files.ts';

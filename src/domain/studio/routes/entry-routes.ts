@@ -1,5 +1,5 @@
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { pad, readDate } from '../frameworks/routing/dates.ts';
 import { encodePath, nameOf, urlPath } from '../frameworks/routing/paths.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';

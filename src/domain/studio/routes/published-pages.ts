@@ -1,5 +1,5 @@
-import { DomainError, fieldError } from '../../errors.ts';
-import type { ProjectContext } from '../../operation.ts';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
 import { findDeployment } from '../deployments/deployment-record.ts';
 import { readManifest } from '../deployments/manifest.ts';
 import { findEnvironment } from '../environments/environment-record.ts';

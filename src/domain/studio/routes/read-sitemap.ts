@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { GuardedHttp } from '../../../ports/http.ts';
-import { DomainError, fieldError } from '../../errors.ts';
 
 /** What one file of a sitemap lists. */
 interface SitemapFile {

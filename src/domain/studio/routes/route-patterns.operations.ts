@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';

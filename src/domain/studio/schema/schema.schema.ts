@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { freeObject } from '../../shapes.ts';
+import { freeObject } from '../../../kernel/shapes.ts';
 
 /** What a value is to an editor; `any` means "not known, and not guessed". */
 export const fieldTypes = [

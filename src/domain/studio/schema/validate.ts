@@ -1,6 +1,6 @@
+import type { FieldError } from '../../../kernel/errors.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
-import type { FieldError } from '../../errors.ts';
 import type { CollectionSchema } from './collection-schema.ts';
 import { dateKind } from './dates.ts';
 import type { SchemaField } from './schema.schema.ts';

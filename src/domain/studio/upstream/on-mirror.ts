@@ -1,8 +1,8 @@
+import type { AnyOperation } from '../../../kernel/operation.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { Repository } from '../../../ports/git.ts';
-import type { AnyOperation } from '../../operation.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import type { Services } from '../../services.ts';
 import { syncOf } from './sync-record.ts';
 
 /** The same repository, noting which branches (short names) are moved through it. */

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushMove, UpstreamPush } from '../../../ports/git-transfer.ts';
-import { DomainError } from '../../errors.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import type { Services } from '../../services.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
 import type { ResolutionOptions } from '../merge/resolutions.ts';
 import { writeMerge } from '../merge/write-merge.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { z } from 'zod';
+import { fieldError } from '../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { Upstream as Remote, UpstreamAuth } from '../../../ports/git-transfer.ts';
-import { fieldError } from '../../errors.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
-import type { ProjectContext } from '../../operation.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { holdProject } from '../../projects/project-ref.ts';
-import type { Services } from '../../services.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 import type { remoteDraft } from './upstream.schema.ts';
 

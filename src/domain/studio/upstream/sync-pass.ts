@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { Upstream as Remote } from '../../../ports/git-transfer.ts';
-import { DomainError } from '../../errors.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
 import { servicesFor } from '../../projects/project-ref.ts';
-import type { Services } from '../../services.ts';
 import type { Resolution } from '../merge/merge.schema.ts';
 import type { ResolutionOptions } from '../merge/resolutions.ts';
 import { refuseResolution } from '../merge/resolve.ts';

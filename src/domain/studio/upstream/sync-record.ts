@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { ProjectContext } from '../../../kernel/operation.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
-import type { ProjectContext } from '../../operation.ts';
 import { Project } from '../../projects/project.entity.ts';
-import type { Services } from '../../services.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
 import { leftOutNotice, newRefNameProblem } from '../ref-name.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
+import { systemActor } from '../../../kernel/actor.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { JobKind } from '../../../ports/jobs.ts';
-import { DomainError } from '../../errors.ts';
-import { systemActor } from '../../identity/actor.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import type { Services } from '../../services.ts';
 import { type Pass, syncPass } from './sync-pass.ts';
 
 /** Brings a project in step with its upstream after an attempt within a request failed; tried again for about an hour. */

@@ -1,13 +1,13 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation, publicOperation } from '../../../kernel/operation.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
-import { type ProjectContext, projectOperation, publicOperation } from '../../operation.ts';
 import { resolveOrganization } from '../../organizations/resolve-organization.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
 import { resolveProject } from '../../projects/project-ref.ts';
-import type { Services } from '../../services.ts';
 import { checkRefName, newRefNameProblem } from '../ref-name.ts';
 import { repositoryRecord } from '../repository/repository.operations.ts';
 import { repositoryWithHook } from '../repository/repository.schema.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addressOf, anyCase, timeText } from '../../shapes.ts';
+import { addressOf, anyCase, timeText } from '../../../kernel/shapes.ts';
 import { conflict, resolution } from '../merge/merge.schema.ts';
 import { pushModes } from './upstream.entity.ts';
 

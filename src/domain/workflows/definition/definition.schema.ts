@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { permissionNames } from '../../permissions.ts';
-import { jsonValue } from '../../shapes.ts';
+import { permissionNames } from '../../../kernel/permissions.ts';
+import { jsonValue } from '../../../kernel/shapes.ts';
 import { day, duration, step } from './step.schema.ts';
 
 /** Where something is in a definition, from its top: keys and indices. */

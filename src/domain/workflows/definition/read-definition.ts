@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { faultOf } from '../../../kernel/parse.ts';
+import type { Permission } from '../../../kernel/permissions.ts';
 import { forEachYielding } from '../../../lib/concurrency.ts';
 import { pointer } from '../../../lib/json-pointer.ts';
-import { faultOf } from '../../parse.ts';
-import type { Permission } from '../../permissions.ts';
 import { hasTemplate } from '../expressions/template.ts';
 import type { StepOperations } from '../step-operations.ts';
 import { checkExpressions } from './check-expressions.ts';

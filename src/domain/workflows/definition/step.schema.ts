@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonValue } from '../../shapes.ts';
+import { jsonValue } from '../../../kernel/shapes.ts';
 import { hasTemplate } from '../expressions/template.ts';
 
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

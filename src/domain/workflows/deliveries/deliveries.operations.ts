@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { findPage, pageOf } from '../../../kernel/paging.ts';
 import { uuid7 } from '../../../lib/ids.ts';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
-import { findPage, pageOf } from '../../paging.ts';
 import { beginExecution } from '../executions/begin-execution.ts';
 import type { WorkflowTrigger } from '../triggers/trigger.entity.ts';
 import { findTrigger } from '../triggers/triggers.operations.ts';

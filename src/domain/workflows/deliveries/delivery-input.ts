@@ -1,4 +1,4 @@
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { codingOf, inflate } from '../webhook/body.ts';
 import type { Delivery } from './delivery.entity.ts';
 import { unpackBody } from './kept-body.ts';

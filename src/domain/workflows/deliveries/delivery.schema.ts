@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pageInput } from '../../paging.ts';
-import { jsonValue, timestamp } from '../../shapes.ts';
+import { pageInput } from '../../../kernel/paging.ts';
+import { jsonValue, timestamp } from '../../../kernel/shapes.ts';
 import { authMode, triggerName } from '../triggers/trigger.schema.ts';
 import { deliveryOutcomes } from './delivery.entity.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { executeBound } from '../../../kernel/sql.ts';
+import { asUnavailable, isAway } from '../../../kernel/unavailable.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
-import { DomainError } from '../../errors.ts';
-import type { Services } from '../../services.ts';
-import { executeBound } from '../../sql.ts';
-import { asUnavailable, isAway } from '../../unavailable.ts';
 import type { ExecutionError, ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from '../executions/execution-feed.ts';
 import type { StepRun } from '../executions/step-run.entity.ts';

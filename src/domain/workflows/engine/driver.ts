@@ -1,4 +1,4 @@
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { SharedCommits } from '../shared-commits.ts';
 import { CallSlots } from './calls.ts';
 import { CheckpointWriter, type Lease, readStepRows } from './checkpoints.ts';

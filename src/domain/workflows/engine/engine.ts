@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError } from '../../errors.ts';
-import type { Services } from '../../services.ts';
-import { asUnavailable } from '../../unavailable.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { asUnavailable } from '../../../kernel/unavailable.ts';
 import { Driver, type DriverResources, makeResources } from './driver.ts';
 import {
   type ClaimedRow,

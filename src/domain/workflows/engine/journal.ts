@@ -1,4 +1,4 @@
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { day, parseDuration } from '../definition/step.schema.ts';
 import type { ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
 import type { ExecutionEvent } from '../executions/execution-feed.ts';

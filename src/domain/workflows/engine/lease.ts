@@ -1,11 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import type { Permission } from '../../../kernel/permissions.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import { Organization, type OrganizationRef } from '../../organizations/organization.entity.ts';
-import type { Permission } from '../../permissions.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
-import type { Services } from '../../services.ts';
-import { executeBound } from '../../sql.ts';
 import type { WorkflowDefinition } from '../definition/definition.schema.ts';
 import type { Delivery } from '../deliveries/delivery.entity.ts';
 import type { Execution } from '../executions/execution.entity.ts';

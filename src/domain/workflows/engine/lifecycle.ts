@@ -1,7 +1,7 @@
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services, Settings } from '../../../kernel/services.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
-import { DomainError } from '../../errors.ts';
-import type { Services, Settings } from '../../services.ts';
 import type { WorkflowDefinition } from '../definition/definition.schema.ts';
 import type { ExecutionError, TerminalStatus } from '../executions/execution.entity.ts';
 import { fillTemplates, holds } from '../expressions/evaluate.ts';

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../services.ts';
-import { executeBound } from '../../sql.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import { advanceJob } from './advance-job.ts';
 import type { Lease } from './checkpoints.ts';
 

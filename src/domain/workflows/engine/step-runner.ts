@@ -1,6 +1,6 @@
+import type { Services } from '../../../kernel/services.ts';
 import { forEachConcurrently } from '../../../lib/concurrency.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
-import type { Services } from '../../services.ts';
 import { day, parseDuration, type Step } from '../definition/step.schema.ts';
 import type { StepRunError, StepWait } from '../executions/step-run.entity.ts';
 import { type Evaluation, evaluateExpression, fillTemplates, holds } from '../expressions/evaluate.ts';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../services.ts';
-import { executeBound } from '../../sql.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import { executionSubject } from '../executions/execution-feed.ts';
 import { advanceJob } from './advance-job.ts';
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../../kernel/services.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import { uuid7 } from '../../../lib/ids.ts';
-import type { Services } from '../../services.ts';
-import { executeBound } from '../../sql.ts';
 import { advanceJob } from '../engine/advance-job.ts';
 import type { Workflow } from '../workflow.entity.ts';
 import type { TriggerType } from './execution.entity.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { grantFreeSlots } from '../engine/slots.ts';
 import type { Execution } from './execution.entity.ts';
 import { executionSubject } from './execution-feed.ts';

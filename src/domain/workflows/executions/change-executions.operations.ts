@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
-import type { Services } from '../../services.ts';
-import { jsonValue } from '../../shapes.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { jsonValue } from '../../../kernel/shapes.ts';
 import { begunExecution } from '../deliveries/delivery.schema.ts';
 import { advanceJob } from '../engine/advance-job.ts';
 import { WorkflowVersion } from '../workflow.entity.ts';

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { DomainError } from '../../errors.ts';
-import { projectOperation } from '../../operation.ts';
-import { pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Workflow } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { maxPerPage } from '../../../kernel/paging.ts';
 import { eventSubject } from '../../../ports/event-feed.ts';
-import { projectOperation } from '../../operation.ts';
-import { maxPerPage } from '../../paging.ts';
 import { type Execution, terminalStatuses } from './execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from './execution-feed.ts';
 import { executionEvent, executionId } from './executions.schema.ts';

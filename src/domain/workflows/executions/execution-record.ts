@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import type { ProjectContext } from '../../operation.ts';
-import { maxWhole, type Window } from '../../paging.ts';
-import type { Services } from '../../services.ts';
+import type { ProjectContext } from '../../../kernel/operation.ts';
+import { maxWhole, type Window } from '../../../kernel/paging.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { readStepRows, readValue } from '../engine/checkpoints.ts';
 import type { Execution } from './execution.entity.ts';
 import type { execution, executionSummary, stepRun } from './executions.schema.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { projectOperation } from '../../operation.ts';
-import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../paging.ts';
-import { timestamp } from '../../shapes.ts';
+import { projectOperation } from '../../../kernel/operation.ts';
+import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { timestamp } from '../../../kernel/shapes.ts';
 import { executionStatus, workflowId } from '../workflow.schema.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { Execution } from './execution.entity.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonValue, timestamp } from '../../shapes.ts';
+import { jsonValue, timestamp } from '../../../kernel/shapes.ts';
 import { executionStatus, workflowId } from '../workflow.schema.ts';
 import { triggerTypes } from './execution.entity.ts';
 import { stepStatuses } from './step-run.entity.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { Delivery } from '../deliveries/delivery.entity.ts';
 import { inputOfDelivery } from '../deliveries/delivery-input.ts';
 import type { Execution } from './execution.entity.ts';

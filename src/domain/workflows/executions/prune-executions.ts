@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../../kernel/services.ts';
 import type { Sha256 } from '../../../ports/blobs.ts';
-import type { Services } from '../../services.ts';
 
 /**
  * Blobs that hold outputs of executions and their steps.

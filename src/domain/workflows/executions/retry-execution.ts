@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { DomainError } from '../../errors.ts';
-import type { Services } from '../../services.ts';
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { WorkflowDefinition } from '../definition/definition.schema.ts';
 import type { Step } from '../definition/step.schema.ts';
 import { stepsWithin } from '../definition/walk-steps.ts';

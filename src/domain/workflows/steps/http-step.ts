@@ -1,13 +1,13 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { isDeeper } from '../../../kernel/json-input.ts';
 import { encodingsOf } from '../../../lib/encodings.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import { anyOf } from '../../../lib/text.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
-import { DomainError } from '../../errors.ts';
-import { isDeeper } from '../../json-input.ts';
 import { templatesIn } from '../definition/check-expressions.ts';
 import type { Problem } from '../definition/definition.schema.ts';
 import type { Step } from '../definition/step.schema.ts';

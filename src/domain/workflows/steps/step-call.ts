@@ -1,8 +1,8 @@
+import type { Permission } from '../../../kernel/permissions.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { ExpressionError } from '../../../ports/expressions.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
-import type { Permission } from '../../permissions.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import type { Services } from '../../services.ts';
 import type { Step } from '../definition/step.schema.ts';
 import type { Scope } from '../expressions/evaluate.ts';
 

@@ -1,6 +1,6 @@
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
 import { checksum62, random62 } from '../../../lib/ids.ts';
-import { DomainError } from '../../errors.ts';
-import type { Services } from '../../services.ts';
 import type { TriggerSecret } from '../webhook/authenticate.ts';
 import type { WorkflowTrigger } from './trigger.entity.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { DomainError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { AuditRow } from '../../audit/audit.entity.ts';
-import { DomainError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
 import { newTriggerSecret, openSecret, sealSecret } from './sealed-secret.ts';
 import type { WorkflowTrigger } from './trigger.entity.ts';
 import { maxGrace, revealedSecret, rotatedTrigger, triggerName, workflowTrigger } from './trigger.schema.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { changeOf, timestamp } from '../../../kernel/shapes.ts';
 import { cronString, timeZone } from '../../schedules/schedules.schema.ts';
-import { changeOf, timestamp } from '../../shapes.ts';
 import { refusalReasons } from '../webhook/refusals.ts';
 import { workflowId } from '../workflow.schema.ts';
 import { authModes, webhookMethods } from './trigger.entity.ts';

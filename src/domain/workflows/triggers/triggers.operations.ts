@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
+import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
 import { defined } from '../../../lib/objects.ts';
-
-import { DomainError, fieldError } from '../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../operation.ts';
-import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../paging.ts';
 import { firesOfTiming } from '../../schedules/next-fire.ts';
 import { ScheduleFire } from '../../schedules/schedule-fire.entity.ts';
 import type { Workflow } from '../workflow.entity.ts';

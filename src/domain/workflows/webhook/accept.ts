@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../../../kernel/errors.ts';
+import { transactPipelined } from '../../../kernel/pipelined-transaction.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import { uuid7 } from '../../../lib/ids.ts';
-import { DomainError } from '../../errors.ts';
-import { transactPipelined } from '../../pipelined-transaction.ts';
-import type { Services } from '../../services.ts';
-import { executeBound } from '../../sql.ts';
 import { packBody } from '../deliveries/kept-body.ts';
 import { beginExecutions } from '../executions/begin-execution.ts';
 import { SharedCommits } from '../shared-commits.ts';

@@ -1,8 +1,8 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import type { Services } from '../../../kernel/services.ts';
 import { upTo } from '../../../lib/lru-size.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { Services } from '../../services.ts';
 import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
 import { Refused, webhookResponses } from './refusals.ts';
 

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { executeBound } from '../../sql.ts';
+import { executeBound } from '../../../kernel/sql.ts';
 import type { ProvedCall } from './webhook-call.ts';
 
 /** Headers by which senders name a delivery, the strongest first. */

@@ -1,4 +1,4 @@
-import type { Services } from '../../services.ts';
+import type { Services } from '../../../kernel/services.ts';
 import type { TriggerCache, WebhookTrigger } from '../triggers/trigger-cache.ts';
 import { type HeadProof, proveHead } from './authenticate.ts';
 import { Refused, webhookResponses } from './refusals.ts';

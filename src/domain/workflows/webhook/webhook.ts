@@ -1,7 +1,7 @@
+import { DomainError } from '../../../kernel/errors.ts';
+import type { Services } from '../../../kernel/services.ts';
+import { asUnavailable } from '../../../kernel/unavailable.ts';
 import { countdown } from '../../../lib/timing.ts';
-import { DomainError } from '../../errors.ts';
-import type { Services } from '../../services.ts';
-import { asUnavailable } from '../../unavailable.ts';
 import { TriggerCache, type WebhookTrigger } from '../triggers/trigger-cache.ts';
 import { CallStore } from './accept.ts';
 import { Admission, MinuteCounts } from './admission.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Commit, Oid } from '../../../ports/git-records.ts';
 import type {
   Change,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { type NewObject, writeObjects } from '../objects/object-writer.ts';
 import { writePack } from '../objects/pack-writer.ts';

@@ -1,5 +1,5 @@
-import { DomainError } from '../../../domain/errors.ts';
 import { pathProblem } from '../../../domain/studio/path-rules.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { rawLength } from '../objects/object-id.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Commit, LineCommit, Oid } from '../../../ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { records } from '../nul-records.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { ChangedFile, FileSide, Oid, Patch, TreeDiff } from '../../../ports/git-records.ts';
 import type { Config } from '../git-child.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';

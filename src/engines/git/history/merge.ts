@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { ConflictKind, Mergeability, MergeConflict, Oid, TreeMerge } from '../../../ports/git-records.ts';
 import type { Config } from '../git-child.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import { upTo } from '../../../lib/lru-size.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { CatFile } from '../objects/cat-file.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 
 /** What a repository may hold to be taken in: files of one tree, names in one path, bytes of one file. */
 export interface IncomingLimits {

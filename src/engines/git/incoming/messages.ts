@@ -1,4 +1,4 @@
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import { longestMessage } from '../../../ports/git-writes.ts';
 import { CatFile, type StoredObject } from '../objects/cat-file.ts';
 import { type ObjectPlace, objectLines } from './large-blobs.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createDeflate } from 'node:zlib';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { StoredBlob } from '../../../ports/git-records.ts';
 import type { Spooled } from '../../../ports/spool.ts';
 import { inDirectory, syncDirectories } from '../durable-files.ts';

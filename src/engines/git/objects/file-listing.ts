@@ -1,4 +1,4 @@
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid, TreeFile } from '../../../ports/git-records.ts';
 import type { ObjectSource } from './object-source.ts';
 import { modes } from './tree-codec.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import { syncDirectory } from '../durable-files.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import type { ObjectFormat, ObjectType } from './object-id.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Commit, Mode, Oid, TreeFile } from '../../../ports/git-records.ts';
 import { type GitProcesses, wallTime } from '../git-process.ts';
 import { gitStream } from '../git-stream.ts';

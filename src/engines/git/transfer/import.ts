@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { DomainError } from '../../../domain/errors.ts';
 import { newRefNameProblem } from '../../../domain/studio/ref-name.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Ref } from '../../../ports/git-records.ts';
 import type { Imported, ImportProgress, ImportSource } from '../../../ports/git-transfer.ts';
 import { syncDirectories } from '../durable-files.ts';

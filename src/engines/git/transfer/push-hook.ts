@@ -5,7 +5,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { PushVerdict } from '../../../ports/git-transfer.ts';
 import { writeNewFile } from '../durable-files.ts';
 import type { Config } from '../git-child.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { GitServeRequest, PushVerdict, RefMove } from '../../../ports/git-transfer.ts';
 import { checkIncoming } from '../incoming/check-incoming.ts';
 import type { IncomingLimits, Tip } from '../incoming/limits.ts';

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushedChange, PushedObjects, RefMove } from '../../../ports/git-transfer.ts';
 import { wallTime } from '../git-process.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { GitServeRequest } from '../../../ports/git-transfer.ts';
 import { exceeded } from '../bounds.ts';
 import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';

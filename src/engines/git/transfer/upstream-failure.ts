@@ -1,4 +1,4 @@
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { UpstreamFailure } from '../../../ports/git-transfer.ts';
 
 const sentences: Record<UpstreamFailure | 'damaged', string> = {

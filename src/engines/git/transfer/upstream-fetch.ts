@@ -1,5 +1,5 @@
-import { DomainError } from '../../../domain/errors.ts';
 import { newRefNameProblem } from '../../../domain/studio/ref-name.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Ref } from '../../../ports/git-records.ts';
 import type { Upstream } from '../../../ports/git-transfer.ts';
 import { wallTime } from '../git-process.ts';

@@ -1,5 +1,5 @@
-import { DomainError } from '../../../domain/errors.ts';
 import { checkRefName } from '../../../domain/studio/ref-name.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushMove, Upstream, UpstreamPush, UpstreamRefs } from '../../../ports/git-transfer.ts';
 import { BoundExceeded } from '../bounds.ts';

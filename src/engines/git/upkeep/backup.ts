@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { DomainError } from '../../../domain/errors.ts';
 import { refNameProblem } from '../../../domain/studio/ref-name.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { Ref } from '../../../ports/git-records.ts';
 import { replaceFile } from '../durable-files.ts';
 import type { GitProcesses } from '../git-process.ts';

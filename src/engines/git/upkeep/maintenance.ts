@@ -1,6 +1,6 @@
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DomainError } from '../../../domain/errors.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { MaintenanceLevel } from '../../../ports/git.ts';
 import { syncDirectories, writeNewFile } from '../durable-files.ts';
 import type { GitProcesses, Log } from '../git-process.ts';

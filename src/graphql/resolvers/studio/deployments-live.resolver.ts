@@ -1,9 +1,9 @@
 import { Arg, Args, Int, Resolver, Root, Subscription } from 'type-graphql';
-import { DomainError } from '../../../domain/errors.ts';
 import type { LogText } from '../../../domain/studio/deployments/deployment-feed.ts';
 import { getDeployment, listDeployments } from '../../../domain/studio/deployments/deployments.operations.ts';
 import { getDeploymentLog, logText } from '../../../domain/studio/deployments/get-log.operations.ts';
 import { getEnvironment } from '../../../domain/studio/environments/environments.operations.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import { type News, type Source, stateNews } from '../../stream/follow.ts';
 import { classOf } from '../../types/derive.ts';
 import { ProjectArgs } from '../places.ts';

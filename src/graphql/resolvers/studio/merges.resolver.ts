@@ -1,6 +1,6 @@
 import { Arg, Args, Ctx, Resolver } from 'type-graphql';
-import { DomainError } from '../../../domain/errors.ts';
 import { mergeBranches } from '../../../domain/studio/merge/merge-branches.operations.ts';
+import { DomainError } from '../../../kernel/errors.ts';
 import type { GraphqlContext } from '../../context.ts';
 import { inputOf, outputOf } from '../../types/operations.ts';
 import { Command } from '../command.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Parser } from 'yaml';
-import type { DomainError } from '../../../../src/domain/errors.ts';
 import { checkWritable, createFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import { limits } from '../../../../src/domain/studio/frontmatter/values.ts';
+import type { DomainError } from '../../../../src/kernel/errors.ts';
 import fc from '../../../support/properties.ts';
 
 const file = (source: string) => Buffer.from(`---\n${source}\n---\n`);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../../../src/domain/errors.ts';
 import { editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
+import { DomainError } from '../../../../src/kernel/errors.ts';
 import fc from '../../../support/properties.ts';
 import { change, yamlSource } from './generate.ts';
 

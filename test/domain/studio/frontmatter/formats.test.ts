@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
-import { DomainError } from '../../../../src/domain/errors.ts';
 import { createFile, editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import { isDateText } from '../../../../src/domain/studio/frontmatter/yaml/emit.ts';
 import { readSimpleYaml } from '../../../../src/domain/studio/frontmatter/yaml/read-simple.ts';
 import { readYaml } from '../../../../src/domain/studio/frontmatter/yaml/read-yaml.ts';
+import { DomainError } from '../../../../src/kernel/errors.ts';
 import fc from '../../../support/properties.ts';
 import { change, frontmatter, text, yamlSource } from './generate.ts';
 

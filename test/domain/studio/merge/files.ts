@@ -1,6 +1,6 @@
-import { DomainError } from '../../../../src/domain/errors.ts';
 import { createFile, editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
+import { DomainError } from '../../../../src/kernel/errors.ts';
 import fc from '../../../support/properties.ts';
 import { change, frontmatter, yamlSource } from '../frontmatter/generate.ts';
 import { edit, paragraphs } from './texts.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Services } from '../../../../src/domain/services.ts';
 import { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import type { Resolution } from '../../../../src/domain/studio/merge/merge.schema.ts';
 import { mergeCommits } from '../../../../src/domain/studio/merge/merge-commits.ts';
+import type { Services } from '../../../../src/kernel/services.ts';
 import { post } from '../../../support/conflict-site.ts';
 import { blobOf, commitFiles, lines, setRef } from '../../../support/git-history.ts';
 import { fsck, git, testStore } from '../../../support/git-store.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DomainError } from '../../../../src/domain/errors.ts';
 import { beat, removeLostWorkers } from '../../../../src/domain/workflows/engine/workers.ts';
+import { DomainError } from '../../../../src/kernel/errors.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../../../support/workflows/executing.ts';
 import { type Peer, startPeer } from '../../../support/workflows/peer.ts';
 

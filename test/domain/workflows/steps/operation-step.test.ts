@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Permission } from '../../../../src/domain/permissions.ts';
 import { type OperationStep, runOperationStep } from '../../../../src/domain/workflows/steps/operation-step.ts';
+import type { Permission } from '../../../../src/kernel/permissions.ts';
 import { seed, startTestApp, studio, type TestApp } from '../../../support/app.ts';
 import { makeExecution, stepCall } from './support.ts';
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Permission } from '../../../../src/domain/permissions.ts';
 import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
 import type { StepCall } from '../../../../src/domain/workflows/steps/step-call.ts';
+import type { Permission } from '../../../../src/kernel/permissions.ts';
 import type { TestApp } from '../../../support/app.ts';
 
 /** A workflow of the test's project with an execution, for the steps that want one to exist. */

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import type { Services } from '../../../../src/domain/services.ts';
 import { WebhookEndpoint } from '../../../../src/domain/workflows/webhook/webhook.ts';
+import type { Services } from '../../../../src/kernel/services.ts';
 
 const slow = vi.hoisted(() => ({ milliseconds: 0 }));
 vi.mock('../../../../src/domain/workflows/webhook/opened-call.ts', async (original) => {

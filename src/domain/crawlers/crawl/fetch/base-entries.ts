@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { executeBound } from '../../../../kernel/sql.ts';
 import type { BlobStore } from '../../../../ports/blobs.ts';
-import { executeBound } from '../../../sql.ts';
 import type { LeasedUrl } from '../../frontier/lease.ts';
 import { urlHash } from '../../frontier/url-draft.ts';
 import { type EarlierEntry, earlierEntrySql } from '../../snapshots/snapshot-entries.ts';

@@ -1,8 +1,8 @@
+import type { Services } from '../../../../kernel/services.ts';
 import type { BrowserAnswer } from '../../../../ports/browser.ts';
 import type { CrawlFetcher } from '../../../../ports/fetcher.ts';
 import type { HttpPolicy } from '../../../../ports/http.ts';
 import type { PageReader } from '../../../../ports/page-reader.ts';
-import type { Services } from '../../../services.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import type { LeasedUrl } from '../../frontier/lease.ts';
 import type { Discovery } from '../discover.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Services } from '../../../services.ts';
-import { asUnavailable, isAway } from '../../../unavailable.ts';
+import type { Services } from '../../../../kernel/services.ts';
+import { asUnavailable, isAway } from '../../../../kernel/unavailable.ts';
 import type { BatchInput, BatchResult } from '../../frontier/batch.ts';
 import { commitBatch } from '../../frontier/commit-batch.ts';
 import type { Outcome } from '../../frontier/outcome.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../../services.ts';
+import type { Services } from '../../../../kernel/services.ts';
 import { FrontierStatistics } from '../../frontier/statistics.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import { RequestBudget } from '../browser-session.ts';

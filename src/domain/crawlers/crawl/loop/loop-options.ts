@@ -1,4 +1,4 @@
-import type { Services } from '../../../services.ts';
+import type { Services } from '../../../../kernel/services.ts';
 import type { FrontierStatistics } from '../../frontier/statistics.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import type { Crawling } from '../crawling.ts';

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DomainError } from '../../../../kernel/errors.ts';
+import { isAway } from '../../../../kernel/unavailable.ts';
 import type { Notifier } from '../../../../lib/timing.ts';
 import { NotSent } from '../../../../ports/exchange.ts';
-import { DomainError } from '../../../errors.ts';
-import { isAway } from '../../../unavailable.ts';
 import type { Slot } from '../../frontier/batch.ts';
 import type { LeasedUrl } from '../../frontier/lease.ts';
 import { breakOff, type Outcome, outcomeOf, putBack } from '../../frontier/outcome.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../../../kernel/services.ts';
 import { Organization } from '../../../organizations/organization.entity.ts';
 import { Project } from '../../../projects/project.entity.ts';
-import type { Services } from '../../../services.ts';
 import { type CrawlDefaults, crawlDefaults } from '../../config/crawl-limits.ts';
 import { Crawler } from '../../config/crawler.entity.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';

@@ -1,5 +1,5 @@
+import type { Services } from '../../../../kernel/services.ts';
 import type { CrawlFetcher } from '../../../../ports/fetcher.ts';
-import type { Services } from '../../../services.ts';
 import type { CrawlerRun, RunHost } from '../../runs/crawler-run.entity.ts';
 import type { RunEnding } from '../../runs/end-run.ts';
 import type { LogLine } from '../../runs/run-feed.ts';

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Services } from '../../../../kernel/services.ts';
 import { forEachYielding } from '../../../../lib/concurrency.ts';
-import type { Services } from '../../../services.ts';
 import { insertUrls } from '../../frontier/insert-urls.ts';
 import { Ledger } from '../../frontier/ledger.ts';
 import { LostRun } from '../../frontier/run-row.ts';

@@ -1,4 +1,4 @@
-import type { Services } from '../../../services.ts';
+import type { Services } from '../../../../kernel/services.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import { siblingOf } from '../../config/host.ts';
 import { createDecider, type Decider } from '../../urls/decide.ts';

@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DomainError } from '../../../../kernel/errors.ts';
+import { projectOperation } from '../../../../kernel/operation.ts';
+import type { Services } from '../../../../kernel/services.ts';
+import { timestamp } from '../../../../kernel/shapes.ts';
 import type { JobKind } from '../../../../ports/jobs.ts';
-import { DomainError } from '../../../errors.ts';
-import { projectOperation } from '../../../operation.ts';
-import type { Services } from '../../../services.ts';
-import { timestamp } from '../../../shapes.ts';
 import { authorOf } from '../../../studio/entries/write-entry.ts';
 import { checkPath } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { DomainError } from '../../../../kernel/errors.ts';
+import type { ProjectContext } from '../../../../kernel/operation.ts';
 import type { Change } from '../../../../ports/git-writes.ts';
-import { DomainError } from '../../../errors.ts';
-import type { ProjectContext } from '../../../operation.ts';
 import type { LinkMapper } from '../rewrite/carrier.ts';
 import { rewritableKind, rewriteContent } from '../rewrite/rewrite-content.ts';
 import type { SkippedFile, SnapshotOrigins } from '../snapshot.entity.ts';

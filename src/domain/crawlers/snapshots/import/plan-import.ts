@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { DomainError } from '../../../../kernel/errors.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
 import type { Change, StagedTree } from '../../../../ports/git-writes.ts';
-import { DomainError } from '../../../errors.ts';
 import type { SkippedFile } from '../snapshot.entity.ts';
 import { manifestPath } from './map-files.ts';
 

@@ -1,9 +1,9 @@
 import type { EntityData } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DomainError } from '../../../../kernel/errors.ts';
+import { type ProjectContext, projectOperation } from '../../../../kernel/operation.ts';
 import type { Committed } from '../../../../ports/git-writes.ts';
-import { DomainError } from '../../../errors.ts';
-import { type ProjectContext, projectOperation } from '../../../operation.ts';
 import { messageOf } from '../../../studio/entries/write-entry.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { normalise } from '../../urls/normalise.ts';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { DomainError } from '../../../../kernel/errors.ts';
 import type { ContentCache } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Snapshot } from '../../../../ports/git-records.ts';
-import { DomainError } from '../../../errors.ts';
 import { blobKey, type EntryFacts, factsOf, factsWeight, type Place, unreadable } from '../entry-facts.ts';
 
 /** Counts how often objects were met that cannot be read, per repository: what was made meanwhile lacks what they say, and is not to be kept. */

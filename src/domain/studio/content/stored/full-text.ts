@@ -1,6 +1,6 @@
+import { DomainError } from '../../../../kernel/errors.ts';
 import type { ContentCache, SearchWords } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
-import { DomainError } from '../../../errors.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { blobKey, type Place } from '../entry-facts.ts';
 import { containsWords, wordsOf } from '../search.ts';

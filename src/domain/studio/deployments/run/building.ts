@@ -1,7 +1,7 @@
+import { DomainError } from '../../../../kernel/errors.ts';
+import type { Services } from '../../../../kernel/services.ts';
 import { forEachConcurrently } from '../../../../lib/concurrency.ts';
 import type { Sha256 } from '../../../../ports/blobs.ts';
-import { DomainError } from '../../../errors.ts';
-import type { Services } from '../../../services.ts';
 import { isEncodable, readManifest } from '../manifest.ts';
 
 /** Files asked for at the same time, so that the next one is there when one is done. */

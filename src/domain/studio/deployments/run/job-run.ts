@@ -1,4 +1,4 @@
-import type { Services } from '../../../services.ts';
+import type { Services } from '../../../../kernel/services.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
 import type { Conclusion, DeploymentJob, DeploymentStep } from '../deployment.entity.ts';
 import { cleanLine, JobLog } from '../job-log.ts';

@@ -1,11 +1,11 @@
+import { DomainError } from '../../../../kernel/errors.ts';
+import type { Services } from '../../../../kernel/services.ts';
+import { asUnavailable } from '../../../../kernel/unavailable.ts';
 import { encodingsOf } from '../../../../lib/encodings.ts';
 import { anyOf } from '../../../../lib/text.ts';
 import type { ProcessName, WorkspaceFile } from '../../../../ports/deployer.ts';
 import type { TreeFile } from '../../../../ports/git-records.ts';
-import { DomainError } from '../../../errors.ts';
 import { loadProject } from '../../../projects/project-ref.ts';
-import type { Services } from '../../../services.ts';
-import { asUnavailable } from '../../../unavailable.ts';
 import { Environment } from '../../environments/environment.entity.ts';
 import { openVariables } from '../../environments/environment-secrets.ts';
 import { pathProblem } from '../../path-rules.ts';

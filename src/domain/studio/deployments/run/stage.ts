@@ -1,8 +1,8 @@
+import type { Services } from '../../../../kernel/services.ts';
 import type { Sha256 } from '../../../../ports/blobs.ts';
 import type { Workspace } from '../../../../ports/deployer.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { ProjectRef } from '../../../projects/project.entity.ts';
-import type { Services } from '../../../services.ts';
 import type { OpenVariable } from '../../environments/environment-secrets.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
 import type { Deployment, FailureReason } from '../deployment.entity.ts';

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../../services.ts';
+import type { Services } from '../../../../kernel/services.ts';
 import { Deployment, type Worker } from '../deployment.entity.ts';
 import { wake } from '../queue-deployment.ts';
 import { type Attempt, conclude, requeue } from '../transitions.ts';

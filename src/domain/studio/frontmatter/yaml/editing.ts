@@ -1,6 +1,6 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, visit } from 'yaml';
+import { DomainError } from '../../../../kernel/errors.ts';
 import { parsePointer } from '../../../../lib/json-pointer.ts';
-import { DomainError } from '../../../errors.ts';
 
 import { isDateText, type YamlStyle } from './emit.ts';
 import { columnOf, type Entry, entriesOf, offsetOf } from './layout.ts';

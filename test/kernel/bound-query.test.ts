@@ -1,9 +1,9 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openOrm } from '../../src/db/orm.ts';
-import { DomainError } from '../../src/domain/errors.ts';
-import { executeBound } from '../../src/domain/sql.ts';
-import { asUnavailable } from '../../src/domain/unavailable.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
+import { executeBound } from '../../src/kernel/sql.ts';
+import { asUnavailable } from '../../src/kernel/unavailable.ts';
 import { createDatabase, empty, type TestDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;

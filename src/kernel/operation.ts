@@ -1,14 +1,14 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import type { AuditOutcome } from '../domain/audit/audit.entity.ts';
+import type { OrganizationRef } from '../domain/organizations/organization.entity.ts';
+import type { ProjectRef } from '../domain/projects/project.entity.ts';
 import type { Repository } from '../ports/git.ts';
 import type { GitServeRequest } from '../ports/git-transfer.ts';
 import type { Log } from '../ports/log.ts';
 import type { Spooled } from '../ports/spool.ts';
-import type { AuditOutcome } from './audit/audit.entity.ts';
-import type { Actor, Grant } from './identity/actor.ts';
-import type { OrganizationRef } from './organizations/organization.entity.ts';
+import type { Actor, Grant } from './actor.ts';
 import type { Permission, Requirement } from './permissions.ts';
-import type { ProjectRef } from './projects/project.entity.ts';
 import type { Services } from './services.ts';
 
 /** Preconditions a caller sets, whatever the protocol (RFC 9110 13.1; draft Idempotency-Key). */

@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { DomainError } from '../../src/domain/errors.ts';
-import { claimIdempotency } from '../../src/domain/idempotency.ts';
-import { systemActor } from '../../src/domain/identity/actor.ts';
-import type { Call } from '../../src/domain/operation.ts';
-import { permissionNames } from '../../src/domain/permissions.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { run } from '../../src/domain/run.ts';
+import { systemActor } from '../../src/kernel/actor.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
+import { claimIdempotency } from '../../src/kernel/idempotency.ts';
+import type { Call } from '../../src/kernel/operation.ts';
+import { permissionNames } from '../../src/kernel/permissions.ts';
+import { run } from '../../src/kernel/run.ts';
 import { systemCall } from '../../src/server/first-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DomainError } from '../../src/domain/errors.ts';
 import { generateToken } from '../../src/domain/identity/token-text.ts';
+import { DomainError } from '../../src/kernel/errors.ts';
 import { createLog, redactText } from '../../src/server/log.ts';
 import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { askRaw } from '../support/raw-http.ts';

@@ -1,4 +1,4 @@
-import type { Permission } from '../permissions.ts';
+import type { Permission } from './permissions.ts';
 
 /** What an actor may do in one organisation. */
 export interface Grant {

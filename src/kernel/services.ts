@@ -1,4 +1,19 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
+import type { CrawlLimits } from '../domain/crawlers/config/crawl-limits.ts';
+import type { Crawling } from '../domain/crawlers/crawl/crawling.ts';
+import type { GrantCache } from '../domain/identity/grant-cache.ts';
+import type { Secrets } from '../domain/keys/secrets.ts';
+import type { ContentIndex } from '../domain/studio/content/content-index.ts';
+import type { DeploymentFeed } from '../domain/studio/deployments/deployment-feed.ts';
+import type { Building } from '../domain/studio/deployments/run/building.ts';
+import type { Previews } from '../domain/studio/previews/previews.ts';
+import type { PullRetests } from '../domain/studio/pulls/pull-retests.ts';
+import type { BranchesMoved } from '../domain/studio/repository/branches-moved.ts';
+import type { RoutesCache } from '../domain/studio/routes/routes-cache.ts';
+import type { UpstreamSync } from '../domain/studio/upstream/upstream-sync.ts';
+import type { Engine } from '../domain/workflows/engine/engine.ts';
+import type { StepOperations } from '../domain/workflows/step-operations.ts';
+import type { WebhookLimits } from '../domain/workflows/webhook/admission.ts';
 import type { ArchiveStore } from '../ports/archive.ts';
 import type { BlobStore } from '../ports/blobs.ts';
 import type { Browser } from '../ports/browser.ts';
@@ -15,21 +30,6 @@ import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { PageReader } from '../ports/page-reader.ts';
 import type { Spools } from '../ports/spool.ts';
-import type { CrawlLimits } from './crawlers/config/crawl-limits.ts';
-import type { Crawling } from './crawlers/crawl/crawling.ts';
-import type { GrantCache } from './identity/grant-cache.ts';
-import type { Secrets } from './keys/secrets.ts';
-import type { ContentIndex } from './studio/content/content-index.ts';
-import type { DeploymentFeed } from './studio/deployments/deployment-feed.ts';
-import type { Building } from './studio/deployments/run/building.ts';
-import type { Previews } from './studio/previews/previews.ts';
-import type { PullRetests } from './studio/pulls/pull-retests.ts';
-import type { BranchesMoved } from './studio/repository/branches-moved.ts';
-import type { RoutesCache } from './studio/routes/routes-cache.ts';
-import type { UpstreamSync } from './studio/upstream/upstream-sync.ts';
-import type { Engine } from './workflows/engine/engine.ts';
-import type { StepOperations } from './workflows/step-operations.ts';
-import type { WebhookLimits } from './workflows/webhook/admission.ts';
 
 /** Settings that use-cases themselves depend on. */
 export interface Settings {

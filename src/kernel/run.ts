@@ -1,18 +1,18 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { auditEntries, auditRefusal, recordAudit, recordSoon } from './audit/audit.ts';
-import { checkCrawler } from './crawlers/config/check-crawler.ts';
+import { auditEntries, auditRefusal, recordAudit, recordSoon } from '../domain/audit/audit.ts';
+import { checkCrawler } from '../domain/crawlers/config/check-crawler.ts';
+import { organizationsChanged } from '../domain/identity/grant-cache.ts';
+import { servicesFor } from '../domain/projects/project-ref.ts';
+import { onMirror } from '../domain/studio/upstream/on-mirror.ts';
+import type { Actor } from './actor.ts';
 import { DomainError } from './errors.ts';
 import { claimIdempotency, type IdempotencyClaim } from './idempotency.ts';
-import type { Actor } from './identity/actor.ts';
-import { organizationsChanged } from './identity/grant-cache.ts';
 import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
 import { holdable, parseInput } from './parse.ts';
 import type { Permission } from './permissions.ts';
 import { authorise, type Fork, forkOnce, locate, type Place, requirePermission } from './place.ts';
-import { servicesFor } from './projects/project-ref.ts';
 import { withCleared } from './shapes.ts';
-import { onMirror } from './studio/upstream/on-mirror.ts';
 import { asUnavailable } from './unavailable.ts';
 
 function refuseWithoutEffect(field: string): DomainError {

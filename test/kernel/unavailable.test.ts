@@ -1,9 +1,9 @@
 import { DriverException, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { expect, test } from 'vitest';
-import { DomainError, errorCodes } from '../../src/domain/errors.ts';
-import { asUnavailable, isAway } from '../../src/domain/unavailable.ts';
 import { codeOf } from '../../src/graphql/errors.ts';
 import { refusalOf } from '../../src/graphql/server.ts';
+import { DomainError, errorCodes } from '../../src/kernel/errors.ts';
+import { asUnavailable, isAway } from '../../src/kernel/unavailable.ts';
 import { errorHeaders, statusOf } from '../../src/rest/errors.ts';
 
 const withCode = (code: string, message = code) => Object.assign(new Error(message), { code });

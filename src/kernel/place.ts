@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { OrganizationRef } from '../domain/organizations/organization.entity.ts';
+import { resolveOrganization } from '../domain/organizations/resolve-organization.ts';
+import type { ProjectRef } from '../domain/projects/project.entity.ts';
+import { resolveProject } from '../domain/projects/project-ref.ts';
+import type { Actor, Grant } from './actor.ts';
 import { DomainError } from './errors.ts';
-import type { Actor, Grant } from './identity/actor.ts';
 import type { AnyOperation, Call } from './operation.ts';
-import type { OrganizationRef } from './organizations/organization.entity.ts';
-import { resolveOrganization } from './organizations/resolve-organization.ts';
 import type { Permission } from './permissions.ts';
-import type { ProjectRef } from './projects/project.entity.ts';
-import { resolveProject } from './projects/project-ref.ts';
 
 /** The entity manager of a call, made when it is first asked for: what the caches answer needs none. */
 export type Fork = () => EntityManager;

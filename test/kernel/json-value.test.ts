@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { jsonValue } from '../../src/domain/shapes.ts';
+import { jsonValue } from '../../src/kernel/shapes.ts';
 import fc from '../support/properties.ts';
 
 /** Values that are JSON but for some of their leaves. */

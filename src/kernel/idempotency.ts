@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from './actor.ts';
 import { DomainError, fieldError } from './errors.ts';
-import type { Actor } from './identity/actor.ts';
 import type { Call } from './operation.ts';
 import { isAway } from './unavailable.ts';
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type BodySource, checkValues, JsonMeter, readJsonBody as readBody } from '../../src/domain/json-input.ts';
+import { type BodySource, checkValues, JsonMeter, readJsonBody as readBody } from '../../src/kernel/json-input.ts';
 import fc from '../support/properties.ts';
 
 const json = 'application/json';

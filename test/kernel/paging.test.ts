@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeCursor, pageFrom, wholeWindowOf, windowOf } from '../../src/domain/paging.ts';
+import { encodeCursor, pageFrom, wholeWindowOf, windowOf } from '../../src/kernel/paging.ts';
 import { linkHeader } from '../../src/rest/answer.ts';
 import fc from '../support/properties.ts';
 

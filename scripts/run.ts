@@ -1,28 +1,21 @@
 /**
- * Compiles the programs if a source has changed since they were last compiled, then runs one of them in this process:
- * `node scripts/run.ts src/main`. The compiler itself needs most of a second to find that nothing has changed.
+ * Compiles a program if a source has changed since it was last compiled, then runs it in this process: `node scripts/run.ts src/main`.
+ * The compiler itself needs most of a second to find that nothing has changed.
+ *
+ * Programs of a package of its own (`bench/run`) get the packages they need first. They are compiled, with what they import of `src`, into a
+ * `dist` of their own, from where the packages beside it are found.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { installPackages } from './packages.ts';
 import { sourcesKey } from './sources-key.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
-const output = path.join(root, 'dist');
-/** Holds the key of the sources that `dist` was compiled from. */
-const stamp = path.join(output, '.sources-key');
 
-function compiledKey(): string {
-  try {
-    return readFileSync(stamp, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-/** Runs what writes to `dist`; ends this process with a sentence when that is not allowed. */
-function writing(act: () => void): void {
+/** Runs what writes to `output`; ends this process with a sentence when that is not allowed. */
+function writing(output: string, act: () => void): void {
   try {
     act();
   } catch (error) {
@@ -34,28 +27,39 @@ function writing(act: () => void): void {
   }
 }
 
-function compile(): void {
-  // Taken before: a source saved while the compiler runs is compiled again next time.
-  const key = sourcesKey(root);
-  if (compiledKey() === key) return;
-  writing(() => {
+/**
+ * @param project path of the compiler's settings
+ * @param output directory the programs come to
+ * @param key identifies the sources; taken before: what is saved while the compiler runs is compiled again next time
+ */
+function compile(project: string, output: string, key: string): void {
+  /** Holds the key of the sources that `output` was compiled from. */
+  const stamp = path.join(output, '.sources-key');
+  try {
+    if (readFileSync(stamp, 'utf8') === key) return;
+  } catch {
+    // Not compiled yet.
+  }
+  writing(output, () => {
     mkdirSync(output, { recursive: true });
     accessSync(output, constants.W_OK | constants.X_OK);
   });
   // Not on standard output, which is the program's own.
   process.stderr.write('Compiling, because the sources have changed …\n');
   const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  const { status } = spawnSync(process.execPath, [compiler, '-p', project], { cwd: root, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
-  writing(() => writeFileSync(stamp, key));
+  writing(output, () => writeFileSync(stamp, key));
 }
 
 const [program = ''] = process.argv.slice(2);
-compile();
-const file = path.join(output, `${program}.js`);
+const [folder = ''] = program.split('/');
+compile('tsconfig.build.json', path.join(root, 'dist'), sourcesKey(root));
+if (folder !== 'src') {
+  installPackages(path.join(root, folder));
+  compile(path.join(folder, 'tsconfig.json'), path.join(root, folder, 'dist'), sourcesKey(root, folder));
+}
+const file = path.join(root, folder === 'src' ? '' : folder, 'dist', `${program}.js`);
 // The program finds its own arguments where it would if it had been started directly.
 process.argv.splice(1, 2, file);
 await import(pathToFileURL(file).href);

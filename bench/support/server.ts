@@ -9,11 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readPostgresRecord } from '../../src/db/postgres.ts';
 import { durationsIn, type ReadyLine, readyLine } from './server-log.ts';
 
-/** The compiled server, beside the compiled benchmarks. */
-const mainFile = path.resolve(import.meta.dirname, '../../src/main.js');
+/** The root of the repository, seen from `bench/dist/bench/support`. */
+const root = path.resolve(import.meta.dirname, '../../../..');
+const mainFile = path.join(root, 'dist/src/main.js');
 /** What `npm start` gives node: the server is measured as it is run. */
-const { scripts } = createRequire(import.meta.url)('../../../package.json') as { scripts: { start: string } };
-export const startFlags = / node (.+) dist\//.exec(scripts.start)?.[1]?.split(' ') ?? [];
+const { scripts } = createRequire(import.meta.url)(path.join(root, 'package.json')) as { scripts: { start: string } };
+export const startFlags = / node (.+) scripts\//.exec(scripts.start)?.[1]?.split(' ') ?? [];
 const startLimit = 60_000;
 const stopLimit = 30_000;
 

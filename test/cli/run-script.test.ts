@@ -1,28 +1,43 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/git-store.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** A package with one program, which prints its arguments. */
+/** A repository with one program, which prints its arguments, and a package of its own with another. */
 function smallPackage() {
   const place = temporaryDirectory();
-  for (const directory of ['src', 'bench', 'corpus']) mkdirSync(path.join(place, directory));
+  for (const directory of ['src', 'extra/needed']) mkdirSync(path.join(place, directory), { recursive: true });
   cpSync(path.join(root, 'scripts'), path.join(place, 'scripts'), { recursive: true });
   symlinkSync(path.join(root, 'node_modules'), path.join(place, 'node_modules'));
-  const compilerOptions = { module: 'nodenext', target: 'es2024', outDir: 'dist', rootDir: '.', types: ['node'] };
+  const compilerOptions = {
+    ...{ module: 'nodenext', target: 'es2024', outDir: 'dist', rootDir: '.', types: ['node'] },
+    ...{ allowImportingTsExtensions: true, rewriteRelativeImportExtensions: true },
+  };
+  const extra = { compilerOptions: { ...compilerOptions, rootDir: '..' }, include: ['.', '../src'] };
+  const needed = { dependencies: { needed: 'file:needed' } };
+  const packages = {
+    '': { name: 'extra', ...needed },
+    needed: {},
+    'node_modules/needed': { resolved: 'needed', link: true },
+  };
   const files: Record<string, string> = {
     'src/hello.ts': "console.log('hello', ...process.argv.slice(2));\n",
     'package.json': '{"type": "module"}',
     'package-lock.json': '{}',
     'tsconfig.json': '{}',
     'tsconfig.build.json': JSON.stringify({ compilerOptions, include: ['src'] }),
+    'extra/count.ts': "import '../src/hello.ts';\nconsole.log(process.argv.length);\n",
+    'extra/package.json': JSON.stringify({ name: 'extra', type: 'module', ...needed }),
+    'extra/package-lock.json': JSON.stringify({ name: 'extra', lockfileVersion: 3, packages }),
+    'extra/needed/package.json': '{"name": "needed"}',
+    'extra/tsconfig.json': JSON.stringify(extra),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(path.join(place, name), text);
-  const run = () =>
-    spawnSync(process.execPath, ['scripts/run.ts', 'src/hello', 'you'], { cwd: place, encoding: 'utf8' });
+  const run = (program = 'src/hello') =>
+    spawnSync(process.execPath, ['scripts/run.ts', program, 'you'], { cwd: place, encoding: 'utf8' });
   return { place, run };
 }
 
@@ -45,4 +60,22 @@ it('the script says in one sentence that it cannot write what it compiles, and w
   expect(stderr).toMatch(/^\S+\/dist cannot be written \(\w+\), and the programs have to be compiled into it: .+\n$/);
   rmSync(path.join(place, 'dist'));
   expect(run().status).toBe(0);
+});
+
+it('the script installs what a package of its own needs the first time and when its lock file changes, and says so', () => {
+  const { place, run } = smallPackage();
+  const installing = 'Installing the packages of extra/, which the server does not need …\n';
+  const npm = /(?:\n|^)(?:up to date|added|audited).*\n/g;
+  const quiet = () => {
+    const { status, stdout, stderr } = run('extra/count');
+    return { status, stdout, stderr: stderr.replaceAll(npm, '') };
+  };
+  expect(quiet()).toEqual({ status: 0, stdout: 'hello you\n3\n', stderr: `${compiling}${installing}${compiling}` });
+  expect(quiet()).toEqual({ status: 0, stdout: 'hello you\n3\n', stderr: '' });
+  const later = new Date(Date.now() + 1_000);
+  utimesSync(path.join(place, 'extra/package-lock.json'), later, later);
+  expect(quiet()).toMatchObject({ status: 0, stderr: `${installing}${compiling}` });
+  writeFileSync(path.join(place, 'extra/package-lock.json'), 'no JSON');
+  utimesSync(path.join(place, 'extra/package-lock.json'), later, later);
+  expect(run('extra/count').status).not.toBe(0);
 });

@@ -47,28 +47,28 @@ export async function executeBound<Row>(
 }
 
 /** How much goes in one night. */
-interface Shares {
-  /** Times the statement runs at most; what is left waits for the next night. */
+interface BatchLimits {
+  /** Batches at most; what is left waits for the next night. */
   most: number;
-  /** Aborted: no further share is begun. */
+  /** Aborted: no further batch is begun. */
   signal: AbortSignal;
 }
 
-/** Repeats a statement that removes a limited number of rows until it finds none: each by itself, so that nobody waits long for one. */
-export async function removeByShares(
+/** Repeats a statement that deletes a limited number of rows until it finds none, each in its own transaction: locks are held briefly. */
+export async function deleteInBatches(
   orm: MikroORM,
   sql: string,
   parameters: unknown[],
-  { most, signal }: Shares,
+  { most, signal }: BatchLimits,
 ): Promise<void> {
-  for (let share = 0; share < most && !signal.aborted; share += 1) {
+  for (let batch = 0; batch < most && !signal.aborted; batch += 1) {
     const { affectedRows } = await orm.em.fork().execute<{ affectedRows?: number }>(sql, parameters, 'run');
     if (!affectedRows) return;
   }
 }
 
 /**
- * Which of these ids have a row, in one look: callers are told no names of what is gone.
+ * Which of these ids have a row, in one query: ids of deleted rows are not shown to callers.
  * @param ids null and undefined stand for none
  * @param where what the rows have to be besides
  */

@@ -79,14 +79,14 @@ async function beginRun(services: Core['services'], entries: number): Promise<Ru
 export class FrontierWorker {
   #services: Core['services'];
   #run: RunHandle;
-  #census: FrontierStatistics;
+  #statistics: FrontierStatistics;
   #next: number;
   #slots: Slot[] = [];
 
-  private constructor(services: Core['services'], run: RunHandle, census: FrontierStatistics, next: number) {
+  private constructor(services: Core['services'], run: RunHandle, statistics: FrontierStatistics, next: number) {
     this.#services = services;
     this.#run = run;
-    this.#census = census;
+    this.#statistics = statistics;
     this.#next = next;
   }
 
@@ -122,7 +122,7 @@ export class FrontierWorker {
     });
     const input: BatchInput = {
       run: this.#run,
-      census: this.#census,
+      statistics: this.#statistics,
       budget: { max_hits: 0, max_html: 0, max_errors: 0, depth: -1 },
       outcomes,
       want: batch,

@@ -3,7 +3,7 @@ import type { CrawlerSettings } from './crawler.schema.ts';
 
 /** Settings as they lie in the row: what a caller left to its default is as it was at the last change. */
 export interface StoredSettings extends Omit<CrawlerSettings, 'name' | 'domain'> {
-  /** Nobody chose `start_urls`: they follow `urls`. */
+  /** `start_urls` was never set: it follows `urls`. */
   start_urls_unset?: boolean;
 }
 

@@ -23,7 +23,7 @@ export const getPublishedSnapshots = projectOperation({
   name: 'crawlers.getPublishedSnapshots',
   kind: 'query',
   permission: 'browse_crawlers',
-  summary: 'Get the live snapshots of many crawlers, each null where there is none',
+  summary: 'Get the live snapshots of many crawlers; null for a crawler without one',
   input: z.object({ crawlers: z.array(z.int32()).max(maxPerPage) }),
   output: z.array(snapshot.nullable()),
   async execute({ em, project }, { crawlers: ids }) {

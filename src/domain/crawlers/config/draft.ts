@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { faultOf } from '../../../kernel/parse.ts';
@@ -169,7 +169,7 @@ async function patternFaults(field: 'include' | 'exclude', patterns: readonly st
       refuse('the patterns before it and it are too large together');
       break;
     }
-    await nextTurn();
+    await nextIteration();
   }
   return faults;
 }

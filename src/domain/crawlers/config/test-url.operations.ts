@@ -53,7 +53,7 @@ async function siteOf({ em }: Pick<ProjectContext, 'em'>, { id, host, domain }: 
   return { origin: began, siblings: Object.keys(run.hosts ?? {}).filter((name) => run.hosts?.[name]?.is_sibling) };
 }
 
-/** The rules of a host, as kept or asked for now; null when it could not be asked. */
+/** The robots.txt rules of a host, from the cache or fetched now; null when the host is unreachable. */
 async function robotsOf(context: ProjectContext, crawler: Crawler, { origin, siblings }: Site, url: URL) {
   const { em, services, project, organization, signal } = context;
   const kept = await keptRobots(em, project.id, url.host);
@@ -103,7 +103,7 @@ export const testUrl = projectOperation({
       rule: decision.verdict === 'skip' ? decision.rule : null,
       robots,
     });
-    // A run, too, asks nobody whose pages it would not fetch.
+    // As in a run, robots.txt is only fetched from hosts whose pages would be fetched.
     if (!in_scope) return answer(plain, 'not_asked');
     const url = new URL(normalised);
     const standing = await verificationStatesOf(em, services.settings, organization);

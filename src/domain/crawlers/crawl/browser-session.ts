@@ -30,7 +30,7 @@ export interface BrowserParts extends BrowserOptions {
   answerOf(of: LeasedUrl, base: BaseEntry): Promise<BrowserAnswer | null>;
 }
 
-/** What a run knows of a URL already: its answer, where it leads instead, or that there is none. */
+/** What a run has stored for a URL: its response, its redirect target, or that it has no response. */
 export type Known = { kind: 'answer'; answer: BrowserAnswer } | { kind: 'redirect'; to: string } | { kind: 'none' };
 
 /** A larger body is not given to pages; bytes. */
@@ -69,7 +69,7 @@ const shownHeaders = ({ headers, content_type }: Pick<Row, 'headers' | 'content_
   ...(content_type !== null && { 'content-type': content_type }),
 });
 
-/** What the run has captured of a URL; null when it has to be asked for. Nothing is asked for twice in a run. */
+/** What the run has captured of a URL; null when it still has to be fetched. A run fetches each URL once. */
 export async function capturedBefore(
   em: EntityManager,
   blobs: BlobStore,
@@ -103,27 +103,27 @@ export async function earlierAnswer(
 /** Bytes of bodies that are kept at hand. */
 const mostBytes = 32 * 2 ** 20;
 
-/** What the pages of a run have in common: each is asked for once, also by pages that are loaded at the same time. */
+/** Resources that pages of a run share: each is fetched once, even when several pages load it at the same time. */
 export class SharedAnswers {
   readonly #kept = new LRUCache<string, Known>({
     maxSize: mostBytes,
     sizeCalculation: (known) => 500 + (known.kind === 'answer' ? known.answer.body.byteLength : 0),
   });
-  readonly #asked = new Map<string, Promise<Known>>();
+  readonly #pending = new Map<string, Promise<Known>>();
 
-  /** @param ask is not called for what is known, or being asked for */
+  /** @param ask fetches the URL; not called when its answer is cached or already being fetched */
   async get(url: string, ask: () => Promise<Known>): Promise<Known> {
-    const kept = this.#kept.get(url) ?? this.#asked.get(url);
+    const kept = this.#kept.get(url) ?? this.#pending.get(url);
     if (kept) return kept;
-    const asking = ask().finally(() => this.#asked.delete(url));
-    this.#asked.set(url, asking);
+    const asking = ask().finally(() => this.#pending.delete(url));
+    this.#pending.set(url, asking);
     const known = await asking;
     this.#kept.set(url, known);
     return known;
   }
 }
 
-/** Requests a browser's page may send beside those that were claimed: none is sent that max_hits has no room for, across crashes too. */
+/** Requests a browser's page may send beside claimed URLs: never more than max_hits, across crashes too. */
 export class RequestBudget {
   readonly #orm: Services['orm'];
   readonly #run: Pick<CrawlerRun, 'id' | 'epoch'>;

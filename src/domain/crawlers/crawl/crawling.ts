@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { SlotClock } from '../hosts/slot-clock.ts';
 import { CookieJar } from './fetch/cookies.ts';
 
-/** Why a slice ends before its time: somebody cancelled the run, the server stops, or another worker has taken the run over. */
+/** Why a crawl loop ends early: the run was canceled, the server stops, or another worker has taken the run over. */
 export type StopReason = 'cancel' | 'stopping' | 'lost';
 
 /** Runs a process works on at the same time. */
@@ -36,7 +36,7 @@ export class Crawling {
     await this.#running.get(run_id)?.done;
   }
 
-  /** Works on a run; `work` gets how it will be told to end. */
+  /** Works on a run. @param stop ends the work early */
   async run<T>(run_id: number, stop: (reason: StopReason) => void, work: () => Promise<T>): Promise<T> {
     const done = work();
     this.#running.set(run_id, { stop, done: done.catch(() => {}) });
@@ -89,7 +89,7 @@ export class Crawling {
     return this.#closing ? 0 : mostRuns - this.#running.size;
   }
 
-  /** Ends a run that is cancelled, if it is worked on here; elsewhere its worker hears of it within a second. */
+  /** Ends a run that is cancelled, if it is worked on here; a worker in another process notices within a second. */
   cancel(run_id: number): void {
     this.#running.get(run_id)?.stop('cancel');
   }

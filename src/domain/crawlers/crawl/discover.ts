@@ -13,7 +13,7 @@ import type { RunSite } from './open/run-site.ts';
 /** Half of what is remembered. */
 const generation = 30_000;
 
-/** A map that forgets what was not asked for in the time in which so many others were added. */
+/** A cache in two generations: evicts what was not read while a whole generation of other keys was added. */
 class Generations<Key, Value> {
   #young = new Map<Key, Value>();
   #old = new Map<Key, Value>();
@@ -46,11 +46,11 @@ interface Seen extends LinkKey {
 }
 
 /**
- * The URLs a run came across lately, so that what every page links to is decided, hashed and written once. It forgets those that were not
- * met for long: the frontier itself knows them all.
+ * The URLs a run came across lately, so that what every page links to is decided, hashed and written once. URLs that
+ * were not found for long are evicted: the frontier itself holds them all.
  */
 export class SeenUrls {
-  /** By the lower half of their keys; of those that share it, the one met first is forgotten. */
+  /** By the lower half of their keys; of two URLs that share it, the later one replaces the earlier. */
   readonly #byKey = new Generations<number, Seen>();
   /** Those whose keys took a hash to find. */
   readonly #byUrl = new Generations<string, Seen>();
@@ -95,7 +95,7 @@ const page = 5_000;
 export class QueryTraps {
   readonly #fanout = new QueryFanout();
   readonly #same = new SameContent();
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   /** Counts again what a run came across before this process worked on it. */
   async recall(em: EntityManager, run_id: number): Promise<void> {
@@ -121,8 +121,8 @@ export class QueryTraps {
     const rule = !this.#same.admits(url) ? 'same_content' : !this.#fanout.admits(url) ? 'query_fanout' : null;
     if (rule === null) return null;
     const path = `${rule} ${url.split('?', 1)[0]}`;
-    const isFirst = !this.#told.has(path) && this.#told.size < 1_000;
-    if (isFirst) this.#told.add(path);
+    const isFirst = !this.#reported.has(path) && this.#reported.size < 1_000;
+    if (isFirst) this.#reported.add(path);
     return { rule, isFirst };
   }
 
@@ -162,7 +162,7 @@ function ruleOf({ site, traps, depth, say }: Discovery, url: string, host: strin
       say({
         level: 'warn',
         event: trap.rule,
-        message: `Queries of one address without end: no more of them are asked for, such as ${url}`,
+        message: `One path with ever new queries: no more of them are fetched, such as ${url}`,
         data: { url },
       });
     if (trap) return trap.rule;

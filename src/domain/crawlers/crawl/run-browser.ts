@@ -25,13 +25,13 @@ const apis = new Set(['xhr', 'fetch', 'eventsource', 'ping']);
 const isHtml = (headers: FetchedHeaders) =>
   /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(String(headers['content-type'] ?? ''));
 
-/** What a page asked for, as the browser names it (such as `image` or `xhr`), and where it is. */
+/** A request of a page: its resource type as the browser names it (such as `image` or `xhr`), and whether it is in scope. */
 interface PageRequest {
   type: string;
   isInScope: boolean;
 }
 
-/** Whether what a page asked for belongs into the snapshot. */
+/** Whether the answer to a page's request belongs into the snapshot. */
 function belongs({ assets, browser_config }: CrawlerRun['settings'], { type, isInScope }: PageRequest): boolean {
   if (assets.network_intercept.enabled) return true;
   if (apis.has(type)) return browser_config.capture_api_responses && isInScope;
@@ -39,17 +39,17 @@ function belongs({ assets, browser_config }: CrawlerRun['settings'], { type, isI
 }
 
 /**
- * Whether the answer to what a page asked for is kept as it came. HTML in scope is not: it may be a page of its own, which the run has to come
- * to by itself.
+ * Whether the answer to a page's request is stored as it came. HTML in scope is not: it may be a page of its own, which the run fetches
+ * itself.
  */
-const isKept = (settings: CrawlerRun['settings'], asked: PageRequest, headers: FetchedHeaders): boolean =>
-  !(asked.isInScope && isHtml(headers)) && belongs(settings, asked);
+const isKept = (settings: CrawlerRun['settings'], request: PageRequest, headers: FetchedHeaders): boolean =>
+  !(request.isInScope && isHtml(headers)) && belongs(settings, request);
 
-/** Whether such HTML is to be asked for by the run, as what the page needs unless anything links to it as a page. */
-const isLeftToRun = (settings: CrawlerRun['settings'], asked: PageRequest, headers: FetchedHeaders): boolean =>
-  asked.isInScope && isHtml(headers) && belongs(settings, asked);
+/** Whether the run fetches such HTML itself, as a resource of the page unless something links to it as a page. */
+const isLeftToRun = (settings: CrawlerRun['settings'], request: PageRequest, headers: FetchedHeaders): boolean =>
+  request.isInScope && isHtml(headers) && belongs(settings, request);
 
-/** Whether a page may ask for a URL at all. Scope is no matter: pages need what is elsewhere to be shown. */
+/** Whether a page may request a URL at all. Scope does not count: pages need resources of other hosts to be shown. */
 async function mayRequest({ discovery: { site } }: Pick<FetchContext, 'discovery'>, url: string): Promise<boolean> {
   if (site.refuses(url)) return false;
   const rules = await site.robots(hostOfUrl(url));
@@ -80,7 +80,7 @@ const longest = 30_000;
 
 /**
  * Sends what a page sends (anything but a GET) through the guarded client. It belongs to no snapshot.
- * @param count told of each request as it goes out, and of the bytes that came back
+ * @param count called for each request that is sent, and with the bytes received
  * @returns null when it is refused, not answered, or leads elsewhere
  * @throws the signal's reason once it is aborted
  */
@@ -125,7 +125,7 @@ async function forward(
   }
 }
 
-/** Asked for by scripts, and different each time. */
+/** Requested by scripts, and different each time. */
 const changing = new Set(['xhr', 'fetch', 'eventsource', 'document', 'ping']);
 
 /** Answers what one page asks for in its browser, through the guarded client, and keeps count of it. */
@@ -175,7 +175,7 @@ class PageRequests {
     return normalise(url, base, { origin, stripParams });
   }
 
-  /** What is asked for by several pages, is fetched once. */
+  /** Resources of several pages are fetched once. */
   async #known(request: BrowserRequest, url: string, hop: number): Promise<Known> {
     const { shared, services, run, snapshot } = this.#parts;
     if (changing.has(request.type)) return this.#fetch(request, url, hop);
@@ -207,8 +207,8 @@ class PageRequests {
       attempts: 0,
     };
     const base = changing.has(request.type) ? undefined : await this.#parts.baseOf(of);
-    const asked: PageRequest = { type: request.type, isInScope };
-    const keeps = (headers: FetchedHeaders) => isKept(run.settings, asked, headers);
+    const pageRequest: PageRequest = { type: request.type, isInScope };
+    const keeps = (headers: FetchedHeaders) => isKept(run.settings, pageRequest, headers);
     const { outcome, result } = await fetchAnswer(
       this.#context,
       of,
@@ -229,7 +229,7 @@ class PageRequests {
     this.#note(outcome, !result.ok ? keeps({}) : keeps(result.headers));
     if (!result.ok) return { kind: 'none' };
     if (outcome.redirect_to !== null) return { kind: 'redirect', to: outcome.redirect_to };
-    if (run.settings.status_ok.includes(result.status) && isLeftToRun(run.settings, asked, result.headers))
+    if (run.settings.status_ok.includes(result.status) && isLeftToRun(run.settings, pageRequest, result.headers))
       this.#leftToRun.add(url);
     return this.#shown(of, result, base);
   }

@@ -46,8 +46,8 @@ async function startFailure(em: EntityManager, run_id: number): Promise<string> 
 }
 
 /**
- * How a run really ends, by its rows. Whoever was told that it is to be canceled finds it canceled, whatever became of it meanwhile: the caller
- * holds its crawler, so that nobody else is told so until its end is written.
+ * How a run ends, by its rows. A run whose cancellation was acknowledged ends as canceled, whatever else became of it: the caller
+ * holds the lock of its crawler, so that no other cancellation is acknowledged until the end is written.
  */
 async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending: RunEnding): Promise<RunEnding> {
   const [row] = await em.execute<RunState[]>(runStateSql, [id, id]);
@@ -62,7 +62,7 @@ async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending:
   return row.max_html > 0 ? { ...ending, reason: 'max_html' } : ending;
 }
 
-/** The end of a slice as rows say it: the run's last state, or that the next slice may begin. */
+/** Writes the end of a crawl loop: the run's final state, or its release for the next worker. */
 async function conclude(services: Services, run: CrawlerRun, end: LoopEnd): Promise<void> {
   const { crawling, orm } = services;
   if (end.kind !== 'next') {
@@ -99,7 +99,7 @@ class Work {
   readonly #services: Services;
   readonly #timing: CrawlTiming;
   readonly #abort = new AbortController();
-  #slice: CrawlLoop | undefined;
+  #loop: CrawlLoop | undefined;
 
   constructor(services: Services, timing: CrawlTiming) {
     this.#services = services;
@@ -107,7 +107,7 @@ class Work {
   }
 
   stop(reason: StopReason): void {
-    if (this.#slice) this.#slice.stop(reason);
+    if (this.#loop) this.#loop.stop(reason);
     else this.#abort.abort(reason);
   }
 
@@ -130,9 +130,9 @@ class Work {
     }
     const endCookies = await keepCookies(services, run, open.organization_id, services.crawling.cookiesOf(run.id));
     try {
-      this.#slice = await createLoop(parts, site);
-      if (signal.aborted) this.#slice.stop(signal.reason);
-      return await this.#slice.work();
+      this.#loop = await createLoop(parts, site);
+      if (signal.aborted) this.#loop.stop(signal.reason);
+      return await this.#loop.work();
     } finally {
       await endCookies();
     }
@@ -147,7 +147,7 @@ class Work {
       if (error instanceof LostRun) return { kind: 'lost' };
       if (signal.aborted) return signal.reason === 'cancel' ? ended(canceled) : { kind: 'next' };
       this.#services.log.error({ err: error, run: run.id }, 'a run could not go on');
-      // With the database away nothing can be said: whoever finds it back goes on.
+      // Nothing can be written while the database is away: a worker that reaches it again continues the run.
       return isAway(error) ? { kind: 'lost' } : ended(internal);
     }
   }
@@ -157,9 +157,9 @@ class Work {
     const run = await acquireRun(services.orm.em.fork(), run_id);
     if (!run) return false;
     if (run.takeovers > 0) services.metrics.crawlTakeover();
-    const endBeat = keepAlive(services, run, (heard) => {
-      if (heard === 'stop') this.#slice?.look();
-      else this.stop(heard);
+    const endBeat = keepAlive(services, run, (signal) => {
+      if (signal === 'stop') this.#loop?.look();
+      else this.stop(signal);
     });
     services.metrics.crawlRuns(1);
     const end = await this.#begin(run).finally(() => {
@@ -172,7 +172,7 @@ class Work {
 }
 
 /**
- * Works on a run for a while, when it is nobody else's: begins it, goes on where the last worker was, or ends it.
+ * Works on a run for a while, unless another worker has it: begins it, continues it, or ends it.
  * @returns whether it was worked on
  */
 export async function workOnRun(
@@ -190,7 +190,7 @@ export async function workOnRun(
   );
 }
 
-/** Runs at work whose worker shows no life, and those that wait and are the first of their crawler while none is at work. */
+/** Active runs whose heartbeat is missing, and the first queued run of each crawler without an active one. */
 const idleSql = `
   select id from crawler_run where
     (status in ('provisioning', 'running') and (heartbeat_at is null or heartbeat_at < now() - interval '${heartbeatTimeout} seconds'))
@@ -203,14 +203,14 @@ const idleSql = `
 export function beginWork(services: Services, run_id: number): void {
   const { crawling, log } = services;
   if (crawling.room === 0) return;
-  // The word of its next slice may come before the last one is quite over.
+  // The job for its next loop may arrive before the last loop has ended.
   const begun = crawling.has(run_id)
     ? crawling.left(run_id).then(() => workOnRun(services, run_id))
     : workOnRun(services, run_id);
   begun.catch((err: unknown) => log.error({ err, run: run_id }, 'a run was left to others'));
 }
 
-/** Looks for runs nobody works on: a process has died, a job was lost, or there was no room before. */
+/** Takes up runs without a worker: a process has died, a job was lost, or there was no capacity before. */
 export async function takeUpRuns(services: Services): Promise<void> {
   const { crawling, orm } = services;
   if (crawling.room === 0) return;

@@ -18,7 +18,7 @@ export interface Budget {
 }
 
 /**
- * URLs that may be leased as far as HTML pages are limited, when those that are leased may all turn out to be such. Once all are captured no
+ * URLs that may be leased as far as HTML pages are limited, if all leased URLs turn out to be pages. Once all are captured no
  * page waits any more, and their assets are not limited.
  */
 export const htmlLeft = ({ max_html }: Budget, { html }: RunCounts, leasedPages: number): number =>
@@ -33,26 +33,26 @@ export function spent(
   { html, leased }: RunCounts,
   hits: number,
 ): { rule: 'max_hits' | 'max_html'; kind?: UrlKind } | null {
-  // What is leased may yet be put back unasked.
+  // Leased URLs may yet be put back without a request.
   if (max_hits > 0 && hits >= max_hits && leased === 0) return { rule: 'max_hits' };
   if (max_html > 0 && html >= max_html) return { rule: 'max_html', kind: 'page' };
   return null;
 }
 
-/** The run as whoever works on it knows it. */
+/** A run as its worker addresses it. */
 export interface RunHandle {
   id: number;
   project_id: number;
   epoch: number;
   snapshot_id: number;
-  /** The newest sealed snapshot when the run began; null: there was none. */
+  /** The newest sealed snapshot when the run began; null: no snapshot. */
   base_id: number | null;
 }
 
-/** What one turn is given. */
+/** The input of one batch. */
 export interface BatchInput {
   run: RunHandle;
-  census: FrontierStatistics;
+  statistics: FrontierStatistics;
   budget: Budget;
   outcomes: readonly Outcome[];
   /** URLs that may be claimed; 0: nothing is. */
@@ -65,7 +65,7 @@ export interface BatchInput {
   rate: number;
 }
 
-/** A leased URL, and when it may be asked for. */
+/** A leased URL, and when it may be fetched. */
 export interface Slot {
   of: LeasedUrl;
   /** Milliseconds on the database's clock; 0: at once. */
@@ -74,15 +74,15 @@ export interface Slot {
   gap: number;
 }
 
-/** What a turn has changed. */
+/** What a batch has changed. */
 export interface BatchResult {
   counts: RunCounts;
   slots: Slot[];
   stop: StopRequest | null;
-  /** Hosts that are not to be asked just now, or slower: what is leased of them goes back. */
+  /** Hosts that are paused or slowed down: their leased URLs are put back. */
   held: Set<string>;
-  /** Milliseconds until a host that waits may be asked again; null: some may be asked now. */
+  /** Milliseconds until the first host with waiting URLs is free; null: one is free now. */
   wait: number | null;
-  /** Hosts given up in this turn. */
+  /** Hosts given up in this batch. */
   down: string[];
 }

@@ -97,36 +97,36 @@ async function giveUp(
 
 const unlimited = 2 ** 31 - 1;
 
-/** The hosts of a turn, as their rows say and as the turn changes them. */
+/** The hosts of a batch, as read from their rows and as the batch changes them. */
 interface BatchHosts {
   paces: Map<string, HostPace>;
   clock: SlotClock;
   changed: Set<string>;
-  /** Asked to be slower, or paused, in this turn. */
+  /** Slowed down or paused in this batch. */
   slowed: Set<string>;
   down: Set<string>;
 }
 
 const isBad = ({ signal }: Outcome) => signal !== null && signal.kind !== 'good';
 
-/** Hosts a turn may have to do with, as far as is known before it: what waits, what was asked, what is found. */
+/** Hosts a batch may touch, as far as is known before it: those of waiting, fetched and found URLs. */
 async function prefetchHosts(
   em: EntityManager,
-  { run, census, outcomes, delayOf }: BatchInput,
+  { run, statistics, outcomes, delayOf }: BatchInput,
   clock: SlotClock,
 ): Promise<Map<string, HostPace>> {
   const found = outcomes.flatMap(({ of, drafts }) => [
     of.host,
     ...drafts.filter(({ rule }) => rule === null).map(({ url }) => hostOfUrl(url)),
   ]);
-  const names = [...new Set([...census.waiting.keys(), ...found])];
+  const names = [...new Set([...statistics.waiting.keys(), ...found])];
   return readHosts(em, run.project_id, names, outcomes.some(isBad) || names.some((name) => delayOf(name) > 0), clock);
 }
 
 /**
- * Opens the hosts a turn has to do with, and holds their rows when it takes slots of them or changes them: with no delay and nothing wrong
- * they are only looked at.
- * @param seen by `lookAtHosts`
+ * Opens the hosts of a batch, and locks their rows when it takes slots of them or changes them: with no delay and no failure
+ * they are only read.
+ * @param seen by `prefetchHosts`
  */
 async function openHosts(
   em: EntityManager,
@@ -154,7 +154,7 @@ const isSame = (a: HostPace, b: HostPace) =>
   a.pauses === b.pauses &&
   a.good === b.good;
 
-/** Applies what requests have told of their hosts. */
+/** Applies the signals of requests to their hosts. */
 function applySignals(hosts: BatchHosts, { delayOf }: BatchInput, outcomes: readonly Outcome[]): void {
   const now = hosts.clock.now();
   for (const { of, signal } of outcomes) {
@@ -169,7 +169,7 @@ function applySignals(hosts: BatchHosts, { delayOf }: BatchInput, outcomes: read
   }
 }
 
-/** Milliseconds until one of the hosts may be claimed from; null: one may be now, or there is none. */
+/** Milliseconds until one of the hosts may be claimed from; null: at once, or no host is left. */
 function waitOf({ paces, clock }: BatchHosts, { delayOf }: BatchInput): number | null {
   const now = clock.now();
   const waits = [...paces.values()].map((pace) => {
@@ -180,12 +180,12 @@ function waitOf({ paces, clock }: BatchHosts, { delayOf }: BatchInput): number |
   return Number.isFinite(least) && least > 0 ? least : null;
 }
 
-/** Leases the URLs whose turn it is, and takes the slots of their hosts. */
+/** Leases the next URLs, and takes slots of their hosts. */
 async function leaseSlots(
   em: EntityManager,
   hosts: BatchHosts,
   { run, budget, delayOf }: BatchInput,
-  census: FrontierStatistics,
+  statistics: FrontierStatistics,
   most: number,
   ledger: Ledger,
 ): Promise<Slot[]> {
@@ -195,7 +195,7 @@ async function leaseSlots(
   const open = [...paces.values()]
     .map((pace) => ({ host: pace.host, most: allowance(pace, gaps.get(pace.host) ?? 0, now, most) }))
     .filter((host) => host.most > 0);
-  const depth = budget.depth < 0 ? unlimited : (census.frontDepth ?? unlimited);
+  const depth = budget.depth < 0 ? unlimited : (statistics.frontDepth ?? unlimited);
   const claimed = await leaseUrls(em, run.id, { most, depth, hosts: open, base_id: run.base_id }, ledger);
   const slots: Slot[] = [];
   for (const [host, urls] of Map.groupBy(claimed, ({ host: name }) => name)) {
@@ -213,9 +213,9 @@ async function leaseSlots(
 const draftsOf = (outcomes: readonly Outcome[]) => outcomes.flatMap(({ drafts }) => drafts);
 
 /**
- * Writes outcomes with all they lead to. What they lead to is sent along with them, unless browsers have asked for more, which comes between:
- * an outcome that was written before, by a turn nobody heard the end of, leads to what is there already.
- * @returns those that still counted
+ * Writes outcomes with the URLs they lead to. Both are sent together, unless browsers requested more URLs, which are written in between:
+ * an outcome that an unconfirmed batch has written before leads to URLs that are there already.
+ * @returns outcomes of URLs that were still leased
  */
 async function writeOutcomes(
   em: EntityManager,
@@ -238,15 +238,15 @@ async function writeOutcomes(
 }
 
 /**
- * One transaction of a run: writes what has become of leased URLs with all they lead to, and leases the next ones. So a crash loses no link
+ * One transaction of a run: writes the outcomes of leased URLs with the URLs they lead to, and leases the next ones. So a crash loses no link
  * and counts nothing twice.
  * @throws LostRun when the run is not the caller's any more
  */
 export async function commitBatch(em: EntityManager, services: Services, input: BatchInput): Promise<BatchResult> {
-  const { run, census, budget, want } = input;
+  const { run, statistics, budget, want } = input;
   const { clock } = services.crawling;
   const write = async (within: EntityManager) => {
-    // All of it is sent at once: each answer that is waited for costs a turn of the event loop.
+    // All statements are sent at once: each round trip costs an iteration of the event loop.
     const holding = lockRun(within, run);
     const counting = holding.then(({ counts }) => new Ledger(counts));
     const [row, ledger, completed, seen] = await settleAll([
@@ -258,9 +258,9 @@ export async function commitBatch(em: EntityManager, services: Services, input: 
     let hits = row.hits_reserved - completed.filter(({ refund }) => refund).length;
     const log = [...input.log, ...completed.flatMap((outcome) => outcome.log)];
     log.push(...(await applyLimits(within, input, ledger, hits)));
-    const present = census.after(ledger);
-    const heard = completed.flatMap(({ of, signal }) => (signal ? [of.host] : []));
-    const names = [...new Set([...present.waiting.keys(), ...heard])];
+    const present = statistics.after(ledger);
+    const signaled = completed.flatMap(({ of, signal }) => (signal ? [of.host] : []));
+    const names = [...new Set([...present.waiting.keys(), ...signaled])];
     const hosts = await openHosts(within, input, names, completed, seen, clock);
     applySignals(hosts, input, completed);
     log.push(...(await giveUp(within, input, names, hosts, ledger)));
@@ -271,7 +271,7 @@ export async function commitBatch(em: EntityManager, services: Services, input: 
     );
     const mayClaim = room > 0 && row.stop_requested === null;
     const [slots] = await settleAll([
-      mayClaim ? leaseSlots(within, hosts, input, census.after(ledger), room, ledger) : [],
+      mayClaim ? leaseSlots(within, hosts, input, statistics.after(ledger), room, ledger) : [],
       writeLog(within, services, run, log),
       completed.length > 0 && announceRun(within, services, run),
     ]);
@@ -295,6 +295,6 @@ export async function commitBatch(em: EntityManager, services: Services, input: 
     return { ledger, result, save };
   };
   const { ledger, result } = await transactPipelined(em, write, (last, { save }) => save(last));
-  census.follow(ledger);
+  statistics.follow(ledger);
   return result;
 }

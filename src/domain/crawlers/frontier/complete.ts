@@ -82,7 +82,7 @@ function linkRows(outcomes: readonly Outcome[]): [from: Buffer, last: Buffer, ke
 
 /**
  * A statement that writes the links of a run's URLs; what is there already stays as it is.
- * @param run the parameter that names the run; `from`, `last` and `keys` those that hold `linkRows`
+ * @param run the parameter that names the run; `from`, `last` and `keys` the parameters of `linkRows`
  * @param which condition on `from_id`
  */
 const insertLinksSql = (run: string, from: string, last: string, keys: string, which: string): string => `
@@ -135,7 +135,7 @@ const unchangedRow = ({ of, duration_ms, canonical, again }: Outcome) => ({
 
 /**
  * Writes outcomes that leave an earlier snapshot's entry as it was (`again`).
- * @returns ids of those that were still leased, and whose earlier entry is still there
+ * @returns ids of URLs that were still leased and whose earlier entry still exists
  */
 async function completeUnchanged(
   em: EntityManager,
@@ -159,7 +159,7 @@ const columns = `id bigint, place tid, state text, sent boolean, delay double pr
   duration_ms integer`;
 
 /**
- * What a URL had before is gone with a new try; one that was leased by nobody any more stays as it is, and leaves neither entry nor links. All
+ * A new attempt replaces what a URL had before; a URL that is no longer leased stays as it is, without entry or links. All
  * in one statement: each costs both sides a wait for the other.
  */
 const completeSql = `
@@ -241,7 +241,7 @@ export interface CompletedRun {
   epoch: number;
 }
 
-/** @returns ids of those that were still leased */
+/** @returns ids of URLs that were still leased */
 async function completePlain(
   em: EntityManager,
   { run_id, snapshot_id, epoch }: CompletedRun,
@@ -256,8 +256,8 @@ async function completePlain(
 }
 
 /**
- * What is to be written again of what was not: a row that has been written meanwhile is somewhere else, and where the earlier snapshot has been
- * removed the URL waits again, and is asked for whole.
+ * Outcomes to write again: a row that was updated meanwhile has moved (`ctid`), and where the earlier snapshot has been
+ * removed the URL waits again, for an unconditional request.
  */
 async function notYet(em: EntityManager, run: CompletedRun, left: readonly Outcome[]): Promise<Outcome[]> {
   const places = await placesOf(em, run, left);
@@ -271,9 +271,9 @@ async function notYet(em: EntityManager, run: CompletedRun, left: readonly Outco
 }
 
 /**
- * Writes what has become of leased URLs: rows, snapshot entries and links, and counts them. The caller holds the run's
- * row, or has asked for it and may still learn that the run is another's: under an old epoch nothing is written, nor waited for.
- * @returns those that were still leased: the others change nothing
+ * Writes the outcomes of leased URLs: rows, snapshot entries and links, and counts them. The caller holds the run's
+ * row, or is waiting for it and may yet lose the run: under an old epoch nothing is written, nor waited for.
+ * @returns outcomes of URLs that were still leased: the others change nothing
  */
 export async function completeUrls(
   em: EntityManager,

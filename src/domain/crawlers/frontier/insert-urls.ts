@@ -24,8 +24,8 @@ const insertSql = `
 
 /**
  * A URL that waits keeps the shorter way to it, and is a page when anything says so. One that was skipped for how it was found may be taken now.
- * Each is looked up by its hash and written at its place, whatever the statistics say: they know nothing of a run that has just begun, and by
- * them all of it would be read for each batch. In a query of its own the number of the run is no value they could be asked about.
+ * Each is looked up by its hash and written at its place, whatever the table's statistics say: they know nothing of a run that has just begun, and by
+ * them all of it would be read for each batch. In a query of its own the planner cannot look the run's number up in them.
  */
 const improveSql = `
   with better as materialized (
@@ -76,7 +76,7 @@ async function improve(em: EntityManager, run_id: number, rows: readonly object[
 /**
  * Puts URLs into a run's frontier, in the order given. One that is there keeps its state, unless this way to it is better.
  * @param epoch of the run, where the caller may still learn that the run is another's: under an old one nothing is written, nor waited for
- * @returns hashes in hexadecimal of those that were there before
+ * @returns hashes, in hexadecimal, of URLs that existed before
  */
 export async function insertUrls(
   em: EntityManager,

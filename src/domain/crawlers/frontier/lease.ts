@@ -5,15 +5,15 @@ import type { UrlKind } from './crawl-url.entity.ts';
 import type { Ledger } from './ledger.ts';
 import type { UrlDraft } from './url-draft.ts';
 
-/** A URL somebody is about to ask for. */
+/** A URL that a worker is about to fetch. */
 export interface LeasedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
   id: number;
-  /** Where its row is (`ctid`) while nobody else writes it: PostgreSQL finds it there without an index. */
+  /** Where its row is (`ctid`) until it is updated: PostgreSQL finds it there without an index. */
   place: string;
   host: string;
   /** Requests before. */
   attempts: number;
-  /** What the newest sealed snapshot holds of it; absent: nothing, or nobody has looked. */
+  /** What the newest sealed snapshot holds of it; absent: nothing, or not read. */
   earlier?: EarlierEntry;
 }
 
@@ -22,12 +22,12 @@ export interface LeasedUrl extends Omit<UrlDraft, 'parent_id' | 'rule'> {
 const leaseSql = `
   with claimed as (
   update crawl_url set state = 'leased' where ctid = any (array(
-    select waiting.place from json_to_recordset($1::json) as asked (host text, most integer)
+    select waiting.place from json_to_recordset($1::json) as wanted (host text, most integer)
     cross join lateral (
       select ctid as place, id, depth, priority from crawl_url
-      where run_id = $2 and host = asked.host and state = 'pending' and depth <= $3
+      where run_id = $2 and host = wanted.host and state = 'pending' and depth <= $3
         and (not_before is null or not_before <= now())
-      order by depth, priority, id limit asked.most) as waiting
+      order by depth, priority, id limit wanted.most) as waiting
     order by waiting.depth, waiting.priority, waiting.id limit $4))
   returning ctid as place, id, url, url_hash, host, kind, is_entry, follows, depth, priority, hop, level, attempts
   )
@@ -53,7 +53,7 @@ export interface LeaseLimits {
   base_id?: number | null;
 }
 
-/** Leases the URLs of a run whose turn it is, the least deep first. The caller holds the run's row. */
+/** Leases the next URLs of a run, the least deep first. The caller holds the run's row. */
 export async function leaseUrls(
   em: EntityManager,
   run_id: number,
@@ -71,7 +71,7 @@ export async function leaseUrls(
   return claimed;
 }
 
-/** Puts back what was leased when whoever worked on the run was lost. @returns how many */
+/** Puts back the URLs that a lost worker had leased. @returns how many */
 export async function returnLeases(em: EntityManager, run_id: number, ledger: Ledger): Promise<number> {
   const rows = await em.execute<{ kind: UrlKind; host: string; depth: number }[]>(
     `update crawl_url set state = 'pending' where run_id = ? and state = 'leased' returning kind, host, depth`,

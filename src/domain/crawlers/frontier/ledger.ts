@@ -27,13 +27,13 @@ function add(tallies: Record<string, Tally>, key: string, count: number, bytes: 
   tallies[key] = { count: tally.count + count, bytes: tally.bytes + bytes };
 }
 
-/** A document sends whatever type it likes; so many different ones are told apart. */
+/** Hosts can send any type: so many different ones are counted apart. */
 const mostTypes = 100;
 
 /** The counters of a run while one transaction changes its rows, and what it moved: nothing else may count. */
 export class Ledger {
   readonly counts: RunCounts;
-  /** Each move of a URL, for whoever keeps a census of the frontier: `null` where it was not there before. */
+  /** Each move of a URL, for the frontier's statistics: `null` for a new URL. */
   readonly moves: { from: CountedUrl | null; to: CountedUrl; count: number }[] = [];
 
   constructor(counts: RunCounts) {

@@ -4,7 +4,7 @@ export type LinkKeys = Uint8Array;
 export const keyBytes = 8;
 export const noKeys: LinkKeys = new Uint8Array();
 
-/** A key as two signed numbers of 32 bits, which are told apart without making anything. */
+/** A key as two signed numbers of 32 bits, which are compared without an allocation. */
 export interface LinkKey {
   high: number;
   low: number;

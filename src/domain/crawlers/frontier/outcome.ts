@@ -15,9 +15,9 @@ export interface Outlinks {
   canonical: string | null;
 }
 
-/** What the browser of a page has asked for beside the page itself. */
+/** What the browser of a page has requested beside the page itself. */
 export interface Beside {
-  /** Of URLs nobody had leased; found again by their address. */
+  /** Of URLs that were not leased; found again by their address. */
   outcomes: Outcome[];
   /** Requests that leave nothing else. */
   requests: number;
@@ -31,10 +31,10 @@ export interface EntryAgain {
   outlinks_sha256?: Sha256;
 }
 
-/** What has become of a leased URL. */
+/** The outcome of a leased URL. */
 export interface Outcome {
   of: LeasedUrl;
-  /** `pending`: it is put back, for a later try or because nobody could ask for it. */
+  /** `pending`: it is put back, for a later attempt or because no request could be sent. */
   state: Exclude<UrlState, 'leased'>;
   /** A request has been answered, or has failed. */
   sent: boolean;
@@ -101,12 +101,12 @@ export const outcomeOf = (of: LeasedUrl, given: Partial<Outcome> & Pick<Outcome,
   ...given,
 });
 
-/** Puts a URL back that was claimed and not asked for. */
+/** Puts a URL back that was claimed and not requested. */
 export const putBack = (of: LeasedUrl): Outcome => outcomeOf(of, { state: 'pending', sent: false, refund: true });
 
 /** Puts a URL back whose request was broken off: it may have been on the wire. */
 export const breakOff = (of: LeasedUrl): Outcome => outcomeOf(of, { state: 'pending', sent: false });
 
-/** Leaves a claimed URL out, unasked. */
+/** Skips a claimed URL without a request. */
 export const leaveOut = (of: LeasedUrl, rule: string): Outcome =>
   outcomeOf(of, { state: 'skipped', sent: false, refund: true, rule });

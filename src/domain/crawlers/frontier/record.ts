@@ -9,7 +9,7 @@ import { type UrlDraft, urlHash } from './url-draft.ts';
 
 const hashesSql = `(select decode(hash, 'hex') from unnest(string_to_array(?, ' ')) as hash)`;
 
-/** What waits, and what was left out only because it is elsewhere: a page has asked for it all the same. */
+/** URLs that wait, and URLs skipped only because they are out of scope: a page has requested them all the same. */
 const leaseSql = `
   with found as (
     select id, state, rule from crawl_url
@@ -43,9 +43,9 @@ async function leaseNow(em: EntityManager, run_id: number, urls: Iterable<string
 }
 
 /**
- * Writes what the browsers of completed pages have asked for beside them: URLs nobody had leased. One that somebody else has leased or
+ * Writes what the browsers of completed pages have requested beside them: URLs that were not leased. One that another page has leased or
  * completed meanwhile keeps what it has, and the request is only counted. The caller holds the run's row.
- * @returns outcomes of those that were written
+ * @returns the outcomes that were written
  */
 export async function recordUrls(
   em: EntityManager,

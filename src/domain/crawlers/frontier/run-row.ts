@@ -7,19 +7,19 @@ import type { Ledger } from './ledger.ts';
 import type { Outcome } from './outcome.ts';
 
 /**
- * Expressions of a `select` that has PostgreSQL plan each statement of a turn once for its connection: planned for its values each time, as it
+ * Expressions of a `select` that makes PostgreSQL plan each statement of a batch once for its connection: planned for its values each time, as it
  * would be, a batch takes half as long to plan as to write. A plan that was made while the frontier was small must still look rows up by
  * their keys when it is large, so none may read a table whole. Until the transaction ends.
  */
 export const planOnce =
   "set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)";
 
-/** Somebody else works on the run now, or it has ended: nothing may be written any more. */
+/** Another worker has taken the run over, or it has ended: nothing may be written any more. */
 export class LostRun extends Error {
   override name = 'LostRun';
 }
 
-/** What a turn needs of the run's row. */
+/** What a batch needs of the run's row. */
 interface RunRow {
   counts: RunCounts;
   hits_reserved: number;
@@ -27,7 +27,7 @@ interface RunRow {
   stop_requested: StopRequest | null;
 }
 
-// A process that is stopped in the middle must not keep the run from whoever takes it over.
+// A process that is stopped in the middle must not keep the row locked against the next worker.
 const lockSql = `
   select counts, hits_reserved, recent, stop_requested, set_config('idle_in_transaction_session_timeout', '5s', true), ${planOnce}
   from crawler_run where id = $1 and epoch = $2 and status in ('provisioning', 'running') for update`;
@@ -40,13 +40,13 @@ const saveSql = `
 /** Holds the run's row for the transaction. @throws LostRun */
 export async function lockRun(em: EntityManager, { id, epoch }: RunHandle): Promise<RunRow> {
   const [row] = await executeBound<RunRow>(em, lockSql, [id, epoch]);
-  if (!row) throw new LostRun(`run ${id} is not ours any more`);
+  if (!row) throw new LostRun(`run ${id} was taken over or has ended`);
   return row;
 }
 
 const mostRecent = 20;
 
-/** Writes what a turn has changed on the run's row, which the caller holds. */
+/** Writes what a batch has changed on the run's row, which the caller holds. */
 export async function saveRun(
   em: EntityManager,
   { run, rate }: BatchInput,

@@ -12,7 +12,7 @@ const bump = <K>(counts: Map<K, number>, key: K, change: number): void => {
   else counts.set(key, count);
 };
 
-/** What of a run's frontier is still to be done, by host and by depth; whoever works on the run keeps it in step with the rows. */
+/** The open part of a run's frontier, by host and by depth; the run's worker keeps it in step with the rows. */
 export class FrontierStatistics {
   /** URLs that wait, by host. */
   readonly waiting = new Map<string, number>();
@@ -23,22 +23,22 @@ export class FrontierStatistics {
   /** URLs of any state. */
   total = 0;
 
-  /** Counts the rows: once when somebody begins to work on a run. */
+  /** Counts the rows: once when a worker begins. */
   static async take(em: EntityManager, run_id: number): Promise<FrontierStatistics> {
-    const census = new FrontierStatistics();
+    const statistics = new FrontierStatistics();
     const rows = await em.execute<
       { kind: UrlKind; host: string; depth: number; state: 'pending' | 'leased'; count: number }[]
     >(statisticsSql, [run_id]);
-    for (const row of rows) census.#count({ ...row, rule: null }, row.count);
+    for (const row of rows) statistics.#count({ ...row, rule: null }, row.count);
     const [all] = await em.execute<{ count: number }[]>(
       'select count(*)::integer as count from crawl_url where run_id = ?',
       [run_id],
     );
-    census.total = all?.count ?? 0;
-    return census;
+    statistics.total = all?.count ?? 0;
+    return statistics;
   }
 
-  /** Takes over what a transaction that has been committed moved. */
+  /** Applies the moves of a committed transaction. */
   follow({ moves }: Pick<Ledger, 'moves'>): void {
     for (const { from, to, count } of moves) {
       if (from) this.#count(from, -count);
@@ -47,16 +47,16 @@ export class FrontierStatistics {
     }
   }
 
-  /** @returns a census of its own that has followed already */
+  /** @returns a copy with the moves applied */
   after(ledger: Pick<Ledger, 'moves'>): FrontierStatistics {
-    const census = new FrontierStatistics();
-    for (const [host, count] of this.waiting) census.waiting.set(host, count);
-    for (const [depth, count] of this.pages) census.pages.set(depth, count);
-    census.leasedPages = this.leasedPages;
-    census.leased = this.leased;
-    census.total = this.total;
-    census.follow(ledger);
-    return census;
+    const statistics = new FrontierStatistics();
+    for (const [host, count] of this.waiting) statistics.waiting.set(host, count);
+    for (const [depth, count] of this.pages) statistics.pages.set(depth, count);
+    statistics.leasedPages = this.leasedPages;
+    statistics.leased = this.leased;
+    statistics.total = this.total;
+    statistics.follow(ledger);
+    return statistics;
   }
 
   #count({ kind, host, depth, state }: CountedUrl, change: number): void {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { UrlKind } from './crawl-url.entity.ts';
 
-/** Why a URL is not asked for; `exclude[3]` and the like name the pattern. */
+/** The rule by which a URL is skipped; `exclude[3]` and the like name the pattern. */
 export type SkipRule = string;
 
 /** A URL on its way into the frontier. */
@@ -15,7 +15,7 @@ export interface UrlDraft {
   hop: number;
   level: number;
   parent_id: number | null;
-  /** Null: it is to be asked for. */
+  /** Null: it is to be fetched. */
   rule: SkipRule | null;
 }
 

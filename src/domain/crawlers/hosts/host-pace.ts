@@ -1,9 +1,9 @@
 /** How a host has been answering, shared by all runs of a project. Times in milliseconds since the epoch. */
 export interface HostPace {
   host: string;
-  /** Start of the next request that nobody has taken; 0: any time. */
+  /** Start of the next free slot; 0: any time. */
   next_at: number;
-  /** Seconds between starts that the host itself has asked for by 429 and 503; 0: none. */
+  /** Seconds between starts that the host demands by 429 and 503; 0: none. */
   delay: number;
   paused_until: number;
   /** Transport failures in a row. */
@@ -14,7 +14,7 @@ export interface HostPace {
   good: number;
 }
 
-/** What one request has told of its host. */
+/** What one request shows of its host. */
 export type HostSignal =
   | { kind: 'good' }
   /** 429 or 503; `isFirst` unless an earlier answer to requests sent at the same time has said so. */
@@ -41,7 +41,7 @@ export function afterSignal(
 ): { pace: HostPace; isDown: boolean } {
   const isDown = false;
   if (signal.kind === 'failed') {
-    // Requests that were under way when the pause began tell nothing new.
+    // Requests that were in flight when the pause began are no new evidence.
     if (pace.paused_until > now) return { pace, isDown };
     const failures = pace.failures + 1;
     if (failures < failuresBeforePause) return { pace: { ...pace, failures, good: 0 }, isDown };
@@ -62,14 +62,14 @@ export function afterSignal(
   return { pace: { ...answered, good: 0, delay: delay <= Math.max(configured, 0.05) ? 0 : delay }, isDown };
 }
 
-/** URLs are claimed when their turn comes within so many milliseconds. */
+/** URLs are claimed when their slot comes within so many milliseconds. */
 export const horizon = 20_000;
-/** Starts are a little further apart than asked for, so that one that is late does not come too close to the next. */
+/** Added to the gap between starts, so that a late start does not come too close to the next. */
 export const margin = 10;
 /** The first slot lies so far ahead that the transaction that takes it is over by then. */
 const lead = 20;
 
-/** Milliseconds between starts; 0: no matter. */
+/** Milliseconds between starts; 0: any. */
 export const gapOf = (pace: HostPace, configured: number): number => {
   const delay = Math.max(pace.delay, configured);
   return delay === 0 ? 0 : delay * second + margin;

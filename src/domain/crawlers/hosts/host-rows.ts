@@ -27,8 +27,8 @@ export async function addHosts(em: EntityManager, project_id: number, hosts: rea
 }
 
 /**
- * How hosts answer; the clock hears what the time is.
- * @param lock holds their rows until the transaction ends: who means to take slots, or to change something, must
+ * Reads how hosts answer, and the database's time into `clock`.
+ * @param lock holds their rows until the transaction ends: required to take slots or to change something
  */
 export async function readHosts(
   em: EntityManager,
@@ -37,10 +37,10 @@ export async function readHosts(
   lock: boolean,
   clock: SlotClock,
 ): Promise<Map<string, HostPace>> {
-  const asked = performance.now();
+  const sent = performance.now();
   const rows = await executeBound<HostPace & { now: number }>(em, readSql(lock), [project_id, hosts.join(' ')]);
-  const said = rows.at(-1)?.now;
-  if (said !== undefined) clock.take({ asked, said, heard: performance.now() });
+  const reading = rows.at(-1)?.now;
+  if (reading !== undefined) clock.take({ sent, reading, received: performance.now() });
   return new Map(rows.map(({ now: _, ...pace }) => [pace.host, pace]));
 }
 
@@ -51,7 +51,7 @@ export async function saveHosts(em: EntityManager, project_id: number, paces: re
 
 /**
  * Takes one slot of a host anew, for a request that has missed its own.
- * @returns its start, on the database's clock; null: nothing is asked of the host just now
+ * @returns its start, on the database's clock; null: the host is paused
  */
 export async function takeSlotAgain(
   em: EntityManager,

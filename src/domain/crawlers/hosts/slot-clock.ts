@@ -1,11 +1,11 @@
-/** One look at the database's clock: what it said, some time between being asked and being heard. Milliseconds. */
+/** One reading of the database's clock, taken some time between the query's start and its answer. Milliseconds. */
 interface ClockReading {
   /** On this process's clock (`performance.now()`). */
-  asked: number;
+  sent: number;
   /** On the database's clock, since the epoch. */
-  said: number;
+  reading: number;
   /** On this process's clock. */
-  heard: number;
+  received: number;
 }
 
 interface Clocks {
@@ -31,8 +31,8 @@ export class SlotClock {
     this.#clocks = clocks;
   }
 
-  take({ asked, said, heard }: ClockReading): void {
-    const [least, most] = [said - heard, said - asked];
+  take({ sent, reading, received }: ClockReading): void {
+    const [least, most] = [reading - received, reading - sent];
     // One of the clocks has been set, or they do not go equally fast.
     const isOutside = least > this.#most || most < this.#least;
     this.#least = isOutside ? least : Math.max(least, this.#least);

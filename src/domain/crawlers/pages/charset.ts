@@ -124,7 +124,7 @@ function labelInText(bytes: Uint8Array, kind: TextKind): string | null {
 const readable = (encoding: string | null) => (encoding?.startsWith('utf-16') ? 'utf-8' : encoding);
 
 /**
- * The encoding a text is read in: byte order mark, `Content-Type`, what the text says of itself, the kind's own. Labels nobody knows
+ * The encoding a text is read in: byte order mark, `Content-Type`, what the text says of itself, the kind's default. Unknown labels
  * count as absent.
  */
 export function charsetOf(bytes: Uint8Array, contentType: string | null, kind: TextKind): string {

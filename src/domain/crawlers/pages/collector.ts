@@ -122,7 +122,7 @@ export class Collector {
     this.#assets.forget();
   }
 
-  /** All that was found so far; may be asked again later. */
+  /** All that was found so far; may be read repeatedly. */
   resolve(): { links: FoundLink[]; assets: FoundLink[]; canonical: string | null; linksCut: number } {
     const bases = new Map<DocumentBase, string>();
     const urlOf = ({ raw, base }: Found) => {

@@ -15,7 +15,7 @@ export interface DocumentToRead {
 }
 
 /**
- * Asked between two pieces of work. @param found what is known so far, made when it is called
+ * Called between two pieces of work. @param found what is known so far, made when it is called
  * @returns false to end the reading there
  */
 export type GoOn = (found: () => PageFacts) => boolean;

@@ -1,4 +1,4 @@
-/** What the table of an encoding is made of: the sequences its decoder is asked about, in the order of their pointers. */
+/** What the table of an encoding is made of: the byte sequences to decode, in the order of their pointers. */
 interface Sequences {
   leads: readonly (readonly [first: number, last: number])[];
   trails: readonly (readonly [first: number, last: number])[];

@@ -91,7 +91,7 @@ class Sheet {
 /**
  * Finds the addresses of a style sheet or of the declarations of a `style` attribute: `url()`, `src()`, `@import`, `image-set()`. Only
  * tokens are looked at (CSS Syntax 3), so nothing a sheet does wrong hides what follows.
- * @param goOn asked now and then; false ends the reading
+ * @param goOn called now and then; false ends the reading
  */
 export function readCss(text: string, take: TakeAddress, goOn: () => boolean = () => true): void {
   const sheet = new Sheet(text, take);

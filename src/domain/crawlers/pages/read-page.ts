@@ -211,7 +211,7 @@ class OpenForm {
   }
 }
 
-/** Elements inside elements; deeper documents are made to exhaust whoever reads them. */
+/** Elements inside elements; deeper documents are made to exhaust their readers. */
 export const maxNesting = 5_000;
 /** Documents inside of `srcdoc` attributes inside of documents. */
 const maxInner = 10;

@@ -121,7 +121,7 @@ const holders: Record<string, 'page' | 'sitemap'> = { url: 'page', sitemap: 'sit
 const addressElements: Record<string, string> = { url: 'loc', sitemap: 'loc', item: 'link' };
 const dateElements = new Set(['lastmod', 'pubdate', 'date', 'updated']);
 
-/** Namespaces are not asked for: any prefix will do. */
+/** Namespaces are not checked: any prefix will do. */
 const localName = (name: string) => name.slice(name.indexOf(':') + 1).toLowerCase();
 
 /**

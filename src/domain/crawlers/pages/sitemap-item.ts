@@ -18,7 +18,7 @@ export type SitemapItem =
       kind: 'page' | 'sitemap';
       /** Absolute and normalised. */
       url: string;
-      /** Absent when there is none, or it is no date. */
+      /** Absent when it is missing, or no date. */
       lastmod?: Date;
     }
   | {

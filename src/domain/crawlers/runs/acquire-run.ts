@@ -5,12 +5,12 @@ import { Ledger } from '../frontier/ledger.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
 import { endRun, limitIdleTransaction, lockCrawlerOf } from './end-run.ts';
 
-/** Seconds after which a worker that shows no life counts as gone. */
+/** Seconds without a heartbeat after which a worker counts as dead. */
 export const heartbeatTimeout = 8;
 
 /**
- * A run that is at work goes to whoever comes when its worker is gone; one that waits, when it is the first and none is at work. A time in
- * which nobody worked on it is none without progress.
+ * An active run can be acquired when its worker is dead; a queued one, when it is its crawler's first and none is active. Time in
+ * which it had no worker does not count as time without progress.
  */
 const acquireSql = `
   update crawler_run set epoch = epoch + 1, heartbeat_at = now(),
@@ -26,13 +26,13 @@ const acquireSql = `
   returning id`;
 
 /**
- * Makes the caller the one who works on a run, and puts back what its last worker had leased.
- * @returns null when somebody works on it, when it is not its turn, or when it has ended
+ * Makes the caller a run's worker, and puts back the URLs that its last worker had leased.
+ * @returns null when the run has a worker, is not the first of its crawler, or has ended
  */
 export async function acquireRun(em: EntityManager, id: number): Promise<CrawlerRun | null> {
   return em.transactional(async (within) => {
     await limitIdleTransaction(within);
-    // Of two that would begin runs of the same crawler, one comes after the other.
+    // Serialises workers that would begin runs of the same crawler.
     await lockCrawlerOf(within, id);
     const free = await within.execute<unknown[]>('select id from crawler_run where id = ? for update skip locked', [
       id,
@@ -50,7 +50,7 @@ export async function acquireRun(em: EntityManager, id: number): Promise<Crawler
   });
 }
 
-/** Gives a run back, so that the next worker need not wait for the last one's death. */
+/** Gives a run back, so that the next worker need not wait for the heartbeat's timeout. */
 export async function releaseRun(em: EntityManager, { id, epoch }: Pick<CrawlerRun, 'id' | 'epoch'>): Promise<void> {
   await em.execute(
     `update crawler_run set heartbeat_at = null, updated_at = now() where id = ? and epoch = ? and status in ('provisioning', 'running')`,
@@ -68,17 +68,17 @@ const isStalled = `status in ('provisioning', 'running') and (
       and not exists (select 1 from crawl_host where crawl_host.project_id = crawler_run.project_id
         and paused_until > now() - interval '30 minutes')))`;
 
-// Whoever may still work on it writes nothing any more.
+// A worker that is still active writes nothing under the old epoch.
 const giveUpSql = `update crawler_run set epoch = epoch + 1 where id = ? and ${isStalled} returning epoch`;
 
-/** Looks every minute for runs that get no further, and ends them. */
+/** Ends runs that make no progress; called every minute. */
 export async function watchRuns(services: Services): Promise<void> {
   const em = services.orm.em.fork();
   const stalled = await em.execute<{ id: number }[]>(`select id from crawler_run where ${isStalled}`);
   for (const { id } of stalled)
     await em.fork().transactional(async (within) => {
       await lockCrawlerOf(within, id);
-      // Asked again: it may have got further meanwhile.
+      // Checked again under the lock: it may have made progress meanwhile.
       const [given] = await within.execute<{ epoch: number }[]>(giveUpSql, [id]);
       if (!given) return;
       const message = 'The run made no progress any more';
@@ -86,7 +86,7 @@ export async function watchRuns(services: Services): Promise<void> {
     });
 }
 
-/** Milliseconds between two signs of life. */
+/** Milliseconds between heartbeats. */
 const heartbeatInterval = 2_000;
 
 const heartbeatSql = `
@@ -95,18 +95,18 @@ const heartbeatSql = `
   returning stop_requested`;
 
 /**
- * Shows that a run is worked on, and hears whether it still is to be: `lost` when it is somebody else's, or has ended, else what was asked.
- * @returns how to end it
+ * Writes a run's heartbeat, and reads requests to end it. @param onSignal `lost` when the run was taken over or has ended, else the request
+ * @returns ends the heartbeat
  */
 export function keepAlive(
   { orm, log }: Pick<Services, 'orm' | 'log'>,
   { id, epoch }: Pick<CrawlerRun, 'id' | 'epoch'>,
-  onHeard: (heard: 'lost' | 'cancel' | 'stop') => void,
+  onSignal: (signal: 'lost' | 'cancel' | 'stop') => void,
 ): () => void {
   const beat = async () => {
     const [row] = await orm.em.fork().execute<Pick<CrawlerRun, 'stop_requested'>[]>(heartbeatSql, [id, epoch]);
-    if (!row) onHeard('lost');
-    else if (row.stop_requested) onHeard(row.stop_requested);
+    if (!row) onSignal('lost');
+    else if (row.stop_requested) onSignal(row.stop_requested);
   };
   const timer = setInterval(() => {
     beat().catch((err: unknown) => log.debug({ err, run: id }, 'heartbeat of a run not written'));

@@ -22,7 +22,7 @@ const requestSql = `
   returning id`;
 
 /**
- * Asks whoever works on a run to end it, in the caller's transaction; one that waits is canceled at once. Asking again changes nothing, and
+ * Requests a run's worker to end it, in the caller's transaction; a queued run is canceled at once. A repeated request changes nothing, and
  * after a stop it may still be canceled.
  * @throws DomainError `in_use` when the run has ended
  */
@@ -43,8 +43,8 @@ export async function requestEnd(
   }
   if (now?.status !== 'provisioning' && now?.status !== 'running')
     throw new DomainError('in_use', `Run ${run.id} is ${now?.status ?? 'gone'}: it cannot be ended any more`);
-  const asked = await em.execute<unknown[]>(requestSql, [request, services.clock.now(), run.id, request]);
-  if (asked.length === 0) return;
+  const changed = await em.execute<unknown[]>(requestSql, [request, services.clock.now(), run.id, request]);
+  if (changed.length === 0) return;
   const message = request === 'stop' ? 'The run is to stop' : 'The run is to be canceled';
   await writeLog(em, services, run, [{ level: 'info', event: `run.${request}_requested`, message }]);
   await announceRun(em, services, run);

@@ -47,7 +47,7 @@ export const CrawlerRun = defineEntity({
     crawler_id: p.integer(),
     project_id: p.integer(),
     status: p.string().$type<RunStatus>(),
-    /** Counts those who have worked on the run: what an earlier one still writes changes nothing. */
+    /** Counts the run's workers: what an earlier one still writes changes nothing. */
     epoch: p.integer(),
     /** Names the chain of jobs, from the start. */
     task_id: p.uuid(),
@@ -55,7 +55,7 @@ export const CrawlerRun = defineEntity({
     /** Sealed; of the crawler in version `secrets_version`. */
     secrets: p.text().nullable(),
     secrets_version: p.integer(),
-    /** What a partial run was asked for. */
+    /** URLs of a partial run. */
     urls: p.json<string[]>().nullable(),
     mode: p.string().$type<RunMode>(),
     /** Scheme and host; null until the run has determined them. */
@@ -76,7 +76,7 @@ export const CrawlerRun = defineEntity({
     /** URLs answered last, the newest at the end. */
     recent: p.json<number[]>().nullable(),
     takeovers: p.integer(),
-    /** Who works on it was alive then; null: nobody does. */
+    /** Last sign of its worker; null: it has no worker. */
     heartbeat_at: p.datetime().nullable(),
     progress_at: p.datetime().nullable(),
     started_at: p.datetime().nullable(),

@@ -11,14 +11,14 @@ import { announceRun, type LogLine, writeLog } from './run-feed.ts';
 import { unix } from './run-record.ts';
 
 /**
- * Makes a transaction end that is left in the middle: a process that is stopped there, but not dead, would keep what it holds from whoever
+ * Ends a transaction that idles for 5 s: a process that is suspended in the middle of one would keep its locks from the worker that
  * takes its runs over.
  */
 export async function limitIdleTransaction(em: EntityManager): Promise<void> {
   await em.execute(`set local idle_in_transaction_session_timeout = '5s'`);
 }
 
-/** Holds the crawler of a run until the transaction ends, before anything of its runs: who needs both takes them in this order. */
+/** Locks the crawler of a run until the transaction ends. Lock order: the crawler before its runs. */
 export async function lockCrawlerOf(em: EntityManager, run_id: number): Promise<void> {
   await em.execute('select id from crawler where id = (select crawler_id from crawler_run where id = ?) for update', [
     run_id,
@@ -157,7 +157,7 @@ export async function endRun(
   return true;
 }
 
-/** Ends every run of a crawler that is deleted, in the caller's transaction: those that wait at once, one at work within seconds. */
+/** Ends every run of a deleted crawler, in the caller's transaction: queued ones at once, an active one within seconds. */
 export async function cancelRunsOf(em: EntityManager, services: Services, { id }: Pick<Crawler, 'id'>): Promise<void> {
   const waiting = await em.find(CrawlerRun, { crawler_id: id, status: 'queued' }, { disableIdentityMap: true });
   for (const run of waiting)

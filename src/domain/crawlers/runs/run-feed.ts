@@ -35,7 +35,7 @@ export async function writeLog(
     await events.publish(em, runSubject(run), () => ({ ...line, message: storable(message), ...(data && { data }) }));
 }
 
-/** Lets those who watch a run look again, when the transaction commits. */
+/** Notifies subscribers of a run when the transaction commits. */
 export const announceRun = (
   em: EntityManager,
   { events }: Pick<Services, 'events'>,

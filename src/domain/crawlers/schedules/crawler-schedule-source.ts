@@ -28,7 +28,7 @@ const dueSql = `
   where enabled and next_fire_at <= ? and not schedule.id = any(string_to_array(?, ' ')::int[])`;
 
 /**
- * Locks the crawlers too, so that no run of theirs is queued meanwhile. Nothing is waited for: whoever deletes a crawler takes its row before
+ * Locks the crawlers too, so that no run of theirs is queued meanwhile. Locked rows are skipped: deleting a crawler locks its row before
  * those of its schedules.
  */
 const claimSql = `
@@ -69,7 +69,7 @@ export const crawlerScheduleSource: ScheduleSource<Due> = {
     return (await em.execute<unknown[]>(`select 1 ${dueSql} limit 1`, [now, without.join(' ')])).length > 0;
   },
   async start(em, services, due) {
-    // Of two schedules of one crawler the first has its turn.
+    // Of several due schedules of one crawler only the first starts a run.
     const first = due.filter(({ schedule: { crawler, busy } }) => !busy.has(crawler.id) && busy.add(crawler.id));
     const requests = first.map(({ schedule: { id, crawler }, fire_at }) => ({
       crawler,
@@ -83,9 +83,9 @@ export const crawlerScheduleSource: ScheduleSource<Due> = {
     });
   },
   async skipped(em, services, { id, crawler, name }, { fire_at, reason, missed }) {
-    const told = { id: Number(id), name, fire_at: fire_at.toISOString(), reason, missed };
-    services.log.info({ crawler: crawler.id, schedule: told }, 'a fire of a schedule started no run');
-    await notify(em, services, crawler, 'crawler.run.skipped', { schedule: told });
+    const schedule = { id: Number(id), name, fire_at: fire_at.toISOString(), reason, missed };
+    services.log.info({ crawler: crawler.id, schedule }, 'a fire of a schedule started no run');
+    await notify(em, services, crawler, 'crawler.run.skipped', { schedule });
   },
   async setNext(em, next) {
     await em.execute(setNextSql, [JSON.stringify(next)]);

@@ -164,7 +164,7 @@ export const updateSchedule = projectOperation({
     const { em, services } = context;
     const crawler = await findCrawler(context, name);
     const { id } = await findSchedule(context, crawler, crawler_schedule);
-    // Whoever fires it at this moment is waited for, so that neither takes back what the other has written.
+    // Waits for a fire in progress, so that neither write undoes the other.
     await em.execute('select id from crawler_schedule where id = ? for update', [id]);
     const row = await findSchedule(context, crawler, crawler_schedule);
     const before = { ...row };

@@ -30,8 +30,8 @@ const different = `
     or (old.sha256, old.http_status, old.redirect_to) is distinct from (new.sha256, new.http_status, new.redirect_to)`;
 
 /**
- * What a snapshot is compared with when nobody says: the live copy, or for that itself the one it was made after.
- * @returns null when there is none, or none any more
+ * The default base of a comparison: the live copy, or for the live copy itself the snapshot before it.
+ * @returns null without a base, or when it was removed
  */
 async function usualBase(
   em: EntityManager,

@@ -8,7 +8,7 @@ import { CrawlSnapshot } from './snapshot.entity.ts';
 export const notDiscarded = { $or: [{ state: { $ne: 'expired' as const } }, { sealed_at: { $ne: null } }] };
 
 /**
- * Which of these snapshots are still there to be found, in one look: of the others, deleted or gone with their run, callers are told nothing.
+ * Which of these snapshots can still be read, in one query: ids of removed ones are not shown to callers.
  * @param ids null and undefined stand for none
  */
 export const findableSnapshots = (

@@ -1,5 +1,5 @@
 import type { Services } from '../../../kernel/services.ts';
-import { removeByShares } from '../../../kernel/sql.ts';
+import { deleteInBatches } from '../../../kernel/sql.ts';
 
 const day = 24 * 3600_000;
 /** Snapshots of a crawler that are kept whatever their age, and the days all are kept. */
@@ -11,7 +11,7 @@ const runDays = 365;
 const deletedCrawlerDays = 30;
 /** Rows removed by one statement, and statements of each kind in one night; the rest waits for the next. */
 const removedAtOnce = 10_000;
-const mostTurns = 500;
+const mostBatches = 500;
 
 /** One that is published at this moment has its time before its crawler's row can be seen: it is no matter for tonight. */
 const expireSql = `
@@ -46,9 +46,9 @@ const runsSql = `
   delete from crawler_run where completed_at < ?
     and not exists (select 1 from snapshot where run_id = crawler_run.id and state <> 'expired')`;
 
-/** Removes entries of snapshots nobody can see any more, a share at a time; also what was discarded or deleted by hand. */
+/** Deletes entries of snapshots that cannot be read any more, in batches; also of those discarded or deleted by hand. */
 export async function removeExpiredSnapshots(services: Services, ended: AbortSignal): Promise<void> {
-  await removeByShares(services.orm, entriesSql, [], { most: mostTurns, signal: ended });
+  await deleteInBatches(services.orm, entriesSql, [], { most: mostBatches, signal: ended });
   await services.orm.em.fork().execute(emptySql);
 }
 
@@ -69,7 +69,7 @@ export async function retainCrawls(services: Services, ended: AbortSignal): Prom
   await em.execute(expireSql, [before(keptDays), before(1)]);
   await removeExpiredSnapshots(services, ended);
   for (const sql of [urlsSql, linksSql])
-    await removeByShares(services.orm, sql, [before(frontierDays)], { most: mostTurns, signal: ended });
+    await deleteInBatches(services.orm, sql, [before(frontierDays)], { most: mostBatches, signal: ended });
   await em.execute(runsSql, [before(runDays)]);
   await em.execute(
     `delete from crawler where deleted_at < ? and not exists (select 1 from snapshot where crawler_id = crawler.id)`,

@@ -120,10 +120,10 @@ async function errors(em: EntityManager, run: EndedRun): Promise<SnapshotCheck> 
 }
 
 /**
- * Looks a captured site over before it may take the place of the live copy.
- * @param options.home the first start URL; null: there is none
+ * Checks a captured site before it may replace the live copy.
+ * @param options.home the first start URL; null: none
  * @param options.pages HTML pages that were captured
- * @param options.live pages of the published snapshot, and how many of them are none any more; null: it is not compared
+ * @param options.live pages of the published snapshot, and how many of them are no pages any more; null: it is not compared
  */
 export async function checkSnapshot(
   em: EntityManager,

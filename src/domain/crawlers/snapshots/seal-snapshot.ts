@@ -39,8 +39,8 @@ const columns = `url_hash, url, kind, http_status, content_type, charset, header
   outlinks_sha256, request_hash, first_seen_run, fetched_at`;
 
 /**
- * Fills a snapshot of some pages up with all others of the live copy. A page that was asked for again and is gone (404, 410) is left out; one
- * that could not be had just now stays as it was.
+ * Completes a partial snapshot with the other pages of the live copy. A page that was fetched again and is gone (404, 410) is left out; one
+ * that could not be fetched stays as it was.
  */
 async function mergeLive(em: EntityManager, run_id: number, snapshot_id: number, live_id: number): Promise<void> {
   await em.execute(

@@ -11,7 +11,7 @@ export interface SiteAddresses {
    * Never begins with two slashes, which would name a host.
    */
   pathOf(url: URL): string | null;
-  /** The URLs a path and query may stand for, normalised, those that win first. @param target as in a request line, beginning with a slash */
+  /** The URLs a path and query may stand for, normalised, in order of precedence. @param target as in a request line, beginning with a slash */
   urlsOf(target: string, stripParams: readonly string[]): string[];
   /** Whether root-relative links in a document of this URL would lead elsewhere. */
   isApart(url: URL): boolean;

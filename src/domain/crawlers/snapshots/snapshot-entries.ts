@@ -18,7 +18,7 @@ export interface EarlierEntry
     | 'request_hash'
     | 'first_seen_run'
   > {
-  /** Not so old that the whole content is asked for again. */
+  /** Young enough for a conditional request. */
   is_young: boolean;
 }
 
@@ -81,7 +81,7 @@ export interface EntryDraft {
   last_modified: string | null;
   /** The blob that lists what a page links to, so that a 304 needs no body. */
   outlinks_sha256: Sha256 | null;
-  /** Of the request headers: validators are only sent to those that asked alike. */
+  /** Of the request headers: validators are only sent with requests of the same hash. */
   request_hash: string | null;
   /** Run that was the first to find this content here. */
   first_seen_run: number;

@@ -55,7 +55,7 @@ async function load(em: EntityManager, sql: string, id: number): Promise<Crawled
 export const loadLiveCopy = (em: EntityManager, crawler_id: number): Promise<CrawledTarget | null> =>
   load(em, liveSql, crawler_id);
 
-/** One snapshot; null when there is none that could be shown. */
+/** One snapshot; null when it does not exist or cannot be shown. */
 export const loadSnapshotSite = (em: EntityManager, snapshot_id: number): Promise<CrawledTarget | null> =>
   load(em, snapshotSql, snapshot_id);
 
@@ -86,7 +86,7 @@ function entryOf({ bytes, redirect_to, ...row }: EntryRow, { addresses }: Snapsh
   return { ...row, bytes: Number(bytes), location: path ?? redirect_to };
 }
 
-/** Finds what snapshots hold at an address. Sealed snapshots do not change, so what was asked for last stays in memory. */
+/** Finds what snapshots hold at an address. Sealed snapshots do not change, so recent answers stay in memory. */
 export class SiteEntries {
   readonly #orm: MikroORM;
   readonly #kept = new LRUCache<string, { entry: SiteEntry | null }>(upTo(mostKept));

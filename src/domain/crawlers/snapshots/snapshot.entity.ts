@@ -17,13 +17,13 @@ export interface SnapshotCheck {
   limit?: number;
 }
 
-/** Every scheme and host a snapshot has entries of, those whose addresses come first when two are the same first. */
+/** Every scheme and host a snapshot has entries of, in order of precedence where two addresses are the same. */
 export interface SnapshotOrigins {
   /** Where the site begins: the first start URL, or the root. */
   home: string;
-  /** Those that share one tree: the primary host, its sibling, and with `allowed_domains` those. */
+  /** Origins that share one tree: the primary host, its sibling, and those of `allowed_domains`. */
   tree: string[];
-  /** Those each with a tree of its own. */
+  /** Origins with a tree of their own. */
   others: string[];
 }
 
@@ -72,7 +72,7 @@ export interface SkippedFile {
   reason: 'not_imported' | 'edited' | 'too_large' | 'blocked';
 }
 
-/** What an import was asked for. */
+/** The request of an import. */
 export interface ImportRequest {
   branch: string;
   directory: string;
@@ -94,7 +94,7 @@ export const SnapshotImport = defineEntity({
     /** Counts the processes that have taken it up. */
     attempt: p.integer(),
     request: p.json<ImportRequest>(),
-    /** Who asked, by which the commit is signed. */
+    /** Author of the commit. */
     actor: p.json<{ id: string; name: string; email: string }>(),
     commit_sha: p.text().nullable(),
     added: p.integer(),

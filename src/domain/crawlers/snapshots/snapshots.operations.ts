@@ -127,7 +127,7 @@ export const deleteSnapshot = projectOperation({
     if (crawler.published_snapshot_id === row.id)
       throw new DomainError('in_use', `Snapshot ${row.id} is the live copy; publish another one first`);
     if (row.pinned) throw new DomainError('protected', `Snapshot ${row.id} is pinned; unpin it first`);
-    // Its entries may be very many: they go in the background, and nobody sees it any more.
+    // Its entries may be very many: they are deleted in the background; the snapshot is hidden at once.
     row.state = 'expired';
     row.sealed_at = null;
     await context.em.flush();
@@ -169,8 +169,8 @@ export const publishSnapshot = projectOperation({
     await em.refresh(crawler);
     await em.refresh(row);
     const { id, state, checks } = row;
-    const told = { snapshot: { id, state, published: true, checks: checks ?? [] } };
-    await notify(em, services, crawler, 'crawler.snapshot.published', told);
+    const payload = { snapshot: { id, state, published: true, checks: checks ?? [] } };
+    await notify(em, services, crawler, 'crawler.snapshot.published', payload);
     return openSnapshot(context, row, crawler);
   },
 });

@@ -88,7 +88,7 @@ export interface DecideContext {
   kind: 'page' | 'asset' | 'sitemap';
   /** URLs the crawler's owner named: `include` does not apply to them. */
   isEntry: boolean;
-  /** Rules of the URL's host, once they are known; otherwise robots are asked later. */
+  /** Rules of the URL's host, once they are known; otherwise robots.txt is checked later. */
   robots?: RobotsRules | null;
   /** What a page needs to be shown may be anywhere. */
   isAnywhere?: boolean;

@@ -53,7 +53,7 @@ function outputEncoding(label: string | null): string | null {
 /**
  * A link with its query as a document in an older encoding sends it: servers of such sites expect its bytes there, not those of UTF-8
  * (WHATWG URL 4.4, query state). Everything else of the link stays.
- * @param label of the document's encoding; null, or one nobody knows, is UTF-8
+ * @param label of the document's encoding; null, or an unknown one, is UTF-8
  */
 export function encodeQuery(link: string, label: string | null): string {
   const at = link.indexOf('?');

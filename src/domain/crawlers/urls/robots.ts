@@ -24,7 +24,7 @@ function pathPattern(written: string, isAllow: boolean): RobotsRule | null {
   const isEnd = written.endsWith('$');
   const pattern = inUrl(isEnd ? written.slice(0, -1) : written);
   if (!pattern.startsWith('/') && !pattern.startsWith('*')) return null;
-  // Taken apart once: a robots.txt may have tens of thousands of rules, and each is asked about every address.
+  // Parsed once: a robots.txt may have tens of thousands of rules, and each is matched against every URL.
   const [first = '', ...middle] = pattern.replace(/\*+/g, '*').replaceAll('$', '%24').split('*');
   const last = isEnd ? middle.pop() : undefined;
   const isExact = isEnd && last === undefined;
@@ -53,7 +53,7 @@ const productToken = 'portico';
 export interface RobotsRules {
   /** @param url absolute, of that host, normalised */
   isAllowed(url: string): boolean;
-  /** Seconds, at most 60; null: none asked for. */
+  /** Seconds, at most 60; null: not given. */
   crawlDelay: number | null;
   /** Its `Sitemap:` lines, as written. */
   sitemaps: string[];

@@ -23,7 +23,7 @@ async function checkDns(dns: DnsResolver, host: string, token: string): Promise<
   for (const name of names) {
     const at = dnsName(name);
     const answer = await dns.txt(at);
-    if (answer.outcome === 'unreachable') unreachable ??= `${at} could not be asked for (${answer.reason})`;
+    if (answer.outcome === 'unreachable') unreachable ??= `${at} could not be looked up (${answer.reason})`;
     else if (answer.outcome === 'absent') missing.push(`${at} has no TXT record`);
     else if (answer.texts.some((text) => text.trim() === dnsText(token)))
       return { method, outcome: 'found', detail: `${at} holds the token`, proved: name };
@@ -36,7 +36,7 @@ async function checkDns(dns: DnsResolver, host: string, token: string): Promise<
 const maxRedirects = 3;
 const timeouts = { connect: 10_000, headers: 10_000, idle: 10_000, total: 20_000 };
 
-/** The beginning of a body, or why there is none to look at. */
+/** The beginning of a body, or why the page could not be read. */
 type Page =
   | { outcome: 'page'; text: string; isWhole: boolean; url: string }
   | { outcome: 'absent' | 'unreachable'; detail: string };
@@ -92,7 +92,7 @@ async function follow(start: URL, { http, policy, signal, host, limit }: Request
   return { outcome: 'absent', detail: `${start.href} has more than ${maxRedirects} redirects` };
 }
 
-/** What the network says of a peer that could not be asked; a caller who has gone, and our own faults, are thrown on. */
+/** A network error as a result; aborts and internal errors are thrown on. */
 function asUnreachable(error: unknown, url: URL, signal: AbortSignal): Page {
   if (signal.aborted || !(error instanceof DomainError)) throw error;
   return { outcome: 'unreachable', detail: `${url.href} could not be fetched: ${error.message}` };
@@ -130,7 +130,7 @@ interface Look {
   problem(page: { text: string; isWhole: boolean; url: string }): string | null;
 }
 
-/** One answer of the site is enough to know that a proof is not there; with none, nobody knows. */
+/** Looks for a proof on the pages of a host: `absent` needs one answer of the site, otherwise it is `unreachable`. */
 async function look({ host, token: _, ...client }: WebCheck, { method, path, limit, problem }: Look): Promise<Proof> {
   const absent: string[] = [];
   const unreachable: string[] = [];

@@ -31,7 +31,7 @@ export const DomainVerification = defineEntity({
     checks: p.json<Finding[]>(),
     checked_at: p.datetime().nullable(),
     verified_at: p.datetime().nullable(),
-    /** Since when the proof of a verified host is not there; null while it is, or nobody could look. */
+    /** Since when the proof of a verified host is missing; null while it is found, or could not be looked up. */
     absent_since: p.datetime().nullable(),
   },
 });

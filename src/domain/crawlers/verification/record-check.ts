@@ -35,7 +35,7 @@ function lay(row: DomainVerification, proofs: readonly Proof[], now: Date): bool
     if (row.state === 'pending') row.state = 'failed';
     return false;
   }
-  // Nobody could look where the proof was: that says nothing.
+  // The place of the proof was unreachable: no evidence either way.
   if (proofs.find(({ method }) => method === row.method)?.outcome !== 'absent') return false;
   row.absent_since ??= now;
   if (now.getTime() - row.absent_since.getTime() < patience) return false;
@@ -43,8 +43,8 @@ function lay(row: DomainVerification, proofs: readonly Proof[], now: Date): bool
   return true;
 }
 
-/** Tells every crawler whose host was covered by what is lost. */
-async function tellLost(em: EntityManager, services: Keys, row: DomainVerification): Promise<void> {
+/** Notifies every crawler whose host the lost proof covered. */
+async function notifyLost(em: EntityManager, services: Keys, row: DomainVerification): Promise<void> {
   const organization = { id: row.organization_id };
   const standing = await verificationStatesOf(em, services.settings, organization);
   const crawlers = await em.execute<Pick<Crawler, 'id' | 'uuid' | 'host' | 'project_id'>[]>(
@@ -74,7 +74,7 @@ async function tellLost(em: EntityManager, services: Keys, row: DomainVerificati
   });
 }
 
-/** The row of a host, held until the transaction ends; made when there is none. */
+/** The row of a host, locked until the transaction ends; created when missing. */
 export async function holdVerification(
   em: EntityManager,
   organization_id: number,
@@ -90,8 +90,8 @@ export async function holdVerification(
 }
 
 /**
- * Keeps what a check of a host has found, in a transaction of its own: proved, not proved, or lost after 72 hours in which the proof was seen
- * to be away; then the crawlers it was for are told.
+ * Stores the result of a check, in a transaction of its own: proved, not proved, or lost after 72 hours in which the proof was
+ * missing; then the crawlers that relied on it are notified.
  */
 export async function recordCheck(
   services: Keys & Pick<Services, 'orm'>,
@@ -102,7 +102,7 @@ export async function recordCheck(
     const row = await holdVerification(em, organization_id, host);
     const isLost = lay(row, proofs, services.clock.now());
     await em.flush();
-    if (isLost) await tellLost(em, services, row);
+    if (isLost) await notifyLost(em, services, row);
     return row;
   });
 }

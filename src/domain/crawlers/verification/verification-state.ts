@@ -8,7 +8,7 @@ import { isTrusted } from './trusted-domains.ts';
 type Row = Pick<DomainVerification, 'host' | 'state' | 'method' | 'proved' | 'checked_at' | 'verified_at'>;
 type Owner = Pick<OrganizationRef, 'id'>;
 
-/** How a host stands: `operator` is nobody's row. */
+/** The verification of a host; `operator` (`PORTICO_TRUSTED_DOMAINS`) has no row. */
 export interface VerificationState {
   state: 'none' | DomainVerification['state'];
   method: ProofMethod | 'operator' | null;

@@ -17,20 +17,20 @@ function newToken(): string {
   return text;
 }
 
-/** What one token is for: the registrable domain of a host, or the host itself where there is none. */
+/** What one token is for: the registrable domain of a host, or the host itself without one. */
 function tokenDomain(host: string): string {
   const name = hostOf(host)?.name ?? host;
   return registrableDomain(name) ?? name;
 }
 
-/** The token of an organisation for a host; null when none was asked for yet. */
+/** The token of an organisation for a host; null when none was created yet. */
 export async function findToken(em: EntityManager, organization_id: number, host: string): Promise<string | null> {
   const sql = 'select token from verification_token where organization_id = ? and domain = ?';
   const [row] = await em.execute<{ token: string }[]>(sql, [organization_id, tokenDomain(host)]);
   return row?.token ?? null;
 }
 
-/** The token of an organisation for a host, made when there is none; of several makers at once one wins and all get its token. */
+/** The token of an organisation for a host, created when missing; of concurrent callers one creates it and all get the same. */
 export async function ensureToken(em: EntityManager, organization_id: number, host: string): Promise<string> {
   const sql = `
     insert into verification_token (organization_id, domain, token) values (?, ?, ?)

@@ -55,7 +55,7 @@ const instructionsFor = (host: string, token: string) => {
 
 type Context = Pick<ProjectContext, 'services' | 'organization' | 'grant'> & { em: EntityManager };
 
-/** How a host stands, with the token for those who may use it. */
+/** The verification of a host, with the token for callers who may use it. */
 async function verificationRecord(context: Context, host: string): Promise<z.output<typeof verification>> {
   const { em, services, organization, grant } = context;
   const standing = (await verificationStatesOf(em, services.settings, organization))(host);

@@ -1,5 +1,5 @@
 import type { Services } from '../../../kernel/services.ts';
-import { removeByShares } from '../../../kernel/sql.ts';
+import { deleteInBatches } from '../../../kernel/sql.ts';
 import { snapshotBlobs } from '../../crawlers/snapshots/snapshot-entries.ts';
 import { deliveryBlobs } from '../../workflows/deliveries/kept-body.ts';
 import { executionBlobs } from '../../workflows/executions/prune-executions.ts';
@@ -77,7 +77,7 @@ const rowDays = 365;
 const logsAtOnce = 20;
 const rowsAtOnce = 500;
 /** Statements of one night; the rest waits for the next. */
-const mostTurns = 500;
+const mostBatches = 500;
 
 /** What is shown, or can be gone back to, stays whole however old it is. */
 const isNobodys = `run.completed_at < ? and run.manifest_sha256 is null
@@ -100,7 +100,7 @@ const deleteRows = `
 /** Removes logs, and then whole deployments, that have been kept long enough; in small steps, so that nobody waits for one. */
 export async function pruneDeployments({ orm, clock }: Services, signal: AbortSignal): Promise<void> {
   const before = (days: number) => new Date(clock.now().getTime() - days * day);
-  const shares = { most: mostTurns, signal };
-  await removeByShares(orm, deleteLogs, [before(logDays)], shares);
-  await removeByShares(orm, deleteRows, [before(rowDays)], shares);
+  const limits = { most: mostBatches, signal };
+  await deleteInBatches(orm, deleteLogs, [before(logDays)], limits);
+  await deleteInBatches(orm, deleteRows, [before(rowDays)], limits);
 }

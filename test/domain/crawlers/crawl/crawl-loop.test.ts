@@ -56,7 +56,7 @@ function heldSite(pages: number): { site: Site; release(): void } {
 it('goes on in the next slice where the last one ended', async () => {
   site.become(tree.site);
   const id = await queue(app, await makeCrawler(app, site.host));
-  const run = await workThrough(app, id, { ...quick, slice: 150 });
+  const run = await workThrough(app, id, { ...quick, budget: 150 });
   expect(run).toMatchObject({ status: 'completed', takeovers: 0, counts: { html: 781, requests: 1565, retries: 0 } });
   expect(run.epoch).toBeGreaterThan(1);
   expect(site.paths().sort()).toEqual([...tree.pages, ...tree.assets].sort());

@@ -15,13 +15,13 @@ function processWith(wrong: number) {
       at.own += milliseconds;
       at.database += milliseconds;
     },
-    /** A look that takes so long before and after the database has said its time. */
+    /** A look that takes so long before and after the database has reading its time. */
     look(before: number, after: number) {
-      const asked = at.own;
+      const sent = at.own;
       this.pass(before);
-      const said = at.database;
+      const reading = at.database;
       this.pass(after);
-      clock.take({ asked, said, heard: at.own });
+      clock.take({ sent, reading, received: at.own });
     },
     /** How far its clock is ahead of the database's. */
     get ahead() {

@@ -8,7 +8,7 @@ import type { KeptOutlinks, OutlinkStore } from './outlinks.ts';
 
 /** What the newest sealed snapshot holds of a URL. */
 export interface BaseEntry extends EarlierEntry {
-  /** Young enough to be asked after, and its content is still there, with what it links to. */
+  /** Young enough for a conditional request, and its content and outgoing links are still stored. */
   isFresh: boolean;
   /** Null: it leads nowhere, or that is gone or damaged. */
   outlinks: KeptOutlinks | null;
@@ -22,7 +22,7 @@ export interface KeptContents {
 
 const entrySql = earlierEntrySql('$1::integer', '$2');
 
-/** Looks contents of entries up. @returns entries with what is known of theirs; where nobody can tell, they are taken for missing */
+/** Looks contents of entries up. @returns entries with their contents; contents that cannot be looked up count as missing */
 async function contentsOf(
   { blobs, outlinks }: KeptContents,
   entries: readonly EarlierEntry[],

@@ -22,7 +22,7 @@ export interface ShownPage {
   navigations: string[];
   /** Time was up before it was loaded. */
   isCut: boolean;
-  /** HTML of the site it asked for, which the run has to ask for by itself. */
+  /** HTML of the site that the page requested; the run fetches it as a URL of its own. */
   leftToRun: string[];
   beside: Beside;
 }
@@ -159,7 +159,7 @@ function cutShort({ url }: LeasedUrl, { isCut }: ShownPage): LogLine[] {
   return [{ level: 'warn', event: 'page_timeout', message, data: { url } }];
 }
 
-/** Where a script has gone, or what it has asked for. */
+/** Where a script navigated to, or what it requested. */
 const byScript = (url: string): FoundLink => ({ url, relation: 'script' });
 
 /** What a page says once its scripts have run: links as they are then, and what either form of it needs. */

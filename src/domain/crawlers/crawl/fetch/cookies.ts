@@ -70,7 +70,7 @@ export class CookieJar {
     }
   }
 
-  /** The `Cookie` header for a request, longest paths first; null when there is none to send. */
+  /** The `Cookie` header for a request, longest paths first; null when no cookie matches. */
   header(url: URL, now: Date): string | null {
     const sent: Cookie[] = [];
     for (const domain of domainsAbove(url.hostname)) {

@@ -57,7 +57,7 @@ export function retryAfter(value: string | string[] | undefined, now: Date): num
 /**
  * What an answer tells of its host. One that throttles several requests of the same moment is slowed down once.
  * @param began when the request began; milliseconds on this process's clock
- * @param wait seconds the host asked to wait
+ * @param wait seconds of the host's Retry-After
  */
 function signalOf(
   context: FetchContext,
@@ -114,7 +114,7 @@ function refused(context: FetchContext, of: LeasedUrl, answer: FetchedAnswer, wa
       state: 'error',
       ...facts,
       error: 'retry_after_too_long',
-      error_message: `The host asked to wait ${Math.round(wait)} s, more than ${longestRetryAfter} s`,
+      error_message: `Retry-After of the host is ${Math.round(wait)} s, more than ${longestRetryAfter} s`,
     });
   if (!isRetried(status) || attempts >= mostAttempts) return outcomeOf(of, { state: 'error', ...facts, ...said });
   const delay = Math.max(backOff(attempts, context.firstRetry), (wait ?? 0) * 1_000);
@@ -188,7 +188,7 @@ interface Asking {
   keeps(headers: FetchedHeaders): boolean;
 }
 
-/** What is told and asked while a request is under way, as in `FetchRequest`. */
+/** Callbacks while a request is in flight, as in `FetchRequest`. */
 interface Progress {
   received(): void;
   mayStart?: (() => boolean) | undefined;
@@ -196,7 +196,7 @@ interface Progress {
 
 /**
  * Sends the request for a URL.
- * @param base what the newest sealed snapshot holds of it: the host is asked whether that has changed
+ * @param base what the newest sealed snapshot holds of it: makes the request conditional
  */
 async function ask(
   context: FetchContext,
@@ -232,7 +232,7 @@ async function ask(
 
 /**
  * What an answer means for the run, by its status.
- * @param wait seconds the host asked to wait
+ * @param wait seconds of the host's Retry-After
  * @throws BrowserFault; DomainError `unavailable` when something cannot be stored
  */
 async function answered(
@@ -250,7 +250,7 @@ async function answered(
       ...answer,
       ok: false,
       error: 'decode',
-      message: 'An answer of 304 nobody asked for',
+      message: 'Status 304 in answer to an unconditional request',
       isRetryable: false,
       retries: 0,
     });
@@ -261,7 +261,7 @@ async function answered(
 }
 
 /**
- * Asks for one URL, once, and says what its answer means for the run, beside the answer itself; null when it was not asked for.
+ * Fetches one URL, once. @returns its outcome for the run, and the response; null when no request was sent
  * @param base what the newest sealed snapshot holds of it
  * @param progress its `received` is called when nothing is under way for it any more, perhaps twice
  * @throws DomainError `unavailable` when its content cannot be stored; `NotSent`
@@ -278,7 +278,7 @@ export async function fetchAnswer(
   const rules = await site.robots(of.host);
   if (rules && !rules.isAllowed(of.url)) return { outcome: leaveOut(of, 'robots'), result: null };
   const began = performance.now();
-  // What a browser is to show is still asked for when its document is there.
+  // A page shown in a browser stays in flight after its document has arrived.
   const isShown = context.browser !== null && of.kind === 'page';
   const result = await ask(context, of, base, isShown ? { mayStart: progress.mayStart } : progress, asking);
   if (!isShown) progress.received();
@@ -288,7 +288,7 @@ export async function fetchAnswer(
   const wait = [429, 503].includes(result.status)
     ? retryAfter(result.headers['retry-after'], context.services.clock.now())
     : null;
-  // Whoever reads a document keeps its bytes.
+  // The reader of a document takes ownership of its bytes, so it gets a copy.
   const answer = asking && result.bytes ? { ...result, bytes: Uint8Array.from(result.bytes) } : result;
   const outcome = await answered(context, of, base, answer, wait).catch((error: unknown) => {
     if (error instanceof BrowserFault) return unshown(context, of, error);

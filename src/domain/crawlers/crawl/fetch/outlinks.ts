@@ -86,7 +86,7 @@ export class OutlinkStore {
     this.#blobs = blobs;
     const sizeCalculation = ({ size }: Read) => size + 1;
     const fetchMethod = (sha256: Sha256) => this.#load(sha256);
-    // One that makes way for others while it is read is still there for whoever asked for it.
+    // An entry that is evicted while it loads still resolves for its callers.
     this.#read = new LRUCache({ maxSize: mostRead, sizeCalculation, fetchMethod, ignoreFetchAbort: true });
   }
 

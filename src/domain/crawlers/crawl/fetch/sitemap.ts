@@ -10,12 +10,12 @@ import type { LogLine } from '../../runs/run-feed.ts';
 import { draftOf, type Led, mostLevels } from '../discover.ts';
 import type { FetchContext } from './fetch-context.ts';
 
-/** Most addresses told in one line. */
-const mostTold = 20;
+/** Most URLs listed in one log line. */
+const mostListed = 20;
 
 /**
- * What is told of sitemaps that a run does not ask for, a line for each rule that leaves some of them out: why pages are missing shows nowhere
- * else.
+ * Log lines for sitemaps that a run does not fetch, one for each rule that excludes some: nothing else shows why their pages are missing.
+ *
  * @param source who names them
  */
 export function skippedSitemaps(drafts: readonly UrlDraft[], source: string): LogLine[] {
@@ -30,7 +30,7 @@ export function skippedSitemaps(drafts: readonly UrlDraft[], source: string): Lo
     level: 'warn',
     event: 'sitemap_skipped',
     message: `${source}: ${counted(urls.length, 'sitemap')} left out by the rule ${rule}, such as ${urls[0]}`,
-    data: { rule, count: urls.length, sitemaps: urls.slice(0, mostTold) },
+    data: { rule, count: urls.length, sitemaps: urls.slice(0, mostListed) },
   }));
 }
 
@@ -46,10 +46,10 @@ const warn = (event: string, message: string, data: Record<string, unknown>): Lo
   data,
 });
 
-/** The newest first; those that say nothing of their age in their order, last. */
+/** Newest first; entries without `lastmod` come last, in their own order. */
 const byAge = (a: Address, b: Address) => (b.lastmod?.getTime() ?? 0) - (a.lastmod?.getTime() ?? 0);
 
-/** Further files an index names: followed when the crawler asks for it, as far as the run's bounds allow. */
+/** Further files an index names: followed when the crawler is configured to, within the run's limits. */
 function children(context: FetchContext, of: LeasedUrl, found: Address[]): { taken: Address[]; log: LogLine[] } {
   if (found.length === 0) return { taken: [], log: [] };
   const data = { url: of.url, sitemaps: found.length };
@@ -96,7 +96,7 @@ export async function readSitemapOf(
         }),
       );
   }
-  const { taken, log: told } = children(context, of, files);
+  const { taken, log: childLog } = children(context, of, files);
   const common = { is_entry: false, depth: of.depth, hop: 0, parent_id: of.id };
   const drafts: UrlDraft[] = [];
   await forEachYielding(taken, ({ url }) =>
@@ -105,7 +105,7 @@ export async function readSitemapOf(
   await forEachYielding(pages.sort(byAge), ({ url }) =>
     drafts.push(draftOf(discovery, url, { ...common, kind: 'page', follows: true, level: 0 })),
   );
-  log.push(...told, ...skippedSitemaps(drafts, of.url));
+  log.push(...childLog, ...skippedSitemaps(drafts, of.url));
   const link_keys = packKeys(
     [...new Set([...taken, ...pages].map(({ url }) => url))].map((url) => linkKey(urlHash(url))),
   );

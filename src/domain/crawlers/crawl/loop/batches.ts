@@ -11,7 +11,7 @@ import { mostUnwritten, type OutcomeBuffer } from './outcome-buffer.ts';
 import type { Requests } from './requests.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** What the counters and the wishes of others mean for the run. */
+/** Ends the run by its counters and by requests to stop it. */
 function applyStopConditions(
   ending: Shutdown,
   { open, timing }: Pick<LoopOptions, 'open' | 'timing'>,
@@ -25,27 +25,27 @@ function applyStopConditions(
   ending.endWith({ status: 'failed', reason: 'max_errors', message }, 0);
 }
 
-/** Tries of a turn that fails for another reason than a database that is away. */
+/** Attempts at a batch that fails for another reason than an unreachable database. */
 const mostFaults = 3;
-/** Milliseconds between two tries. */
+/** Milliseconds between attempts. */
 const retryDelay = 500;
 
 /**
- * Takes a turn. A database that is away for a moment must cost nothing: the same results are written when it is back.
+ * Commits a batch. A database that is away for a moment must cost nothing: the same results are written when it is back.
  * @param isOver whether there is no time to wait for it
- * @returns also the census, which was taken anew when a try was interrupted and nobody knew what had been written
+ * @returns also the statistics, read again when an attempt was interrupted and may or may not have committed
  */
 async function commitWithRetry(
   services: Services,
   input: BatchInput,
   isOver: () => boolean,
-): Promise<{ result: BatchResult; census: FrontierStatistics; wasInterrupted: boolean }> {
-  let { census } = input;
+): Promise<{ result: BatchResult; statistics: FrontierStatistics; wasInterrupted: boolean }> {
+  let { statistics } = input;
   let wasInterrupted = false;
   for (let faults = 0; ; ) {
     try {
-      const result = await commitBatch(services.orm.em.fork(), services, { ...input, census });
-      return { result, census, wasInterrupted };
+      const result = await commitBatch(services.orm.em.fork(), services, { ...input, statistics });
+      return { result, statistics, wasInterrupted };
     } catch (thrown) {
       if (thrown instanceof LostRun) throw thrown;
       const error = asUnavailable(thrown);
@@ -54,12 +54,12 @@ async function commitWithRetry(
       services.log.warn({ err: error, run: input.run.id }, 'results of a crawl could not be written; trying again');
       wasInterrupted = true;
       await sleep(retryDelay);
-      census = await FrontierStatistics.take(services.orm.em.fork(), input.run.id).catch(() => census);
+      statistics = await FrontierStatistics.take(services.orm.em.fork(), input.run.id).catch(() => statistics);
     }
   }
 }
 
-/** Counts what a turn has written. @param milliseconds it took */
+/** Metrics of a committed batch. @param milliseconds it took */
 function reportBatch(
   metrics: Services['metrics'],
   outcomes: readonly Outcome[],
@@ -105,23 +105,23 @@ class RequestRate {
   }
 }
 
-/** Milliseconds between claims, at least, and at most when they give nothing though some host may be asked. */
+/** Milliseconds between claims: the least, and the most when claims return nothing though some host is free. */
 const soonest = 15;
 const latest = 1_000;
 
-/** When the next turn of a slice has to be taken, and when it may claim again. */
+/** When the next batch is due, and when it may claim URLs again. */
 class BatchTimer {
   readonly #timing: CrawlTiming;
   #last: number | null = null;
   #claimAt = 0;
-  /** Claims in a row that gave nothing, though some host may be asked. */
+  /** Consecutive claims that returned nothing though some host was free. */
   #empty = 0;
 
   constructor(timing: CrawlTiming) {
     this.#timing = timing;
   }
 
-  /** No turn was taken yet, or none for long. */
+  /** No batch was committed yet, or none for long. */
   get isOverdue(): boolean {
     return this.#last === null || performance.now() - this.#last >= this.#timing.idle;
   }
@@ -134,7 +134,7 @@ class BatchTimer {
     return this.#claimAt;
   }
 
-  /** A turn is over. @param wanted URLs it was to claim */
+  /** Records a committed batch. @param wanted URLs it was to claim */
   took({ slots, wait }: Pick<BatchResult, 'slots' | 'wait'>, wanted: number): void {
     this.#last = performance.now();
     this.#empty = slots.length > 0 || wanted === 0 ? 0 : this.#empty + 1;
@@ -143,10 +143,10 @@ class BatchTimer {
   }
 }
 
-/** What a turn of a slice is given. */
+/** The input of one batch. */
 function batchInput(
   { open, snapshot, hosts, context, takeLog }: LoopOptions,
-  given: Pick<BatchInput, 'census' | 'outcomes' | 'want' | 'rate'>,
+  given: Pick<BatchInput, 'statistics' | 'outcomes' | 'want' | 'rate'>,
 ): BatchInput {
   const { id, project_id, epoch } = open.run;
   const { site } = context.discovery;
@@ -170,34 +170,34 @@ interface Parts {
   requests: Requests;
 }
 
-/** The turns of a slice: each writes what requests have come to, and leases the next URLs. */
+/** The batches of a crawl loop: each writes outcomes of requests and leases the next URLs. */
 export class BatchWriter {
   readonly #options: LoopOptions;
   readonly #parts: Parts;
   readonly #clock: BatchTimer;
   readonly #rate = new RequestRate();
-  #census: FrontierStatistics;
+  #statistics: FrontierStatistics;
   #writing = 0;
   #last: BatchResult | null = null;
   #prepared = Promise.resolve();
-  /** Somebody wants the run to stop. */
-  #isAsked = false;
+  /** A request to stop the run may have been stored. */
+  #checksStop = false;
 
   constructor(options: LoopOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
-    this.#census = options.census;
+    this.#statistics = options.statistics;
     this.#clock = new BatchTimer(options.timing);
   }
 
-  /** The next turn is to look what others want of the run. */
+  /** Makes a batch due, which reads whether the run is to stop. */
   look(): void {
-    this.#isAsked = true;
+    this.#checksStop = true;
   }
 
   /** Nothing of the run is left to be done. */
   get isDone(): boolean {
-    return this.#last !== null && this.#census.isEmpty;
+    return this.#last !== null && this.#statistics.isEmpty;
   }
 
   /** Another request may begin: a crash repeats no more than a batch of results and what is in flight. */
@@ -213,7 +213,7 @@ export class BatchWriter {
   get isDue(): boolean {
     const { unwritten, requests } = this.#parts;
     const count = unwritten.size;
-    if (unwritten.isFull || this.#isAsked) return true;
+    if (unwritten.isFull || this.#checksStop) return true;
     const isOld = performance.now() - unwritten.since >= this.#options.timing.flush;
     // With nothing to ask for, what the results lead to is worth more than a large batch.
     if (count > 0 && (isOld || requests.isStarved)) return true;
@@ -223,11 +223,11 @@ export class BatchWriter {
   /** More may be leased. */
   get #isLow(): boolean {
     const { workers } = this.#options.open.limits;
-    const isLow = this.#parts.requests.waiting < workers && this.#census.waiting.size > 0;
+    const isLow = this.#parts.requests.waiting < workers && this.#statistics.waiting.size > 0;
     return isLow && !this.#parts.ending.isNear && this.hasRoom;
   }
 
-  /** Milliseconds until the next turn is due. */
+  /** Milliseconds until the next batch is due. */
   get patience(): number {
     const now = performance.now();
     const { timing } = this.#options;
@@ -241,7 +241,7 @@ export class BatchWriter {
     const { unwritten, requests } = this.#parts;
     const { outcomes, kept } = unwritten.take();
     this.#writing = outcomes.length;
-    this.#isAsked = false;
+    this.#checksStop = false;
     await this.#checkServer();
     const want = this.#wanted;
     await kept;
@@ -253,7 +253,7 @@ export class BatchWriter {
     this.#last = result;
     this.#clock.took(result, want);
     for (const host of result.down) await this.#options.hosts.note(host, { is_down: true });
-    // What the last turn leased waits in the queue by now, so that nothing is asked of a host that is held.
+    // URLs leased by the last batch are in the queue by now, so those of a held host can be put back before a request is sent.
     await this.#prepared;
     requests.putBack((host) => result.held.has(host) || this.#options.hosts.isDown(host));
     this.#prepared = requests.prepare(result.slots);
@@ -264,7 +264,7 @@ export class BatchWriter {
   async #checkServer(): Promise<void> {
     const { serverLimit, timing } = this.#options;
     const stored = this.#last?.counts.bytes_stored ?? 0;
-    const message = await serverLimit(this.#census.total, stored).catch(() => null);
+    const message = await serverLimit(this.#statistics.total, stored).catch(() => null);
     if (message !== null)
       this.#parts.ending.endWith({ status: 'stopped', reason: 'server_limit', message }, timing.stop);
   }
@@ -279,11 +279,11 @@ export class BatchWriter {
   async #persist(outcomes: readonly Outcome[], want: number): Promise<BatchResult> {
     const { services, timing } = this.#options;
     const { ending } = this.#parts;
-    const known = { census: this.#census, rate: this.#rate.perSecond() };
+    const known = { statistics: this.#statistics, rate: this.#rate.perSecond() };
     const input = batchInput(this.#options, { outcomes, want, ...known });
-    const { result, census, wasInterrupted } = await commitWithRetry(services, input, () => ending.isStopping);
-    this.#census = census;
-    // What was leased by a turn nobody heard the end of goes back with the next slice.
+    const { result, statistics, wasInterrupted } = await commitWithRetry(services, input, () => ending.isStopping);
+    this.#statistics = statistics;
+    // Leases of a batch whose commit was not confirmed are put back when the next loop begins.
     if (wasInterrupted && !ending.isNear) ending.windUp(timing.drain);
     return result;
   }

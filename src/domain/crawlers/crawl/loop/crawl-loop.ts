@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { settleAll } from '../../../../lib/concurrency.ts';
 import { Notifier } from '../../../../lib/timing.ts';
 import { LostRun } from '../../frontier/run-row.ts';
@@ -14,7 +14,7 @@ import { type LoopEnd, Shutdown } from './shutdown.ts';
 export class CrawlLoop {
   readonly #options: LoopOptions;
   readonly #requests: Requests;
-  readonly #turns: BatchWriter;
+  readonly #batches: BatchWriter;
   readonly #notifier = new Notifier();
   readonly #ending = new Shutdown(this.#notifier);
   readonly #began = performance.now();
@@ -29,16 +29,16 @@ export class CrawlLoop {
     const parts = { ending: this.#ending, notifier: this.#notifier, unwritten };
     const context = { ...given, signal: this.#ending.signal };
     this.#requests = new Requests(options, { ...parts, context, answered: () => this.#pump() });
-    this.#turns = new BatchWriter(options, { ...parts, requests: this.#requests });
+    this.#batches = new BatchWriter(options, { ...parts, requests: this.#requests });
   }
 
-  /** Somebody wants the run to stop: the next turn says it. */
+  /** Reads with the next batch whether the run is to stop. */
   look(): void {
-    this.#turns.look();
+    this.#batches.look();
     this.#notifier.notify();
   }
 
-  /** Has the slice end. */
+  /** Ends the loop. */
   stop(reason: StopReason): void {
     this.#ending.stop(reason);
   }
@@ -48,13 +48,13 @@ export class CrawlLoop {
     try {
       for (;;) {
         if (this.#ending.isLost) return { kind: 'lost' };
-        if (!this.#turns.isDue) this.#pump();
-        const { isDue } = this.#turns;
-        // What a turn asks of the database is on its way before requests begin, so that both have work meanwhile.
-        if (isDue) await settleAll([this.#turns.take(), nextTurn().then(() => this.#pump())]);
-        const end = this.#isQuiet ? this.#ending.end(this.#turns.isDone) : null;
+        if (!this.#batches.isDue) this.#pump();
+        const { isDue } = this.#batches;
+        // The batch's statements are sent before requests begin, so that database and network work at the same time.
+        if (isDue) await settleAll([this.#batches.take(), nextIteration().then(() => this.#pump())]);
+        const end = this.#isQuiet ? this.#ending.end(this.#batches.isDone) : null;
         if (end) return end;
-        if (!isDue) await this.#notifier.wait(this.#turns.patience);
+        if (!isDue) await this.#notifier.wait(this.#batches.patience);
       }
     } catch (error) {
       if (error instanceof LostRun) return { kind: 'lost' };
@@ -67,18 +67,18 @@ export class CrawlLoop {
 
   /** Nothing is under way, and everything is written. */
   get #isQuiet(): boolean {
-    return this.#turns.unwritten + this.#requests.waiting === 0;
+    return this.#batches.unwritten + this.#requests.waiting === 0;
   }
 
   /** Starts what may start. */
   #pump(): void {
     const { timing } = this.#options;
     const ending = this.#ending;
-    if (!ending.isNear && performance.now() - this.#began > timing.slice) ending.windUp(timing.stop);
+    if (!ending.isNear && performance.now() - this.#began > timing.budget) ending.windUp(timing.stop);
     if (ending.isStopping) ending.windUpOnce(timing.drain);
     if (ending.isNear) {
       this.#requests.putBack();
       ending.breakOffLate();
-    } else this.#requests.pump(() => this.#turns.hasRoom);
+    } else this.#requests.pump(() => this.#batches.hasRoom);
   }
 }

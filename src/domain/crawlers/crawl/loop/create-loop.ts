@@ -15,7 +15,7 @@ import type { CrawlTiming } from './loop-options.ts';
 
 /**
  * Bytes of all contents that snapshots of an organisation hold, each counted once however many hold it: what its quota is about. Reads
- * every entry, so it is asked once for a slice of a run, not for each page.
+ * every entry, so it is read once for a crawl loop, not for each page.
  *
  * @param run_id a run whose own snapshot does not count, because it counts itself what it adds
  */
@@ -59,7 +59,7 @@ export class ServerLimits {
     return 'The organisation has no room left for snapshots';
   }
 
-  /** Bytes of the organisation's snapshots but this run's own; they change too little in a slice to be added up again. */
+  /** Bytes of the organisation's snapshots but this run's own; they change too little during a loop to be added up again. */
   #stored(): Promise<number> {
     const { organization_id, run } = this.#open;
     this.#before ??= usedBytes(this.#services.orm.em.fork(), organization_id, run.id);
@@ -67,7 +67,7 @@ export class ServerLimits {
   }
 }
 
-/** What a slice is put together from. */
+/** What a crawl loop is made of. */
 interface CreateLoopOptions {
   services: Services;
   open: OpenRun;
@@ -91,7 +91,7 @@ function headersIn({ headers, run }: OpenRun, site: RunSite, userAgent: string |
   return (host) => (site.isOwn(host) ? own : others);
 }
 
-/** A slice of a run that has begun, with what the run has come across before. */
+/** The loop of a run that has begun, with the URLs it has found before. */
 export async function createLoop(
   { services, open, hosts, timing, log, userAgent }: CreateLoopOptions,
   site: RunSite,
@@ -119,7 +119,7 @@ export async function createLoop(
     snapshot,
     hosts,
     timing,
-    census: await FrontierStatistics.take(em, run.id),
+    statistics: await FrontierStatistics.take(em, run.id),
     takeLog: () => log.splice(0),
     serverLimit: (urls, bytes) => serverLimits.reached(urls, bytes),
     context: {

@@ -9,7 +9,7 @@ import type { RunHosts } from '../open/open-site.ts';
 /** How long things take in a crawl; milliseconds. Tests make it shorter. */
 export interface CrawlTiming {
   /** A worker hands the run over after so long. */
-  slice: number;
+  budget: number;
   /** Before the second try of a URL. */
   firstRetry: number;
   /** Between tries of robots.txt, times the number of the try. */
@@ -24,7 +24,7 @@ export interface CrawlTiming {
 }
 
 export const usualTiming: CrawlTiming = {
-  slice: 300_000,
+  budget: 300_000,
   firstRetry: 2_000,
   robotsRetry: 1_000,
   flush: 100,
@@ -33,17 +33,17 @@ export const usualTiming: CrawlTiming = {
   drain: 10_000,
 };
 
-/** What a slice works with. */
+/** What a crawl loop works with. */
 export interface LoopOptions {
   services: Services;
   crawling: Crawling;
   open: OpenRun;
   snapshot: { id: number; base_id: number | null };
   context: Omit<FetchContext, 'signal'>;
-  census: FrontierStatistics;
+  statistics: FrontierStatistics;
   timing: CrawlTiming;
   hosts: RunHosts;
-  /** What happened beside the URLs, since it was last asked. */
+  /** Log lines since the last call that belong to no URL. */
   takeLog(): LogLine[];
   /** The limit of the server that is reached; null: none is. */
   serverLimit(urls: number, bytes: number): Promise<string | null>;

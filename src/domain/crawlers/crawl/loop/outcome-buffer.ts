@@ -20,7 +20,7 @@ export interface Keeper {
 }
 
 /**
- * Outcomes of a slice that wait to be written. What a batch of them needs beside its rows is kept as soon as it is full, while the batch
+ * Outcomes that wait to be written. Blobs that a batch of them refers to are stored as soon as it is full, while the batch
  * before is written: it takes as long as the disk does.
  */
 export class OutcomeBuffer {
@@ -42,7 +42,7 @@ export class OutcomeBuffer {
     return this.#next !== null;
   }
 
-  /** When the first of those that wait came; milliseconds on this process's clock. */
+  /** When the oldest waiting outcome was added; milliseconds on this process's clock. */
   get since(): number {
     return this.#since;
   }
@@ -53,7 +53,7 @@ export class OutcomeBuffer {
     if (this.#outcomes.length >= fullBatch) this.#next ??= this.#batch();
   }
 
-  /** Takes out those that are written next, with what came meanwhile when nothing has to be kept for that: fewer writes cost less. */
+  /** Takes the next batch, with later outcomes that need no blobs: fewer writes cost less. */
   take(): Batch {
     const batch = this.#next ?? this.#batch();
     const more = this.#outcomes.slice(0, mostUnwritten - batch.outcomes.length);

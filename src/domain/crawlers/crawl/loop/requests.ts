@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { DomainError } from '../../../../kernel/errors.ts';
 import { isAway } from '../../../../kernel/unavailable.ts';
 import type { Notifier } from '../../../../lib/timing.ts';
@@ -26,7 +26,7 @@ function internalError({ services, open }: LoopOptions, ending: Shutdown, of: Le
   return outcomeOf(of, { state: 'error', error: 'internal', error_message });
 }
 
-/** A leased URL that waits for its turn to be asked for. */
+/** A leased URL that waits for its slot. */
 export interface QueuedUrl extends Slot {
   base: BaseEntry | undefined;
   /** Its connection was there too late for a slot before: it is not given up for that again. */
@@ -52,7 +52,7 @@ type Next =
   /** Nothing before so many milliseconds. */
   | { kind: 'wait'; for: number };
 
-/** Leased URLs in the order they are to be asked for, each not before its slot and no more of a host at once than it may have. */
+/** Leased URLs in the order of their requests: none before its slot, and no more of a host at once than its limit. */
 export class SlotQueue {
   #waiting: QueuedUrl[] = [];
   /** Those whose connections were to be opened. */
@@ -111,7 +111,7 @@ export class SlotQueue {
   }
 }
 
-/** Milliseconds until a process that has all its requests under way is asked for another one. */
+/** Milliseconds until a process that is at its limit of requests tries to begin another one. */
 const enterAgain = 10;
 
 interface Parts {
@@ -119,11 +119,11 @@ interface Parts {
   unwritten: OutcomeBuffer;
   notifier: Notifier;
   context: FetchContext;
-  /** An answer has come: the next is asked for at once, also while a turn waits for the database. */
+  /** Called on a response: the next request begins at once, also while a batch waits for the database. */
   answered(): void;
 }
 
-/** The leased URLs of a slice: asks for each when its slot has come, and no more at once than there are workers. */
+/** Fetches leased URLs, each when its slot has come, and no more at once than there are workers. */
 export class Requests {
   readonly #options: LoopOptions;
   readonly #parts: Parts;
@@ -131,7 +131,7 @@ export class Requests {
   #inFlight = 0;
   #reading = 0;
   #preparing = 0;
-  /** When the next leased URL may be asked for. */
+  /** When the next leased URL may be fetched. */
   #slotAt = Number.POSITIVE_INFINITY;
 
   constructor(options: LoopOptions, parts: Parts) {
@@ -150,7 +150,7 @@ export class Requests {
     return this.#inFlight + this.#reading;
   }
 
-  /** More could be asked for at once, and nothing is leased that might be. */
+  /** A worker is free, and no leased URL waits. */
   get isStarved(): boolean {
     return this.waiting === 0 && this.#inFlight < this.#options.open.limits.workers;
   }
@@ -161,7 +161,7 @@ export class Requests {
   }
 
   /**
-   * Has leased URLs asked for once it is known whether what the newest sealed snapshot holds of them is there; the next turn need not wait for
+   * Queues leased URLs once their entries in the newest sealed snapshot are looked up; the next batch need not wait for
    * that.
    */
   async prepare(slots: readonly Slot[]): Promise<void> {
@@ -169,8 +169,8 @@ export class Requests {
     const { blobs } = this.#options.services;
     const { outlinks } = this.#parts.context;
     this.#preparing += slots.length;
-    // The database has its next turn first, and works meanwhile.
-    await nextTurn();
+    // The statements of the next batch are sent first: the database works meanwhile.
+    await nextIteration();
     this.#queue.add(await withBase({ blobs, outlinks }, slots));
     this.#preparing -= slots.length;
     this.#parts.answered();

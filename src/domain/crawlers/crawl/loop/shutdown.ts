@@ -2,10 +2,10 @@ import type { Notifier } from '../../../../lib/timing.ts';
 import type { RunEnding } from '../../runs/end-run.ts';
 import type { StopReason } from '../crawling.ts';
 
-/** How a slice ends: the run ends, the next slice goes on, or it is another's. */
+/** How a crawl loop ends: the run ends, another loop continues it, or the run was taken over. */
 export type LoopEnd = { kind: 'ended'; ending: RunEnding } | { kind: 'next' } | { kind: 'lost' };
 
-/** Whether and why a slice comes to its end, and how long what is under way still gets. */
+/** Whether and why a crawl loop ends, and how long requests in flight still get. */
 export class Shutdown {
   readonly #notifier: Notifier;
   readonly #abort = new AbortController();
@@ -37,7 +37,7 @@ export class Shutdown {
     return this.#stop === 'stopping';
   }
 
-  /** Has the slice end. */
+  /** Ends the loop. */
   stop(reason: StopReason): void {
     this.#stop ??= reason;
     if (reason !== 'stopping') this.#abort.abort(reason);

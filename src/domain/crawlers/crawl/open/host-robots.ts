@@ -26,7 +26,7 @@ export interface RobotsRequest {
   pause(attempt: number): Promise<void>;
 }
 
-/** An answer to a request for robots.txt, or why there is none. */
+/** A response to a request for robots.txt, or why it failed. */
 export interface RobotsAnswer {
   robots: Robots;
   /** Its text, to be kept; null: everything is allowed. */
@@ -72,8 +72,8 @@ async function ask({ fetcher, origin, request, signal }: RobotsRequest): Promise
 }
 
 /**
- * Asks a host for its robots.txt, three times when there is no usable answer. What is asked here is no request of the run: it takes no slot of
- * the host, and counts towards no limit.
+ * Fetches a host's robots.txt, in up to three attempts. These are no requests of the run: they take no slot of
+ * the host, and count towards no limit.
  */
 export async function fetchRobots(request: RobotsRequest): Promise<RobotsAnswer> {
   let message = '';

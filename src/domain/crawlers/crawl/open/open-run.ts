@@ -78,14 +78,14 @@ export function requestHeaders({ userAgent, headers, isOwn }: HeaderSources): Re
   return sent;
 }
 
-/** A name for request headers: validators are only sent to those that asked alike. */
+/** A name for request headers: validators are only sent with requests whose headers have the same hash. */
 export const requestHash = (headers: Readonly<Record<string, string>>): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(headers).sort()))
     .digest('base64url')
     .slice(0, 22);
 
-/** A run with everything that is looked up once by whoever works on it. */
+/** A run with everything its worker looks up once. */
 export interface OpenRun {
   run: CrawlerRun;
   organization_id: number;
@@ -95,7 +95,7 @@ export interface OpenRun {
   /** Scheme and host of the crawler's domain; the scheme is null when it names none. */
   domain: { scheme: string | null; host: string };
   policy: ReturnType<typeof policyFor>;
-  /** How a host may be treated: what was raised for the crawler is not for hosts nobody has verified. */
+  /** How a host may be treated: limits raised for the crawler do not apply to unverified hosts. */
   limitsOf(host: string): { delay: number; inFlight: number };
   /** Headers of requests; `isOwn` for the primary host and its sibling. */
   headers(isOwn: boolean): { headers: Record<string, string>; hash: string };

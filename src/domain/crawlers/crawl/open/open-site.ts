@@ -20,8 +20,8 @@ const isSecure = (movedTo: string | null, host: string) => {
 };
 
 /**
- * Settles scheme and host of a run by asking for robots.txt, which has to be known anyway: of a domain without a scheme https is tried,
- * then http, and the one that answers is taken. A host that sends everybody from http to https is crawled by https.
+ * Settles scheme and host of a run by fetching robots.txt, which is needed anyway: of a domain without a scheme https is tried,
+ * then http, and the one that answers is taken. A host that redirects http to https is crawled by https.
  */
 async function settleOrigin(
   { domain: { scheme, host }, policy, headers }: OpenRun,
@@ -35,7 +35,7 @@ async function settleOrigin(
   });
   if (scheme === 'https') return ask(`https://${host}`);
   if (scheme === null) {
-    // Whoever does not answer at all there is asked once: many hosts speak http alone.
+    // One attempt only: many hosts speak http alone.
     const secure = await fetcher
       .fetch({ url: `https://${host}/robots.txt`, headers: headers(true).headers, policy, signal, read: 'none' })
       .then(({ ok }) => ok);
@@ -51,7 +51,7 @@ const noteSql = `
     coalesce(hosts::jsonb -> ?::text, '{}') || ?::jsonb))::json
   where id = ? and epoch = ?`;
 
-/** What a run has found out about its hosts, kept on its row for whoever works on it next. */
+/** What a run has found out about its hosts, kept on its row for its next worker. */
 export class RunHosts {
   readonly #services: Pick<Services, 'orm'>;
   readonly #run: Pick<CrawlerRun, 'id' | 'epoch'>;
@@ -88,14 +88,14 @@ interface Options {
   pause(attempt: number): Promise<void>;
 }
 
-/** What is worth telling of a host's robots.txt. */
-function told(host: string, { robots }: RobotsAnswer): LogLine[] {
+/** Log lines for a host's robots.txt. */
+function robotsLog(host: string, { robots }: RobotsAnswer): LogLine[] {
   if (robots.state === 'unreachable')
     return [
       {
         level: 'warn',
         event: 'robots_unreachable',
-        message: `${host}: nothing is asked for, because its robots.txt could not be had: ${robots.message}`,
+        message: `${host}: nothing is fetched, because its robots.txt is unreachable: ${robots.message}`,
         data: { host },
       },
     ];
@@ -105,7 +105,7 @@ function told(host: string, { robots }: RobotsAnswer): LogLine[] {
   return [{ level: 'info', event: 'robots_sitemaps', message: `${host} names ${sitemaps.length} sitemaps`, data }];
 }
 
-/** The robots.txt of hosts: as kept for the project, else asked for. */
+/** The robots.txt of hosts: from the project's cache, else fetched. */
 function robotsSource({ services, open, hosts, log, signal, pause }: Options, origin: () => URL): RobotsSource {
   const { run, policy } = open;
   return async (host): Promise<Robots> => {
@@ -114,13 +114,13 @@ function robotsSource({ services, open, hosts, log, signal, pause }: Options, or
     const { headers } = open.headers(host === origin().host || hosts.siblings.includes(host));
     const at = { fetcher: services.fetcher, origin: `${origin().protocol}//${host}`, request: { headers, policy } };
     const answer = await fetchRobots({ ...at, signal, pause });
-    log.push(...told(host, answer));
+    log.push(...robotsLog(host, answer));
     if (answer.robots.state === 'known') await keepRobots(services.orm.em.fork(), run.project_id, host, answer);
     return answer.robots;
   };
 }
 
-/** Opens what a run may ask for. @returns also why a run that begins cannot */
+/** Opens the site of a run. @returns also why a run cannot begin */
 export async function openSite(options: Options): Promise<{ site: RunSite; failure: RunEnding | null }> {
   const { services, open, hosts, log, signal, pause } = options;
   const { run, limits } = open;
@@ -144,7 +144,7 @@ export async function openSite(options: Options): Promise<{ site: RunSite; failu
     ? null
     : async (host) => {
         if (settled === null || host !== origin.host) return source(host);
-        log.push(...told(host, settled));
+        log.push(...robotsLog(host, settled));
         return settled.robots;
       };
   const site = await RunSite.open({

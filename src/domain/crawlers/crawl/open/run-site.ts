@@ -20,14 +20,14 @@ interface RunSiteOptions {
 
 const allowedNothing: RobotsRules = { isAllowed: () => false, crawlDelay: null, sitemaps: [] };
 
-/** What a run may ask for: its scope, its filters, and what the robots.txt of its hosts say, as far as they are known. */
+/** What a run may fetch: its scope, its filters, and the robots.txt of its hosts, as far as they are known. */
 export class RunSite {
   readonly origin: URL;
   readonly stripParams: readonly string[];
   readonly #options: RunSiteOptions;
   readonly #hosts: Set<string>;
   readonly #rules = new Map<string, RobotsRules>();
-  readonly #asked = new Map<string, Promise<RobotsRules>>();
+  readonly #pending = new Map<string, Promise<RobotsRules>>();
   #decide: Decider;
 
   private constructor(options: RunSiteOptions, decide: Decider) {
@@ -72,30 +72,30 @@ export class RunSite {
     return decision.verdict === 'take' || decision.rule !== 'scope';
   }
 
-  /** Whether a URL is not asked for although a page needs it to be shown, wherever it is; robots aside. */
+  /** Whether a URL is refused even as a resource of a page, on any host; robots.txt aside. */
   refuses(url: string): boolean {
     return this.#decide(url, { kind: 'asset', isEntry: false, isAnywhere: true }).verdict === 'skip';
   }
 
-  /** What a host's robots.txt says, asked for once. */
+  /** The rules of a host's robots.txt, fetched once. */
   robots(host: string): Promise<RobotsRules> | RobotsRules | null {
     const { robots } = this.#options;
     if (robots === null) return null;
     const known = this.#rules.get(host);
     if (known) return known;
-    const asked =
-      this.#asked.get(host) ??
+    const pending =
+      this.#pending.get(host) ??
       robots(host).then((answer) => {
         const rules = answer.state === 'known' ? answer.rules : allowedNothing;
         this.#rules.set(host, rules);
         return rules;
       });
-    this.#asked.set(host, asked);
-    asked.catch(() => this.#asked.delete(host));
-    return asked;
+    this.#pending.set(host, pending);
+    pending.catch(() => this.#pending.delete(host));
+    return pending;
   }
 
-  /** Seconds between requests a host's robots.txt asks for; 0: none, or not known yet. */
+  /** `Crawl-delay` of a host's robots.txt, seconds; 0: none, or not known yet. */
   crawlDelay(host: string): number {
     return this.#rules.get(host)?.crawlDelay ?? 0;
   }

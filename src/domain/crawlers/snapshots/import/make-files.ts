@@ -102,7 +102,7 @@ async function* once(content: Buffer) {
   yield content;
 }
 
-/** What goes into the file. A document or a sheet that is rewritten becomes UTF-8: that is what those who serve files take text for. */
+/** What goes into the file. A rewritten document or style sheet becomes UTF-8, the default of file servers. */
 async function contentOf(
   { blobs }: ProjectContext['services'],
   file: SiteFile,
@@ -117,7 +117,7 @@ async function contentOf(
 }
 
 /**
- * Makes the files of an import, each rewritten and stored where it is not there already; of those that are there nothing is kept in memory.
+ * Makes the files of an import, each rewritten and stored unless it is there already; files that exist take no memory.
  * Files over the limit of Studio are left out.
  */
 export async function makeFiles(

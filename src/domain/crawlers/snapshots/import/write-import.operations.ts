@@ -188,7 +188,7 @@ async function commit(
 /**
  * Commits an import, unless a process that was given up as dead has done it meanwhile.
  * @param host that was captured
- * @param keep told what is about to be committed, so that whoever takes the import over knows it from the rows
+ * @param keep stores what is about to be committed, so that a process that takes the import over finds it in the rows
  * @returns the commit; null when nothing was different
  * @throws DomainError `branch_moved` when the head is not the expected one, or has moved three times; whatever the branch refuses
  */
@@ -225,7 +225,7 @@ async function work(context: Context, { row, wasBegun, write }: ImportClaim): Pr
     commit_sha = await commitImport(context, row, snapshot.host, importing, async (plan) => {
       const { added, changed, removed, skipped } = plan;
       const isOurs = await write({ added, changed, removed, skipped: [...skipped, ...tooLarge] });
-      // Before the commit: whoever has taken the import over makes it.
+      // Before the commit: a process that has taken the import over makes it instead.
       if (!isOurs) throw new TakenOver();
     });
   }
@@ -237,7 +237,7 @@ export const writeImport = projectOperation({
   kind: 'command',
   effect: 'external',
   permission: 'manage_studio',
-  summary: 'Commit what an import has been asked for',
+  summary: 'Commit an import',
   input: z.object({ import_id: z.int32() }),
   output: z.object({}),
   audit: ({ import_id }) => ({ type: 'snapshot_import', id: String(import_id) }),

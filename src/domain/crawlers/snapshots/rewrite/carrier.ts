@@ -66,8 +66,8 @@ function byteCarrier(decoder: Decoder): Carrier {
 }
 
 /**
- * Content in an opaque encoding becomes UTF-8. The mark in front counts for more than what the content goes on saying of itself, and than
- * whoever serves it (HTML 13.2.3.2, CSS Syntax 3.2).
+ * Content in an opaque encoding becomes UTF-8. Its byte order mark has precedence over declarations in the content and over the
+ * `Content-Type` it is served with (HTML 13.2.3.2, CSS Syntax 3.2).
  */
 function textCarrier(label: string): Carrier {
   return {
@@ -85,7 +85,7 @@ function textCarrier(label: string): Carrier {
 
 /**
  * How content in an encoding is carried.
- * @param charset a label; null, or one nobody knows, is UTF-8
+ * @param charset a label; null, or an unknown one, is UTF-8
  * @param toUtf8 it becomes UTF-8 even where it need not
  */
 export function carrierFor(charset: string | null, toUtf8 = false): Carrier {

@@ -25,14 +25,14 @@ class PassingText {
   }
 
   /** What is held between two positions. */
-  slice(from: number, to: number): string {
+  textBetween(from: number, to: number): string {
     return this.#held.slice(from - this.#start, to - this.#start);
   }
 
   /** Lets everything up to a position go out. */
   release(to: number): void {
     if (to <= this.#start) return;
-    this.#out += this.slice(this.#start, to);
+    this.#out += this.textBetween(this.#start, to);
     this.#drop(to);
   }
 
@@ -191,16 +191,17 @@ export class HtmlRewriter {
     };
     return {
       onopentagname: (start, end) => {
-        this.#tag = new PassingTag(this.#text.slice(start, end), start - 1);
+        this.#tag = new PassingTag(this.#text.textBetween(start, end), start - 1);
       },
-      onattribname: (start, end) => this.#tag?.begin(this.#text.slice(start, end), start, end),
-      onattribdata: (start, end) => this.#tag?.add(this.#text.slice(start, end)),
+      onattribname: (start, end) => this.#tag?.begin(this.#text.textBetween(start, end), start, end),
+      onattribdata: (start, end) => this.#tag?.add(this.#text.textBetween(start, end)),
       onattribentity: (codePoint) => this.#tag?.add(codePoint),
       onattribend: (quote, end) => this.#tag?.endValue(quote, end),
       onopentagend: (at) => this.#endTag(at + 1, false),
       onselfclosingtag: (at) => this.#endTag(at + 1, true),
       onclosetag: (start, end) => {
-        if (this.#sheetAt !== null && this.#text.slice(start, end).toLowerCase() === 'style') this.#endSheet(start - 2);
+        if (this.#sheetAt !== null && this.#text.textBetween(start, end).toLowerCase() === 'style')
+          this.#endSheet(start - 2);
         this.#safe = end;
       },
       ontext: passed,
@@ -227,6 +228,6 @@ export class HtmlRewriter {
   #endSheet(end: number): void {
     const start = this.#sheetAt ?? end;
     this.#sheetAt = null;
-    this.#text.replace(start, end, rewriteCss(this.#text.slice(start, end), this.#carrier, this.#rewriting.map));
+    this.#text.replace(start, end, rewriteCss(this.#text.textBetween(start, end), this.#carrier, this.#rewriting.map));
   }
 }

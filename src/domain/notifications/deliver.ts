@@ -14,7 +14,7 @@ const hour = 60 * minute;
 /** What lies between one try and the next, milliseconds; the first try is at once. */
 const pauses = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 const jitter = 0.1;
-const mostAsked = hour;
+const longestRetryAfter = hour;
 
 /** Tries of one delivery. */
 export const mostTries = pauses.length + 1;
@@ -30,15 +30,15 @@ export function retryAfter(text: string | null, now: Date): number | null {
 /**
  * When to try again.
  * @param tries how many there have been
- * @param asked what the receiver asked for, milliseconds: obeyed when it is longer, up to an hour
+ * @param requested the receiver's Retry-After, milliseconds: obeyed when it is longer, up to an hour
  * @param random from 0 to 1: every pause is up to a tenth shorter or longer, so that many deliveries do not come at once
  * @returns milliseconds from now; null when that was the last try
  */
-export function nextPause(tries: number, asked: number | null, random: number): number | null {
+export function nextPause(tries: number, requested: number | null, random: number): number | null {
   const pause = pauses[tries - 1];
   if (pause === undefined) return null;
   const jittered = Math.round(pause * (1 - jitter + 2 * jitter * random));
-  return Math.max(jittered, Math.min(asked ?? 0, mostAsked));
+  return Math.max(jittered, Math.min(requested ?? 0, longestRetryAfter));
 }
 
 /** Longer than an attempt can take, milliseconds. */
@@ -120,7 +120,7 @@ interface Receiver {
   authorization: string | undefined;
 }
 
-/** Where and how a crawler wants to be told now; null when nobody is to be told any more. */
+/** Where and how a crawler's webhook is called now; null when it was removed. */
 async function receiverOf(services: Services, em: EntityManager, crawler_id: number): Promise<Receiver | null> {
   const crawler = await em.findOne(Crawler, { id: crawler_id }, { disableIdentityMap: true });
   const url = crawler?.settings.webhook_url;
@@ -135,9 +135,9 @@ async function receiverOf(services: Services, em: EntityManager, crawler_id: num
   return { url, secret, authorization: webhook_auth_header };
 }
 
-function verdictOf({ status, error, retryAfter: asked }: SendResult, tries: number, now: Date): Verdict {
+function verdictOf({ status, error, retryAfter: header }: SendResult, tries: number, now: Date): Verdict {
   if (error === null) return { status: 'delivered', next_attempt_at: null };
-  const pause = status === gone ? null : nextPause(tries, retryAfter(asked, now), Math.random());
+  const pause = status === gone ? null : nextPause(tries, retryAfter(header, now), Math.random());
   if (pause === null) return { status: 'failed', next_attempt_at: null };
   return { status: 'pending', next_attempt_at: new Date(now.getTime() + pause) };
 }
@@ -199,7 +199,7 @@ export async function deliver(services: Services, id: number, signal: AbortSigna
 const lateness = 30_000;
 const atOnce = 500;
 
-/** Wakes workers for deliveries that nobody has come for. */
+/** Wakes workers for deliveries whose job was lost. */
 export async function wakeDueDeliveries(services: Services): Promise<void> {
   const now = services.clock.now();
   const em = services.orm.em.fork();

@@ -1,4 +1,4 @@
-/** What a crawler's webhook is told of. */
+/** The events of a crawler's webhook. */
 export const eventTypes = [
   'crawler.run.started',
   'crawler.run.completed',

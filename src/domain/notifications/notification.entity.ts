@@ -4,7 +4,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 export const deliveryStatuses = ['pending', 'delivered', 'failed', 'dropped'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** One event that is told to a crawler's webhook; the row is the outbox. */
+/** One event for a crawler's webhook; the row is the outbox. */
 export const NotificationRow = defineEntity({
   name: 'Notification',
   tableName: 'notification',

@@ -16,8 +16,8 @@ export const notifyJob = {
 } satisfies JobKind;
 
 /** What the notifier knows of a crawler. */
-interface Told extends EventPlace {
-  /** Null: nobody is to be told. */
+interface Recipient extends EventPlace {
+  /** Null: no webhook. */
   url: string | null;
 }
 
@@ -37,7 +37,7 @@ interface PlaceRow {
   settings: { webhook_url?: string | null; webhook_extra_vars?: string | null };
 }
 
-async function placeOf(em: EntityManager, crawler_id: number): Promise<Told | null> {
+async function placeOf(em: EntityManager, crawler_id: number): Promise<Recipient | null> {
   const [row] = await em.execute<PlaceRow[]>(placeSql, [crawler_id]);
   if (!row) return null;
   const { organization, project, id, uuid, name, domain, settings } = row;
@@ -71,9 +71,9 @@ export async function wakeDelivery(
 }
 
 /**
- * Tells a crawler's webhook of an event: the row of the outbox and its job are written in the transaction of `em`, so it is told exactly
- * when what happened is committed. A crawler without `webhook_url` has nobody to tell, and nothing is written.
- * @returns the number of the delivery, or null when nobody is told
+ * Notifies a crawler's webhook of an event: the row of the outbox and its job are written in the transaction of `em`, so it is notified exactly
+ * when what happened is committed. For a crawler without `webhook_url` nothing is written.
+ * @returns the number of the delivery, or null without a webhook
  */
 export async function notify(
   em: EntityManager,

@@ -14,7 +14,7 @@ export const newWebhookSecret = () => `whsec_${randomBytes(24).toString('base64'
 const versionOf = ({ webhook_secret }: Pick<Crawler, 'webhook_secret'>) => Number.parseInt(webhook_secret ?? '0', 10);
 
 /**
- * Gives a crawler a new secret; whoever calls stores the row.
+ * Gives a crawler a new secret; the caller stores the row.
  * @returns the secret in clear
  */
 export async function renewWebhookSecret({ secrets }: Keys, owner: Owner, crawler: Holder): Promise<string> {
@@ -25,7 +25,7 @@ export async function renewWebhookSecret({ secrets }: Keys, owner: Owner, crawle
   return secret;
 }
 
-/** Makes the secret of a crawler that has a `webhook_url` for the first time; whoever calls stores the row. */
+/** Makes the secret of a crawler that has a `webhook_url` for the first time; the caller stores the row. */
 export async function ensureWebhookSecret(
   services: Keys,
   owner: Owner,

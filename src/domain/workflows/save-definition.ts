@@ -42,7 +42,7 @@ export async function requireDefinition(
 }
 
 /**
- * A workflow does in its own name what its definition lists, so whoever lets it must be able to do it.
+ * A workflow acts with the permissions its definition lists, so its author must hold them.
  * @throws DomainError `forbidden`
  */
 export function requireHeld({ grant }: Pick<ProjectContext, 'grant'>, permissions: readonly Permission[]): void {
@@ -50,7 +50,7 @@ export function requireHeld({ grant }: Pick<ProjectContext, 'grant'>, permission
   if (lacking) throw new DomainError('forbidden', `definition.permissions: you lack ${lacking} and cannot grant it`);
 }
 
-/** Adds the next version of a workflow, and publishes it unless told otherwise. */
+/** Adds the next version of a workflow, and publishes it by default. */
 export async function addVersion(
   { em, actor, services }: Pick<ProjectContext, 'em' | 'actor' | 'services'>,
   row: Workflow,

@@ -25,14 +25,14 @@ interface Options {
   patience?: number;
   /** Milliseconds after which a call is given up, whatever becomes of its commit. */
   limit?: number;
-  /** What such a call is told: as usual, that the database does not answer. */
+  /** The error of such a call: that the database does not answer. */
   late?(): Error;
   /** Whether a failed commit has certainly changed nothing, so that its calls may be tried again: as usual, unless the database was away. */
   isDefinite?(error: unknown): boolean;
 }
 
 /**
- * Lets calls that arrive while a commit is under way share the next one; nobody waits longer for company. When a shared commit fails, its calls are
+ * Calls that arrive while a commit is under way share the next one; none waits to be joined by others. When a shared commit fails, its calls are
  * tried one by one, so that one that cannot be stored harms no other.
  */
 export class SharedCommits<Call, Result> {
@@ -69,7 +69,7 @@ export class SharedCommits<Call, Result> {
     if (this.#running === 0) this.#timer = undefined;
   }
 
-  /** A commit that is held up, by a lock for example, must not hold up everybody, and nobody for ever. */
+  /** A commit that is held up, by a lock for example, must not hold up all other calls, and no call for ever. */
   #watch(): void {
     const before = performance.now() - this.#options.limit;
     const isLate = ({ since }: { since: number }) => since < before;

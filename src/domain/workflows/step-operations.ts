@@ -34,7 +34,7 @@ export const isForSteps = (
   return scope === 'project' && workflow !== false && !candidate.needsStream && isGrantable(permission);
 };
 
-/** Of all operations those that steps may call. */
+/** The operations that steps may call. */
 export function stepOperationsOf(operations: Iterable<Candidate>): StepOperations {
   const found = new Map<string, StepOperation>();
   for (const candidate of operations) {

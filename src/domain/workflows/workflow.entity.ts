@@ -39,7 +39,7 @@ export const WorkflowVersion = defineEntity({
 });
 export type WorkflowVersion = InferEntity<typeof WorkflowVersion>;
 
-/** A value that `http` steps may name and nobody reads back. */
+/** A value that `http` steps may name; no operation reads it back. */
 export const WorkflowSecret = defineEntity({
   name: 'WorkflowSecret',
   tableName: 'workflow_secret',

@@ -107,5 +107,5 @@ export const secretName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'must be up to 64 letters, digits and _, and not begin with a digit');
 
-/** A secret without its value, which nobody reads back. */
+/** A secret without its value, which no operation reads back. */
 export const workflowSecret = z.object({ name: z.string(), updated_at: timestamp }).meta({ id: 'WorkflowSecret' });

@@ -230,9 +230,9 @@ function* scopedExpressions(
 }
 
 /**
- * Whether the expressions of a definition can be read and name only what is there by then; steps that can never run. In turns: all of them
+ * Whether the expressions of a definition can be read and name only what is there by then; steps that can never run. Yields to the event loop: a whole definition
  * may take a quarter of a second. A secret that is not set is a warning: a workflow has to exist before its secrets can be set.
- * @param secrets names of those that are
+ * @param secrets names of the secrets that are set
  */
 export async function checkExpressions(
   definition: WorkflowDefinition,

@@ -41,9 +41,9 @@ const nameOf = (key: unknown): string | null => {
 class Beyond extends Error {}
 
 /**
- * Faults that the grammar of YAML allows: keys that are given twice, that mean something to whoever reads objects, or that are no text; aliases
+ * Faults that the grammar of YAML allows: keys that are given twice, that are special in JavaScript objects, or that are no text; aliases
  * of nothing or that grow beyond 1,000 nodes; more than 200 levels. The parser looks for the same in time that grows with the square of
- * the text, so it is told not to.
+ * the text, so its own check is off.
  */
 function treeFaults(document: Document): TextFault[] {
   const faults: TextFault[] = [];
@@ -154,7 +154,7 @@ class SourceMeter {
   }
 }
 
-/** The parser's tokens of a text, read in turns and no further than where it goes too far. */
+/** The parser's tokens of a text, up to where it exceeds a limit. Yields to the event loop. */
 async function tokensOf(source: string, lines: LineCounter): Promise<{ tokens: CST.Token[]; excess: Excess | null }> {
   const parser = new Parser(lines.addNewLine);
   const meter = new SourceMeter();
@@ -179,7 +179,7 @@ async function tokensOf(source: string, lines: LineCounter): Promise<{ tokens: C
 }
 
 /**
- * Reads a text as one document of YAML 1.2, in turns: a quarter of a megabyte may take half a second. Its faults are in the document,
+ * Reads a text as one document of YAML 1.2, yielding to the event loop: a quarter of a megabyte may take half a second. Its faults are in the document,
  * also that there is another one, or that it goes beyond the limits, when nothing of it is read. Keys are not compared.
  * @param lines learns where lines begin
  */

@@ -104,10 +104,10 @@ export interface DefinitionReading {
   warnings: DefinitionFault[];
 }
 
-/** Most faults told at once. */
+/** Most faults reported at once. */
 const mostFaults = 100;
 
-/** Steps and fields that are planned, so that people who read about them are told so. */
+/** Steps and fields that are planned: refused as not available yet, instead of as unknown. */
 const laterTypes = new Set(['assistant', 'sub_workflow', 'switch']);
 const laterFields = new Set(['on_limit', 'body_window_seconds', 'dedup_headers', 'dedup_window_seconds']);
 const notYet = 'not available yet';
@@ -139,9 +139,9 @@ function problemsOf(issue: z.core.$ZodIssue, value: unknown): Problem[] {
 }
 
 /**
- * Reads and checks a definition: YAML 1.2 or JSON, its shape, its tree of steps, its expressions, and its operations against those that
- * there are. Whether the caller holds the permissions it lists is another question. What is long is done in turns, so that all else goes on.
- * @param secrets names of those that are set of the workflow; of a new one, none
+ * Reads and checks a definition: YAML 1.2 or JSON, its shape, its tree of steps, its expressions, and its operations against the ones
+ * that exist. Whether the caller holds the permissions it lists is checked elsewhere. Long work yields to the event loop.
+ * @param secrets names of the workflow's secrets that are set; of a new workflow, none
  */
 export async function readDefinition(
   source: string,
@@ -150,11 +150,11 @@ export async function readDefinition(
 ): Promise<DefinitionReading> {
   const { value, problems, locate } = await parseSource(source);
   const tell = async (found: readonly Problem[]): Promise<DefinitionFault[]> => {
-    const told: DefinitionFault[] = [];
+    const faults: DefinitionFault[] = [];
     await forEachYielding(found.slice(0, mostFaults), ({ place, code, message, offset }) =>
-      told.push({ field: pointer(place), code, message, ...locate(place, offset) }),
+      faults.push({ field: pointer(place), code, message, ...locate(place, offset) }),
     );
-    return told;
+    return faults;
   };
   const answer = async (definition: WorkflowDefinition | null, errors: Problem[], warnings: Problem[] = []) => ({
     definition: errors.length === 0 ? definition : null,

@@ -149,7 +149,7 @@ interface BodyValue {
   body: unknown;
   /** What was done to it. */
   body_note?: string;
-  /** Why it is null although there are bytes; an offset in characters, null where there is none. */
+  /** Why it is null although there are bytes; an offset in characters, null where unknown. */
   body_error?: { message: string; position: number | null };
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JobKind } from '../../../ports/jobs.ts';
 
 /**
- * Says that an execution may go on. Whoever gets it looks first whether somebody advances it already, so one too many does no harm, and one
+ * Notifies workers that an execution may go on. A worker checks first whether it has a driver already, so one job too many does no harm, and one
  * that is lost is made up for by the sweep: the rows are the truth.
  */
 export const advanceJob = {

@@ -21,7 +21,7 @@ interface Waiting {
 const shares = { workflow: 1 / 2, organization: 3 / 4 };
 
 /**
- * Steps of a process that act at the same time: so many at once, the others wait. Workflows take turns, and each one's steps come in their
+ * Steps of a process that act at the same time: so many at once, the others wait. Slots go round robin among workflows, and each one's steps come in their
  * order.
  */
 export class CallSlots {
@@ -124,7 +124,7 @@ const usualDelay = 1_000;
 const usualFactor = 2;
 const mostDelay = 300_000;
 /** A peer may ask for more time than steps give themselves. */
-const mostAsked = 3_600_000;
+const longestRetryAfter = 3_600_000;
 
 interface Failure {
   error: StepError;
@@ -146,7 +146,7 @@ export function retryDelay(step: Step, tries: number, failure: Failure, random: 
   const first = (delay === undefined ? null : parseDuration(delay)) ?? usualDelay;
   const most = (max_delay === undefined ? null : parseDuration(max_delay)) ?? mostDelay;
   const wait = Math.min(first * factor ** (tries - 1), most) * random;
-  return Math.round(Math.max(wait, Math.min(failure.retryAfter ?? 0, mostAsked)));
+  return Math.round(Math.max(wait, Math.min(failure.retryAfter ?? 0, longestRetryAfter)));
 }
 
 const usualLimit = { http: 30_000, operation: 300_000 };

@@ -126,7 +126,7 @@ export async function readStepRows(
   return found;
 }
 
-/** Who advances an execution: what one writes counts only as long as nobody has taken over. */
+/** A driver's lease of an execution: its writes count only until another driver takes over. */
 export interface Lease {
   id: string;
   project_id: number;
@@ -134,7 +134,7 @@ export interface Lease {
   attempt: number;
 }
 
-/** What one transaction keeps of an execution: where it stands, the step runs that have changed, and the events that tell of it. */
+/** What one transaction keeps of an execution: where it stands, the step runs that have changed, and the events of it. */
 export interface Checkpoint {
   lease: Lease;
   status: ExecutionStatus;
@@ -148,9 +148,9 @@ export interface Checkpoint {
   waiting_until: number | null;
   /** A step has come to its end since the last checkpoint. */
   hasProgressed: boolean;
-  /** Nobody advances it any more, until something happens. */
+  /** It has no driver until something wakes it. */
   isReleased: boolean;
-  /** It goes on at once, with whoever is free. */
+  /** It goes on at once, on any free worker. */
   isHandedOn: boolean;
   runs: readonly StepState[];
   events: readonly ExecutionEvent[];
@@ -276,7 +276,7 @@ interface Waiting {
 }
 
 /**
- * Writes the checkpoints of all executions a process advances. Those that come while a transaction is under way share the next one, so that
+ * Writes the checkpoints of all executions a process advances. Checkpoints that arrive while a transaction is under way share the next one, so that
  * many executions cost few commits and a single one waits for nothing.
  */
 export class CheckpointWriter {

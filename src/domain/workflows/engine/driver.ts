@@ -22,7 +22,7 @@ class Budget {
   readonly #began = performance.now();
   #steps = 0;
 
-  /** @param known steps it begins with: it does as many again, since whoever comes next has to read them all */
+  /** @param known steps it begins with: it does as many again, since the next driver has to read them all */
   constructor(known: number) {
     this.#most = Math.max(fewest, known);
   }
@@ -41,7 +41,7 @@ export interface DriverResources {
   services: Services;
   writer: CheckpointWriter;
   calls: CallSlots;
-  /** Asks for a slot; who asks at the same time is onResult by one transaction. */
+  /** Takes a slot; concurrent requests share one transaction. */
   takeSlot(request: SlotRequest): Promise<SlotResult>;
   /** From 0 to 1. */
   random(): number;
@@ -49,7 +49,7 @@ export interface DriverResources {
 
 /** @param calls steps that act at the same time */
 export function makeResources(services: Services, calls: number): DriverResources {
-  // Whoever takes a slot keeps all others of its key waiting until the disk has it: those that ask together wait once.
+  // A transaction that takes a slot blocks others of its key until it is on disk: concurrent requests share one.
   const slots = new SharedCommits<SlotRequest, SlotResult>(
     (requests) => services.orm.em.fork().transactional((em) => takeSlots(em, services, requests)),
     { limit: Number.POSITIVE_INFINITY },
@@ -120,20 +120,20 @@ class Resting {
   }
 }
 
-/** A loop's progress is told so often at most, milliseconds. */
+/** Milliseconds between log entries of a loop's progress, at least. */
 const pause = 1_000;
 
-/** What the log of an execution tells beside the transitions of its steps. */
+/** The entries of an execution's log beside the transitions of its steps. */
 export class ProgressLog {
   readonly #of: Pick<DriverParts, 'journal' | 'planner'>;
-  /** What was told of loops, by path. */
+  /** The last entry of each loop, by path. */
   readonly #logged = new Map<string, { at: number; done: number }>();
 
   constructor(parts: Pick<DriverParts, 'journal' | 'planner'>) {
     this.#of = parts;
   }
 
-  /** Tells how far loops have come, when that is news. */
+  /** Logs the progress of loops when it has changed. */
   logProgress(): void {
     const { journal, planner } = this.#of;
     for (const { path, done, total } of planner.progress())
@@ -272,7 +272,7 @@ class Advance {
     if (cancelled !== null) return this.#conclusion.end({ status: 'cancelled', reason: cancelled });
     if (this.#of.signals.takeWake()) await this.#refresh();
     let plan = this.#conclusion.plan(this.#resting.deadline);
-    // An answer that came in time counts, though nobody has told of it yet.
+    // An answer that came in time counts, even before its notification.
     if (plan.actions.some(isLateInput)) {
       await this.#refresh();
       plan = this.#conclusion.plan(this.#resting.deadline);
@@ -319,7 +319,7 @@ interface DriverListener {
   onWaiting(): void;
 }
 
-/** Advances one execution as long as it is this process's to advance, and is told from outside what happens to it. */
+/** Advances one execution as long as it is this process's to advance, and receives signals from outside. */
 export class Driver {
   readonly lease: Lease;
   readonly #signals: Signals;

@@ -16,7 +16,7 @@ import {
 } from './lease.ts';
 import { beat, mostCrashes, recordFault, releaseExecutions, removeWorker, Suspects } from './workers.ts';
 
-/** Executions a process advances at the same time; those that rest, or only wait for peers, are not among them. */
+/** Executions a process advances at the same time; executions that rest, or only wait for peers, do not count. */
 const mostDrivers = 400;
 /** Most executions that only wait for peers; counted apart, so that slow peers do not block new executions. */
 const mostWaiting = 4_000;
@@ -245,7 +245,7 @@ export class Engine {
     if (renew) await this.#refill();
   }
 
-  /** Those that are cancelled while they wait for their turn need none. */
+  /** Ends suspects that are cancelled while they wait to act. */
   async #cancelSuspects(cancelled: ReadonlyMap<string, string | null>): Promise<void> {
     for (const row of this.#suspects.waiting.filter(({ id }) => (cancelled.get(id) ?? null) !== null)) {
       this.#suspects.remove(row.id);

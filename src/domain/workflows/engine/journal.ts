@@ -171,7 +171,7 @@ export class Journal {
     }
   }
 
-  /** Has the steps asked after that wait for a crawl run or a deployment. */
+  /** Checks again the steps that wait for a crawl run or a deployment. */
   recheckPeers(): void {
     for (const run of this.runs.values())
       if (run.status === 'waiting' && isActingRun(run) && run.waits_for !== null) run.status = 'pending';

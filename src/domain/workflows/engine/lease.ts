@@ -114,7 +114,7 @@ interface ClaimOptions {
 }
 
 /**
- * Makes this process the driver of executions that have none. Those that have ended, and those that wait for a slot, are left; a driver
+ * Makes this process the driver of executions that have none. Executions that have ended, or wait for a slot, are left; a driver
  * that has died is taken away by `buryWorkers`.
  */
 export async function claim(
@@ -215,7 +215,7 @@ export async function readRelatedRows(
 
 /**
  * Reads what a driver needs to know of an execution that was claimed.
- * @param known null: those that were claimed together could not be read together
+ * @param known null: the rows of executions claimed together could not be read together
  * @returns null when its project is deleted: it is left alone, for that may come back
  */
 export async function readClaimed(

@@ -124,7 +124,7 @@ async function slotKeyOf(
 
 /**
  * Begins an execution that has done nothing yet: whether there is anything to do comes before its place in the queue, so that what is
- * skipped waits for nobody.
+ * skipped waits for no slot.
  */
 export async function beginExecuting(
   services: Pick<Services, 'expressions'>,
@@ -204,14 +204,14 @@ interface RecordsOptions {
   blobs: BlobStore;
   journal: Journal;
   runState: RunState;
-  /** Told when a checkpoint finds that something has happened to the execution. */
+  /** Called when a checkpoint finds that something has happened to the execution. */
   onWake(): void;
   onCancel(reason: string): void;
   /** Called when a checkpoint has cleared the execution of suspicion. */
   onCleared(): void;
 }
 
-/** Writes down how one execution goes on, rests and ends; whoever has been taken over gets `Fenced` from each of them. */
+/** Writes down how one execution goes on, rests and ends; a driver that has lost its lease gets `Fenced` from each of them. */
 export class Records {
   readonly #of: RecordsOptions;
 
@@ -232,7 +232,7 @@ export class Records {
   }
 
   /**
-   * Leaves the execution to itself until a time, milliseconds since 1970, or with `isHandedOn` to whoever is free.
+   * Leaves the execution to itself until a time, milliseconds since 1970, or with `isHandedOn` to any free worker.
    * @returns false when something has happened meanwhile: it has not been left
    */
   async release({ waiting_until = null, isHandedOn = false }: Partial<Checkpoint>): Promise<boolean> {

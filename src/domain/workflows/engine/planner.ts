@@ -131,7 +131,7 @@ class Waits {
 const open: Outcome = { kind: 'open' };
 
 /**
- * Says from a definition and its step runs what may run next. It decides by nothing else: the same runs give the same plan, whoever asks
+ * Says from a definition and its step runs what may run next. It decides by nothing else: the same runs give the same plan, in any process
  * and in whatever order they came about.
  */
 export class Planner {

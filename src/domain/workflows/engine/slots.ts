@@ -10,7 +10,7 @@ export interface SlotKey {
   key: string;
 }
 
-/** Holds a slot's row until the transaction ends. @returns how many may be under way; null: nobody has ever asked */
+/** Holds a slot's row until the transaction ends. @returns how many may be under way; null: no execution has used the key yet */
 async function lockSlot(em: EntityManager, { workflow_id, key }: SlotKey): Promise<number | null> {
   const [row] = await em.execute<{ most: number }[]>(
     'select most from slot where workflow_id = ? and key = ? for update',
@@ -28,7 +28,7 @@ async function takenOf(em: EntityManager, { workflow_id, key }: SlotKey): Promis
   return row?.taken ?? 0;
 }
 
-/** Gives what is free of a slot to those that have waited longest, and sends their jobs, in the caller's transaction. */
+/** Grants a key's free slots to the executions that have waited longest, and sends their jobs, in the caller's transaction. */
 export async function grantFreeSlots(
   em: EntityManager,
   { jobs }: Pick<Services, 'jobs'>,
@@ -60,28 +60,28 @@ export interface SlotRequest {
   most: number;
 }
 
-/** `queued`: it waits, and nobody advances it until a slot is handed over; `lost`: somebody else advances it. */
+/** `queued`: it has no driver until a slot is granted; `lost`: another driver has taken it over. */
 export type SlotResult = 'taken' | 'queued' | 'lost';
 
-/** Whoever gives or takes slots of a key holds its row, in one order, so that no two transactions wait for each other. */
+/** Locks the rows of keys, in one order, so that no two transactions that grant or take slots deadlock. */
 const lockSql = `
   insert into slot (workflow_id, key, most)
-  select workflow_id, key, most from json_to_recordset($1::json) as asked (at integer, workflow_id uuid, key text, most integer) order by at
+  select workflow_id, key, most from json_to_recordset($1::json) as wanted (at integer, workflow_id uuid, key text, most integer) order by at
   on conflict (workflow_id, key) do update set most = excluded.most`;
 
-/** What is free of each key, and who of the queue comes before everybody who asks now: more than a hundred cannot. */
+/** The free slots of each key, and the head of its queue, which comes before new requests: a hundred are enough. */
 const freeSlotsSql = `
-  select at, most - (select count(*) from execution where workflow_id = asked.workflow_id and slot_key = asked.key and has_slot
+  select at, most - (select count(*) from execution where workflow_id = wanted.workflow_id and slot_key = wanted.key and has_slot
       and status in ('pending', 'running', 'paused'))::integer as free,
-    array(select id::text from execution where workflow_id = asked.workflow_id and slot_key = asked.key
+    array(select id::text from execution where workflow_id = wanted.workflow_id and slot_key = wanted.key
       and status = 'pending' and not has_slot order by id limit 100) as waiting
-  from json_to_recordset($1::json) as asked (at integer, workflow_id uuid, key text, most integer)`;
+  from json_to_recordset($1::json) as wanted (at integer, workflow_id uuid, key text, most integer)`;
 
 const takeSql = `
-  update execution set slot_key = asked.key, has_slot = asked.wins,
-    driver_id = case when asked.wins then driver_id end, suspect = case when asked.wins then suspect end
-  from json_to_recordset($1::json) as asked (id uuid, attempt integer, key text, wins boolean)
-  where execution.id = asked.id and execution.attempt = asked.attempt and execution.status = 'pending'
+  update execution set slot_key = wanted.key, has_slot = wanted.wins,
+    driver_id = case when wanted.wins then driver_id end, suspect = case when wanted.wins then suspect end
+  from json_to_recordset($1::json) as wanted (id uuid, attempt integer, key text, wins boolean)
+  where execution.id = wanted.id and execution.attempt = wanted.attempt and execution.status = 'pending'
   returning execution.id`;
 
 const nameOf = ({ workflow_id, key }: SlotKey) => `${workflow_id} ${key}`;
@@ -91,7 +91,7 @@ interface Group extends SlotKey {
   ids: string[];
 }
 
-/** What is asked of each key, in the order in which slots are held. */
+/** Requests by key, in the order in which rows are locked. */
 function groupsOf(requests: readonly SlotRequest[]): Group[] {
   const groups = new Map<string, Group>();
   for (const { lease, key, most } of requests) {
@@ -103,11 +103,11 @@ function groupsOf(requests: readonly SlotRequest[]): Group[] {
   return [...groups.keys()].sort().flatMap((name) => groups.get(name) ?? []);
 }
 
-/** Who begins: as many as are free, those that were accepted first before all others, whether they ask now or have waited. */
+/** The executions that get a slot: as many as are free, in the order of acceptance, queued and new ones alike. */
 async function winnersOf(em: EntityManager, groups: readonly Group[]): Promise<Set<string>> {
-  const asked = [JSON.stringify(groups.map(({ workflow_id, key, most }, at) => ({ at, workflow_id, key, most })))];
-  await executeBound(em, lockSql, asked);
-  const rows = await executeBound<{ at: number; free: number; waiting: string[] }>(em, freeSlotsSql, asked);
+  const keys = [JSON.stringify(groups.map(({ workflow_id, key, most }, at) => ({ at, workflow_id, key, most })))];
+  await executeBound(em, lockSql, keys);
+  const rows = await executeBound<{ at: number; free: number; waiting: string[] }>(em, freeSlotsSql, keys);
   return new Set(
     rows.flatMap(({ at, free, waiting }) =>
       [...new Set([...(groups[at]?.ids ?? []), ...waiting])].sort().slice(0, Math.max(free, 0)),
@@ -116,7 +116,7 @@ async function winnersOf(em: EntityManager, groups: readonly Group[]): Promise<S
 }
 
 /**
- * Takes slots for executions whose drivers ask, in the transaction of `em`. Whoever comes too late, or after one that waits, joins the queue.
+ * Takes slots for executions, in the transaction of `em`. An execution that finds none free, or is behind a waiting one, joins the queue.
  * @returns in the order of the requests
  */
 export async function takeSlots(

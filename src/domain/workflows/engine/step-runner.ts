@@ -21,7 +21,7 @@ interface ActingOptions {
   signal: AbortSignal;
   /** What expressions see at a place. */
   scopeAt(scope: PlanScope): Record<string, unknown>;
-  /** Told when a step has acted. */
+  /** Called when a step has acted. */
   onResult(): void;
 }
 
@@ -31,10 +31,10 @@ interface FinishedCall {
   result: StepResult | null;
 }
 
-/** The steps of one execution that act on the outside or on the project: first noted, then let, then asked how they ended. */
+/** The steps of one execution that act on the outside or on the project: first noted, then launched, then collected. */
 class ActingSteps {
   readonly #of: ActingOptions;
-  /** Those that are noted, and wait for that to be durable. */
+  /** Steps that are noted, and wait for that to be durable. */
   #ready: { site: Site<ActingStep>; run: StepState }[] = [];
   readonly #calls = new Map<string, AbortController>();
   #finished: FinishedCall[] = [];
@@ -60,18 +60,18 @@ class ActingSteps {
     this.#ready.push({ site, run });
   }
 
-  /** Breaks off those within a step, or all; the journal has been told. */
+  /** Breaks off the calls within a step, or all; the journal already has it. */
   breakOff(within?: string): void {
     for (const [path, call] of this.#calls) if (within === undefined || isWithin(path, within)) call.abort('cancelled');
     this.#ready = this.#ready.filter(({ run }) => run.status === 'running');
   }
 
-  /** Lets the steps act that have been noted, now that this is durable. */
+  /** Launches the noted steps, now that their notes are durable. */
   launch(): void {
     for (const { site, run } of this.#ready.splice(0)) void this.#call(site, run);
   }
 
-  /** Leaves the steps that have been noted to whoever comes next. */
+  /** Leaves the noted steps to the next driver. */
   discard(): void {
     for (const { run } of this.#ready.splice(0)) this.putBack(run);
   }

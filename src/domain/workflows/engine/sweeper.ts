@@ -52,7 +52,7 @@ export const wakeAwaited = (services: Needs): Promise<number> =>
   );
 
 /**
- * Wakes every execution that nobody advances and that waits for nothing: its job was lost. Those that wait for a slot get what is free.
+ * Wakes every execution without a driver that waits for nothing: its job was lost. Executions that wait for a slot get the free ones.
  * While jobs wait to be given to a worker, theirs may be among them.
  */
 export async function sweep(services: Needs, isIdle: () => Promise<boolean>): Promise<number> {

@@ -69,9 +69,9 @@ type Member = { id: string; suspect_group?: number | null | undefined };
 
 const limitOf = ({ suspect_group }: Member): number => suspect_group ?? largestGroup;
 
-/** The suspects one process holds: whose turn it is, and who waits. */
+/** The suspects one process holds: the acting group, and the waiting ones. */
 export class Suspects<T extends Member> {
-  /** Those that may only act in small groups first, and of the same ones those accepted first. */
+  /** Suspects with the smallest group limit first; of equal limits, in the order of acceptance. */
   #waiting: T[] = [];
   readonly #acting = new Map<string, T>();
   /** How many may act at the same time, as far as no member may act among fewer only. */
@@ -80,12 +80,12 @@ export class Suspects<T extends Member> {
   #grown = 0;
   readonly #now: () => number;
 
-  /** @param now milliseconds of a clock that nobody sets */
+  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Those that wait for their turn. */
+  /** Suspects that wait to act. */
   get waiting(): readonly T[] {
     return this.#waiting;
   }
@@ -182,7 +182,7 @@ export async function removeWorker(em: EntityManager, worker: string): Promise<v
   await executeBound(em, 'delete from worker where id = $1 and lost_at is null', [worker]);
 }
 
-// Whoever has not been in touch with the database all the time cannot say that others were not: it may have been away for all of them.
+// Only a process that reached the database all the time can declare others dead: it may have been away for all of them.
 const isLost = `lost_at is null and worker.id <> $1 and (alive_until = '-infinity' or not (${alive}) and exists (
   select 1 from worker as judge where judge.id = $1 and judge.lost_at is null
     and judge.alive_until between now() and now() + interval '${2 * patience} seconds'
@@ -220,7 +220,7 @@ const messageOf = ({ reason, counts }: Loss<LostRow>, crashes: number): string =
   return `The worker that executed this was lost: ${why}; loss ${crashes} of ${mostCrashes} without a finished step`;
 };
 
-/** Frees executions whose drivers are gone, says so in their logs, and sends the jobs of those that need not wait. */
+/** Frees executions whose drivers are gone, says so in their logs, and sends the jobs of executions that need not wait. */
 async function lose(
   em: EntityManager,
   { sharedClock, events, jobs }: Needs,

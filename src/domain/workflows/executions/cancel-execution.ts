@@ -66,7 +66,7 @@ export async function cancelExecution(
 }
 
 /**
- * Asks every open execution of a workflow to end, whoever advances it. Those that rest are woken for it.
+ * Requests every open execution of a workflow to end, in any process. Resting ones are woken for it.
  */
 export async function cancelAll(
   em: EntityManager,

@@ -45,7 +45,7 @@ async function answerWaiting(
   if (!run) throw new DomainError('not_found', 'path: the execution has no such step run');
   const isOpen = ['pending', 'running', 'paused'].includes(row.status) && !row.cancel_requested;
   const now = services.clock.now();
-  // Whoever ends the wait looks for an answer first: one that is let in later would be told to be taken, and lost.
+  // The driver reads the answer before it ends the wait: one stored later would be acknowledged, and lost.
   const isLate = run.next_try_at !== null && new Date(run.next_try_at) <= now;
   if (!isOpen || run.type !== 'wait_for_input' || run.status !== 'waiting' || isLate)
     throw new DomainError('conflict', 'path: the step does not wait for input');

@@ -48,7 +48,7 @@ async function countDeadLetters(em: EntityManager, filter: DeadLetterFilter): Pr
   return row?.count ?? 0;
 }
 
-/** A window of them, those that failed last first. */
+/** A window of the dead letters, latest failure first. */
 async function readDeadLetters(
   em: EntityManager,
   filter: DeadLetterFilter,
@@ -67,7 +67,7 @@ async function readDeadLetters(
   return rows as Execution[];
 }
 
-/** Holds those that failed last until the transaction ends; those that another transaction holds are left to it. The oldest comes first. */
+/** Locks the latest failures until the transaction ends, and skips locked ones. @returns the oldest first */
 async function holdDeadLetters(em: EntityManager, filter: DeadLetterFilter): Promise<Execution[]> {
   const { sql, values } = conditionOf(filter);
   const ids = await em.execute<{ id: string }[]>(
@@ -81,7 +81,7 @@ async function holdDeadLetters(em: EntityManager, filter: DeadLetterFilter): Pro
   );
 }
 
-const ofWorkflow = { workflow: workflowId.workflow.optional().describe('Only those of this workflow') };
+const ofWorkflow = { workflow: workflowId.workflow.optional().describe('Only executions of this workflow') };
 
 const some = {
   ...ofWorkflow,
@@ -90,7 +90,7 @@ const some = {
     .min(1)
     .max(mostAtOnce)
     .optional()
-    .describe('Only these, of which those that are dead letters; default: those that failed last'),
+    .describe('Only these executions, as far as they are dead letters; default: the latest failures'),
 };
 
 const remaining = z.int32().describe('Dead letters of the same kind that are left');

@@ -25,7 +25,7 @@ async function eventsBehind(
     'select seq, at, data from event where project_id = ? and topic = ? and seq > ? order by seq limit ?',
     [project_id, topic, after, limit],
   );
-  // Whoever has it cancelled leaves word; the end itself is its driver's.
+  // A cancellation records its actor on the row; the event is written by the driver.
   const cancelledBy = (type: string) => (type === 'execution.cancelled' ? row.cancelled_by : null);
   return rows.map(({ seq, at, data: { type, at: when, path, actor, status, duration_ms, ...data } }) => ({
     seq: Number(seq),
@@ -77,7 +77,7 @@ export const readExecutionEvents = projectOperation({
     const row = await findExecution(context, input);
     const events = await eventsBehind(context.em, row, after, maxPerPage);
     const isOver = (terminalStatuses as readonly string[]).includes(row.status);
-    // What is behind a full page is told before the end.
+    // The end is only reported once no further page is left.
     return { subject: executionSubject(row), events, ended: isOver && events.length < maxPerPage };
   },
 });

@@ -70,7 +70,7 @@ export const Execution = defineEntity({
     wake: p.boolean(),
     cancel_requested: p.boolean(),
     cancel_reason: p.text().nullable(),
-    /** The actor that asked for it. */
+    /** The actor that requested it. */
     cancelled_by: p.text().nullable(),
     /** When it continues by itself. */
     waiting_until: p.datetime().nullable(),

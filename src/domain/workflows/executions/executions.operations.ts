@@ -19,8 +19,8 @@ export const listExecutions = projectOperation({
     ...pageInput,
     status: executionStatus.optional(),
     trigger: executionTriggerType.optional().describe('What started them'),
-    since: timestamp.optional().describe('Only those that were accepted at this time or later'),
-    until: timestamp.optional().describe('Only those that were accepted before this time'),
+    since: timestamp.optional().describe('Only executions accepted at this time or later'),
+    until: timestamp.optional().describe('Only executions accepted before this time'),
   }),
   output: pageOf(executionSummary),
   async execute(context, { workflow, status, trigger, since, until, ...paging }) {

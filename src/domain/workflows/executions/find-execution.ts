@@ -39,8 +39,8 @@ export async function findExecution(
 }
 
 /**
- * An execution with its workflow, both held until the transaction ends. The workflow first, as whoever deletes it does: of two who wait for
- * each other one would fail.
+ * An execution with its workflow, both locked until the transaction ends. The workflow first, as deletion locks them: otherwise they could
+ * deadlock.
  * @throws DomainError `not_found`, also when the workflow is deleted
  */
 export async function holdWithWorkflow(context: Context, names: Names): Promise<Retried> {

@@ -49,7 +49,7 @@ const isOpen = `exists (select 1 from execution
   where execution.delivery_id = delivery.id and status in ('pending', 'running', 'paused'))`;
 
 /**
- * Does something to deliveries that are old and belong to nothing that goes on. They are held before the latter is asked: one that is tried
+ * Changes old deliveries without an open execution. They are locked before that is checked: one that is tried
  * again at this moment is left. @returns how many
  */
 async function letGo(em: EntityManager, change: string, condition: string, before: Date): Promise<number> {

@@ -33,7 +33,7 @@ const isTolerated = (step: Step, outer: Step | null): boolean =>
 
 /**
  * What does not run again when an execution is tried again from where it failed: steps that were completed or skipped, failures it went on
- * after, and all that these hold. Steps that hold others and were broken off are left open, and so are those that were cut off while they
+ * after, and all that these hold. Steps that hold others and were broken off are left open, and so are steps that were cut off while they
  * acted: whether they have is found by their key. Everything else begins anew.
  */
 export function retainedSteps({ steps }: Pick<WorkflowDefinition, 'steps'>, runs: readonly Run[]): RetainedStep[] {

@@ -11,14 +11,14 @@ export interface Evaluation {
   expressions: Expressions;
   scope: Scope;
   signal?: AbortSignal;
-  /** Milliseconds each expression may take; 1 s unless told. */
+  /** Milliseconds each expression may take; default 1 s. */
   timeout?: number;
 }
 
 interface Compiled {
   /** Names that can be followed here, without the interpreter. */
   path: string[] | null;
-  /** What of the root is asked for; null: all of it. */
+  /** Names of the root that are read; null: all of it. */
   names: string[] | null;
   /** Of `steps`, which. */
   steps: string[] | null;
@@ -31,7 +31,7 @@ function compile(text: string): Compiled {
   if (known !== undefined) return known;
   const tree = parseExpression(text);
   const references = referencesOf(tree);
-  // The whole context can be asked for without naming anything of it.
+  // The whole context can be read without naming anything of it.
   const takesAll = /\$\$?(?![\w$])|\*|%|@/.test(text.replace(/\$\$?\./g, ''));
   const steps = references.filter(({ root }) => root === 'steps').map(({ member }) => member);
   const compiled: Compiled = {

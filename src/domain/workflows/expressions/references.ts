@@ -11,15 +11,15 @@ export interface Reference {
 const isNode = (value: unknown): value is ExpressionNode =>
   typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 
-/** Parts of a node that are evaluated with the value the node is asked of as their context, not with the root. */
+/** Parts of a node whose context is the node's input value, not the root. */
 const relative = new Set(['stages', 'predicate', 'group', 'update', 'delete', 'pattern', 'terms']);
 
 const nameOf = (node: ExpressionNode | undefined): string | null =>
   node?.type === 'name' || node?.type === 'string' ? String(node.value) : null;
 
 /**
- * The names an expression asks of the root of its context: `input.body.title` asks `input`, `steps.fetch.output` asks `steps.fetch`. A name
- * within a step of a path or a filter is asked of what was found so far, so only `$$.name` is one of these there.
+ * The names an expression reads from the root of its context: `input.body.title` reads `input`, `steps.fetch.output` reads `steps.fetch`. A name
+ * within a step of a path or a filter is read from what was found so far, so only `$$.name` is one of these there.
  */
 export function referencesOf(root: ExpressionNode): Reference[] {
   const found: Reference[] = [];
@@ -39,7 +39,7 @@ export function referencesOf(root: ExpressionNode): Reference[] {
     const [first, ...rest] = steps;
     if (first === undefined) return;
     const isAbsolute = first.type === 'variable' && first.value === '$';
-    // `$` is the context, which is the root where nothing has been asked yet.
+    // `$` is the context, which is the root at the start of a path.
     const named =
       isAbsolute || (isRoot && first.type === 'variable' && first.value === '') ? rest : isRoot ? steps : [];
     const name = nameOf(named[0]);

@@ -66,7 +66,7 @@ export async function openSecrets(
   return found;
 }
 
-/** What callers are told of a webhook's secret. A key service that is away says nothing about the secret. */
+/** The state of a webhook's secret in answers. A key service that is away leaves it unknown. */
 export async function secretStateOf(
   services: Needs,
   organization: number,

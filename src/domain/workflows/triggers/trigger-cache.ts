@@ -7,7 +7,7 @@ import type { AuthMode, WebhookMethod } from './trigger.entity.ts';
 /** The channel on which the database tells which workflow's webhook has changed; the payload is its id. */
 export const triggerChannel = 'portico_workflow_triggers';
 
-/** A webhook as the door knows it: secrets as ciphertexts. */
+/** A webhook as its endpoint needs it: secrets as ciphertexts. */
 export interface WebhookTrigger extends SealedSecrets {
   workflow_id: string;
   project_id: number;
@@ -34,8 +34,8 @@ const sql = `
 type Row = Omit<WebhookTrigger, 'previous_secret_expires_at'> & { previous_secret_expires_at: string | Date | null };
 
 /**
- * Webhooks by their workflow. What is not known is asked for, so an answer never depends on which process is called; entries live 30 s and are
- * evicted by NOTIFY, and while this process cannot hear notifications nothing is kept. A call that is proved against an entry is accepted only
+ * Webhooks by their workflow. A miss reads the database, so an answer never depends on which process is called; entries live 30 s and are
+ * evicted by NOTIFY, and while the listening connection is down nothing is cached. A call that is proved against an entry is accepted only
  * if the row still agrees, so a stale entry costs time and nothing else.
  */
 export class TriggerCache {
@@ -49,7 +49,7 @@ export class TriggerCache {
     this.#orm = orm;
   }
 
-  /** Told by the listening connection whether it hears notifications. */
+  /** Called by the listening connection when it connects or is lost. */
   setListening(isListening: boolean): void {
     this.#isListening = isListening;
     this.#generation += 1;
@@ -64,17 +64,17 @@ export class TriggerCache {
     this.#loading.delete(workflow);
   }
 
-  /** Null when there is none. */
+  /** Null for a workflow without a webhook. */
   async get(workflow: string): Promise<WebhookTrigger | null> {
     const known = this.#entries.get(workflow);
     if (known) return known.trigger;
-    // Calls that miss at the same time ask once together.
-    const asked = this.#loading.get(workflow) ?? this.#load(workflow);
-    this.#loading.set(workflow, asked);
+    // Concurrent misses share one query.
+    const loading = this.#loading.get(workflow) ?? this.#load(workflow);
+    this.#loading.set(workflow, loading);
     try {
-      return await asked;
+      return await loading;
     } finally {
-      if (this.#loading.get(workflow) === asked) this.#loading.delete(workflow);
+      if (this.#loading.get(workflow) === loading) this.#loading.delete(workflow);
     }
   }
 

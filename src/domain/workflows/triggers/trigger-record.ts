@@ -14,12 +14,15 @@ const nextShown = 5;
 
 const lastDeliverySql = 'select received_at from delivery where trigger_id = ? order by id desc limit 1';
 
-const told = ({ at, ...refusal }: Refusal): Record['latest_refusals'][number] => ({ ...refusal, at: new Date(at) });
+const refusalRecord = ({ at, ...refusal }: Refusal): Record['latest_refusals'][number] => ({
+  ...refusal,
+  at: new Date(at),
+});
 
 async function webhookFacts({ em, services, organization }: Context, row: WorkflowTrigger, now: Date) {
   const [last] = await em.execute<{ received_at: string }[]>(lastDeliverySql, [row.id]);
   const refused = await em.findOne(WorkflowRefusal, { trigger_id: row.id }, { refresh: true });
-  const latest = (refused?.latest ?? []).map(told);
+  const latest = (refused?.latest ?? []).map(refusalRecord);
   const counts = Object.entries(refused?.counts ?? {}) as [RefusalReason, number][];
   return {
     auth_mode: row.auth_mode ?? 'secret',

@@ -97,7 +97,7 @@ interface TriggerNow {
   version: number;
 }
 
-// Shared locks: whoever rotates, disables or deletes waits for this commit, or this one sees what he has done.
+// Shared locks: rotating, disabling and deleting wait for this commit, or are visible to it.
 const checkSql = `
   select t.id, t.enabled and w.enabled and t.deleted_at is null and w.deleted_at is null and p.deleted_at is null as open,
     t.auth_mode, t.methods, t.secret_version, t.secret is not null as has_secret,
@@ -128,7 +128,7 @@ type Needs = Pick<Services, 'clock' | 'sharedClock' | 'events' | 'jobs'>;
 async function acceptCalls(em: EntityManager, services: Needs, calls: readonly ProvedCall[]): Promise<Acceptance[]> {
   const triggers = await triggersNow(em, calls);
   const isOld = (call: ProvedCall) => triggers.get(call.trigger.id)?.secret_version !== call.secret_version;
-  // The clock all processes share decides when a grace ends; it is asked only when that matters.
+  // The clock all processes share decides when a grace ends; it is read only when that matters.
   const now = calls.some(isOld) ? await services.sharedClock.now(em) : services.clock.now();
   const good = calls.filter((call) => stillHolds(call, triggers.get(call.trigger.id), () => now));
   const outcomes = await takeKeys(em, good, services.clock.now());

@@ -94,7 +94,7 @@ export class Backlog {
     return isReached(await counting, limit);
   }
 
-  /** Told of each that was begun. */
+  /** Counts an execution that was begun. */
   add(organization: number): void {
     const known = this.#known.get(organization);
     if (known) known.accepted += 1;
@@ -124,7 +124,7 @@ const isReached = ({ pending, accepted }: Known, limit: number) => pending + acc
 const ageOf = ({ pending, accepted }: Known, limit: number) =>
   Math.min(age.most, Math.max(age.least, (limit - pending - accepted) / othersBegin));
 
-/** Seconds a sender is told to wait while too many executions are pending. */
+/** `Retry-After` while too many executions are pending, seconds. */
 const backlogPatience = 10;
 
 /** Quotas of genuine calls: how many a minute a webhook takes, and how many executions of an organisation may wait. */
@@ -139,7 +139,7 @@ export class Admission {
     this.#usualBacklog = settings.webhook.backlog;
   }
 
-  /** @throws Refused when there is none */
+  /** @throws Refused when a quota is used up */
   async require({ id, organization_id, rate_limit, backlog }: WebhookTrigger): Promise<void> {
     if (rate_limit !== null) {
       const wait = this.#rates.wait(id, rate_limit);
@@ -150,7 +150,7 @@ export class Admission {
       throw new Refused(webhookResponses.tooMany(backlogPatience), 'backlog');
   }
 
-  /** Told of each execution that was begun. */
+  /** Counts an execution that was begun. */
   take({ organization_id }: WebhookTrigger): void {
     this.#backlog.add(organization_id);
   }

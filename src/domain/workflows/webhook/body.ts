@@ -75,7 +75,7 @@ export class SpareBuffers {
     return this.#spare.pop() ?? Buffer.allocUnsafeSlow(this.#size);
   }
 
-  /** Gives memory back that nobody reads any more. To leave it out only costs what it saves. */
+  /** Returns a buffer that has no readers left. Optional: without it the next body allocates one. */
   give(buffer: Buffer): void {
     if (buffer.length === this.#size && this.#spare.length < this.#most) this.#spare.push(buffer);
   }
@@ -226,7 +226,7 @@ export class RawBody {
     else yield bytes;
   }
 
-  /** Gives its memory to the next one. Only for who knows that nobody reads it any more, the database's connection included. */
+  /** Returns its memory to the pool. Only once nothing reads it any more, the database's connection included. */
   release(): void {
     if (this.#own) spare.give(this.#own);
     this.#own = undefined;
@@ -241,7 +241,7 @@ export class RawBody {
   }
 }
 
-/** What was read, and the version of the secret it was signed with; null for none, or when nobody asked. */
+/** What was read, and the version of the secret it was signed with; null without a match or a signature. */
 interface ReadBody {
   body: RawBody;
   signedBy: number | null;
@@ -262,7 +262,7 @@ interface Reading {
   signature: Buffer | null;
 }
 
-/** Reads a body within its limits, and follows its signature meanwhile. Whoever gets it drops what he does not keep. */
+/** Reads a body within its limits, and computes its signature meanwhile. The caller drops a body that is not kept. */
 export async function readBody(
   call: Pick<WebhookCall, 'rawHeaders' | 'readBody'>,
   { limit, account, blobs, secrets, signature }: Reading,
@@ -290,7 +290,7 @@ export async function readBody(
   return { body, signedBy: signatures === null || signature === null ? null : signatures.match(signature) };
 }
 
-/** The same signature asked of a body that is here already: its secrets have changed meanwhile. */
+/** Verifies the signature of a body that was read already, after its secrets have changed. */
 export async function signedBy(
   body: Pick<RawBody, 'read'>,
   secrets: readonly TriggerSecret[],

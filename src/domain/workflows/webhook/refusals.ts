@@ -11,7 +11,7 @@ const refusal = (status: number, error: string, headers: Record<string, string> 
   headers,
 });
 
-/** Everything the door can answer, to the letter. */
+/** Every answer of the endpoint, to the letter. */
 export const webhookResponses = {
   accepted: (executionId: string, replayed: boolean): WebhookResponse => ({
     status: 202,

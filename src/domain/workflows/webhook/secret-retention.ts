@@ -73,7 +73,7 @@ const noteSql =
   'update workflow_trigger set previous_secret_last_used_at = ? where id = ? and previous_secret_version = ?';
 const noted = new WeakMap<object, LRUCache<string, true>>();
 
-/** Notes, once a minute, that somebody still uses the previous secret of a webhook. Nobody waits for it. */
+/** Records, once a minute and in the background, that a caller still uses the previous secret of a webhook. */
 export function noteOldSecrets({ orm, clock, log }: Services, trigger: string, version: number): void {
   const recent = noted.get(orm) ?? new LRUCache<string, true>({ ...upTo(10_000), ttl: minute });
   noted.set(orm, recent);

@@ -18,7 +18,7 @@ export interface WebhookCall {
   readBody(take: (chunk: Uint8Array) => boolean | Promise<boolean>): Promise<BodyEnd>;
 }
 
-/** What the door answers; the body is JSON. */
+/** An answer of the endpoint; the body is JSON. */
 export interface WebhookResponse {
   status: number;
   body: { error: string } | { executionId: string };

@@ -57,11 +57,11 @@ export class WebhookEndpoint {
     });
   }
 
-  /** Never throws: what goes wrong here is no fault of the sender, who is told to come again. */
+  /** Never throws: an internal error is answered with 503, so that the sender tries again. */
   async answer(call: WebhookCall): Promise<WebhookResponse> {
     const began = performance.now();
     const { metrics } = this.#services;
-    const told = (answer: WebhookResponse, outcome: string) => {
+    const counted = (answer: WebhookResponse, outcome: string) => {
       metrics.operation('workflows.receiveWebhook', outcome, (performance.now() - began) / 1000);
       return answer;
     };
@@ -69,11 +69,11 @@ export class WebhookEndpoint {
     try {
       const patient = new TimeBudget();
       trigger = await patient.spend(findTrigger(this.triggers, call));
-      return told(await this.#receive(call, trigger, patient), 'ok');
+      return counted(await this.#receive(call, trigger, patient), 'ok');
     } catch (error) {
       const refused = error instanceof Refused ? error : this.#failed(error);
       if (trigger && refused.reason) this.#refusals.note(trigger.id, refused.reason, call);
-      return told(refused.answer, refused.reason ?? 'not_found');
+      return counted(refused.answer, refused.reason ?? 'not_found');
     }
   }
 
@@ -112,7 +112,7 @@ export class WebhookEndpoint {
         throw new Refused(webhookResponses.unauthorized, 'signature');
       }
       const answer = await patient.spend(this.#accept(call, opened, body, version));
-      // It is stored, so nobody needs it. When that is not certain, a statement may still have it.
+      // It is stored and has no readers left. After an error a statement may still read it.
       body.release();
       return answer;
     } finally {

@@ -13,7 +13,7 @@ interface Import {
 }
 
 /** What the domain never touches itself: transports, processes and the queue stand behind ports. */
-const foreignToDomain = ['express', 'graphql', 'type-graphql', '@apollo/server', 'pg-boss', 'undici'];
+const foreignToDomain = ['express', 'graphql', '@apollo/server', 'pg-boss', 'undici'];
 const foreignModules = ['http', 'https', 'http2', 'net', 'tls', 'child_process', 'cluster', 'worker_threads'];
 
 // Formatted code begins every import and export at the start of a line; text in strings and comments does not.

@@ -1,7 +1,21 @@
-import type { Page } from '../kernel/paging.ts';
+import { fieldError } from '../kernel/errors.ts';
+import { maxPerPage, type Page, pageFrom, windowOf } from '../kernel/paging.ts';
 
 /** Default page size. */
 export const defaultFirst = 30;
+
+/** Paging arguments as sent. */
+export interface ListArguments {
+  first?: number | null;
+  after?: string | null;
+}
+
+/** The page size asked for. @throws DomainError `invalid_request` */
+export function pageSize(first: number | null | undefined): number {
+  const size = first ?? defaultFirst;
+  if (size >= 1 && size <= maxPerPage) return size;
+  throw fieldError('invalid_request', 'first', `must be from 1 to ${maxPerPage}`);
+}
 
 export interface Connection<T> {
   edges: { cursor: string; node: T }[];
@@ -31,9 +45,12 @@ export function connectionFrom<T>(page: Page<T>): Connection<T> {
   };
 }
 
-/** The same connection with every item as `change` gives it. */
-export function mapConnection<T, U>(connection: Connection<T>, change: (node: T) => U): Connection<U> {
-  const nodes = connection.nodes.map(change);
-  const edges = connection.edges.map(({ cursor }, index) => ({ cursor, node: nodes[index] as U }));
-  return { ...connection, nodes, edges };
+/**
+ * A page of a list that is there as a whole.
+ * @throws DomainError `invalid_request`
+ */
+export function connectionOfWhole<T>(items: readonly T[], { first, after }: ListArguments): Connection<T> {
+  const window = windowOf({ per_page: pageSize(first), after: after ?? undefined });
+  const { offset, limit } = window;
+  return connectionFrom(pageFrom(items.slice(offset, offset + limit), items.length, window));
 }

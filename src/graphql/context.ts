@@ -1,13 +1,13 @@
 import DataLoader from 'dataloader';
 import type { z } from 'zod';
 import type { Actor } from '../kernel/actor.ts';
-import { DomainError, fieldError } from '../kernel/errors.ts';
+import { DomainError } from '../kernel/errors.ts';
 import type { AnyOperation, Call, Conditions, Operation, Scope } from '../kernel/operation.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { recordRefusal, run } from '../kernel/run.ts';
 import type { Services } from '../kernel/services.ts';
-import { type Connection, connectionFrom, defaultFirst } from './connection.ts';
+import { type Connection, connectionFrom, type ListArguments, pageSize } from './connection.ts';
 import type { Deadline } from './deadline.ts';
 import { stableText } from './stable-text.ts';
 import type { StreamState } from './stream/stream-state.ts';
@@ -49,12 +49,6 @@ interface Caller {
   stream?: StreamState;
 }
 
-/** Paging arguments as sent. */
-export interface ListArguments {
-  first?: number | null;
-  after?: string | null;
-}
-
 type AnyInput = Record<string, unknown>;
 type AnyPage = z.ZodType<unknown, Page<unknown>>;
 
@@ -63,7 +57,7 @@ export class GraphqlContext {
   // Not `#private`: Apollo makes a shallow copy of the context for each request.
   private caller: Caller;
   private readonly answers = new Map<string, Promise<unknown>>();
-  private readonly loaders = new Map<string, DataLoader<string, unknown>>();
+  private readonly loaders = new Map<string, DataLoader<unknown, unknown>>();
   /** Fields of commands that were understood and had no effect. */
   readonly ignored: string[] = [];
 
@@ -122,18 +116,14 @@ export class GraphqlContext {
     operation: Operation<S, In, Out, Also>,
     { first, after, ...input }: AnyInput & ListArguments,
   ): Promise<Connection<z.input<Out>['items'][number]>> {
-    const per_page = first ?? defaultFirst;
-    if (per_page < 1 || per_page > maxPerPage) {
-      throw fieldError('invalid_request', 'first', `must be from 1 to ${maxPerPage}`);
-    }
-    return connectionFrom(await this.run(operation, { ...input, per_page, after }));
+    return connectionFrom(await this.run(operation, { ...input, per_page: pageSize(first), after }));
   }
 
   /** The request's loader by a name, so that what the items of a list lead to is fetched together: one batch, one operation. */
-  loader<V>(kind: string, load: (keys: readonly string[]) => Promise<readonly V[]>): DataLoader<string, V> {
+  loader<K, V>(kind: string, load: (keys: readonly K[]) => Promise<readonly V[]>): DataLoader<K, V> {
     const known = this.loaders.get(kind);
-    if (known) return known as DataLoader<string, V>;
-    const made = new DataLoader<string, V>(load, { maxBatchSize: maxPerPage });
+    if (known) return known as DataLoader<K, V>;
+    const made = new DataLoader<K, V>(load, { maxBatchSize: maxPerPage });
     this.loaders.set(kind, made);
     return made;
   }

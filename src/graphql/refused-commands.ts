@@ -23,7 +23,7 @@ import { isArgumentFault } from './errors.ts';
 import { withDefaults } from './limits/cost.ts';
 import { type Fragments, fragmentsOf } from './limits/document.ts';
 import { limits } from './limits/limits.ts';
-import { commandOf } from './resolvers/command.ts';
+import { commandOf } from './table.ts';
 
 type Values = Record<string, unknown>;
 

@@ -1,148 +1,117 @@
-import 'reflect-metadata';
-import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
-import { buildSchemaSync } from 'type-graphql';
-import { CrawlerEdgesResolver } from './resolvers/crawlers/crawler-edges.resolver.ts';
-import { CrawlersResolver } from './resolvers/crawlers/crawlers.resolver.ts';
-import { NotificationsResolver } from './resolvers/crawlers/notifications.resolver.ts';
-import { RunProgressResolver } from './resolvers/crawlers/run-progress.resolver.ts';
-import { CrawlerRunsResolver, RunEdgesResolver } from './resolvers/crawlers/runs.resolver.ts';
-import { ScheduleFiresResolver, SchedulesResolver } from './resolvers/crawlers/schedules.resolver.ts';
-import { SnapshotWritesResolver } from './resolvers/crawlers/snapshot-writes.resolver.ts';
+/**
+ * The schema: rows of `fields/`, each a type or a field, built into one graph. Types of records are derived from the operations' shapes; the
+ * rows say which fields lead on from them, and what names a record to the operations below it.
+ */
 import {
-  CrawlerSnapshotsResolver,
-  RunBrokenLinksResolver,
-  SnapshotEdgesResolver,
-} from './resolvers/crawlers/snapshots.resolver.ts';
-import { CrawlerVerificationResolver } from './resolvers/crawlers/verification.resolver.ts';
-import { AuditResolver, MeResolver, TokensResolver } from './resolvers/identity.resolver.ts';
-import { OrganizationsResolver } from './resolvers/organizations.resolver.ts';
-import { OrganizationProjectsResolver, ProjectsResolver } from './resolvers/projects.resolver.ts';
-import { BranchEdgesResolver, BranchesResolver } from './resolvers/studio/branches.resolver.ts';
-import { ChangesResolver, CompareResolver, RevertResolver } from './resolvers/studio/changes.resolver.ts';
-import { CollectionResolver, StudioCollectionsResolver } from './resolvers/studio/collections.resolver.ts';
-import {
-  BranchEnvironmentsResolver,
-  DeploymentEdgesResolver,
-  DeploymentJobEdgesResolver,
-  DeploymentsResolver,
-  EnvironmentEdgesResolver,
-  PullDeploymentsResolver,
-  PullSummaryDeploymentsResolver,
-} from './resolvers/studio/deployments.resolver.ts';
-import { DeploymentsLiveResolver } from './resolvers/studio/deployments-live.resolver.ts';
-import {
-  EntryEdgesResolver,
-  EntryListsResolver,
-  EntrySummaryEdgesResolver,
-  EntryWritesResolver,
-  SearchResolver,
-} from './resolvers/studio/entries.resolver.ts';
-import {
-  DeploymentPreviewResolver,
-  EntryPreviewResolver,
-  EnvironmentPreviewResolver,
-  EnvironmentsResolver,
-} from './resolvers/studio/environments.resolver.ts';
-import { LiveResolver } from './resolvers/studio/live.resolver.ts';
-import { MediaResolver } from './resolvers/studio/media.resolver.ts';
-import { MergesResolver } from './resolvers/studio/merges.resolver.ts';
-import { MirrorsResolver } from './resolvers/studio/mirrors.resolver.ts';
-import {
-  PullConflictsResolver,
-  PullEdgesResolver,
-  PullSummaryEdgesResolver,
-  PullsResolver,
-} from './resolvers/studio/pulls.resolver.ts';
-import { RoutesResolver } from './resolvers/studio/routes.resolver.ts';
-import { ProjectStudioResolver, StudioResolver } from './resolvers/studio/studio.resolver.ts';
-import { DeadLettersResolver } from './resolvers/workflows/dead-letters.resolver.ts';
-import { ExecutionEventsResolver } from './resolvers/workflows/execution-events.resolver.ts';
-import {
-  ExecutionEdgesResolver,
-  ExecutionsResolver,
-  WorkflowExecutionsResolver,
-} from './resolvers/workflows/executions.resolver.ts';
-import { TriggersResolver, WorkflowDeliveriesResolver } from './resolvers/workflows/triggers.resolver.ts';
-import { WorkflowEdgesResolver } from './resolvers/workflows/workflow-edges.resolver.ts';
-import { WorkflowsResolver } from './resolvers/workflows/workflows.resolver.ts';
+  type GraphQLOutputType,
+  GraphQLSchema,
+  getNamedType,
+  isObjectType,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql';
+import type { AnyOperation } from '../kernel/operation.ts';
+import type { Connection } from './connection.ts';
+import { crawlers } from './fields/crawlers.ts';
+import { deployments } from './fields/deployments.ts';
+import { entries } from './fields/entries.ts';
+import { organizations } from './fields/organizations.ts';
+import { repository } from './fields/repository.ts';
+import { workflows } from './fields/workflows.ts';
+import { Located, type Place, placed, placeOf } from './place.ts';
+import type { Builder, FieldRow, ObjectRow, PlaceAll, Row } from './table.ts';
+import { type Field, type Fields, Types } from './types/types.ts';
 
-const resolvers = [
-  MeResolver,
-  OrganizationsResolver,
-  ProjectsResolver,
-  OrganizationProjectsResolver,
-  TokensResolver,
-  AuditResolver,
-  ProjectStudioResolver,
-  StudioResolver,
-  StudioCollectionsResolver,
-  CollectionResolver,
-  EntryEdgesResolver,
-  EntrySummaryEdgesResolver,
-  EntryListsResolver,
-  EntryWritesResolver,
-  MediaResolver,
-  BranchesResolver,
-  BranchEdgesResolver,
-  CompareResolver,
-  MergesResolver,
-  MirrorsResolver,
-  RevertResolver,
-  RoutesResolver,
-  PullsResolver,
-  PullEdgesResolver,
-  PullSummaryEdgesResolver,
-  PullConflictsResolver,
-  SearchResolver,
-  EnvironmentsResolver,
-  EnvironmentEdgesResolver,
-  DeploymentsResolver,
-  DeploymentEdgesResolver,
-  DeploymentJobEdgesResolver,
-  BranchEnvironmentsResolver,
-  PullDeploymentsResolver,
-  PullSummaryDeploymentsResolver,
-  EnvironmentPreviewResolver,
-  DeploymentPreviewResolver,
-  EntryPreviewResolver,
-  ChangesResolver,
-  LiveResolver,
-  DeploymentsLiveResolver,
-  CrawlersResolver,
-  CrawlerRunsResolver,
-  RunEdgesResolver,
-  RunProgressResolver,
-  CrawlerVerificationResolver,
-  CrawlerEdgesResolver,
-  CrawlerSnapshotsResolver,
-  SnapshotEdgesResolver,
-  RunBrokenLinksResolver,
-  SnapshotWritesResolver,
-  SchedulesResolver,
-  ScheduleFiresResolver,
-  NotificationsResolver,
-  WorkflowsResolver,
-  WorkflowEdgesResolver,
-  WorkflowExecutionsResolver,
-  ExecutionsResolver,
-  ExecutionEdgesResolver,
-  ExecutionEventsResolver,
-  DeadLettersResolver,
-  TriggersResolver,
-  WorkflowDeliveriesResolver,
-] as const;
+const roots = ['Query', 'Mutation', 'Subscription'] as const;
 
-const unused = () => {
-  throw new Error('Every subscription names its own source');
-};
-/** The builder requires one for schemas with subscriptions. */
-const pubSub = { publish: unused, subscribe: unused };
+const rows: readonly Row[] = [...organizations, ...repository, ...entries, ...deployments, ...crawlers, ...workflows];
+
+const isObject = (row: Row): row is ObjectRow => 'object' in row;
+
+/** The place of a record below the input it was read by. */
+function placeBelow({ keys }: ObjectRow): (record: object, above: Place) => Place {
+  const named = Object.entries<string | ((record: never, above: Place) => unknown)>(keys);
+  return (record, above) => {
+    const place: Place = { organization: above.organization, project: above.project };
+    for (const [input, key] of named)
+      place[input] = typeof key === 'string' ? record[key as never] : key(record as never, above);
+    return place;
+  };
+}
+
+/** Builds a schema. @throws Error for rows of a type that no row makes, and for two of the same name */
+export function schemaOf(table: readonly Row[]): GraphQLSchema {
+  const objects = new Map(table.filter(isObject).map((row) => [row.object, row]));
+  const fields = new Map<string, FieldRow[]>();
+  for (const row of table) {
+    if (isObject(row)) continue;
+    for (const on of row.on) {
+      if (!objects.has(on) && !roots.some((root) => root === on))
+        throw new Error(`${on}.${row.name}: no row makes ${on}`);
+      const siblings = fields.get(on) ?? [];
+      if (siblings.some(({ name }) => name === row.name)) throw new Error(`${on}.${row.name}: has two rows`);
+      fields.set(on, [...siblings, row]);
+    }
+  }
+  const built = new Map<string, Fields>();
+  const types = new Types({
+    fieldsOf(type) {
+      const known = built.get(type);
+      if (known) return known;
+      const made = Object.fromEntries((fields.get(type) ?? []).map((row) => [row.name, row.build(builder, type)]));
+      built.set(type, made);
+      return made;
+    },
+    resolverOf(type, field, answer) {
+      const read = objects.get(type)?.read;
+      if (read) return readField(read, field);
+      if (!objects.has(getNamedType(answer).name)) return undefined;
+      if (!objects.has(type)) throw new Error(`${type}.${field}: leads on, so ${type} needs a row`);
+      const place = builder.placing(answer);
+      return (record) => {
+        place(record[field], placeOf(record));
+        return record[field];
+      };
+    },
+  });
+  const builder: Builder = {
+    types,
+    keysOf: (type) => Object.keys(objects.get(type)?.keys ?? {}),
+    placing: (answer) => placing(answer, objects),
+  };
+  for (const { object, schema, description } of objects.values())
+    if (schema) types.record(schema, object);
+    else types.object(object, description);
+  const [query, mutation, subscription] = roots.map((root) => (fields.has(root) ? types.object(root) : null));
+  return new GraphQLSchema({ query, mutation, subscription });
+}
+
+/** A field of a record that may be only located. */
+const readField =
+  (read: AnyOperation, field: string): Field['resolve'] =>
+  async (record, _args, context) =>
+    (record instanceof Located ? await context.run(read, placeOf(record)) : record)[field];
+
+/** How the records of an answer get their places. */
+function placing(answer: GraphQLOutputType, objects: ReadonlyMap<string, ObjectRow>): PlaceAll {
+  const type = getNamedType(answer);
+  const nodes = isObjectType(type) && type.name.endsWith('Connection') ? type.getFields().nodes : undefined;
+  const row = objects.get(nodes ? getNamedType(nodes.type).name : type.name);
+  if (!row) return () => {};
+  const below = placeBelow(row);
+  const place = (record: unknown, above: Place): void => {
+    if (record === null || record === undefined) return;
+    if (Array.isArray(record)) for (const each of record) place(each, above);
+    else placed(record, below(record, above));
+  };
+  return nodes ? (page, above) => page !== null && place((page as Connection<object>).nodes, above) : place;
+}
 
 let built: GraphQLSchema | undefined;
 
 /** The schema, built once in a process. Inputs are validated by the operations they are for. */
 export function buildGraphqlSchema(): GraphQLSchema {
-  built ??= buildSchemaSync({ resolvers: [...resolvers], validate: false, skipCheck: true, pubSub });
+  built ??= schemaOf(rows);
   return built;
 }
 

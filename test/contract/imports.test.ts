@@ -107,7 +107,6 @@ describe('the import rule', () => {
       'express',
       'graphql',
       'graphql/language',
-      'type-graphql',
       'pg-boss',
       'undici',
       '@apollo/server/plugin/disabled',

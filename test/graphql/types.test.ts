@@ -1,11 +1,10 @@
-import 'reflect-metadata';
-import { printSchema, printType } from 'graphql';
-import { buildSchemaSync, Ctx, Mutation, Query, Resolver } from 'type-graphql';
+import { type GraphQLSchema, printSchema, printType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withoutNulls } from '../../src/graphql/context.ts';
-import { argsOf, connectionOf, inputOf, outputOf } from '../../src/graphql/types/operations.ts';
-import { publicOperation } from '../../src/kernel/operation.ts';
+import { schemaOf } from '../../src/graphql/schema.ts';
+import { field, mutation } from '../../src/graphql/table.ts';
+import { type AnyOperation, publicOperation } from '../../src/kernel/operation.ts';
 import { pageInput, pageOf } from '../../src/kernel/paging.ts';
 import { timestamp } from '../../src/kernel/shapes.ts';
 
@@ -28,44 +27,23 @@ function operation(shapes: { input?: z.ZodObject; output?: z.ZodType; fresh?: bo
   });
 }
 
-/** The types a schema has when a query answers with `type`. */
-function schemaWith(type: () => object) {
-  @Resolver()
-  class TestResolver {
-    @Query(type as never, { nullable: true })
-    thing(@Ctx() _context: unknown) {
-      return null;
-    }
-  }
-  return buildSchemaSync({ resolvers: [TestResolver], validate: false });
-}
+/** The schema of a query that answers as an operation does. */
+const schemaWith = (made: AnyOperation): GraphQLSchema => schemaOf([field('Query', 'thing', made)]);
+
+const textOf = (made: AnyOperation) => printSchema(schemaWith(made));
 
 function outputText(shape: z.ZodRawShape): string {
-  const name = `Output${count + 1}`;
-  const made = outputOf(operation({ output: z.object(shape).meta({ id: name }) }));
-  const type = schemaWith(() => made).getType(name);
-  return type ? printType(type).replaceAll(name, 'Out') : '';
+  const type = schemaWith(operation({ output: z.object(shape).meta({ id: 'Out' }) })).getType('Out');
+  return type ? printType(type) : '';
 }
 
 function inputText(
   shape: z.ZodRawShape,
   more: { fresh?: boolean; destructive?: boolean; conditional?: true } = {},
 ): string {
-  const made = inputOf(operation({ input: z.object(shape), fresh: true, ...more }));
-  @Resolver()
-  class TestResolver {
-    @Query(() => String)
-    nothing() {
-      return '';
-    }
-    @Mutation(() => Boolean)
-    thing() {
-      return true;
-    }
-  }
-  const schema = buildSchemaSync({ resolvers: [TestResolver], orphanedTypes: [made], validate: false });
-  const type = schema.getType(made.name);
-  return type ? printType(type).replaceAll(made.name.replace(/Input$/, ''), 'Thing') : '';
+  const made = operation({ input: z.object(shape), output: z.string(), fresh: true, ...more });
+  const type = schemaOf([mutation('thing', made)]).getType('ThingInput');
+  return type ? printType(type) : '';
 }
 
 describe('an answer', () => {
@@ -164,14 +142,12 @@ describe('an answer', () => {
   it('shares an enum by its name, and by its schema without one', () => {
     const named = z.enum(['up', 'down']).meta({ id: 'Direction' });
     const unnamed = z.enum(['left', 'right']);
-    const made = outputOf(
-      operation({
-        output: z
-          .object({ a: named, b: named.describe('Again').optional(), c: z.array(unnamed), d: unnamed.nullable() })
-          .meta({ id: 'Turn' }),
-      }),
-    );
-    const text = printSchema(schemaWith(() => made));
+    const made = operation({
+      output: z
+        .object({ a: named, b: named.describe('Again').optional(), c: z.array(unnamed), d: unnamed.nullable() })
+        .meta({ id: 'Turn' }),
+    });
+    const text = textOf(made);
     expect(text).toContain('enum Direction {\n  up\n  down\n}');
     expect(text).toContain('enum TurnC {\n  left\n  right\n}');
     expect(text).toMatch(/a: Direction!\s+"""Again"""\s+b: Direction\s+c: \[TurnC!\]!\s+d: TurnC/);
@@ -182,8 +158,8 @@ describe('an answer', () => {
       z.object({ kind: z.literal('circle'), radius: z.number() }).meta({ id: 'Circle' }),
       z.object({ kind: z.literal('square'), side: z.number() }),
     ]);
-    const made = outputOf(operation({ output: z.object({ figure: shape }).meta({ id: 'Drawing' }) }));
-    const text = printSchema(schemaWith(() => made));
+    const made = operation({ output: z.object({ figure: shape }).meta({ id: 'Drawing' }) });
+    const text = textOf(made);
     expect(text).toContain('union DrawingFigure = Circle | DrawingFigureSquare');
   });
 
@@ -196,27 +172,25 @@ describe('an answer', () => {
         },
       })
       .meta({ id: 'TreeNode' });
-    const made = outputOf(operation({ output: node }));
-    expect(printSchema(schemaWith(() => made))).toContain('children: [TreeNode!]');
+    expect(textOf(operation({ output: node }))).toContain('children: [TreeNode!]');
   });
 
   it('is a connection when it is a page', () => {
     const item = z.object({ a: z.string() }).meta({ id: 'Fruit' });
     const list = operation({ input: z.object(pageInput), output: pageOf(item) });
-    const made = connectionOf(list);
-    const text = printSchema(schemaWith(() => made));
+    const text = textOf(list);
     expect(text).toContain(
       'type FruitConnection {\n  edges: [FruitEdge!]!\n  nodes: [Fruit!]!\n  page_info: PageInfo!\n  total_count: Int!\n}',
     );
     expect(text).toContain('type FruitEdge {\n  cursor: String!\n  node: Fruit!\n}');
   });
 
-  it('needs a name, and one nobody has', () => {
-    expect(() => outputOf(operation({ output: z.object({ a: z.string() }) }))).toThrow(/needs a name/);
-    outputOf(operation({ output: z.object({ a: z.string() }).meta({ id: 'Unique' }) }));
-    const rival = z.object({ nested: z.object({ x: z.string() }) }).meta({ id: 'Uniq' });
-    expect(() => outputOf(operation({ output: z.object({ a: z.int() }) }), { name: 'Unique' })).toThrow(/Two schemas/);
-    expect(() => outputOf(operation({ output: rival }))).not.toThrow();
+  it('needs a name, and one that no other schema has', () => {
+    expect(() => textOf(operation({ output: pageOf(z.object({ a: z.string() })) }))).toThrow(/needs a name/);
+    const unique = z.object({ a: z.string() }).meta({ id: 'UniQue' });
+    const rival = (nested: string) => z.object({ unique, [nested]: z.object({ x: z.string() }) }).meta({ id: 'Uni' });
+    expect(() => textOf(operation({ output: rival('que') }))).toThrow(/Two schemas give the GraphQL type UniQue/);
+    expect(() => textOf(operation({ output: rival('other') }))).not.toThrow();
   });
 
   it('of a shape GraphQL cannot hold is refused', () => {
@@ -264,11 +238,14 @@ describe('an input', () => {
 
   it('of a list is its filters, `first` and `after`', () => {
     const list = operation({
-      input: z.object({ ...pageInput, q: z.string().optional(), collection: z.string() }),
+      input: z.object({ ...pageInput, q: z.string().optional() }),
       output: pageOf(z.object({ a: z.string() }).meta({ id: 'Listed' })),
     });
-    const made = argsOf(list, ['collection']);
-    expect(made.name).toMatch(/^MakeThing\d+Args$/);
+    const args = schemaWith(list)
+      .getQueryType()
+      ?.getFields()
+      .thing?.args.map(({ name }) => name);
+    expect(args).toEqual(['q', 'first', 'after']);
   });
 });
 

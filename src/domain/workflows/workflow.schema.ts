@@ -67,6 +67,7 @@ export const workflowSummary = z
     webhook_url: z.string().nullable(),
     last_execution: z
       .object({ id: z.string(), status: executionStatus, created_at: timestamp, finished_at: timestamp.nullable() })
+      .meta({ id: 'WorkflowLastExecution' })
       .nullable(),
     created_at: timestamp,
     updated_at: timestamp,

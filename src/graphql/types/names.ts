@@ -1,15 +1,3 @@
-const taken = new Set<string>();
-
-/**
- * Reserves a type name: GraphQL has one space of names for all types.
- * @throws Error when another schema has it; one of the two needs its own `.meta({id})`.
- */
-export function claimName(name: string): string {
-  if (taken.has(name)) throw new Error(`Two schemas give the GraphQL type ${name}; name one by .meta({id})`);
-  taken.add(name);
-  return name;
-}
-
 /** `created_at` as part of a type's name: `CreatedAt`. */
 export const pascal = (name: string) =>
   name.replace(/(?:^|_)([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());

@@ -3,7 +3,7 @@ import { type GraphQLField, getNamedType, isLeafType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../src/domain/audit/audit.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
-import { commandOf } from '../../../src/graphql/resolvers/command.ts';
+import { commandOf } from '../../../src/graphql/table.ts';
 import { buildGraphqlSchema } from '../../../src/graphql/schema.ts';
 import { systemActor } from '../../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../../src/kernel/operation.ts';

@@ -6,7 +6,8 @@ import { conflict, resolution, resolvedFile } from './merge.schema.ts';
 
 export const mergeStrategy = z
   .enum(['merge', 'squash', 'ff'])
-  .describe('merge: a commit with two parents; squash: one commit with one; ff: the branch only moves');
+  .describe('merge: a commit with two parents; squash: one commit with one; ff: the branch only moves')
+  .meta({ id: 'MergeStrategy' });
 
 /** What every merge takes beside what it merges. */
 export const mergeInput = {

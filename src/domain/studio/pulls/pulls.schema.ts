@@ -13,7 +13,7 @@ const summary = {
   number: z.int32(),
   title: z.string(),
   body: z.string(),
-  state: z.enum(pullStates),
+  state: z.enum(pullStates).meta({ id: 'PullState' }),
   draft: z.boolean(),
   head: end,
   base: end,

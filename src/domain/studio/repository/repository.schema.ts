@@ -109,11 +109,12 @@ const branchPattern = z
   .max(200, 'must be at most 200 characters')
   .refine((text) => compileGlob(text) !== null, 'is not a glob');
 
+const repositoryMode = z.enum(['hosted', 'remote']).meta({ id: 'RepositoryMode' });
+
 export const importRequest = z.object({
   url: upstreamUrl,
   auth: upstreamAuth.default({ kind: 'none' }).describe('Kept encrypted, only as long as it is needed'),
-  mode: z
-    .enum(['hosted', 'remote'])
+  mode: repositoryMode
     .default('hosted')
     .describe('remote: the repository stays a mirror of the one it is imported from'),
   branches: z
@@ -146,10 +147,10 @@ export const repositoryChange = changeOf(
 
 export const repository = z
   .object({
-    mode: z.enum(['hosted', 'remote']),
+    mode: repositoryMode,
     default_branch: z.string(),
     size: z.int().describe('Bytes on disk'),
-    object_format: z.enum(['sha1', 'sha256']),
+    object_format: z.enum(['sha1', 'sha256']).meta({ id: 'ObjectFormat' }),
     clone_url: z.string(),
     content_root: z
       .string()

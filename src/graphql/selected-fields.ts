@@ -18,6 +18,9 @@ function reaches(nodes: readonly FieldNode[], path: readonly string[], info: Gra
   });
 }
 
+/** Whether the document selects one of these fields of what a field answers with. */
+export type Selects = (...names: string[]) => boolean;
+
 /** Whether the document selects one of these fields of the object being resolved: expensive fields are fetched only then. */
 export function selects(info: GraphQLResolveInfo, ...names: string[]): boolean {
   return names.some((name) => reaches(info.fieldNodes, [name], info));

@@ -1,0 +1,3 @@
+import { z } from 'zod';
+
+export const done = { type: z.boolean(), answer: () => true };

@@ -1,0 +1,58 @@
+/** Who asks, organisations with what belongs to them as a whole, and their projects. */
+import { listAudit } from '../../domain/audit/audit.operations.ts';
+import { getMe } from '../../domain/identity/me.operations.ts';
+import { createToken, listTokens, revokeToken } from '../../domain/identity/tokens.operations.ts';
+import {
+  createOrganization,
+  getOrganization,
+  listOrganizations,
+  updateOrganization,
+} from '../../domain/organizations/organizations.operations.ts';
+import {
+  createProject,
+  deleteProject,
+  getProject,
+  listProjects,
+  restoreProject,
+  updateProject,
+} from '../../domain/projects/projects.operations.ts';
+import type { GraphqlContext } from '../context.ts';
+import { located } from '../place.ts';
+import { edge, field, mutation, place, type Row } from '../table.ts';
+import { done } from './done.ts';
+
+export const organizations: readonly Row[] = [
+  field('Query', 'me', getMe),
+
+  place('Organization', getOrganization, { organization: 'machine_name' }),
+  field('Query', 'organizations', listOrganizations),
+  edge('Query', 'organization', 'Organization', {
+    description: 'An organisation and what lies below it',
+    scope: 'organization',
+    resolve(_root, at, context: GraphqlContext) {
+      context.requireActor();
+      return located(at);
+    },
+  }),
+  field('Organization', 'audit', listAudit),
+  field('Organization', 'projects', listProjects),
+  field('Organization', 'tokens', listTokens),
+  mutation('createOrganization', createOrganization),
+  mutation('updateOrganization', updateOrganization),
+  mutation('createToken', createToken),
+  mutation('revokeToken', revokeToken),
+
+  place('Project', getProject, { project: 'machine_name' }),
+  edge('Query', 'project', 'Project', {
+    description: 'A project and what lies below it',
+    scope: 'project',
+    resolve(_root, at, context: GraphqlContext) {
+      context.requireActor();
+      return located(at);
+    },
+  }),
+  mutation('createProject', createProject),
+  mutation('updateProject', updateProject),
+  mutation('deleteProject', deleteProject, done),
+  mutation('restoreProject', restoreProject),
+];

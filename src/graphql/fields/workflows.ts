@@ -1,0 +1,135 @@
+/** Workflows: their versions, secrets and triggers, the calls of webhooks, and what was executed. */
+import { z } from 'zod';
+import {
+  getWebhookDelivery,
+  listWebhookDeliveries,
+  redeliver,
+} from '../../domain/workflows/deliveries/deliveries.operations.ts';
+import {
+  cancelExecution,
+  resumeExecution,
+  retryExecution,
+  runWorkflow,
+} from '../../domain/workflows/executions/change-executions.operations.ts';
+import {
+  acknowledgeDeadLetters,
+  acknowledgeExecution,
+  listDeadLetters,
+  retryDeadLetters,
+} from '../../domain/workflows/executions/dead-letters.operations.ts';
+import {
+  listExecutionEvents,
+  readExecutionEvents,
+} from '../../domain/workflows/executions/execution-events.operations.ts';
+import { getExecution, listExecutions, listStepRuns } from '../../domain/workflows/executions/executions.operations.ts';
+import { executionEvent } from '../../domain/workflows/executions/executions.schema.ts';
+import {
+  deleteWorkflowSecret,
+  listWorkflowSecrets,
+  putWorkflowSecret,
+} from '../../domain/workflows/secrets.operations.ts';
+import {
+  revealTriggerSecret,
+  revokeTriggerSecret,
+  rotateTriggerSecret,
+} from '../../domain/workflows/triggers/trigger-secret.operations.ts';
+import {
+  createTrigger,
+  deleteTrigger,
+  getTrigger,
+  listTriggers,
+  updateTrigger,
+} from '../../domain/workflows/triggers/triggers.operations.ts';
+import { getVersion, listVersions, publishVersion } from '../../domain/workflows/versions.operations.ts';
+import {
+  createWorkflow,
+  deleteWorkflow,
+  disableWorkflow,
+  enableWorkflow,
+  getWorkflow,
+  listWorkflows,
+  updateWorkflow,
+  validateWorkflow,
+} from '../../domain/workflows/workflows.operations.ts';
+import type { EventSubject } from '../../ports/event-feed.ts';
+import type { GraphqlContext } from '../context.ts';
+import type { Source } from '../stream/follow.ts';
+import { field, mutation, object, type Row, subscription } from '../table.ts';
+import { done } from './done.ts';
+
+interface AtExecution {
+  organization: string;
+  project: string;
+  execution: string;
+}
+
+const nothing = () => undefined;
+
+/** The events of an execution, until it has ended. A position is the `seq` of an event. */
+function executionEvents({ organization, project, execution }: AtExecution, context: GraphqlContext): Source<unknown> {
+  let subject: EventSubject;
+  return {
+    async read(position) {
+      const after = /^\d{1,15}$/.test(position ?? '') ? Number(position) : 0;
+      const news = await context.run(readExecutionEvents, { organization, project, execution, after });
+      subject = news.subject;
+      return { events: news.events.map((data) => ({ position: String(data.seq), data })), ended: news.ended };
+    },
+    watch: (wake) => context.live.events.watch(subject, wake),
+  };
+}
+
+export const workflows: readonly Row[] = [
+  object('Workflow', getWorkflow, { workflow: 'id' }),
+  field('Project', 'workflows', listWorkflows),
+  field('Project', 'workflow', getWorkflow, { names: { workflow: 'id' } }),
+  field('Project', 'validate_workflow', validateWorkflow),
+  mutation('createWorkflow', createWorkflow),
+  mutation('updateWorkflow', updateWorkflow),
+  mutation('setWorkflowEnabled', enableWorkflow, {
+    description: 'Enable the triggers of a workflow, or not',
+    input: { enabled: z.boolean().describe('Whether its triggers start it') },
+    choose: ({ enabled }) => (enabled === true ? enableWorkflow : disableWorkflow),
+  }),
+  mutation('deleteWorkflow', deleteWorkflow, done),
+
+  field('Workflow', 'versions', listVersions),
+  field('Workflow', 'version_number', getVersion, { names: { number: 'n' } }),
+  mutation('publishWorkflowVersion', publishVersion),
+  field('Workflow', 'secrets', listWorkflowSecrets),
+  mutation('putWorkflowSecret', putWorkflowSecret, done),
+  mutation('deleteWorkflowSecret', deleteWorkflowSecret, done),
+
+  object('WorkflowTrigger', getTrigger, { workflow: (_trigger, { workflow }) => workflow, trigger: 'id' }),
+  field('Workflow', 'triggers', listTriggers),
+  field('Workflow', 'trigger', getTrigger, { names: { trigger: 'id' } }),
+  field('WorkflowTrigger', 'deliveries', listWebhookDeliveries),
+  field('WorkflowTrigger', 'delivery', getWebhookDelivery, { names: { delivery: 'id' } }),
+  mutation('createTrigger', createTrigger),
+  mutation('updateTrigger', updateTrigger),
+  mutation('deleteTrigger', deleteTrigger, done),
+  mutation('revealTriggerSecret', revealTriggerSecret),
+  mutation('rotateTriggerSecret', rotateTriggerSecret),
+  mutation('revokeTriggerSecret', revokeTriggerSecret),
+  mutation('redeliver', redeliver),
+
+  object('Execution', getExecution, { execution: 'id' }),
+  field('Workflow', 'executions', listExecutions),
+  field('Project', 'execution', getExecution, { names: { execution: 'id' }, given: { workflow: nothing } }),
+  field('Project', 'dead_letters', listDeadLetters),
+  field('Execution', 'step_runs', listStepRuns, { given: { workflow: nothing } }),
+  field('Execution', 'events', listExecutionEvents, { given: { workflow: nothing } }),
+  mutation('runWorkflow', runWorkflow),
+  mutation('cancelExecution', cancelExecution),
+  mutation('retryExecution', retryExecution),
+  mutation('resumeExecution', resumeExecution),
+  mutation('acknowledgeExecution', acknowledgeExecution),
+  mutation('acknowledgeDeadLetters', acknowledgeDeadLetters),
+  mutation('retryDeadLetters', retryDeadLetters),
+
+  subscription('executionEvents', executionEvent, {
+    description: readExecutionEvents.summary,
+    args: { execution: z.string() },
+    source: executionEvents,
+  }),
+];

@@ -1,0 +1,57 @@
+import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
+import type { DomainError } from '../../kernel/errors.ts';
+import { checkValues } from '../../kernel/json-input.ts';
+
+/** Free values travel through recursive code (hashing, serialising): one nested without end must not reach it. */
+function bounded(value: unknown): unknown {
+  try {
+    checkValues({ JSON: value }, () => true);
+  } catch (error) {
+    throw new GraphQLError((error as DomainError).message);
+  }
+  return value;
+}
+
+/** The value a literal in a document stands for; variables inside it are read from `variables`. */
+function literal(node: ValueNode, variables: Record<string, unknown> | null | undefined): unknown {
+  switch (node.kind) {
+    case Kind.STRING:
+    case Kind.BOOLEAN:
+    case Kind.ENUM:
+      return node.value;
+    case Kind.INT:
+    case Kind.FLOAT:
+      return Number(node.value);
+    case Kind.LIST:
+      return node.values.map((item) => literal(item, variables));
+    case Kind.OBJECT:
+      return Object.fromEntries(node.fields.map((field) => [field.name.value, literal(field.value, variables)]));
+    case Kind.VARIABLE:
+      return variables?.[node.name.value];
+    case Kind.NULL:
+      return null;
+  }
+}
+
+/** What has no fixed shape: validated by the operation that reads it. */
+export const Json = new GraphQLScalarType({
+  name: 'JSON',
+  description: 'Any JSON value',
+  serialize: (value) => value,
+  parseValue: bounded,
+  parseLiteral: (node, variables) => bounded(literal(node, variables)),
+});
+
+function text(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new GraphQLError('DateTime: must be a string');
+}
+
+/** Operations read and give times as text already, so nothing is converted here. */
+export const DateTime = new GraphQLScalarType({
+  name: 'DateTime',
+  description: 'A time as in RFC 3339, UTC with milliseconds: `2026-03-01T08:00:00.123Z`',
+  serialize: text,
+  parseValue: text,
+  parseLiteral: (node) => text(node.kind === Kind.STRING ? node.value : undefined),
+});

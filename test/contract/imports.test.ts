@@ -103,14 +103,7 @@ describe('the import rule', () => {
   });
 
   it.each([
-    ...[
-      'express',
-      'graphql',
-      'graphql/language',
-      'pg-boss',
-      'undici',
-      '@apollo/server/plugin/disabled',
-    ],
+    ...['express', 'graphql', 'graphql/language', 'pg-boss', 'undici', '@apollo/server/plugin/disabled'],
     ...['node:http', 'http', 'node:https', 'node:child_process', 'child_process', 'node:net', 'node:worker_threads'],
   ])('keeps %s out of the domain', (specifier) => {
     const file = { 'src/domain/a.ts': `import type { A } from '${specifier}';` };

@@ -26,8 +26,8 @@ const pause = 2_000;
 const isAboutData = (error: unknown) => /^2[23]/.test(String((error as { code?: unknown }).code ?? ''));
 
 /**
- * The database, for what can be done without it: a statement that fails or takes too long answers null, and for a moment nothing more is
- * asked, so that a database that is away costs those who read content next to nothing.
+ * The database, for what can be done without it: a statement that fails or takes too long answers null, and for a moment no more are
+ * sent, so that a database that is away hardly slows readers of content down.
  */
 class CacheConnection {
   readonly #orm: MikroORM;
@@ -202,8 +202,8 @@ const atOnce = 5_000;
 
 async function upsert(query: Query, repository: string, commits: readonly (readonly [string, Oid])[]): Promise<void> {
   for (let at = 0; at < commits.length; at += atOnce) {
-    const slice = commits.slice(at, at + atOnce);
-    await query(upsertSql, [repository, slice.map(([path]) => digest(path)), slice.map(([, oid]) => bytesOf(oid))]);
+    const batch = commits.slice(at, at + atOnce);
+    await query(upsertSql, [repository, batch.map(([path]) => digest(path)), batch.map(([, oid]) => bytesOf(oid))]);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SharedClock } from '../ports/clock.ts';
 
-/** The time of the database server, to the millisecond; before it is first asked for, that of this machine. */
+/** The time of the database server, to the millisecond; before the first reading, that of this machine. */
 export function createDatabaseClock(): SharedClock {
   let known: { now: number; at: number } | null = null;
   return {

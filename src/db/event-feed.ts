@@ -97,16 +97,16 @@ export class PostgresEventFeed implements EventFeed {
   }
 
   async append(...[em, news]: Parameters<EventFeed['append']>): Promise<void> {
-    const told = news.filter(({ events }) => events.length > 0);
-    if (told.length === 0) return;
+    const present = news.filter(({ events }) => events.length > 0);
+    if (present.length === 0) return;
     const now = new Date();
-    const subjects = told.map(({ subject, events, isNew = false }) => {
+    const subjects = present.map(({ subject, events, isNew = false }) => {
       const name = nameOf(subject);
       const wait = isNew ? null : this.#announcements.wait(name);
       if (wait !== null && wait > 0) this.#announceLater(name, wait);
       return { ...subject, count: events.length, is_told: wait === 0 };
     });
-    const given = told.flatMap(({ subject, events }) =>
+    const given = present.flatMap(({ subject, events }) =>
       events.map((data, index) => ({ ...subject, number: index + 1, data: JSON.stringify(data) })),
     );
     await executeBound(em, appendSql, [JSON.stringify(subjects), now, JSON.stringify(given)]);
@@ -121,7 +121,7 @@ export class PostgresEventFeed implements EventFeed {
     this.#announceLater(name, wait);
   }
 
-  /** By then the transaction is usually over; else who watches looks again by himself. */
+  /** By then the transaction is usually over; otherwise subscribers find the event with their next poll. */
   #announceLater(name: string, wait: number): void {
     this.#announcements.later(name, wait, () => {
       if (this.closing.aborted) return;
@@ -153,8 +153,8 @@ export class PostgresEventFeed implements EventFeed {
     return () => this.#wakes.off(name, wake);
   }
 
-  /** Takes what the database said on its channel. */
-  hear(name: string): void {
+  /** Wakes the watchers of a subject: a notification of the database has named it. */
+  notify(name: string): void {
     this.#wakes.emit(name);
   }
 

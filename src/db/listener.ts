@@ -13,9 +13,9 @@ interface Options {
   url: string;
   log: Log;
   channels: Record<string, (payload: string) => void>;
-  /** Told each change: whether notifications are heard. */
+  /** Called on each change: whether notifications are received. */
   onState(listening: boolean): void;
-  /** How often the connection must hear itself; milliseconds. */
+  /** How often the connection must receive its own echo; milliseconds. */
   echoEvery?: number;
 }
 
@@ -24,7 +24,7 @@ const retryEvery = 250;
 /** How long the database may take to answer a goodbye, milliseconds. */
 const patience = 2_000;
 
-/** Ends a connection, by cutting it when nobody answers at its other end. */
+/** Ends a connection, by cutting it when the other end does not answer. */
 async function end(client: pg.Client): Promise<void> {
   const late = setTimeout(() => client.connection.stream.destroy(), patience);
   await client.end().catch(() => {});

@@ -158,7 +158,7 @@ export function openOrm(
 }
 
 /**
- * Opens what looks after wrapped keys. Secrets are sealed and opened within transactions, and keys outlive those that are rolled back: with a
+ * Opens what looks after wrapped keys. Secrets are sealed and opened within transactions, and keys outlive transactions that are rolled back: with a
  * connection of its own, a key never waits for one that belongs to a transaction which waits for the key.
  */
 export const openKeyOrm = (url: string, watch: StallWatch): MikroORM =>

@@ -41,14 +41,14 @@ export class StallWatch {
   readonly #timer: NodeJS.Timeout;
   #isStalled = false;
   #isAsking = false;
-  #lastAsked = Number.NEGATIVE_INFINITY;
+  #lastProbe = Number.NEGATIVE_INFINITY;
 
   constructor(options: Options) {
     this.#options = { unanswered, patience, every, ...options };
     this.#timer = setInterval(() => this.#look(), this.#options.every).unref();
   }
 
-  /** Watches over what is asked for on the connections of a pool. */
+  /** Watches the queries on the connections of a pool. */
   watch(pool: Pool): void {
     const connect = pool.connect.bind(pool) as () => Promise<PoolClient>;
     pool.on('acquire', (client) => this.#watchClient(client));
@@ -110,18 +110,18 @@ export class StallWatch {
   }
 
   #look(): void {
-    // What a transaction asks that had its connection before.
+    // Queries of transactions that had their connections before.
     if (this.#isStalled) this.#giveUpAll();
     const [oldest] = this.#waits;
     const now = performance.now();
     const isDue = (since: number) => now - since >= this.#options.unanswered;
-    if (oldest !== undefined && isDue(oldest.since) && isDue(this.#lastAsked) && !this.#isAsking) void this.#ask(now);
+    if (oldest !== undefined && isDue(oldest.since) && isDue(this.#lastProbe) && !this.#isAsking) void this.#ask(now);
   }
 
   async #ask(now: number): Promise<void> {
     const { ask, log } = this.#options;
     this.#isAsking = true;
-    this.#lastAsked = now;
+    this.#lastProbe = now;
     const stop = countdown(this.#options.patience, () => {
       log.warn({ unanswered: this.#waits.size }, 'the database does not answer; what waits for it is given up');
       this.#isStalled = true;

@@ -46,7 +46,7 @@ async function callOf(services: Services, request: Request, response: Response, 
   };
 }
 
-/** Ends the work for a request when the client disconnects, or when its body turns out to be damaged. */
+/** Ends the work for a request when the client disconnects, or when its body is damaged. */
 function stopperOf(response: Response): AbortController {
   const controller = new AbortController();
   response.once('close', () => {

@@ -19,11 +19,11 @@ import { run } from '../kernel/run.ts';
 import type { Services } from '../kernel/services.ts';
 import type { BatchJob, Job } from './queue.ts';
 
-/** How often a process looks for runs that nobody works on; milliseconds. */
+/** How often a process looks for runs without a worker; milliseconds. */
 const lookEvery = 3_000;
 
 /** Begins to work on a run at once. Its row, not the job, says whether somebody works on it, so a job that is lost costs only a look. */
-export function crawlSliceJobFor(services: Services): Job<typeof crawlJob.payload> {
+export function crawlJobFor(services: Services): Job<typeof crawlJob.payload> {
   return {
     kind: crawlJob,
     concurrency: 2,

@@ -46,7 +46,7 @@ export function keepQueueAwake(boss: PgBoss, workers: readonly string[], log: Pi
 /** What does a kind of job: it gets the payload and a signal that stops it. */
 export interface Job<P extends z.ZodType = z.ZodType> {
   kind: JobKind<P>;
-  /** How many of this kind a process does at the same time; one, when nobody says. */
+  /** How many of this kind a process does at the same time; default one. */
   concurrency?: number;
   /** How many of these may be of one group. */
   perGroup?: number;

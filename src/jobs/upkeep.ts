@@ -107,7 +107,7 @@ export async function runRetention(services: Services, auditDays: number): Promi
   const em = services.orm.em.fork();
   const isEnded = { deleted_at: { $lt: before(deletedProjectDays) } };
   for (const { id, uuid } of await em.find(Project, isEnded)) {
-    // Asked again: it may have been brought back while others were removed.
+    // Checked again: it may have been brought back while others were removed.
     if ((await em.nativeDelete(Project, { id, ...isEnded })) > 0) await services.git.remove(uuid);
   }
   const old = before(endedTokenDays);
@@ -132,7 +132,7 @@ export async function runRetention(services: Services, auditDays: number): Promi
   });
 }
 
-/** Maintains every repository that is due, one after another, until told to stop. */
+/** Maintains every repository that is due, one after another, until it is stopped. */
 export async function maintainRepositories(services: Services, signal: AbortSignal): Promise<void> {
   const projects = await services.orm.em.fork().findAll(Project, { where: { deleted_at: null }, fields: ['uuid'] });
   for (const { uuid } of projects) {

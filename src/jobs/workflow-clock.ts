@@ -34,9 +34,9 @@ export function beginWorkflowClock(services: Services, queue: Pick<RunningQueue,
     return timer;
   };
   const timers = [
-    every(often.due, 'those that are due were', () => wakeDue(services)),
-    every(often.word, 'word for them was', () => executing.listen({ renew: looks++ % wordsToBeat === 0 })),
-    every(often.others, 'those that were abandoned were', () => removeLostWorkers(services, executing.id)),
+    every(often.due, 'due executions were', () => wakeDue(services)),
+    every(often.word, 'signals for them were', () => executing.listen({ renew: looks++ % wordsToBeat === 0 })),
+    every(often.others, 'lost workers were', () => removeLostWorkers(services, executing.id)),
     every(often.others, 'what they wait for was', () => wakeAwaited(services)),
     every(often.sweep, 'lost jobs were', () => sweep(services, () => queue.isIdle(advanceJob))),
   ];

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Works on items as they come, a few at the same time. The first failure ends it, once everything that had begun is over: whoever catches it
+ * Works on items as they come, a few at the same time. The first failure ends it, once everything that had begun is over: a caller that catches it
  * may clear away what was worked on.
  * @param together how many at most
  */

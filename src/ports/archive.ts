@@ -42,7 +42,7 @@ export interface ArchiveStore {
   /**
    * Opens an archive once every file has been compared with its checksum.
    *
-   * @throws DomainError `not_found` when there is none, `invalid_request` naming the damaged file
+   * @throws DomainError `not_found` without an archive, `invalid_request` naming the damaged file
    */
   open(place: string, signal: AbortSignal): Promise<Archive>;
 }

@@ -58,13 +58,13 @@ export interface BlobStore {
   sizes(sha256: Sha256): Promise<BlobSizes | null>;
   /** The bytes as they are read from the disk, unchecked. @throws DomainError `not_found`, before the first byte */
   read(sha256: Sha256, options?: ReadBlobOptions): AsyncIterable<Buffer>;
-  /** Those that are not stored. The others are renewed. */
+  /** @returns the ones that are not stored; the others are renewed */
   missing(sha256s: Iterable<Sha256>): Promise<Set<Sha256>>;
   /** Reads a blob again and compares it with its name. */
   verify(sha256: Sha256): Promise<'intact' | 'corrupted' | 'missing'>;
   /**
    * Removes what is neither in `live` nor younger than `before`, and what interrupted puts left. `live` must have been collected after
-   * `before`, or at least hold everything that was referred to then. Where that is too much for the memory, it is asked for part by part.
+   * `before`, or at least hold everything that was referred to then. Where that is too much for the memory, it is called part by part.
    */
   sweep(live: ReadonlySet<Sha256> | LiveBlobs, before: Date): Promise<SweptBlobs>;
 }

@@ -66,7 +66,7 @@ export interface ContentCache {
   storeSchemas(repository: string, row: SchemaRow): Promise<boolean>;
   lastCommits(repository: string, paths: readonly string[]): Promise<KnownCommits | null>;
   /**
-   * Moves the marker with everything that changes on the way, unless it has left `from` (null: there is none yet, or what there is no longer
+   * Moves the marker with everything that changes on the way, unless it has left `from` (null: no marker yet, or what there is no longer
    * counts, and all its paths with it).
    */
   moveMarker(repository: string, from: Oid | null, to: Oid, changes: CommitChanges): Promise<boolean>;
@@ -74,7 +74,7 @@ export interface ContentCache {
   retire(repository: string, blobs: readonly BlobKey[]): Promise<boolean>;
   /** Removes up to `limit` blobs of all repositories that were retired an hour ago, and schemas stored a month ago. @returns how many blobs */
   removeExpired(limit: number): Promise<number | null>;
-  /** Deletes up to `limit` paths beside those that the marker's commit holds, unless the marker has left it. @returns how many */
+  /** Deletes up to `limit` paths that the marker's commit does not hold, unless the marker has left it. @returns how many */
   forgetCommits(repository: string, marker: Oid, held: readonly string[], limit: number): Promise<number | null>;
   /** Adds paths that were not known, unless the marker has left `marker`. */
   addCommits(repository: string, marker: Oid, commits: ReadonlyMap<string, Oid>): Promise<boolean>;

@@ -33,7 +33,7 @@ export interface EventFeed {
   /**
    * Adds an event to a subject, in the transaction of `em` and under a lock on the subject that lasts as long, so that no reader passes an
    * event that is not committed yet. `next` gets the data of the event before (null: none is known) and answers with that of the new one;
-   * undefined when there is none.
+   * undefined without one.
    */
   publish(
     em: EntityManager,

@@ -43,7 +43,7 @@ export interface FetchValidators {
 export interface FetchRequest {
   /** Normalised, http or https. */
   url: string;
-  /** Headers as they are sent, `user-agent` and `cookie` included; those that frame a message are set by the fetcher. */
+  /** Headers as they are sent, `user-agent` and `cookie` included; headers that frame a message are set by the fetcher. */
   headers: Readonly<Record<string, string>>;
   policy: HttpPolicy;
   signal?: AbortSignal;

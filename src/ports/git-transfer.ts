@@ -109,7 +109,7 @@ export interface PushedObjects {
 /** How a push ended. */
 export interface PushResult {
   /** All moves the client requested; empty when it only tried whether it may push. */
-  asked: readonly RefMove[];
+  commands: readonly RefMove[];
   /** Those of them that git carried out. */
   moved: readonly RefMove[];
 }

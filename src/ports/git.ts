@@ -78,7 +78,7 @@ export interface Repository {
   countCommits(query: Omit<LogQuery, 'skip'>): Promise<number>;
   /** Commits `head` has and `base` lacks, newest first. */
   commitsBetween(base: Oid, head: Oid, page: { skip: number; limit: number }): Promise<Commit[]>;
-  /** The best common ancestor; null when there is none. */
+  /** The best common ancestor; null without one. */
   mergeBase(a: Oid, b: Oid): Promise<Oid | null>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
   /** Merges two commits into a tree; no ref moves. Fails with `no_common_ancestor`. */

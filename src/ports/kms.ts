@@ -25,7 +25,7 @@ export interface KmsDescription {
 export type KmsHealth = { ok: true } | { ok: false; problem: string };
 
 /**
- * Why a key could not be wrapped or opened: its KEK does not exist, may not be used, the bytes or the context are not those that
+ * Why a key could not be wrapped or opened: its KEK does not exist, may not be used, the bytes or the context differ from what
  * were wrapped, or the provider does not answer, in which case alone trying again helps.
  */
 export type KeyFault = 'missing_key' | 'disabled_key' | 'not_authentic' | 'unavailable';

@@ -1,5 +1,5 @@
 /** What one transaction of a crawl has done. */
-export interface CrawlTurn {
+export interface CrawlBatch {
   /** It took, with the next leases. */
   seconds: number;
   /** URLs by what became of them: `done`, `error`, `skipped`, `pending`. */
@@ -24,7 +24,7 @@ export interface Metrics {
   /** A notification was tried: `delivered`, `retried`, `failed` or `dropped`. */
   delivery(outcome: string): void;
   /** A batch of a crawl was written and the next one leased. */
-  crawlTurn(turn: CrawlTurn): void;
+  crawlBatch(batch: CrawlBatch): void;
   /** This process has begun to work on a run (1) or has left it (-1). */
   crawlRuns(change: 1 | -1): void;
   /** This process takes over a run whose worker was lost. */

@@ -35,7 +35,7 @@ function cookieIn({ headers }: IncomingMessage, name: string): string | null {
   return null;
 }
 
-/** The pass in a URL and the URL without it; null when there is none, or when the path is invalid and no redirect to it is possible. */
+/** The pass in a URL and the URL without it; null without a pass, or when the path is invalid and no redirect to it is possible. */
 function linkIn(target: string): { pass: string; location: string } | null {
   if (!target.includes(`${linkParameter}=`)) return null;
   const request = parseRequestPath(target);

@@ -25,12 +25,12 @@ const etagOf = (sha256: string, encoding: BlobEncoding | null) => `"${sha256}${e
 /** Sends a file, or the requested range, in the client's preferred coding. Ranges are always of the unencoded file. */
 export async function sendFile(
   contents: Contents,
-  { method, headers: asked }: IncomingMessage,
+  { method, headers: requested }: IncomingMessage,
   response: ServerResponse,
   { sha256, type, isEncodable, status, common }: Sending,
 ): Promise<void> {
   const sizes = await contents.sizes(sha256);
-  const encoding = asked.range === undefined ? negotiate(asked['accept-encoding'], sizes) : null;
+  const encoding = requested.range === undefined ? negotiate(requested['accept-encoding'], sizes) : null;
   const size = (encoding && sizes[encoding]) ?? sizes.identity;
   const etag = etagOf(sha256, encoding);
   const headers: Headers = {
@@ -39,10 +39,10 @@ export async function sendFile(
     'Accept-Ranges': 'bytes',
     ...(isEncodable && { Vary: 'Accept-Encoding' }),
   };
-  if (status === 200 && isHeld(asked, etag)) return end(response, 304, headers);
+  if (status === 200 && isHeld(requested, etag)) return end(response, 304, headers);
   headers['Content-Type'] = type;
   if (encoding) headers['Content-Encoding'] = encoding;
-  const wanted = status === 200 && method === 'GET' ? wantedBytes(asked, etag, size) : 'all';
+  const wanted = status === 200 && method === 'GET' ? wantedBytes(requested, etag, size) : 'all';
   if (wanted === 'none') {
     return end(response, 416, { ...common, 'Content-Range': `bytes */${size}`, 'Content-Length': 0 });
   }

@@ -54,7 +54,7 @@ const page =
 
 /**
  * The pages of the service itself and the OpenAPI document of its table. Only the paths named here are answered; all others are
- * left to those that follow. Everything is public: it describes the software, and of the instance only its address.
+ * left to later handlers. Everything is public: it describes the software, and of the instance only its address.
  */
 export function createSite(settings: Pick<Settings, 'public_url'>, rows: readonly Row[]): Router {
   // Made on first use, so that it does not delay the start.

@@ -59,8 +59,8 @@ const maxUrl = 16 * 1024;
 /** A JSON body must have come in after so many milliseconds. */
 const bodyTime = 60_000;
 
-/** GraphQL is a sixth of the program, and a server that nobody asks in it neither waits for it at its start nor holds it. */
-function graphqlWhenAsked(services: Services, config: Config): express.RequestHandler {
+/** GraphQL is a sixth of the program: it is loaded by the first request to it, not at the start. */
+function lazyGraphql(services: Services, config: Config): express.RequestHandler {
   let handler: Promise<express.RequestHandler> | undefined;
   return async (request, response, next) => {
     handler ??= import('../graphql/server.ts').then(({ createGraphql }) =>
@@ -118,7 +118,7 @@ export const createMetricsApp = (core: Core, config: Config): express.Express =>
     .use(createMetricsRoute(config.PORTICO_METRICS_TOKEN, core.metrics.render))
     .use(nothingBut('This port serves nothing but /metrics'));
 
-/** The express application over a core; `phase` turns readiness on when all is there and off before the listener closes. */
+/** The express application over a core; `phase` reports readiness: from the end of the start until the listener closes. */
 export function createApp(core: Core, config: Config, phase: () => Phase = () => 'ready'): express.Express {
   const { services } = core;
   const app = beginApp(core, config, phase);
@@ -138,7 +138,7 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
   app.use(['/api/v2', '/graphql', '/git'], limitCallers(limits));
   app.use(['/api/v2', '/graphql'], limitBodyTime(bodyTime));
   app.use(createGitHttp(services));
-  app.use('/graphql', graphqlWhenAsked(services, config));
+  app.use('/graphql', lazyGraphql(services, config));
   app.use(createSite(services.settings, routes));
   app.use(createRouter(routes, services));
   return app;

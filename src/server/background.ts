@@ -9,7 +9,7 @@ import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
 import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
 import { abandonAll } from '../domain/workflows/engine/workers.ts';
 import {
-  crawlSliceJobFor,
+  crawlJobFor,
   deployJobFor,
   deployNoticeJobFor,
   importJobFor,
@@ -84,7 +84,7 @@ export function beginBackground({ services, queue }: Core, config: Config): () =
       ? [
           workflowAdvanceJobFor(services),
           importJobFor(services),
-          crawlSliceJobFor(services),
+          crawlJobFor(services),
           snapshotImportJobFor(services),
           notifyJobFor(services),
           syncJobFor(services),

@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { originProblem, previewUrlOf } from '../domain/studio/previews/preview-origin.ts';
 import { faultOf } from '../kernel/parse.ts';
-import { crawlSettings, doorSettings } from './feature-settings.ts';
+import { crawlSettings, webhookSettings } from './feature-settings.ts';
 
 const onOff = z.enum(['on', 'off']);
 const port = z.coerce.number('must be a port number').int().min(0).max(65_535);
@@ -139,7 +139,7 @@ const setting = z.object({
     .optional()
     .describe('Workspaces and package caches; default: builds in the data directory, as root a directory in /var/tmp'),
   ...crawlSettings,
-  ...doorSettings,
+  ...webhookSettings,
   PORTICO_WORKFLOW_CALLS: z.coerce
     .number('must be a number')
     .int()

@@ -32,7 +32,7 @@ const missingKeys = (location: string, ids: readonly string[]): StartError =>
   new StartError(`Stored secrets need keys that are not in ${location}: ${ids.join(', ')}. Restore them, ${orWithout}`);
 
 async function openLocal(config: Config, orm: MikroORM, log: Log): Promise<KeyProvider> {
-  // Another keyring in the place of a lost one would look like the right one to whoever restores it.
+  // A new keyring in the place of a lost one could be mistaken for it when it is restored.
   const needed = [...(await countByKek(orm.em.fork())).keys()];
   const kms = await openLocalKeyring({
     dataDirectory: config.PORTICO_DATA_DIR,
@@ -50,7 +50,7 @@ async function openLocal(config: Config, orm: MikroORM, log: Log): Promise<KeyPr
 /** Keys of AWS KMS are made and chosen there: to rotate is to move to the key that the setting names by now. */
 async function openAws({ PORTICO_KMS_KEY: key, PORTICO_KMS_URL: url }: Config): Promise<KeyProvider> {
   if (key === undefined) throw new StartError('PORTICO_KMS=aws needs PORTICO_KMS_KEY: an id, ARN or alias of a key');
-  // A client of its own size: whoever keeps keys in a file does not load it.
+  // A large client: loaded only where keys are kept in AWS KMS.
   const { openAwsKms } = await import('../engines/kms/aws-kms.ts');
   const kms = openAwsKms({ key, ...(url !== undefined && { url }) });
   const rotate = async () => {
@@ -87,14 +87,14 @@ async function openKeys(config: Config, orm: MikroORM, log: Log): Promise<KeyPro
     provider.close();
     if (error instanceof StartError || config.PORTICO_KMS === 'local') throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`The keys cannot be asked for (${reason}); see PORTICO_KMS_KEY`, { cause: error });
+    throw new StartError(`The keys cannot be read (${reason}); see PORTICO_KMS_KEY`, { cause: error });
   }
 }
 
 /** A part that is waited for longer than this is named, milliseconds. */
 const patience = 5_000;
 
-/** Ends parts of a process one after another. One that takes long is named in the log: nobody could tell otherwise what a stop waits for. */
+/** Ends parts of a process one after another. One that takes long is named in the log, to show what the stop waits for. */
 export async function endInOrder(
   log: Pick<Log, 'warn'>,
   parts: readonly (readonly [name: string, end: () => Promise<void> | void])[],
@@ -109,15 +109,15 @@ export async function endInOrder(
   }
 }
 
-/** Has the metrics say what there is to do for the engine: the same in every process, read when they are asked for. */
+/** Gauges of the workflow engine's queue: the same in every process, read on each scrape. */
 function addExecutionGauges(metrics: PrometheusMetrics, orm: MikroORM): void {
-  let asked: Promise<ExecutionCounts> | null = null;
-  // All of them are asked at once, and share one look.
+  let counting: Promise<ExecutionCounts> | null = null;
+  // The gauges of one scrape share one query.
   const count = () => {
-    asked ??= executionCounts(orm.em.fork()).finally(() => {
-      asked = null;
+    counting ??= executionCounts(orm.em.fork()).finally(() => {
+      counting = null;
     });
-    return asked;
+    return counting;
   };
   metrics.gauge('portico_workflow_open_executions', 'Executions that have not ended, by status', 'status', async () =>
     Object.entries((await count()).open),
@@ -140,8 +140,8 @@ export interface Core {
   kms: Kms;
   /** Adds a key-encryption key and makes it the active one. @returns its id. */
   rotateKey(): Promise<string>;
-  /** Wakes those who watch a subject, by its name. */
-  hear(subject: string): void;
+  /** Wakes the subscribers of a subject, by its name. */
+  notify(subject: string): void;
   /** Ends what is watched live. */
   endStreams(): void;
   close(): Promise<void>;
@@ -207,14 +207,14 @@ export async function openCore({
     webhook,
     kms,
     rotateKey: keys.rotate,
-    hear: (subject) => events.hear(subject),
+    notify: (subject) => events.notify(subject),
     endStreams: () => events.close(),
     async close() {
       const { building, deployer, crawling, browser, pages, retests, content, upstreams, moves, expressions } =
         services;
       events.close();
       await endInOrder(log, [
-        ['door', () => webhook.close()],
+        ['webhook', () => webhook.close()],
         ['deployments', () => building.close()],
         ['builds', () => deployer.close()],
         ['crawls', () => crawling.close()],

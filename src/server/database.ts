@@ -79,12 +79,12 @@ function answers(url: string): Promise<boolean> {
 const others =
   "select 1 from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() and datname = current_database()";
 
-/** Waits until nobody else is connected, or the signal. */
+/** Waits until no other client is connected, or for the signal. */
 async function waitUntilAlone(url: string, signal: AbortSignal): Promise<void> {
   const alone = async (client: pg.Client) => {
     while (!signal.aborted && (await client.query(others)).rowCount !== 0)
       await sleep(100, undefined, { signal }).catch(() => undefined);
   };
-  // A database that does not answer has nobody to wait for.
+  // A database that does not answer has no clients to wait for.
   await withClient(url, alone).catch(() => undefined);
 }

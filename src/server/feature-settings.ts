@@ -99,7 +99,7 @@ export const crawlLimitsOf = (config: z.output<typeof shape>): CrawlLimits => ({
 const webhookSize = bytes.refine((size) => size >= 1024 && size <= 2 ** 30, 'must be 1KiB to 1GiB');
 
 /** The settings of webhooks among those of a process. */
-export const doorSettings = {
+export const webhookSettings = {
   PORTICO_WEBHOOK_BODY_LIMIT: webhookSize
     .default(25 * 2 ** 20)
     .describe('Largest body of a webhook call, before and after it is inflated'),
@@ -115,10 +115,10 @@ export const doorSettings = {
     .describe('Pending executions of an organisation above which its webhooks answer 429'),
 };
 
-type DoorConfig = { [Name in keyof typeof doorSettings]: z.output<(typeof doorSettings)[Name]> };
+type WebhookConfig = { [Name in keyof typeof webhookSettings]: z.output<(typeof webhookSettings)[Name]> };
 
 /** The same for the domain. */
-export const webhookLimitsOf = (config: DoorConfig & { PORTICO_REDACT_HEADERS: string[] }): WebhookLimits => ({
+export const webhookLimitsOf = (config: WebhookConfig & { PORTICO_REDACT_HEADERS: string[] }): WebhookLimits => ({
   body_bytes: config.PORTICO_WEBHOOK_BODY_LIMIT,
   memory_bytes: config.PORTICO_WEBHOOK_MEMORY,
   backlog: config.PORTICO_WORKFLOW_BACKLOG,

@@ -51,7 +51,7 @@ export async function knownUrl(dataDir: string): Promise<string | null> {
   return (await readRecord(dataDir))?.url ?? null;
 }
 
-/** Writes the record so that a reader sees the old one or the new one, never half of it, and nobody but its owner sees either. */
+/** Writes the record so that a reader sees the old one or the new one, never half of it, and only its owner can read either. */
 export async function writeRecord(dataDir: string, value: FirstRun): Promise<void> {
   const temporary = path.join(dataDir, `.${fileName}.${randomUUID()}`);
   const file = await open(temporary, 'wx', 0o600);

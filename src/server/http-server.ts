@@ -71,7 +71,7 @@ function refuseWithoutHost(request: IncomingMessage, response: ServerResponse): 
   return true;
 }
 
-/** Refuses a request that expects anything but to be told to go on with its body (RFC 9110 10.1.1). */
+/** Refuses a request that expects anything but `100-continue` (RFC 9110 10.1.1). */
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
   refuse(response, 417, 'Expect: must be 100-continue, or absent');
 }

@@ -44,7 +44,7 @@ import { candidateOf } from '../rest/table.ts';
 import { type Config, previewUrlFor } from './config.ts';
 import { crawlLimitsOf, webhookLimitsOf } from './feature-settings.ts';
 
-/** What services are made of: the database with its keys, and what the process was told. */
+/** What services are made of: the database with its keys, and the settings. */
 interface Ingredients {
   config: Config;
   databaseUrl: string;

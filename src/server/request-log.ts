@@ -8,7 +8,7 @@ const webhookPath = /^\/webhooks\//;
 /** The path as logged: query strings of webhooks may carry a secret. */
 const shown = (url: string) => (webhookPath.test(url) ? url.split('?')[0] : url.slice(0, 2048));
 
-/** Is told method, route template, status and seconds. */
+/** Called with method, route template, status and seconds. */
 type Observe = (method: string, route: string, status: number, seconds: number) => void;
 
 /** Gives a request its id: the caller's when it is plain, else a new one. */

@@ -39,18 +39,18 @@ interface ServerOptions {
   databaseUrl: string;
 }
 
-/** Hears what other processes say, and gives it to whom it concerns. */
-function hearOthers(core: Core, url: string): Listener {
+/** Listens for notifications of other processes and dispatches them to caches and feeds. */
+function listenForChanges(core: Core, url: string): Listener {
   const { services } = core;
   return listen({
     url,
     log: services.log,
     channels: {
-      [eventChannel]: (payload) => core.hear(payload),
+      [eventChannel]: (payload) => core.notify(payload),
       [grantChannel]: (payload) => services.grants.evict(Number(payload)),
       [triggerChannel]: (payload) => core.webhook.triggers.evict(payload),
       [previewChannel]: () => services.previews.targets.forget(),
-      [deploymentChannel]: (payload) => services.feed.hear(payload),
+      [deploymentChannel]: (payload) => services.feed.notify(payload),
     },
     onState: (listening) => {
       services.grants.setListening(listening);
@@ -80,7 +80,7 @@ async function startApp({ config, core, databaseUrl }: ServerOptions): Promise<A
     await core.close();
     throw error;
   });
-  const listener = hearOthers(core, databaseUrl);
+  const listener = listenForChanges(core, databaseUrl);
   const isolationLogged = config.PORTICO_ROLES.includes('worker') ? logIsolation(services) : Promise.resolve();
   const endBackground = beginBackground(core, config);
   return {
@@ -212,7 +212,7 @@ const stopping = new AbortController();
 const started = start(stopping.signal);
 
 started.catch((error: unknown) => {
-  // Told to stop before it was up: it has undone what it had begun.
+  // Stopped before it was up: what it had begun is undone.
   if (stopping.signal.aborted) process.exit(0);
   const forPeople = error instanceof ConfigError || error instanceof StartError || error instanceof DataDirInUse;
   process.stderr.write(

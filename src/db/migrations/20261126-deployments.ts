@@ -100,7 +100,7 @@ export class Deployments extends Migration {
         content bytea not null,
         primary key (job_id, start)
       )`);
-    // Whoever follows a deployment hears of it from any process, exactly when the change can be read.
+    // Subscribers to a deployment are notified in any process, exactly when the change can be read.
     this.addSql(`
       create function deployment_changed() returns trigger language plpgsql as $$
       begin

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * What the preview origin needs to know at once, whoever changed it: which output an environment had before this one, and that something
+ * What the preview origin needs to know at once: which output an environment had before this one, and that something
  * about published outputs has changed at all.
  */
 export class Previews extends Migration {

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Failed executions that nobody has taken note of are found without looking at all the others. */
+/** Failed executions that are not acknowledged are found without reading all the others. */
 export class DeadLetters extends Migration {
   override name = '20261202-dead-letters';
 

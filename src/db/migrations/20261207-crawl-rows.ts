@@ -9,7 +9,7 @@ const children = [
 
 /**
  * Rows of runs and snapshots still go with them, without a foreign key: that looks its row up, and locks it, for each row that is written,
- * which took longer than the writing. Whoever writes such rows holds the run's row, so that none can come after it has gone.
+ * which took longer than the writing. Writers of such rows hold the run's row, so that none can come after it has gone.
  */
 export class CrawlRows extends Migration {
   override name = '20261207-crawl-rows';

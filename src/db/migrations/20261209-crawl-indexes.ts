@@ -1,9 +1,9 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * Indexes that cost every captured URL more than they are worth. Whoever sweeps contents asks for the names that begin with two digits, and
+ * Indexes that cost every captured URL more than they are worth. A sweep of contents reads the names that begin with two digits, and
  * for those two the entries of many snapshots lie together, where whole names are spread over an index as large as the table. What was leased
- * is asked for when a slice of a run begins, which counts the run's rows anyway.
+ * is read when a crawl loop begins, which counts the run's rows anyway.
  */
 export class CrawlIndexes extends Migration {
   override name = '20261209-crawl-indexes';

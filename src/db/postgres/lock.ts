@@ -38,7 +38,7 @@ interface Holder {
 }
 
 /**
- * Takes the data directory (created 0700 when missing) for this process; whoever dies, even by kill -9, loses it.
+ * Takes the data directory (created 0700 when missing) for this process; a process that dies, even by kill -9, loses it.
  *
  * Node has no flock(2), and replacing a stale lock file races: two starters see the same dead holder, the second then
  * replaces the living lock of the first. So the lock is a row of numbered files, and the highest number alone counts. A

@@ -9,7 +9,7 @@ const linux = process.platform === 'linux';
 
 /**
  * What tells a process from a later one with the same number: its start time, with the boot it belongs to. `null` when there
- * is no such process. A zombie counts as gone: in a container without an init nobody reaps it, and it holds nothing any more.
+ * is no such process. A zombie counts as gone: in a container without an init it is never reaped, and it holds nothing any more.
  */
 export async function processIdentity(pid: number): Promise<string | null> {
   if (!Number.isSafeInteger(pid) || pid <= 0) return null;
@@ -26,7 +26,7 @@ export async function processIdentity(pid: number): Promise<string | null> {
   return `${await bootId()}/${startTime}`;
 }
 
-/** How the processes of one cluster are told from those of others. */
+/** What identifies the processes of one cluster. */
 export interface ClusterProcesses {
   /** Absolute and without links. */
   clusterDir: string;

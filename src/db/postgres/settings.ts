@@ -14,7 +14,7 @@ export function serverSettings(clusterDir: string, durable: boolean): PostgresSe
     jit: 'off',
     // Workers exchange rows through /dev/shm, of which a container has 64 MB; no query here is worth them.
     max_parallel_workers_per_gather: '0',
-    // Reads of a small database are in memory: no processes of their own for them, nor for replication nobody set up.
+    // Reads of a small database are in memory: no processes of their own for them, nor for replication, which is not set up.
     io_method: 'sync',
     max_logical_replication_workers: '0',
     timezone: 'UTC',

@@ -17,7 +17,7 @@ const longestPause = 5_000;
 /** One that lasted this long did not die of its start; the next pause is the shortest again. */
 const settled = 30_000;
 
-/** Keeps one PostgreSQL running until it is told to stop. */
+/** Keeps one PostgreSQL running until it is stopped. */
 export class Supervisor {
   #state: PostgresState = 'running';
   #current: Postmaster;

@@ -30,7 +30,7 @@ const contentNames = new Set(['body', 'content', 'raw', 'frontmatter', 'definiti
 const placeNames = new Set(['organization', 'project']);
 const maxValue = 200;
 
-/** Names of the fields a command set; values only of those that are short, plain and not secret. */
+/** Names of the fields a command set; values only where they are short, plain and not secret. */
 function changesOf({ input, commit }: AuditEntry): Record<string, unknown> {
   const entries = Object.entries(input)
     .filter(([name, value]) => value !== undefined && !placeNames.has(name))

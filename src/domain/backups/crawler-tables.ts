@@ -37,7 +37,7 @@ export const crawlerTable = {
     secrets: 'a secret',
     webhook_secret: 'a secret; another one is made',
     version: 'counts the secrets',
-    verification_checks: 'counts what is asked of this server',
+    verification_checks: 'counts requests to this server',
     published_snapshot_id: 'snapshots are made again by crawling',
     deleted_at: 'only crawlers that are there are backed up',
   },

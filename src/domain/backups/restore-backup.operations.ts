@@ -33,7 +33,7 @@ export const readBackup = publicOperation({
 });
 
 /**
- * Makes a new project out of a backup, with a new id; all of it or nothing. The repository comes first: without its row nobody can see it,
+ * Makes a new project out of a backup, with a new id; all of it or nothing. The repository comes first: without its row it cannot be seen,
  * and what a process that died has left of it is found by `findRemains`.
  */
 export const restoreBackup = organizationOperation({

@@ -90,7 +90,7 @@ export async function authenticateToken(services: Services, token: string): Prom
 /**
  * The actor of an id such as `token:12`, for what was handed to it earlier; null when its credential has ended, or the id is not one of a
  * credential.
- * @param em that of whoever is in a transaction, which must not wait for another connection
+ * @param em of the caller's transaction, which must not wait for another connection
  */
 export async function authenticateHolder(
   services: Services,

@@ -27,18 +27,18 @@ const organizationOf = (cached: Cached) =>
 export const grantChannel = 'portico_grants';
 
 /**
- * What is asked on every request: which token grants what, and which ids stand behind two machine names. Entries live 30 s and are evicted by
- * NOTIFY; while this process cannot hear notifications nothing is kept, so a revocation holds everywhere at once.
+ * What every request reads: which token grants what, and which ids stand behind two machine names. Entries live 30 s and are evicted by
+ * NOTIFY; while the listening connection is down nothing is cached, so a revocation holds everywhere at once.
  */
 export class GrantCache {
   readonly #entries = new LRUCache<string, Cached>({ ...upTo(10_000), ttl: 30_000 });
-  /** Hashes of tokens that were good when last asked for; grants nothing, and so needs no eviction. */
+  /** Hashes of tokens that were valid when last read; grants nothing, and so needs no eviction. */
   readonly #accepted = new LRUCache<string, true>(upTo(10_000));
   readonly #lastUse = new LRUCache<number, number>(upTo(10_000));
   #listening = false;
   #generation = 0;
 
-  /** Told by the listening connection whether it hears notifications. */
+  /** Called by the listening connection when it connects or is lost. */
   setListening(listening: boolean): void {
     this.#listening = listening;
     this.#generation += 1;
@@ -104,5 +104,5 @@ export async function grantsChanged(em: EntityManager, organizationId: number): 
   await em.execute(`select pg_notify('${grantChannel}', ?)`, [String(organizationId)]);
 }
 
-/** Organisations the transaction of this manager told the others about: the notification reaches its own process only later. */
+/** Organisations that the transaction of this manager has notified of: its own process receives the notification only later. */
 export const organizationsChanged = (em: EntityManager): Iterable<number> => changed.get(em) ?? [];

@@ -69,7 +69,7 @@ async function projectNames(em: EntityManager, tokens: readonly Token[]): Promis
 
 type Asking = Pick<OrganizationContext, 'organization' | 'grant'>;
 
-/** The tokens a caller can see and revoke: with a grant confined to projects only those that reach no further. */
+/** The tokens a caller can see and revoke: with a grant confined to projects only tokens confined to a subset of them. */
 const withinReach = ({ organization, grant }: Asking) => ({
   organization_id: organization.id,
   revoked_at: null,

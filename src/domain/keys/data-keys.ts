@@ -9,7 +9,7 @@ export function dataKeyContext({ id, organization_id }: Pick<DataKey, 'id' | 'or
   return `data-key|${organization_id}|${id}|1`;
 }
 
-/** The organisation's active data key, made when there is none; of several makers at once one wins and all get its key. */
+/** The organisation's active data key, created when missing; of concurrent callers one creates it and all get the same. */
 export async function activeDataKey(em: EntityManager, kms: Kms, organization_id: number, now: Date): Promise<DataKey> {
   const found = await em.findOne(DataKey, { organization_id, state: 'active' }, { disableIdentityMap: true });
   if (found !== null) return found;

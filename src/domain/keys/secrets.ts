@@ -227,7 +227,7 @@ export function createSecrets({ kms, em, clock, maxUses = 2 ** 30 }: SecretsOpti
       };
       return answering(() =>
         sealed().catch(async (error) => {
-          // A start without a key has been asked for: what it sealed waits for it, what is new needs another.
+          // Started without this key on request (PORTICO_KMS_ALLOW_MISSING): old secrets wait for it, new ones need another.
           if (!(error instanceof KeyError && error.fault === 'missing_key')) throw error;
           await replace(organization_id);
           return sealed();

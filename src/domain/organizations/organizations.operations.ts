@@ -129,7 +129,7 @@ export const updateOrganization = organizationOperation({
   async execute({ em, actor, services, organization: { id } }, { limits, ...change }) {
     if (limits && !actor.instance_admin)
       throw new DomainError('forbidden', 'limits: only an administrator of this instance may set them');
-    // Held, so that nobody's limits are lost who changes others at the same time.
+    // Locked, so that concurrent changes of other limits are not lost.
     const row = await em.findOneOrFail(Organization, { id }, { refresh: true, lockMode: LockMode.PESSIMISTIC_WRITE });
     em.assign(row, { ...defined(change), updated_at: services.clock.now() });
     if (limits) row.limits = { ...row.limits, ...limits } as Organization['limits'];

@@ -6,7 +6,7 @@ import { Organization, type OrganizationRef } from './organization.entity.ts';
 
 /**
  * Finds an organisation by its machine name, from the grant cache when it is there.
- * @throws DomainError `invalid_request` when the name cannot be one, `not_found` when there is none.
+ * @throws DomainError `invalid_request` when the name cannot be one, `not_found` when it does not exist.
  */
 export async function resolveOrganization(
   services: Services,

@@ -7,7 +7,7 @@ import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import { Upstream } from '../studio/upstream/upstream.entity.ts';
 import { Project, type ProjectRef, studioSettings } from './project.entity.ts';
 
-/** What operations know of a project that is not deleted; null when there is none such. */
+/** What operations know of a project that is not deleted; null when it does not exist. */
 export async function loadProject(
   em: EntityManager,
   which: { id: number } | { uuid: string } | { organization_id: number; machine_name: string },

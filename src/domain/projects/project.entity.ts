@@ -11,7 +11,7 @@ export interface StudioSettings {
   require_preconditions: boolean;
   /** Directory of the site; '' is the repository's root, null lets it be found. */
   content_root: string | null;
-  /** Where the pages of its entries are; null: nobody has said. */
+  /** Where the pages of its entries are; null: not configured. */
   routes: SavedRoutes | null;
   /** Of a mirror: how old, in seconds, what is known of the upstream may be when content is read or written. */
   fresh_for: { read: number; write: number };

@@ -132,7 +132,7 @@ export const createProject = organizationOperation({
       updated_at: now,
     });
     await orTaken('machine_name', `${machine_name} is taken in this organisation`, () => em.persist(row).flush());
-    // A repository whose row is rolled back is an empty directory nobody can name; the other order would lose the project.
+    // A repository whose row is rolled back is an unreachable empty directory; the other order would lose the project.
     await services.git.create(row.uuid, firstBranch);
     if (import_url) await services.jobs.send(importJob, { project_id: row.id, url: import_url }, { em });
     await grantsChanged(em, organization.id);

@@ -3,7 +3,7 @@ import type { CronExpression } from './cron-expression.ts';
 const monthNames = 'January February March April May June July August September October November December'.split(' ');
 const dayNames = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ');
 
-/** More than that many times of a day are told as minutes and hours. */
+/** More times of a day than this are described as minutes and hours. */
 const mostTimes = 4;
 
 const join = (parts: readonly string[], word = 'and') =>

@@ -22,7 +22,7 @@ interface Firing<Due extends DueSchedule> {
   fire: DueFire;
 }
 
-/** Writes the fires first: whoever has written one is the only one who may start something for it. @returns those written */
+/** Writes the fires first: only the process that has written a fire may start something for it. @returns the written fires */
 async function takeFires<Due extends DueSchedule>(
   em: EntityManager,
   source: ScheduleSource<Due>,
@@ -91,7 +91,7 @@ async function settle<Due extends DueSchedule>(
  * Fires schedules of a source that are due, in one transaction.
  * @param limit most of them
  * @param faulty schedules to leave alone
- * @param onClaim told which one it is when the limit is one, before anything can fail
+ * @param onClaim called with the fire when the limit is one, before anything can fail
  * @returns how many were due
  */
 async function dispatchBatch<Due extends DueSchedule>(

@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import type { CronExpression } from './cron-expression.ts';
 import { localTime, minute, momentsOf, setBack } from './local-time.ts';
 
-/** Answers the first matching local time after another one; null when there is none any more. */
+/** Answers the first matching local time after another one; null after the last one. */
 type NextLocal = (after: number) => number | null;
 
 /** croner gets the sets, not the text, so that only the day rule is left to it; it runs on a clock without zones. */
@@ -17,11 +17,11 @@ function localTimes({ minutes, hours, days, months, weekdays, daysAnd }: CronExp
 
 /** When a schedule fires. */
 export interface Fires {
-  /** The first fire after an instant; null when there is none any more. */
+  /** The first fire after an instant; null after the last one. */
   after(instant: Date): Date | null;
   /** The first fires after an instant. */
   several(instant: Date, count: number): Date[];
-  /** The last fire not before `from` and not after `to`; null when there is none. */
+  /** The last fire not before `from` and not after `to`; null without one. */
   newest(from: Date, to: Date): Date | null;
   /** How many fires there are from `from` until before `to`, counted up to `most`. */
   count(from: Date, to: Date, most: number): number;

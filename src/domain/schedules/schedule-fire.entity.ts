@@ -19,7 +19,7 @@ export const ScheduleFire = defineEntity({
     outcome: p.string().$type<FireOutcome>(),
     /** What it started. */
     started_id: p.string().nullable(),
-    /** Earlier times that passed while nobody was there to fire them. */
+    /** Earlier times that passed while no process fired them. */
     missed: p.integer(),
     created_at: p.datetime(),
   },

@@ -35,14 +35,14 @@ export interface ScheduleSource<Due extends DueSchedule = DueSchedule> {
    * @param without schedules to leave alone
    */
   claim(em: EntityManager, now: Date, limit: number, without: readonly string[]): Promise<Due[]>;
-  /** Whether any are due, also of those that others hold. */
+  /** Whether any are due, including ones locked by other processes. */
   anyDue(em: EntityManager, now: Date, without: readonly string[]): Promise<boolean>;
   /**
    * Starts what schedules are for, those apart that must not overlap with what is there or with one before them.
    * @returns what came of each, in their order
    */
   start(em: EntityManager, services: Services, due: readonly Fire<Due>[]): Promise<Started[]>;
-  /** Told of a fire that started nothing. */
+  /** Called for a fire that started nothing. */
   skipped(
     em: EntityManager,
     services: Services,

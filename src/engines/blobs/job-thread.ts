@@ -51,13 +51,13 @@ export class JobThread<Job, Result> {
   #start(): Worker {
     const { module, heapMegabytes } = this.#options;
     const worker = new Worker(module, { resourceLimits: { maxOldGenerationSizeMb: heapMegabytes } });
-    worker.on('message', (outcome: JobOutcome<Result>) => this.#heard(outcome));
+    worker.on('message', (outcome: JobOutcome<Result>) => this.#onMessage(outcome));
     worker.on('error', (error) => this.#broke(worker, error));
     worker.on('exit', () => this.#broke(worker, new Error('A thread of the blob store has ended')));
     return worker;
   }
 
-  #heard(outcome: JobOutcome<Result>): void {
+  #onMessage(outcome: JobOutcome<Result>): void {
     const job = this.#jobs.shift();
     if ('value' in outcome) job?.resolve(outcome.value);
     else job?.reject(Object.assign(new Error(outcome.message), { code: outcome.code }));

@@ -8,7 +8,7 @@ import { type BrowserSettings, launch, NoBrowser } from './launch.ts';
 const refusal = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
 /** A forward proxy that refuses everything. */
-export interface ClosedDoor {
+export interface RefusingProxy {
   /** `http://127.0.0.1:<port>`. */
   url: string;
   /** First lines of what was refused, the newest last; at most 100. */
@@ -17,7 +17,7 @@ export interface ClosedDoor {
 }
 
 /** Opens a proxy that refuses every request. What a browser sends on its own ends here. */
-export async function openClosedDoor(): Promise<ClosedDoor> {
+export async function openRefusingProxy(): Promise<RefusingProxy> {
   const refused: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -50,7 +50,7 @@ export async function openClosedDoor(): Promise<ClosedDoor> {
 }
 
 /** Semaphore with a limit in all and one per group, first in, first out. */
-export class Turns {
+export class PageSlots {
   readonly #most: number;
   readonly #busy = new Map<number, number>();
   #all = 0;
@@ -119,9 +119,9 @@ interface Running {
 export class ChromiumBrowser implements Browser {
   readonly #settings: BrowserSettings;
   readonly #log: Log;
-  readonly #turns = new Turns(mostPages);
+  readonly #slots = new PageSlots(mostPages);
   readonly #processes = new Set<BrowserProcess>();
-  #door: Promise<ClosedDoor> | undefined;
+  #proxy: Promise<RefusingProxy> | undefined;
   #running: Promise<Running> | undefined;
   #idle: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -139,7 +139,7 @@ export class ChromiumBrowser implements Browser {
 
   /** What Chromium tried to send past us; empty before its first start. */
   async refused(): Promise<readonly string[]> {
-    return (await this.#door)?.refused ?? [];
+    return (await this.#proxy)?.refused ?? [];
   }
 
   async begin(): Promise<{ ok: true; userAgent: string } | { ok: false; message: string }> {
@@ -157,7 +157,7 @@ export class ChromiumBrowser implements Browser {
   }
 
   async load(page: PageLoad): Promise<LoadedPage | PageFault> {
-    await this.#turns.enter(page.run, page.atOnce, page.signal);
+    await this.#slots.enter(page.run, page.atOnce, page.signal);
     clearTimeout(this.#idle);
     try {
       const { process } = await this.#current();
@@ -173,7 +173,7 @@ export class ChromiumBrowser implements Browser {
       const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
       return { ok: false, reason: 'crashed', message: `The browser ended: ${message.slice(0, 200)}` };
     } finally {
-      this.#turns.leave(page.run);
+      this.#slots.leave(page.run);
       this.#restLater();
     }
   }
@@ -192,7 +192,7 @@ export class ChromiumBrowser implements Browser {
     await this.#running?.catch(() => {});
     await Promise.all([...this.#processes].map((process) => process.close()));
     this.#processes.clear();
-    await (await this.#door)?.close();
+    await (await this.#proxy)?.close();
   }
 
   /** The browser that takes pages, started on demand. */
@@ -213,8 +213,8 @@ export class ChromiumBrowser implements Browser {
 
   async #start(): Promise<Running> {
     if (this.#isClosed) throw new Error('the browser is closed');
-    this.#door ??= openClosedDoor();
-    const launched = await launch(this.#settings, (await this.#door).url);
+    this.#proxy ??= openRefusingProxy();
+    const launched = await launch(this.#settings, (await this.#proxy).url);
     this.#starts += 1;
     const process = new BrowserProcess(
       launched,
@@ -231,9 +231,9 @@ export class ChromiumBrowser implements Browser {
 
   #restLater(): void {
     clearTimeout(this.#idle);
-    if (!this.#turns.isIdle) return;
+    if (!this.#slots.isIdle) return;
     this.#idle = setTimeout(() => {
-      if (!this.#turns.isIdle) return;
+      if (!this.#slots.isIdle) return;
       this.#running = undefined;
       for (const process of this.#processes) void process.close();
       this.#processes.clear();

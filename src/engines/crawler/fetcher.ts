@@ -194,7 +194,8 @@ export function createCrawlFetcher({ http, blobs }: CrawlFetcherOptions): CrawlF
     const { connect, headers: waiting, idle, total } = limits;
     const isConditional = hasValidators(request);
     const wants = (status: number, headers: FetchedHeaders): boolean => {
-      if (status === 304 && !isConditional) throw crawlFault('decode', `${url.host}: 304 was not asked for`);
+      if (status === 304 && !isConditional)
+        throw crawlFault('decode', `${url.host}: status 304 in answer to an unconditional request`);
       const isWanted = status !== 304 && (request.keep?.(status, headers) === true || reads(request, headers));
       if (isWanted) refuseEarly(headers, limits.body);
       return isWanted;

@@ -113,7 +113,7 @@ class ReaderThread {
     this.#worker = new Worker(module, { workerData, resourceLimits: { maxOldGenerationSizeMb: heapMegabytes } });
     // One that waits for its first document keeps no process alive.
     this.#worker.unref();
-    this.#worker.on('message', (message: ThreadMessage) => this.#heard(message));
+    this.#worker.on('message', (message: ThreadMessage) => this.#onMessage(message));
     this.#worker.on('error', (error) => this.#broke(error));
     this.#worker.on('exit', () => this.#broke(new Error('A reading thread ended')));
   }
@@ -144,7 +144,7 @@ class ReaderThread {
     await this.#worker.terminate();
   }
 
-  #heard(message: ThreadMessage): void {
+  #onMessage(message: ThreadMessage): void {
     if (this.#isEnded) return;
     if (message.type === 'ready') {
       this.#isReady = true;

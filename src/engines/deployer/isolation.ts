@@ -78,7 +78,7 @@ async function hiddenDirectories(root: string, dataDirectory: string): Promise<s
   return [...new Set(found.filter((directory) => directory !== null && directory !== '/'))].sort() as string[];
 }
 
-/** The first directory of a path that other users cannot enter; null when there is none. */
+/** The first directory of a path that other users cannot enter; null when every user can enter it. */
 async function closedParent(file: string): Promise<string | null> {
   const parts = file.split(path.sep);
   for (let length = 1; length <= parts.length; length++) {

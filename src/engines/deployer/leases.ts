@@ -29,7 +29,7 @@ function leaseDirectory(): Promise<string> {
         problems.push((error as Error).message);
       }
     }
-    throw new Error(`users of builds cannot be told apart: ${problems.join('; ')}`);
+    throw new Error(`builds cannot have users of their own: ${problems.join('; ')}`);
   })().catch((error: unknown) => {
     place = undefined;
     throw error;

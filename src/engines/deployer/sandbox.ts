@@ -38,7 +38,7 @@ const placesOf = (name: string, first: readonly string[]): string[] =>
     .filter(path.isAbsolute)
     .map((directory) => path.join(directory, name));
 
-/** Path of a program that the server finds by its own PATH, which commands do not have, and can start; null when there is none. */
+/** Path of a program that the server finds by its own PATH, which commands do not have, and can start; null when it finds none. */
 export function programPath(name: string, first: readonly string[] = []): string | null {
   for (const file of placesOf(name, first)) {
     try {
@@ -66,7 +66,7 @@ export async function passing(files: readonly string[], test: string, user: numb
 /**
  * The first place on the server's PATH where a user of builds can start a program.
  * @param user null: the server's own
- * @returns `file` null when there is none; `closed` is then the first path that has it, out of that user's reach
+ * @returns `file` null when it finds none; `closed` is then the first path that has it, out of that user's reach
  */
 export async function programFor(
   name: string,

@@ -72,7 +72,7 @@ export async function walkOutput(root: string, directory: string, limits: Output
 /** Larger files are written by a thread; bytes. */
 const largestAtOnce = 256 * 1024;
 /** Milliseconds of writing after which it yields to the event loop. */
-const slice = 5;
+const timeBudget = 5;
 
 const isInside = (root: string, file: string) => file === root || file.startsWith(`${root}${path.sep}`);
 
@@ -118,7 +118,7 @@ export async function writeTree(root: string, files: AsyncIterable<WorkspaceFile
     const options = { flag: 'wx', mode: file.kind === 'executable' ? 0o755 : 0o644 };
     if (file.content.length <= largestAtOnce) writeFileSync(target, file.content, options);
     else await writeFile(target, file.content, options);
-    if (performance.now() - began < slice) continue;
+    if (performance.now() - began < timeBudget) continue;
     await setImmediate();
     began = performance.now();
   }

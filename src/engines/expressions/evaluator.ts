@@ -25,7 +25,7 @@ class LinearRegex {
     }
   }
 
-  /** The next match at or after `lastIndex`, which moves behind it; null and 0 when there is none (ECMA-262 22.2.7.2, global). */
+  /** The next match at or after `lastIndex`, which moves behind it; null and 0 without one (ECMA-262 22.2.7.2, global). */
   exec(text: string): (string[] & { index: number }) | null {
     const matcher = this.#compiled.matcher(text);
     if (this.lastIndex > text.length || !matcher.find(this.lastIndex)) {

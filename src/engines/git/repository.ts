@@ -5,8 +5,8 @@ import type { Repository } from '../../ports/git.ts';
 import type { Oid, Ref, StoredBlob } from '../../ports/git-records.ts';
 import type { CommitRequest, Committed, InternalRefUpdate } from '../../ports/git-writes.ts';
 import type { Spooled } from '../../ports/spool.ts';
+import { BranchLock } from './commits/branch-lock.ts';
 import { BranchQueues } from './commits/branch-queue.ts';
-import { BranchTurns } from './commits/branch-turns.ts';
 import type { Writer } from './commits/commit-plan.ts';
 import { commitRound, refRefused } from './commits/commit-round.ts';
 import { replaceFile } from './durable-files.ts';
@@ -27,12 +27,12 @@ export class GitRepository extends RepositoryReads implements Repository {
   /** Made by this process since maintenance; counted apart from those of others only to decide when it is due. */
   commits = 0;
   readonly #queues: BranchQueues<Writer>;
-  readonly #turns: BranchTurns;
+  readonly #lock: BranchLock;
 
   constructor(id: string, gitDir: string, context: RepositoryContext) {
     super(id, gitDir, context);
     this.updater = new RefUpdater(context.processes, gitDir, context.log, (refs) => this.moved(refs));
-    this.#turns = new BranchTurns(gitDir);
+    this.#lock = new BranchLock(gitDir);
     this.#queues = new BranchQueues((branch, writers) => this.#round(branch, writers));
   }
 
@@ -196,7 +196,7 @@ export class GitRepository extends RepositoryReads implements Repository {
     try {
       const { gitDir, refs, updater } = this;
       const { processes, committer, now, planTime } = this.context;
-      const place = { processes, gitDir, refs, updater, turns: this.#turns, objects: await this.source() };
+      const place = { processes, gitDir, refs, updater, lock: this.#lock, objects: await this.source() };
       await commitRound({ ...place, committer, now, planTime }, branch, writers);
     } catch (error) {
       for (const writer of writers) writer.reject(error);

@@ -65,7 +65,7 @@ const systemResolve: Resolve = async (name) => (await lookup(name, { all: true }
 const defaultPorts: Record<string, number> = { 'http:': 80, 'https:': 443, 'ssh:': 22 };
 
 /**
- * The target of a URL. Hosts of `ssh:` are not canonicalised by the URL parser, so they pass through the parser of `http:`, which turns
+ * The target of a URL. Hosts of `ssh:` are not canonicalised by the URL parser, so they pass through the parser of `http:`, which converts
  * `0x7f.1`, `0177.0.0.1` and `2130706433` into `127.0.0.1` (WHATWG URL, IPv4 parser); hosts of `http:` and `https:` have been.
  * @throws DomainError invalid_request: another scheme, credentials in the URL, no usable host.
  */

@@ -33,7 +33,7 @@ export class Openings {
   /**
    * What a request has to wait for that is about to begin: otherwise undici, to which a connection that is being opened is busy, would open
    * another one for it. Each is waited for by one request.
-   * @returns rejects as the connection fails; null: there is none, or one is free
+   * @returns rejects as the connection fails; null: no connection is being opened, or one is free
    */
   take(agent: Agent, origin: string): Promise<void> | null {
     for (const one of this.#underWay) {

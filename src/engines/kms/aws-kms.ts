@@ -35,7 +35,7 @@ function asKeyError(error: unknown): KeyError {
   return new KeyError(fault, `AWS KMS: ${message}`, { cause: error });
 }
 
-async function asked<T>(answer: Promise<T>): Promise<T> {
+async function withKeyErrors<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
@@ -63,7 +63,7 @@ export function openAwsKms({ key, url }: AwsKmsOptions): Kms & { close(): void }
   });
 
   async function infoOf(id: string): Promise<KekInfo & { isUsable: boolean }> {
-    const { KeyMetadata } = await asked(client.send(new DescribeKeyCommand({ KeyId: id })));
+    const { KeyMetadata } = await withKeyErrors(client.send(new DescribeKeyCommand({ KeyId: id })));
     const isUsable = KeyMetadata?.KeyState === KeyState.Enabled;
     const state: KekState = isUsable ? 'inactive' : 'disabled';
     return { id: KeyMetadata?.Arn ?? id, state, created_at: KeyMetadata?.CreationDate ?? null, isUsable };
@@ -77,13 +77,13 @@ export function openAwsKms({ key, url }: AwsKmsOptions): Kms & { close(): void }
   return {
     async wrap(plain, context) {
       const command = new EncryptCommand({ KeyId: key, Plaintext: plain, EncryptionContext: boundTo(context) });
-      const { CiphertextBlob, KeyId } = await asked(client.send(command));
+      const { CiphertextBlob, KeyId } = await withKeyErrors(client.send(command));
       if (!CiphertextBlob || !KeyId) throw new KeyError('unavailable', 'AWS KMS answered without a key');
       return { blob: CiphertextBlob, kek_id: KeyId };
     },
     async unwrap(blob, context) {
       const command = new DecryptCommand({ CiphertextBlob: blob, EncryptionContext: boundTo(context) });
-      const { Plaintext } = await asked(client.send(command));
+      const { Plaintext } = await withKeyErrors(client.send(command));
       if (!Plaintext) throw new KeyError('unavailable', 'AWS KMS answered without a key');
       return Plaintext;
     },
@@ -94,7 +94,7 @@ export function openAwsKms({ key, url }: AwsKmsOptions): Kms & { close(): void }
         DestinationKeyId: key,
         DestinationEncryptionContext: boundTo(context),
       });
-      const { CiphertextBlob, KeyId } = await asked(client.send(command));
+      const { CiphertextBlob, KeyId } = await withKeyErrors(client.send(command));
       if (!CiphertextBlob || !KeyId) throw new KeyError('unavailable', 'AWS KMS answered without a key');
       return { blob: CiphertextBlob, kek_id: KeyId };
     },

@@ -63,7 +63,7 @@ export function createMetrics(): PrometheusMetrics {
     labelNames: ['outcome'],
     registers: [registry],
   });
-  const crawlTurns = new Histogram({
+  const crawlBatches = new Histogram({
     name: 'portico_crawl_turn_seconds',
     help: 'Transactions of crawls: results written and next URLs leased',
     buckets,
@@ -127,8 +127,8 @@ export function createMetrics(): PrometheusMetrics {
     gitWriters: (change) => gitWriters.inc(change),
     fire: (source, outcome, seconds) => fires.observe({ source, outcome }, seconds),
     delivery: (outcome) => deliveries.inc({ outcome }),
-    crawlTurn: ({ seconds, outcomes, captured, bytes, slowed }) => {
-      crawlTurns.observe(seconds);
+    crawlBatch: ({ seconds, outcomes, captured, bytes, slowed }) => {
+      crawlBatches.observe(seconds);
       for (const [outcome, count] of Object.entries(outcomes)) crawlUrls.inc({ outcome }, count);
       crawlCaptured.inc(captured);
       crawlBytes.inc(bytes);

@@ -75,18 +75,18 @@ export async function sendEntry(
 
 async function sendRewritten(
   rewritten: RewrittenContents,
-  { method, headers: asked }: IncomingMessage,
+  { method, headers: requested }: IncomingMessage,
   response: ServerResponse,
   { entry, site, common }: Where & { entry: SiteEntry & { sha256: string } },
 ): Promise<void> {
   const { addresses } = site;
   const of = { ...entry, kind: rewritableKind(entry.content_type) ?? 'html' };
   const isWhole = entry.bytes <= wholeContent;
-  const isEncoded = isWhole && asked.range === undefined && entry.bytes > leastEncoded;
-  const encoding = isEncoded ? negotiate(asked['accept-encoding'], { identity: 2, br: 1, gzip: 1 }) : null;
+  const isEncoded = isWhole && requested.range === undefined && entry.bytes > leastEncoded;
+  const encoding = isEncoded ? negotiate(requested['accept-encoding'], { identity: 2, br: 1, gzip: 1 }) : null;
   const etag = `"${rewrittenTag(of, addresses)}${encoding ? `.${encoding}` : ''}"`;
   const headers: Headers = { ...common, ETag: etag, Vary: 'Accept-Encoding' };
-  if (entry.http_status === 200 && isHeld(asked, etag)) return end(response, 304, headers);
+  if (entry.http_status === 200 && isHeld(requested, etag)) return end(response, 304, headers);
   if (!isWhole) {
     const { content, becomes } = rewritten.stream(of, addresses);
     response.writeHead(entry.http_status, { ...headers, 'Content-Type': typeOf(entry, becomes) });
@@ -98,7 +98,7 @@ async function sendRewritten(
   headers['Accept-Ranges'] = 'bytes';
   if (encoding) headers['Content-Encoding'] = encoding;
   const isPart = entry.http_status === 200 && method === 'GET';
-  const wanted = isPart ? wantedBytes(asked, etag, bytes.length) : 'all';
+  const wanted = isPart ? wantedBytes(requested, etag, bytes.length) : 'all';
   if (wanted === 'none')
     return end(response, 416, { ...common, 'Content-Range': `bytes */${bytes.length}`, 'Content-Length': 0 });
   const part = wanted === 'all' ? bytes : bytes.subarray(wanted.start, wanted.end + 1);

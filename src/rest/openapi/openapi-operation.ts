@@ -185,12 +185,12 @@ export function operationObject(row: Row, writer: SchemaWriter): OperationObject
   const fields = Object.keys(input).filter((name) => !inPath.includes(name));
   const takesQuery = method === 'get' || method === 'delete';
   const isPaged = itemsOf(operation.output) !== null;
-  const asked = fields.filter((name) => takesQuery || (isPaged && pageFields.includes(name)));
-  const body = fields.filter((name) => !asked.includes(name));
+  const inUrl = fields.filter((name) => takesQuery || (isPaged && pageFields.includes(name)));
+  const body = fields.filter((name) => !inUrl.includes(name));
   const bodyRequired = body.filter((name) => required.has(name));
   const parameters = [
     ...inPath.map((name) => parameter('path', name, properties[name] ?? writer.write(machineName), true)),
-    ...asked.map((name) => inQuery(name, input[name] ?? z.unknown(), properties[name] ?? {}, required.has(name))),
+    ...inUrl.map((name) => inQuery(name, input[name] ?? z.unknown(), properties[name] ?? {}, required.has(name))),
     ...(method === 'get' ? [headerParameter('If-None-Match')] : []),
     ...(operation.conditional ? [headerParameter('If-Match')] : []),
     ...(takesKey(row) ? [headerParameter('Idempotency-Key')] : []),

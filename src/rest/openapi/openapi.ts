@@ -103,7 +103,7 @@ const headers: Document['components']['headers'] = {
     schema: text,
   },
   'Preference-Applied': {
-    description: 'RFC 7240: `handling=strict` when the request asked for it with `Prefer`',
+    description: 'RFC 7240: `handling=strict` when the request demanded it with `Prefer`',
     schema: { type: 'string', const: 'handling=strict' },
   },
   'X-Total-Count': { description: 'Number of items in the whole list', schema: { type: 'integer' } },

@@ -1,9 +1,9 @@
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { type ClosedDoor, openClosedDoor } from '../../../src/engines/browser/chromium-browser.ts';
+import { openRefusingProxy, type RefusingProxy } from '../../../src/engines/browser/chromium-browser.ts';
 
-let door: ClosedDoor | undefined;
+let door: RefusingProxy | undefined;
 afterEach(() => door?.close());
 
 const said = (port: number, text: string) =>
@@ -24,7 +24,7 @@ it('lets nothing through, neither requests nor tunnels', async () => {
   });
   await new Promise<void>((resolve) => inner.listen(0, '127.0.0.1', resolve));
   const { port } = inner.address() as AddressInfo;
-  door = await openClosedDoor();
+  door = await openRefusingProxy();
   const at = Number(new URL(door.url).port);
   const status = await new Promise((resolve) =>
     request({ host: '127.0.0.1', port: at, path: `http://127.0.0.1:${port}/`, agent: false }, (response) =>
@@ -44,7 +44,7 @@ it('lets nothing through, neither requests nor tunnels', async () => {
 });
 
 it('closes though somebody is still connected', async () => {
-  door = await openClosedDoor();
+  door = await openRefusingProxy();
   const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
   await new Promise((resolve) => socket.once('connect', resolve));
   const closed = new Promise((resolve) => socket.once('close', resolve));

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { BranchTurns } from '../../../src/engines/git/commits/branch-turns.ts';
+import { BranchLock } from '../../../src/engines/git/commits/branch-lock.ts';
 import { DomainError } from '../../../src/kernel/errors.ts';
 import { fsck, git, save, testStore, writerOne } from '../../support/git-store.ts';
 
@@ -156,7 +156,7 @@ describe('writers of one branch', () => {
   it('wait for the turn of one who lives', async () => {
     const { repository, gitDir } = await fresh();
     await save(repository, { a: '1' });
-    const giveBack = await new BranchTurns(gitDir).take('main', true);
+    const giveBack = await new BranchLock(gitDir).take('main', true);
     let saved = false;
     const saving = save(repository, { a: '2' }).then(() => {
       saved = true;
@@ -166,7 +166,7 @@ describe('writers of one branch', () => {
     expect(saved).toBe(false);
     await giveBack?.();
     await saving;
-    expect(await new BranchTurns(gitDir).take('main', false)).toBeNull();
+    expect(await new BranchLock(gitDir).take('main', false)).toBeNull();
   });
 });
 

@@ -31,7 +31,7 @@ export class DeploymentFeed {
   readonly #texts = new EventEmitter<Record<string, [LogText]>>().setMaxListeners(0);
 
   /** Takes what the database said on its channel; anything else is left. */
-  hear(payload: string): void {
+  notify(payload: string): void {
     const heard = change.safeParse(JSON.parse(payload));
     if (!heard.success) return;
     this.#changes.emit(`deployment ${heard.data.deployment}`, heard.data);

@@ -228,7 +228,7 @@ export const pushRepository = projectOperation({
     const { services, project, pack, signal, log } = context;
     if (!pack) throw new DomainError('invalid_request', 'A push is made with a git client');
     let isAllowed: boolean | null = null;
-    let result: PushResult = { asked: [], moved: [] };
+    let result: PushResult = { commands: [], moved: [] };
     const served = services.git.serve(project.uuid, {
       ...pack(),
       service: 'git-receive-pack',
@@ -250,12 +250,12 @@ export const pushRepository = projectOperation({
       log.warn({ err: error }, 'the answer to a push ended early');
     });
     const moved = new Set(result.moved.map(({ ref }) => ref));
-    const refs = result.asked.map(({ ref, new: to }) => {
+    const refs = result.commands.map(({ ref, new: to }) => {
       const outcome = moved.has(ref) ? 'ok' : isAllowed === false ? 'denied' : 'failed';
       return { ref, new: to, outcome } as const;
     });
     const branches = [...moved].flatMap((ref) => branchOf(ref) ?? []);
-    // The client has its answer; whether the upstream takes it too is told by the branch.
+    // The client has its answer; whether the upstream takes it too is a state of the branch.
     if (project.is_mirror && branches.length > 0) void services.upstreams.publish(services, project, branches);
     const isDone = refs.every(({ outcome }) => outcome === 'ok');
     const undone = isAllowed ? 'failed' : 'refused';

@@ -19,7 +19,7 @@ import { Tree } from '../objects/tree-codec.ts';
 import type { RefFiles } from '../refs/ref-files.ts';
 import type { RefUpdater } from '../refs/ref-updater.ts';
 import { inTime } from '../time-limit.ts';
-import type { BranchTurns } from './branch-turns.ts';
+import type { BranchLock } from './branch-lock.ts';
 import { applyChanges } from './tree-edit.ts';
 
 /** The tree a plan works on. What it lays over the head lives in a scratch of its own, which is dropped with the plan. */
@@ -52,7 +52,7 @@ export interface RoundContext {
   objects: StoredObjects;
   refs: RefFiles;
   updater: RefUpdater;
-  turns: BranchTurns;
+  lock: BranchLock;
   committer: () => { name: string; email: string };
   now: () => Date;
   planTime: number;

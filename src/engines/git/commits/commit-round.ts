@@ -21,10 +21,10 @@ type Outcome = Planned | { writer: Writer; error: unknown };
 /** Commits a batch of writers as a chain on one branch and settles every one of them. */
 export async function commitRound(context: RoundContext, branch: string, writers: Writer[]): Promise<void> {
   let waiting = writers;
-  let giveTurn: (() => Promise<void>) | null = null;
+  let release: (() => Promise<void>) | null = null;
   try {
     for (let round = 0; round < rounds && waiting.length > 0; round += 1) {
-      giveTurn ??= await context.turns.take(branch, round > 0);
+      release ??= await context.lock.take(branch, round > 0);
       waiting = await attempt(context, branch, waiting);
     }
     for (const { reject } of waiting)
@@ -32,7 +32,7 @@ export async function commitRound(context: RoundContext, branch: string, writers
   } catch (error) {
     for (const { reject } of waiting) reject(error);
   } finally {
-    await giveTurn?.();
+    await release?.();
   }
 }
 

@@ -11,7 +11,7 @@ export interface ObjectPlace {
   signal: AbortSignal;
 }
 
-/** Which objects: all that are `new` to the refs, but those that match `except`; or what the tips themselves `hold`, not their histories. */
+/** Which objects: all that are `new` to the refs, except the ones that match `except`; or what the tips themselves `hold`, not their histories. */
 export type Reach = { scope: 'new'; except?: string } | { scope: 'held' };
 
 function walk(reach: Reach): string[] {

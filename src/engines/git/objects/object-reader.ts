@@ -85,15 +85,15 @@ export class ObjectReader implements Holder {
 
   async *#pump(process: CatFile, oids: readonly Oid[], from: number): AsyncGenerator<StoredObject | null> {
     const open: Promise<StoredObject | null>[] = [];
-    let asked = from;
+    let sent = from;
     for (let at = from; at < oids.length; at += 1) {
       // Refilled by half windows, so that git gets work in blocks and one flush each.
       if (open.length <= window / 2) {
-        for (const oid of oids.slice(asked, asked + window - open.length)) {
+        for (const oid of oids.slice(sent, sent + window - open.length)) {
           const answer = process.ask(oid, true, true);
           answer.catch(() => {});
           open.push(answer);
-          asked += 1;
+          sent += 1;
         }
       }
       const object = (await open.shift()) ?? null;

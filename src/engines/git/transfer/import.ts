@@ -105,10 +105,10 @@ const isUsable = (name: string) => newRefNameProblem(name) === null;
 
 /** Requested refs of the source whose names are not allowed here. */
 function leftOut({ branches }: ImportSource, { refs }: Remote): string[] {
-  const asked = branches && new Set(branches.map((branch) => `refs/heads/${branch}`));
+  const wanted = branches && new Set(branches.map((branch) => `refs/heads/${branch}`));
   return [...refs].filter((ref) => {
     const name = /^refs\/(?:heads|tags)\/(.*)$/su.exec(ref)?.[1];
-    return name !== undefined && !isUsable(name) && (asked?.has(ref) ?? true);
+    return name !== undefined && !isUsable(name) && (wanted?.has(ref) ?? true);
   });
 }
 

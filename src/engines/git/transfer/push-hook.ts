@@ -42,7 +42,7 @@ const refuse = (message) => {
 const socket = require('node:net').connect(path);
 let answer = '';
 socket.setEncoding('utf8').on('data', (data) => (answer += data));
-socket.on('error', () => refuse('the server could not be asked about this push'));
+socket.on('error', () => refuse('the server could not be reached about this push'));
 socket.on('end', () => {
   const verdict = answer === '' ? { message: 'the server did not answer' } : JSON.parse(answer);
   if (verdict.allow !== true) refuse(verdict.message);
@@ -54,7 +54,7 @@ socket.end(JSON.stringify({ nonce, quarantine, lines }));
 /** The pre-receive hook of this process: the only hook git ever runs, and the local socket it calls. */
 export class PushHooks {
   readonly #directory: string;
-  readonly #asked = new Map<string, (call: HookCall) => Promise<PushVerdict>>();
+  readonly #pending = new Map<string, (call: HookCall) => Promise<PushVerdict>>();
   #listening: Promise<{ server: Server; socket: string }> | null = null;
 
   /** @param directory where the hook is written to */
@@ -71,7 +71,7 @@ export class PushHooks {
       throw new DomainError('unavailable', 'Pushes cannot be checked here', { cause });
     });
     const nonce = randomUUID();
-    this.#asked.set(nonce, answer);
+    this.#pending.set(nonce, answer);
     return {
       config: [['core.hooksPath', this.#directory]],
       env: {
@@ -80,7 +80,7 @@ export class PushHooks {
         PORTICO_SOCKET: socket,
         PORTICO_NONCE: nonce,
       },
-      close: () => void this.#asked.delete(nonce),
+      close: () => void this.#pending.delete(nonce),
     };
   }
 
@@ -124,9 +124,9 @@ export class PushHooks {
 
   async #answer(connection: Socket): Promise<PushVerdict> {
     const { nonce, lines, quarantine } = JSON.parse(await text(connection)) as HookCall & { nonce: string };
-    const answer = this.#asked.get(nonce);
+    const answer = this.#pending.get(nonce);
     if (answer === undefined) return { allow: false, message: 'this push is not expected' };
-    this.#asked.delete(nonce);
+    this.#pending.delete(nonce);
     return answer({ lines: Buffer.from(lines, 'base64').toString('utf8'), quarantine });
   }
 }

@@ -46,7 +46,7 @@ export async function servePush(push: Push): Promise<void> {
       return { allow: false, message: 'this push could not be checked; try again' };
     }
   });
-  const asked = commandsOf(request.input);
+  const commands = commandsOf(request.input);
   try {
     await serveGit(push, request, hook);
   } finally {
@@ -56,7 +56,7 @@ export async function servePush(push: Push): Promise<void> {
       log.error({ err }, 'the refs could not be read after a push');
       return [];
     });
-    request.settledPush?.({ asked, moved });
+    request.settledPush?.({ commands, moved });
     release();
     repository.moved(concerned.map((branch) => `refs/heads/${branch}`));
   }
@@ -88,7 +88,7 @@ async function decide(
 }
 
 /** More are kept of no push; rules allow fewer. */
-const mostAsked = 10_000;
+const mostCommands = 10_000;
 
 /**
  * The commands at the head of a push (gitprotocol-pack, "Reference Update Request"), also those git refuses before it runs the hook; filled
@@ -106,7 +106,7 @@ function commandsOf(input: Readable): readonly RefMove[] {
         /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([^\0\n]+)/.exec(packet.toString('utf8', 4)) ?? [];
       const known = (oid = '') => (/^0+$/.test(oid) ? null : oid);
       if (ref !== undefined) found.push({ ref, old: known(old), new: known(new_) });
-      if (packet.length > 4 && found.length < mostAsked) continue;
+      if (packet.length > 4 && found.length < mostCommands) continue;
       input.off('data', read);
       return;
     }

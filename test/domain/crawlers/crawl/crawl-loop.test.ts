@@ -106,7 +106,7 @@ it('looks once more what others want when it is told to while it looks', async (
   });
   const id = await queue(app, await makeCrawler(app, site.host));
   const work = vi.spyOn(CrawlLoop.prototype, 'work');
-  const turns = vi.spyOn(app.services.metrics, 'crawlTurn');
+  const turns = vi.spyOn(app.services.metrics, 'crawlBatch');
   turns.mockImplementationOnce(() => (work.mock.contexts[0] as CrawlLoop).look());
   const working = workOnRun(app.services, id, { ...quick, idle: 60_000 });
   await vi.waitFor(() => expect(turns).toHaveBeenCalledTimes(2), { timeout: 30_000 });

@@ -68,7 +68,7 @@ function reportBatch(
 ): void {
   const counts: Record<string, number> = {};
   for (const { state } of outcomes) counts[state] = (counts[state] ?? 0) + 1;
-  metrics.crawlTurn({
+  metrics.crawlBatch({
     seconds: milliseconds / 1_000,
     outcomes: counts,
     captured: outcomes.filter(({ state, sha256 }) => state === 'done' && sha256 !== null).length,

@@ -25,7 +25,7 @@ const times = {
  * others wait for it, too; with one process, or without a race, nothing is made. The lock is advisory: a branch is only ever moved by
  * compare-and-swap, so one that is stolen, left behind or ignored costs a round at most.
  */
-export class BranchTurns {
+export class BranchLock {
   readonly #directory: string;
   readonly #wantedUntil = new Map<string, number>();
   readonly #givenAt = new Map<string, number>();

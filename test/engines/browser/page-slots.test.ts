@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { Turns } from '../../../src/engines/browser/chromium-browser.ts';
+import { PageSlots } from '../../../src/engines/browser/chromium-browser.ts';
 
 const never = new AbortController().signal;
 
 /** Which of these have had their turn by now. */
-async function entered(turns: Turns, wants: readonly [number, number][], signal = never): Promise<number[]> {
+async function entered(turns: PageSlots, wants: readonly [number, number][], signal = never): Promise<number[]> {
   const order: number[] = [];
   for (const [index, [group, most]] of wants.entries())
     void turns.enter(group, most, signal).then(
@@ -16,7 +16,7 @@ async function entered(turns: Turns, wants: readonly [number, number][], signal 
 }
 
 it('lets in as many as there is room for, in all and of each group', async () => {
-  const turns = new Turns(3);
+  const turns = new PageSlots(3);
   const order = await entered(turns, [
     [1, 2],
     [1, 2],
@@ -36,7 +36,7 @@ it('lets in as many as there is room for, in all and of each group', async () =>
 });
 
 it('forgets those who do not wait any more', async () => {
-  const turns = new Turns(1);
+  const turns = new PageSlots(1);
   await turns.enter(1, 1, never);
   const abort = new AbortController();
   const waiting = turns.enter(1, 1, abort.signal);

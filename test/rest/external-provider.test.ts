@@ -194,7 +194,7 @@ it('is asked again after a failure, and not after 410', async () => {
   expect(await get(id)).toMatchObject({
     conclusion: 'failure',
     failure_reason: 'provider_error',
-    warnings: [{ code: 'provider_not_told', message: 'The provider was not told: it answered 410' }],
+    warnings: [{ code: 'provider_not_notified', message: 'The provider was not notified: it answered 410' }],
   });
 });
 

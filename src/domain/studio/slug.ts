@@ -91,10 +91,10 @@ export function pathForSlug(collection: SlugCollection, slug: string, options: P
   const { extensions, index_names, locales } = collection.slugs;
   const marked = localise(slug, options.locale, locales);
   const format = options.format?.toLowerCase();
-  const asked = format !== undefined && extensions.includes(format) ? [format] : extensions;
+  const candidates = format !== undefined && extensions.includes(format) ? [format] : extensions;
   const stems = [marked, ...index_names.slice(0, 1).map((index) => `${marked}/${index}`)];
   for (const stem of stems) {
-    for (const extension of asked) {
+    for (const extension of candidates) {
       const path = `${collection.path === '' ? '' : `${collection.path}/`}${stem}.${extension}`;
       if (collection.matches(path)) return path;
     }

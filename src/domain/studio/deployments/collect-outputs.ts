@@ -10,8 +10,8 @@ const keptPerEnvironment = 10;
 const day = 24 * 3600_000;
 
 /**
- * Lets go of outputs that nobody goes back to. What an environment shows, and may still show of what it had before, stays. They are held before
- * it is asked which are shown: whoever goes back to one at this moment is waited for.
+ * Drops outputs that are too old to be rolled back to. What an environment shows, and its recent outputs, stay. Rows are locked before
+ * it is read which are shown: a roll-back in progress is waited for.
  */
 async function forgetOld({ orm }: Services, before: Date): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
@@ -55,7 +55,7 @@ export async function collectOutputs(services: Services): Promise<void> {
   const live = new Set<string>();
   for (const { sha256 } of rows) {
     live.add(sha256);
-    // One that cannot be read ends the sweep: what it names would be taken for nobody's.
+    // A manifest that cannot be read ends the sweep: its files would count as unreferenced.
     for (const [, file] of await readManifest(blobs, sha256)) live.add(file);
   }
   const swept = await blobs.sweep(async (prefix) => {
@@ -97,7 +97,7 @@ const deleteRows = `
       and exists (select 1 from deployment as newer where newer.environment_id = run.environment_id and newer.id > run.id)
     limit ${rowsAtOnce})`;
 
-/** Removes logs, and then whole deployments, that have been kept long enough; in small steps, so that nobody waits for one. */
+/** Deletes old logs, and then whole deployments, in batches. */
 export async function pruneDeployments({ orm, clock }: Services, signal: AbortSignal): Promise<void> {
   const before = (days: number) => new Date(clock.now().getTime() - days * day);
   const limits = { most: mostBatches, signal };

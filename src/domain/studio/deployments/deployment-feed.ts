@@ -32,10 +32,10 @@ export class DeploymentFeed {
 
   /** Takes what the database said on its channel; anything else is left. */
   notify(payload: string): void {
-    const heard = change.safeParse(JSON.parse(payload));
-    if (!heard.success) return;
-    this.#changes.emit(`deployment ${heard.data.deployment}`, heard.data);
-    this.#changes.emit(`environment ${heard.data.environment}`, heard.data);
+    const parsed = change.safeParse(JSON.parse(payload));
+    if (!parsed.success) return;
+    this.#changes.emit(`deployment ${parsed.data.deployment}`, parsed.data);
+    this.#changes.emit(`environment ${parsed.data.environment}`, parsed.data);
   }
 
   say(text: LogText): void {

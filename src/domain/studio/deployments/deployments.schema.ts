@@ -55,7 +55,7 @@ export const deployment = z
   })
   .meta({ id: 'Deployment' });
 
-/** One among others: its jobs are asked for by its id. */
+/** An item of a list: its jobs are read by its id. */
 export const deploymentSummary = deployment.omit({ jobs: true }).meta({ id: 'DeploymentSummary' });
 
 /** Addresses a deployment: `{runId}` of the documented interface. */

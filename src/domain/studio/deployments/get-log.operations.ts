@@ -56,7 +56,7 @@ export async function readLog(em: EntityManager, job: DeploymentJob, offset: num
   };
 }
 
-/** A piece of a log as those who follow it get it. */
+/** A piece of a log as subscribers receive it. */
 export const logText = z
   .object({ offset: z.int().min(0).describe('Bytes of the log before it'), text: z.string() })
   .meta({ id: 'DeploymentLogText' });

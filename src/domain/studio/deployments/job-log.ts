@@ -19,7 +19,7 @@ const longestLine = 16 * 1024;
 /** Of such a line so much waits for what comes, so that no secret is written in two halves; UTF-16 units. */
 const heldBack = 8 * 1024;
 
-/** Turns what a command writes into clean, masked lines. */
+/** Splits the output of a command into clean, masked lines. */
 export class LineReader {
   readonly #decoder = new StringDecoder('utf8');
   readonly #mask: (text: string) => string;
@@ -80,7 +80,7 @@ function piecesOf(content: Buffer, start: number): Piece[] {
   return pieces;
 }
 
-/** The log of one job: followers in this process hear every line at once, the database gets it in pieces. */
+/** The log of one job: subscribers in this process get every line at once, the database in pieces. */
 export class JobLog {
   readonly #services: Pick<Services, 'orm' | 'feed' | 'log'>;
   readonly #of: { deployment: number; job: number };

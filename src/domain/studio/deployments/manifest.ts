@@ -21,19 +21,19 @@ const leastEncoded = 1024;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const unservable = /[\\\u0000-\u001f\u007f]|(?:^|\/)\.{0,2}(?:\/|$)/;
 
-/** Whether a URL path can name a file: one with a backslash, a control character or an empty, `.` or `..` segment cannot be asked for. */
+/** Whether a URL path can name a file: one with a backslash, a control character or an empty, `.` or `..` segment cannot. */
 export const isServable = (path: string): boolean => path.isWellFormed() && !unservable.test(path);
 
 /** Media type a file of an output is served with, by its name alone. */
 export const outputMime = (path: string): string => mediaTypeOf(path)?.mime ?? mimeOf(path, false);
 
-/** Whether `blobs.encode` should be asked for a file: text over 1 KiB. */
+/** Whether a file is worth compressing: text over 1 KiB. */
 export const isEncodable = ([, , size, mime]: ManifestEntry): boolean =>
   size > leastEncoded && /^text\/|[/+](?:xml|json|yaml|toml)$/.test(mime);
 
 /**
  * Puts the files of an output in order.
- * @throws DomainError `invalid_request` when two have one path, or one cannot be asked for by a URL (see `isServable`)
+ * @throws DomainError `invalid_request` when two have one path, or one has no URL (see `isServable`)
  */
 export function makeManifest(files: Iterable<{ path: string; sha256: Sha256; size: number }>): Manifest {
   const byPath = new Map<string, ManifestEntry>();

@@ -15,7 +15,7 @@ import { concludeQueued } from './transitions.ts';
 
 type Notice = z.output<typeof deployNoticeJob.payload>;
 
-/** What will not be otherwise later, in words for whoever waits for the deployment. */
+/** Permanent failures, in words for the deployment's warning. */
 const refusals: Readonly<Record<string, string>> = {
   blocked_address: 'deploy_webhook_url leads to an address that this server must not call',
   invalid_url: 'deploy_webhook_url is no address that can be called',
@@ -27,7 +27,7 @@ const said = ({ status, error }: SendResult) => (status === null ? `${error}` : 
 /** The receiver says that it is gone for good (RFC 9110 15.5.11). */
 const gone = 410;
 
-/** A deployment as its provider is told of it. */
+/** A deployment as its provider is notified of it. */
 interface NoticeDetails extends Pick<DeletedDeployment, 'environment' | 'branch' | 'commit_sha' | 'url'> {
   project: ProjectRef;
   organization: Organization;
@@ -53,22 +53,22 @@ async function keptDeployment(em: EntityManager, row: Deployment): Promise<Delet
 }
 
 /**
- * Tells an external provider that a deployment is asked for, with a token for reports on it, or that it is not wanted any more.
+ * Notifies an external provider of a requested deployment, with a token for reports on it, or of its cancellation.
  * @throws DomainError for what may be better at another time; what never will be ends the deployment instead
  */
 export async function notifyProvider(services: Services, notice: Notice, signal: AbortSignal): Promise<void> {
   const { deployment_id, event } = notice;
   const em = services.orm.em.fork();
-  const told = await load(em, notice);
-  if (!told) return;
-  const { row, project, environment, organization, url } = told;
+  const loaded = await load(em, notice);
+  if (!loaded) return;
+  const { row, project, environment, organization, url } = loaded;
   if ((event === 'deployment.requested' && row?.status === 'completed') || !url) return;
   const fail = (why: string) =>
     em.transactional(async (within) => {
       const at = services.clock.now();
       const ending = { conclusion: 'failure', reason: 'provider_error', at } as const;
       if (!(await concludeQueued(within, deployment_id, ending))) return;
-      const warnings = [{ code: 'provider_not_told', message: `The provider was not told: ${why}` }];
+      const warnings = [{ code: 'provider_not_notified', message: `The provider was not notified: ${why}` }];
       await within.nativeUpdate(Deployment, { id: deployment_id }, { warnings });
     });
   if (!environment.secret) return fail('the environment has no secret to sign with');
@@ -83,8 +83,8 @@ export async function notifyProvider(services: Services, notice: Notice, signal:
     event,
     deployment_id,
     environment: environment.name,
-    branch: told.branch,
-    commit_sha: told.commit_sha,
+    branch: loaded.branch,
+    commit_sha: loaded.commit_sha,
     repository_url: `${public_url}/git/${organization.machine_name}/${project.machine_name}.git`,
     report_url: `${public_url}/api/v2/${path}/studio/deployments/${deployment_id}`,
     ...(event === 'deployment.requested' && { report_token }),
@@ -95,5 +95,5 @@ export async function notifyProvider(services: Services, notice: Notice, signal:
   const refusal = result.status === gone ? said(result) : refusals[result.error ?? ''];
   if (refusal !== undefined) return fail(refusal);
   if (result.error !== null)
-    throw new DomainError('upstream_unavailable', `The provider was not told: ${said(result)}`);
+    throw new DomainError('upstream_unavailable', `The provider was not notified: ${said(result)}`);
 }

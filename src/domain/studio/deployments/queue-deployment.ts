@@ -31,7 +31,7 @@ const deletedDeployment = z.object({
 });
 export type DeletedDeployment = z.output<typeof deletedDeployment>;
 
-/** Tells an external provider that a deployment is asked for or cancelled; tried again for about an hour. */
+/** Notifies an external provider of a requested or cancelled deployment; retried for about an hour. */
 export const deployNoticeJob = {
   name: 'deploy-notice',
   payload: z.object({
@@ -87,7 +87,7 @@ async function send<P extends z.ZodType>(
   }
 }
 
-/** Wakes whoever does the work of a deployment that waits. */
+/** Wakes a worker, or notifies the provider, for a queued deployment. */
 export async function wake(
   context: Pick<Context, 'em' | 'services'>,
   { id, settings }: Pick<Deployment, 'id' | 'settings'>,
@@ -96,7 +96,7 @@ export async function wake(
   await send(context, deployJob, { deployment_id: id });
 }
 
-/** Has an external provider told. */
+/** Queues a notification of an external provider. */
 export async function notify(
   context: Pick<Context, 'em' | 'services'>,
   deployment_id: number,
@@ -107,8 +107,8 @@ export async function notify(
 }
 
 /**
- * Ends a deployment that waits or runs: at once when nobody here works on it, else as soon as its worker hears of it.
- * @param deleted given when its row goes in the same transaction: what its provider will have to be told
+ * Ends a queued or running deployment: at once without a worker, otherwise as soon as its worker is notified.
+ * @param deleted given when its row goes in the same transaction: what its provider is notified of
  * @returns false when it has ended before
  */
 export async function stopDeployment(

@@ -20,7 +20,7 @@ function stateOf({ status, conclusion }: Reported, field: string) {
   return { status: said ?? ('queued' as const), conclusion: conclusion ?? null };
 }
 
-/** Replaces the jobs by those reported; times are when we first heard of the state. */
+/** Replaces the jobs by the reported ones; times are of the first report of a state. */
 async function storeJobs(em: EntityManager, id: number, jobs: NonNullable<Report['jobs']>, now: Date): Promise<void> {
   const before = await em.find(DeploymentJob, { deployment_id: id }, { orderBy: { position: 'asc' } });
   for (const [index, job] of jobs.entries()) {

@@ -9,7 +9,7 @@ import { notify, queueDeployment, wake } from './queue-deployment.ts';
 import { recoverDeployments } from './run/work.ts';
 import { conclude, concludeQueued } from './transitions.ts';
 
-/** What has brought a commit, told by who made it: a commit of ours names us as its committer. */
+/** What has brought a commit, by its committer: commits made here name this server. */
 function triggerOf({ settings }: Services, { committer, parents }: Commit): Trigger {
   if (!committer.email.endsWith(`@${settings.public_host}`)) return 'push';
   return parents.length > 1 ? 'merge' : 'commit';
@@ -40,7 +40,7 @@ export const deployMoved: BranchFollower = async (services, project, branches) =
   for (const { id } of environments) await takeHead(services, project, id);
 };
 
-/** Deploys what came to branches while nobody followed: a process may have died between a commit and its followers. */
+/** Deploys commits without a deployment: a process may have died between a commit and what follows it. */
 async function deployMissed(services: Services): Promise<void> {
   const environments = await services.orm.em.fork().find(Environment, { auto_deploy: true });
   for (const [id, of] of Map.groupBy(environments, ({ project_id }) => project_id)) {
@@ -61,7 +61,7 @@ async function deployMissed(services: Services): Promise<void> {
 /** How long a request may wait to be sent before it is sent again, milliseconds: its job was lost, or never put in. */
 const sendAgainAfter = 60_000;
 
-/** Ends deployments of external providers that nobody has reported on for longer than their environment allows. */
+/** Ends deployments of external providers without a report for longer than their environment allows. */
 export async function timeOutReports(services: Services): Promise<void> {
   const em = services.orm.em.fork();
   const now = services.clock.now();
@@ -73,8 +73,8 @@ export async function timeOutReports(services: Services): Promise<void> {
       await em.transactional(async (within) => {
         // Held and looked at again: a report may have come meanwhile.
         const held = 'select 1 from deployment where id = ? and coalesce(heartbeat_at, created_at) <= ? for update';
-        const heard = row.heartbeat_at ?? row.created_at;
-        if ((await within.execute<unknown[]>(held, [row.id, heard])).length === 0) return;
+        const lastReport = row.heartbeat_at ?? row.created_at;
+        if ((await within.execute<unknown[]>(held, [row.id, lastReport])).length === 0) return;
         if (!(await concludeQueued(within, row.id, ending))) await conclude(within, row, ending);
       });
     else if (!row.report_token_hash && silent > sendAgainAfter)

@@ -17,7 +17,7 @@ export interface Ending {
 const affected = async (em: EntityManager, sql: string, values: readonly unknown[]): Promise<number> =>
   (await em.execute<{ affectedRows?: number }>(sql, [...values], 'run')).affectedRows ?? 0;
 
-/** Ends the jobs of a deployment with it: those that ran as it ends, those not reached are skipped. Steps follow their job. */
+/** Ends the jobs of a deployment with it: running ones as it ends, the rest are skipped. Steps follow their job. */
 async function endJobs(em: EntityManager, id: number, { conclusion, at }: Ending): Promise<void> {
   await em.execute(
     `update deployment_job set status = 'completed',

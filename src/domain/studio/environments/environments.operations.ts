@@ -92,7 +92,7 @@ function slugFrom(name: string): string {
   return plain || 'environment';
 }
 
-/** The slug, or the first of it with a number at its end that nobody has. */
+/** The slug, or the first free one with a number at its end. */
 function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   if (!taken.has(slug)) return slug;
   for (let number = 2; ; number++) {
@@ -108,7 +108,7 @@ export const listEnvironments = projectOperation({
   summary: 'List environments',
   input: z.object({
     ...pageInput,
-    branch: z.string().max(1000).optional().describe('Only those that publish this branch'),
+    branch: z.string().max(1000).optional().describe('Only environments that publish this branch'),
   }),
   output: pageOf(environment),
   async execute(context, { branch, ...paging }) {
@@ -147,7 +147,7 @@ const usual = {
 
 /**
  * Holds the project's row until the transaction ends, so that names are taken one after another.
- * @returns a slug nobody has
+ * @returns a free slug
  * @throws DomainError `already_exists`, `limit_reached`
  */
 async function takeName({ em, project }: Pick<ProjectContext, 'em' | 'project'>, name: string): Promise<string> {
@@ -211,7 +211,7 @@ async function checkName({ em, project }: Context, { id }: Environment, name: st
 
 /** @throws DomainError `not_found`, and `validation_failed` for a deployment that has nothing to show (any more) */
 async function checkPublishable({ em }: Context, { id }: Environment, deployment: number): Promise<void> {
-  // Held until it is shown: what nobody shows may be let go of.
+  // Locked until it is shown: outputs that are not shown may be dropped.
   const held = { refresh: true, lockMode: LockMode.PESSIMISTIC_READ } as const;
   const row = await em.findOne(Deployment, { id: deployment, environment_id: id }, held);
   if (!row)

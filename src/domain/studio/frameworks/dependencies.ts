@@ -37,7 +37,7 @@ function readPackageJson(text: string): Pick<Manifest, 'dependencies' | 'scripts
   try {
     data = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch {
-    // A broken manifest names nothing; whoever builds the site will be told by the package manager.
+    // A broken manifest names nothing; the package manager reports it to people who build the site.
     return { dependencies: [], scripts: [] };
   }
   const members = new Map(keysOf(data));

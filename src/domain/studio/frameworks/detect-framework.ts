@@ -119,7 +119,7 @@ interface FoundFramework {
   version?: string;
   /** From 0 to 1. */
   confidence: number;
-  /** Sentences that say what it was told by. */
+  /** Sentences that name the evidence. */
   evidence: string[];
 }
 

@@ -23,7 +23,7 @@ async function configuredOutput(site: SiteFiles, { framework, config }: Detected
 const member = (value: Value | undefined, key: string): Value | undefined =>
   at(value, key) ?? entriesOf(value).find(([name]) => name.toLowerCase() === key.toLowerCase())?.[1];
 
-/** How a site is built when nobody has said otherwise. */
+/** How a site is built by default. */
 interface EnvironmentDefaults {
   /** Where the commands run, from the repository's root: the directory of the package manifest, else of the site. */
   root_directory: string;

@@ -1,4 +1,4 @@
-/** Generators of static sites that are told apart, as they are named in answers. */
+/** Recognised generators of static sites, as they are named in answers. */
 export const frameworkIds = [
   'starlight',
   'astro',

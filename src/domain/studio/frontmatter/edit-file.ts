@@ -69,7 +69,7 @@ function check(value: unknown, name: string, depth: number, block: Block): void 
 
 /**
  * Puts a body into a file by the body law: it is read back unchanged, whatever it begins with. Only a file that is wholly
- * CRLF turns the line ends of an LF-only body into its own.
+ * CRLF converts the line ends of an LF-only body to its own.
  *
  * @throws DomainError `validation_failed` for a body in a data file, or one that is not valid Unicode.
  */

@@ -29,7 +29,7 @@ function* piecesOf(text: string, pieces: (characters: readonly string[]) => Iter
 const pairsOf = (characters: readonly string[]) => characters.slice(1).map((next, at) => `${characters[at]}${next}`);
 
 /**
- * The folded words (letters and digits) that a text asks for, in order; a run of more than 255 is several words. Chinese and Japanese are asked for
+ * The folded words (letters and digits) that a text searches for, in order; a run of more than 255 is several words. Chinese and Japanese are searched
  * by pairs of characters, as nothing tells where their words begin; a character that stands alone by itself.
  */
 export const splitWords = (text: string): string[] => [

@@ -122,7 +122,7 @@ export const mediaTypeOf = (path: string): { mime: string; kind: MediaKind } | n
 
 /**
  * Holds a file's first bytes against its name.
- * @param head the first 4 KiB, or all when shorter; null when only the name is asked about
+ * @param head the first 4 KiB, or all when shorter; null to judge by the name only
  * @returns what is wrong, with the path or the content; null when the type is allowed and the bytes are of it
  */
 export function mediaTypeProblem(

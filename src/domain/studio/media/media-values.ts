@@ -90,7 +90,7 @@ export async function aliasesOf(tree: Snapshot, entry: string): ReturnType<typeo
 /**
  * Looks up the values of an entry's image and file fields in a tree.
  * @param entries path of the entry, and where it came from when it is renamed
- * @returns whether a value may stand: it leads to a file, or nobody can tell where it leads
+ * @returns whether a value may stand: it leads to a file, or where it leads is unknown
  */
 export async function lookUpMedia(
   { tree, site }: { tree: Snapshot; site: SiteIndex },

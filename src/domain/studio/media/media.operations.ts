@@ -162,7 +162,7 @@ export const listEntryMedia = projectOperation({
   name: 'studio.listEntryMedia',
   kind: 'query',
   permission: 'browse_studio',
-  summary: 'Files that entries of a collection show or link to, for each in the order asked',
+  summary: 'Files that entries of a collection show or link to, for each in the order of the input',
   input: z.object(entriesInput),
   output: z.array(z.array(media)),
   async execute(context, { collection, slugs, ...at }) {

@@ -29,7 +29,7 @@ type Piece = string | ConflictHunk;
 
 /**
  * Merges three texts line by line (diff3). Changes of the two sides that overlap or touch clash unless they come to the same
- * text, as in `git merge-file`; with `neighbours: 'pass'` those that only touch do not. A line includes its line end, so a missing one at the end of the text is a difference.
+ * text, as in `git merge-file`; with `neighbours: 'pass'` changes that only touch do not clash. A line includes its line end, so a missing one at the end of the text is a difference.
  *
  * @param base null: equal lines pass, and every region in which the two sides differ is a conflict.
  * @returns pieces whose hunks are numbered from `1`; `line` counts from 1 in `current`.
@@ -83,7 +83,7 @@ function twoWayRegion({ old, removed, fresh, added }: Change): Region {
   return { base: [0, 0], current: [old, old + removed], incoming: [fresh, fresh + added], changed: 'both' };
 }
 
-/** Groups the changes of both sides: those that overlap in base, or touch where that counts, become one region. */
+/** Groups the changes of both sides: changes that overlap in base, or touch where that counts, become one region. */
 function regionsOf(ours: readonly Change[], theirs: readonly Change[], touching: boolean): Region[] {
   const regions: Region[] = [];
   for (let [o, t] = [0, 0]; o < ours.length || t < theirs.length; ) {
@@ -141,7 +141,7 @@ export interface MergedBody {
   text: string;
   /** Every clash, settled or not. */
   clashes: ConflictHunk[];
-  /** The clashes nobody has settled. */
+  /** The unresolved clashes. */
   open: ConflictHunk[];
 }
 

@@ -14,7 +14,7 @@ type MergeInput = z.output<typeof mergeRequest>;
 type Heads = { current: Oid; incoming: Oid };
 
 /**
- * Holds the heads the caller saw against those that are merged.
+ * Compares the heads the caller saw with the merged ones.
  * @throws DomainError `branch_moved` with the conflicts as they are now.
  */
 async function checkHeads(

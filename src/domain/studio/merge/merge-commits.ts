@@ -132,7 +132,7 @@ export type ResolvedFile = z.output<typeof resolvedFile>;
 interface CommitMerge {
   tree: MergedTree;
   changes: Change[];
-  /** What nobody has settled, in order of path. */
+  /** The unresolved conflicts, in order of path. */
   conflicts: Conflict[];
   /** Files that more than git's merge of lines was needed for. */
   resolved: ResolvedFile[];

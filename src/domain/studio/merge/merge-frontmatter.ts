@@ -33,7 +33,7 @@ function isSet(list: readonly unknown[]): boolean {
 
 const identityKeys = ['id', 'key', 'slug', 'name'] as const;
 
-/** The first key by which the items of all the lists can be told apart; undefined when there is none. */
+/** The first key that identifies the items of all the lists; undefined without one. */
 function identityKey(lists: readonly (readonly unknown[])[]): string | undefined {
   return identityKeys.find((key) =>
     lists.every((list) => {
@@ -92,7 +92,7 @@ function mergeSets(base: readonly unknown[], current: readonly unknown[], incomi
 
 /**
  * Merges lists of maps item by item. The order is current's, unless only incoming moved items; what only the other side has
- * follows what it followed there. Pointers count items as in base, those that both sides added after them by their identity:
+ * follows what it followed there. Pointers count items as in base, items that both sides added after them by their identity:
  * so they are the same whichever side is current.
  */
 function mergeItems(walk: Walk, pointer: string, key: string, lists: Lists): unknown[] {
@@ -151,7 +151,7 @@ interface MergedFields {
   frontmatter: Frontmatter;
   /** Every clash, settled or not. */
   clashes: ConflictField[];
-  /** The clashes nobody has settled. */
+  /** The unresolved clashes. */
   open: ConflictField[];
   /** JSON Pointers of what either side changed and no clash stopped. */
   resolved: string[];

@@ -60,7 +60,7 @@ interface Effort {
   fields: number;
 }
 
-/** So that a list of a hundred pull requests nobody has tested is answered soon, too. */
+/** So that a list of a hundred untested pull requests is answered soon, too. */
 const perRequest: Effort = { lines: 100, fields: 5 };
 
 /** Two commits merge as they do for ever, so nothing here is stale; what is dropped is in the database. */
@@ -73,7 +73,7 @@ const memoryKey = ({ git, project }: MergeabilityContext, pair: Pair) =>
  * Whether commits merge into others without a conflict that people must settle: git's conflicts of lines that the fields do not have are
  * none. False without a common ancestor. Known pairs cost one query at most; of the others as many are tried as the effort allows, all
  * merges by lines in one process.
- * @returns in the order asked; null: not known yet, and too much to find out now
+ * @returns in the order of `pairs`; null: not known yet, and too much to find out now
  */
 export async function mergeabilityOf(
   context: MergeabilityContext,
@@ -81,10 +81,10 @@ export async function mergeabilityOf(
   effort = perRequest,
 ): Promise<(boolean | null)[]> {
   const recall = (pair: Pair) => known.get(memoryKey(context, pair));
-  const asked = new Map(pairs.map((pair) => [keyOf(pair), pair]));
+  const distinct = new Map(pairs.map((pair) => [keyOf(pair), pair]));
   const answers = new Map<string, boolean>();
   const forgotten: Pair[] = [];
-  for (const [key, pair] of asked) {
+  for (const [key, pair] of distinct) {
     const answer = recall(pair);
     if (answer === undefined) forgotten.push(pair);
     else answers.set(key, answer);

@@ -31,7 +31,7 @@ export interface ResolutionOptions {
 
 const oidsOf = ({ base, current, incoming }: FileStages) => [base?.oid, current?.oid, incoming?.oid];
 
-/** Where nobody can be asked, no resolution may need more than the right to merge. */
+/** Without a person to decide, no resolution may need more than the right to merge. */
 const refuseAll = (permission: ResolutionPermission) => {
   throw new DomainError('forbidden', `Missing permission: ${permission}`);
 };

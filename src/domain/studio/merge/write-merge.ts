@@ -54,7 +54,7 @@ export const headOf = async ({ git }: Pick<ProjectContext, 'git'>, field: string
  */
 export async function writeMerge(
   context: Pick<ProjectContext, 'git' | 'services'>,
-  { base, head, strategy, fast_forward = strategy === 'ff', author, message, resolutions, ...asked }: MergeRequest,
+  { base, head, strategy, fast_forward = strategy === 'ff', author, message, resolutions, ...checks }: MergeRequest,
 ): Promise<Merged> {
   const { git } = context;
   const { commit, result } = await git.write<Omit<Merged, 'commit'>>({
@@ -65,7 +65,7 @@ export async function writeMerge(
       const incoming = typeof head === 'string' ? await headOf(context, 'head', head) : head.oid;
       const current = snapshot.commit;
       if (current === null) throw new DomainError('not_found', `base: branch ${base} does not exist`);
-      const { pinned } = await asked.check({ current, incoming });
+      const { pinned } = await checks.check({ current, incoming });
       const result = { current, incoming, resolved: [] as ResolvedFile[] };
       const expect = typeof head === 'string' ? { [head]: incoming } : {};
       if (await git.isAncestor(incoming, current)) return { changes: [], message, result };
@@ -73,7 +73,7 @@ export async function writeMerge(
         return { changes: [], message, result, fast_forward_to: incoming, expect };
       const { tree, changes, conflicts, resolved } = await mergeCommits(context, { current, incoming }, resolutions, {
         pinned,
-        ...(asked.require && { require: asked.require }),
+        ...(checks.require && { require: checks.require }),
       });
       if (conflicts.length > 0) throw mergeConflict(conflicts);
       const parents = strategy === 'merge' ? [incoming] : [];

@@ -122,10 +122,10 @@ export async function readRedirects(blobs: BlobStore, manifest: Manifest): Promi
   return parseRedirects(Buffer.concat(chunks).toString('utf8'));
 }
 
-/** A published output, ready to be asked. */
+/** A published output, ready for look-ups. */
 export interface Output {
   files: ReadonlyMap<string, ManifestEntry>;
-  /** Those that hold even where there is a file. */
+  /** Rules that apply even where there is a file. */
   forced: readonly RedirectRule[];
   redirects: readonly RedirectRule[];
 }
@@ -199,7 +199,7 @@ function notFound({ files }: Output): Found {
 /** Files of all outputs held together: about 100 MB when every path is long. */
 const mostFiles = 400_000;
 
-/** Published outputs by the hash of their manifest, those asked for last in memory. */
+/** Published outputs by the hash of their manifest, the recent ones in memory. */
 export class Outputs {
   readonly #cache: LRUCache<Sha256, Output>;
 
@@ -221,7 +221,7 @@ export class Outputs {
 async function load(blobs: BlobStore, sha256: Sha256): Promise<Output> {
   const manifest = await readManifest(blobs, sha256);
   const files = new Map(manifest.map((entry) => [entry[0], entry]));
-  // What of them is not used the deployment has told.
+  // Unused rules are among the deployment's warnings.
   const { rules } = await readRedirects(blobs, manifest);
   return {
     files,

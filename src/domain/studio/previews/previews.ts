@@ -99,8 +99,8 @@ const deploymentQuery = `
   where d.id = ?`;
 
 /**
- * Labels and what they stand for. Kept for 30 s at most and forgotten with every notification; while this process cannot hear
- * notifications nothing is kept, so the next request after a publish is served the new output everywhere.
+ * Labels and what they stand for. Kept for 30 s at most and forgotten with every notification; while the listening connection is
+ * down nothing is cached, so the next request after a publish is served the new output everywhere.
  */
 class PreviewTargets {
   readonly #orm: MikroORM;
@@ -112,13 +112,13 @@ class PreviewTargets {
     this.#orm = orm;
   }
 
-  /** Told by the listening connection whether it hears notifications. */
+  /** Called by the listening connection when it connects or is lost. */
   setListening(isListening: boolean): void {
     this.#isListening = isListening;
     this.#cache.clear();
   }
 
-  /** Told of each change. */
+  /** Evicts all labels; called on each change. */
   forget(): void {
     this.#cache.clear();
   }
@@ -126,12 +126,12 @@ class PreviewTargets {
   get(label: string): Promise<PreviewTarget | null> {
     const known = this.#cache.get(label);
     if (known !== undefined) return known;
-    const asked = this.#load(label);
+    const loading = this.#load(label);
     if (this.#isListening) {
-      this.#cache.set(label, asked);
-      asked.catch(() => this.#cache.delete(label));
+      this.#cache.set(label, loading);
+      loading.catch(() => this.#cache.delete(label));
     }
-    return asked;
+    return loading;
   }
 
   async #load(label: string): Promise<PreviewTarget | null> {

@@ -6,7 +6,7 @@ export interface RequestPath {
   raw: string;
   /** Percent-decoded once, without the first slash; a last slash is kept. */
   path: string;
-  /** With its question mark; '' when there is none. */
+  /** With its question mark; '' without a query. */
   query: string;
 }
 

@@ -67,7 +67,7 @@ function present(row: Pull, heads: PullHeads, mergeable: boolean | null): z.outp
   };
 }
 
-/** Lines of a list. What nobody has tested yet and is too much to test now is wanted tested soon. */
+/** Lines of a list. Pull requests that are untested, and too many to test now, are queued for a test. */
 export async function summariesOf(context: Context, rows: readonly Pull[]): Promise<z.output<typeof pullSummary>[]> {
   const { services, project } = context;
   const lines = await Promise.all(rows.map(async (row) => ({ row, heads: await headsOf(context, row) })));

@@ -9,7 +9,7 @@ import { Pull } from './pull.entity.ts';
 import { headsOf } from './pull-record.ts';
 
 /**
- * Keeps open pull requests in step with their head branches, whoever moved them: `refs/pull/<n>/head` holds what is proposed, and those
+ * Keeps open pull requests in step with their head branches: `refs/pull/<n>/head` holds what is proposed, and pull requests
  * whose branch has gone are closed with what it held last.
  */
 export const followHeads: BranchFollower = async (services, project, branches) => {
@@ -31,7 +31,7 @@ const rest = { least: 500, share: 4 };
 const batch = 50;
 
 /**
- * Finds out in the background which open pull requests merge, so that whoever asks is answered at once. One run at a time for a project;
+ * Finds out in the background which open pull requests merge, so that readers need not wait for it. One run at a time for a project;
  * what moves meanwhile is tested together in the next one. What fails is logged: the next who asks finds it out for himself.
  */
 export class PullRetests {
@@ -78,7 +78,7 @@ export class PullRetests {
   }
 }
 
-/** Tests the open pull requests of branches that have moved, whoever moved them. */
+/** Tests the open pull requests of branches that have moved. */
 export const retestPulls: BranchFollower = async (services, project, branches) =>
   services.retests.want(services, project, branches);
 

@@ -5,7 +5,7 @@ import { type EventSubject, eventSubject } from '../../../ports/event-feed.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { BranchFollower } from './branches-moved.ts';
 
-/** Paths one event names; with more of them, what is shown of the branch is better asked for anew. */
+/** Paths one event names; with more of them, subscribers better read the branch anew. */
 const mostPaths = 1000;
 
 /** What an event of a branch keeps. */
@@ -25,7 +25,7 @@ async function changedPaths(git: Repository, before: string, after: string): Pro
   return [...new Set(paths)];
 }
 
-/** Tells those who watch branches where they have moved to, whichever process moved them. */
+/** Publishes the moves of branches to their subscribers, whichever process moved them. */
 export const publishMoves: BranchFollower = async (services, project, branches) => {
   const git = services.git.open(project.uuid);
   for (const branch of branches) {
@@ -69,9 +69,9 @@ export const readBranchMoves = projectOperation({
     position: z.int(),
     missed: z.boolean(),
   }),
-  async execute({ em, git, project, services }, { branch: asked, after }) {
-    const branch = asked ?? (await git.defaultBranch());
-    if (after === undefined && (await git.head(branch)) === null && asked !== undefined) {
+  async execute({ em, git, project, services }, { branch: requested, after }) {
+    const branch = requested ?? (await git.defaultBranch());
+    if (after === undefined && (await git.head(branch)) === null && requested !== undefined) {
       throw new DomainError('not_found', `branch: ${branch.slice(0, 200)} does not exist`);
     }
     const subject = branchSubject(project.id, branch);

@@ -10,8 +10,8 @@ export type BranchFollower = (services: Services, project: ProjectRef, branches:
 const longestRest = 1_000;
 
 /**
- * Runs what follows when branches have moved, whoever moved them: an operation, a git client or the upstream. In the background, one run at
- * a time for a repository; moves that happen meanwhile are followed together by the next one. What fails is logged and holds nobody up: a
+ * Runs what follows when branches have moved, by an operation, a git client or the upstream. In the background, one run at
+ * a time for a repository; moves that happen meanwhile are followed together by the next one. A failure is logged and blocks nothing: a
  * follower must be able to find out for itself what it has missed.
  */
 export class BranchesMoved {

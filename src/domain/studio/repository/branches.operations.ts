@@ -85,7 +85,7 @@ export const getBranches = projectOperation({
   name: 'studio.getBranches',
   kind: 'query',
   permission: 'browse_studio',
-  summary: 'Branches by their names, in the order asked; null for those that are gone',
+  summary: 'Branches by their names, in the order of the input; null for missing ones',
   input: z.object({ names: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
   output: z.array(branch.nullable()),
   async execute(context, { names }) {
@@ -99,7 +99,7 @@ export const getBranches = projectOperation({
   },
 });
 
-/** The commit a new branch begins at. @param checkRight called when only those who manage the site may have it */
+/** The commit a new branch begins at. @param checkRight called when the commit needs the right to manage the site */
 async function startOf(git: Repository, from: string | undefined, checkRight: () => void): Promise<Oid> {
   if (from !== undefined && isOid(from) && !(await git.isReachable(from)) && (await isRescued(git, from))) {
     checkRight();

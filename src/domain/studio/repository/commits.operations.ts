@@ -65,7 +65,7 @@ export const getCommits = projectOperation({
   name: 'studio.getCommits',
   kind: 'query',
   permission: 'browse_studio',
-  summary: 'Commits by their ids, in the order asked',
+  summary: 'Commits by their ids, in the order of the input',
   input: z.object({ shas: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
   output: z.array(commit),
   async execute({ git }, { shas }) {

@@ -101,8 +101,8 @@ export const getFile = projectOperation({
     raw: z.boolean().optional().describe('REST: the bytes themselves instead of a record'),
   }),
   output: file,
-  async execute({ git, tag, attach }, { path: asked, raw, ...at }) {
-    const path = checkAddress('path', asked);
+  async execute({ git, tag, attach }, { path: requested, raw, ...at }) {
+    const path = checkAddress('path', requested);
     const snapshot = await snapshotOf(git, at);
     const { entry } = await snapshot.lookup(path);
     if (!entry) checkStoredPath('path', path);

@@ -21,7 +21,7 @@ const atOnce = 256;
 const branchOf = (ref: string) => (ref.startsWith(heads) ? ref.slice(heads.length) : null);
 const shortName = (ref: string) => ref.replace(/^refs\/(?:heads|tags)\//, '');
 
-/** Why a ref may not move as asked, whatever it would move to; null when it may. */
+/** Why a ref may not move as requested, whatever it would move to; null when it may. */
 function refusalOfMove({ grant, project }: Context, { ref, new: to, forced }: PushCommand): string | null {
   const branch = branchOf(ref);
   const name = branch ?? ref;

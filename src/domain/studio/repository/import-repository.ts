@@ -23,10 +23,10 @@ export const importJob = {
   expireSeconds: 20 * 60,
 } satisfies JobKind;
 
-/** What those who wait for an import watch. */
+/** The event subject of an import. */
 export const importSubject = (project_id: number): EventSubject => ({ project_id, topic: 'import' });
 
-/** The state of an import that has been asked for and not begun. */
+/** The state of an import that has not begun. */
 export function queuedImport(url: string): ImportState {
   return {
     state: 'queued',

@@ -69,7 +69,7 @@ function candidates({ index: { schema }, pattern }: CheckedCollection): RoutePat
 }
 
 /**
- * Compares the addresses of a collection with those that are listed. The pattern with the most hits wins, the site's own among equals; its
+ * Compares the addresses of a collection with listed ones. The pattern with the most hits wins, the site's own among equals; its
  * confidence is hits / entries.
  */
 function checkPatterns(
@@ -175,8 +175,8 @@ function patternOf(routes: SiteRoutes, { schema, entries }: CollectionIndex): Ro
 type Context = Pick<ProjectContext, 'git' | 'services'>;
 
 /**
- * The site whose entries are routed: that of the project, unless another directory is asked for or was found.
- * @param root.given what the caller asked for
+ * The site whose entries are routed: that of the project, unless another directory is given or was found.
+ * @param root.given the caller's input
  */
 export async function siteAt(
   { git, services }: Context,

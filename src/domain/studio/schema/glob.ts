@@ -142,7 +142,7 @@ function endingOf(segment: Segments[number] | undefined): string {
 
 /**
  * Compiles one glob: `*`, `?`, `[a-z]`, `[^_]`, `{a,b}`, `@(a|b)` and `**`.
- * @returns null for what is not understood (other extended globs, unpaired brackets), so that nobody guesses
+ * @returns null for what is not understood (other extended globs, unpaired brackets), so that callers do not guess
  */
 export function compileGlob(source: string): Glob | null {
   if (source.length > 1000) return null;

@@ -62,7 +62,7 @@ function freeName(directory: string, shallow: boolean, taken: ReadonlySet<string
 }
 
 /**
- * Groups the content files nobody has claimed: by directory below a content directory (`content`, `src/content`, `source`,
+ * Groups the unclaimed content files: by directory below a content directory (`content`, `src/content`, `source`,
  * `src` …), else by top-level directory of the site, else of the repository. Loose Markdown files of a root or content directory
  * form the collection `pages`. Every Markdown file that is not excluded lands in exactly one group.
  * @param paths files from the repository root

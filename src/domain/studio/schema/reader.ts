@@ -24,7 +24,7 @@ export const filesOf = (found: Omit<Files, 'matches'>): Files => ({ ...found, ma
 /** Extensions an entry can have at all. */
 export const entryExtensions: ReadonlySet<string> = new Set([...markdownExtensions, ...dataExtensions]);
 
-/** The files of a directory that fit any of the patterns and none of those that begin with `!`. */
+/** The files of a directory that fit any of the patterns and none of the negated ones (`!`). */
 export function globFiles(root: string, base: string, patterns: readonly string[]): Located {
   const directory = resolvePath(root, base);
   if (directory === null || base.startsWith('/')) return { unknown: `the base "${base}" lies outside the repository` };

@@ -181,7 +181,7 @@ function checkKeys(field: SchemaField, value: Record<string, unknown>, pointer: 
   }
 }
 
-/** One alternative must fit. Of objects told apart by a constant, the faults are those of the alternative that was meant. */
+/** One alternative must fit. Of objects discriminated by a constant, the faults are those of the alternative that was meant. */
 function checkVariants(variants: readonly SchemaField[], value: unknown, pointer: string, check: Check): void {
   let meant: Check | null = null;
   for (const variant of variants) {

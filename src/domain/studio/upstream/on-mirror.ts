@@ -48,7 +48,7 @@ export async function onMirror(
   const { services, project, git } = context;
   if (!project?.is_mirror || !git || operation.local || !/_studio$/.test(String(operation.permission)))
     return execute();
-  // Inside a transaction nobody waits for another host, and no branch moves there.
+  // A transaction must not wait for another host, and no branch moves in it.
   const isWrite = operation.kind === 'command' && operation.effect === 'external';
   await services.upstreams.freshen(services, project, isWrite ? 'write' : 'read');
   if (!isWrite) return execute();

@@ -25,7 +25,7 @@ export interface Reconciliation {
   /** A person asks for it: what was rewritten or deleted there is merged or pushed again, and conflicts are settled. */
   resolutions: readonly Resolution[] | null;
   require: ResolutionOptions['require'] | undefined;
-  /** Told that the resolutions were needed, and held. */
+  /** Called when the resolutions were needed and applied. */
   settled(): void;
   fetch(): Promise<void>;
   send(move: PushMove): Promise<UpstreamPush>;

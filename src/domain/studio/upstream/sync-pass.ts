@@ -27,9 +27,9 @@ interface KeptPass {
 }
 
 /**
- * Keeps how branches stand to the upstream; those that are on neither side any more are forgotten.
+ * Keeps how branches stand to the upstream; branches that are on neither side any more are forgotten.
  * @throws DomainError `busy` when the upstream was set anew since the pass began: the next one finds out how branches stand to that; `not_found`
- * when there is none any more
+ * when it was removed
  */
 async function keepBranches({ services, project, version }: KeptPass, changed: readonly Changed[]): Promise<void> {
   const gone = changed.filter(({ synced, problem }) => synced === null && problem === null).map(({ name }) => name);
@@ -60,7 +60,7 @@ async function keepBranches({ services, project, version }: KeptPass, changed: r
 /** A process that gives no sign of life for this long has lost its lease; milliseconds. */
 const holdTime = 10_000;
 const renewEvery = 3_000;
-/** How often a lease that another process has is asked for again, and for how long: longer than a dead one has it. */
+/** How often, and for how long, a lease of another process is requested: longer than a dead one holds it. */
 const askEvery = 200;
 const patience = 15_000;
 
@@ -125,7 +125,7 @@ interface Work {
   push: boolean;
 }
 
-/** Whether a repository is being filled: its branches appear all at once, and nobody may be ahead of that. */
+/** Whether a repository is being filled: its branches appear all at once, and no fetch may precede that. */
 const isImporting = ({ import: state }: Project) => state?.state === 'queued' || state?.state === 'running';
 
 /**

@@ -16,7 +16,7 @@ export const syncJob = {
   policy: 'stately',
 } satisfies JobKind;
 
-/** How long a request waits for the upstream, unless told otherwise, and how long what it asked for may go on in the background; milliseconds. */
+/** How long a request waits for the upstream by default, and how long its pass may go on in the background; milliseconds. */
 const usualPatience = 5_000;
 const passTime = 60_000;
 /** After a failed fetch requests do not wait for the next one for this long, milliseconds. */
@@ -34,16 +34,16 @@ interface SyncState {
   failedAt: number;
   fetching: { since: number; done: Promise<void> } | null;
   running: Promise<void>;
-  /** The pass that begins next, and what has been asked of it. */
+  /** The pass that begins next, with the requests it serves. */
   next: { promise: Promise<void>; fetch: boolean; branches: Set<string> | null } | null;
 }
 
 /**
- * Keeps projects in step with their upstreams. One pass at a time for a project; what is asked meanwhile is done together in the next one.
- * A request never fails because of the upstream: it is told how things stand, and what is left is done by a job.
+ * Keeps projects in step with their upstreams. One pass at a time for a project; requests that arrive meanwhile share the next one.
+ * A request never fails because of the upstream: it is answered with the state so far, and a job does the rest.
  */
 export class UpstreamSync {
-  readonly #standing = new Map<number, SyncState>();
+  readonly #states = new Map<number, SyncState>();
   readonly #closing = new AbortController();
   readonly #patience: number;
 
@@ -97,19 +97,19 @@ export class UpstreamSync {
    * @throws DomainError as `syncPass`
    */
   run(services: Services, project: ProjectRef, pass: PassRequest): Promise<void> {
-    const standing = this.#of(project);
-    const turn = standing.running.then(() => this.#pass(services, project, pass));
-    standing.running = turn.catch(() => {});
+    const state = this.#of(project);
+    const turn = state.running.then(() => this.#pass(services, project, pass));
+    state.running = turn.catch(() => {});
     return turn;
   }
 
-  /** Resolves when no pass is under way or asked for. */
+  /** Resolves when no pass is under way or requested. */
   async settled(): Promise<void> {
     for (;;) {
-      // A fetch that a pass under way has asked for comes after it.
-      const open = [...this.#standing.values()].map(({ running, next }) => next?.promise ?? running);
+      // A fetch that a pass under way has requested comes after it.
+      const open = [...this.#states.values()].map(({ running, next }) => next?.promise ?? running);
       await Promise.all(open);
-      if ([...this.#standing.values()].every(({ next }) => next === null)) return;
+      if ([...this.#states.values()].every(({ next }) => next === null)) return;
     }
   }
 
@@ -121,17 +121,17 @@ export class UpstreamSync {
 
   /** Waits for a few seconds, but not for an upstream that has just failed or let others wait. */
   async #wait({ clock }: Services, project: ProjectRef, work: Promise<void>): Promise<void> {
-    const standing = this.#of(project);
-    const since = clock.now().getTime() - standing.failedAt;
+    const state = this.#of(project);
+    const since = clock.now().getTime() - state.failedAt;
     if (since >= 0 && since < coolDown) return;
-    if (!(await within(this.#patience, work))) standing.failedAt = clock.now().getTime();
+    if (!(await within(this.#patience, work))) state.failedAt = clock.now().getTime();
   }
 
   #of({ id }: ProjectRef): SyncState {
-    const known = this.#standing.get(id);
+    const known = this.#states.get(id);
     if (known) return known;
     const made: SyncState = { fetchedAt: 0, failedAt: 0, fetching: null, running: Promise.resolve(), next: null };
-    this.#standing.set(id, made);
+    this.#states.set(id, made);
     return made;
   }
 
@@ -141,22 +141,22 @@ export class UpstreamSync {
     project: ProjectRef,
     wanted: { fetch: boolean; branches: ReadonlySet<string> | null },
   ): Promise<void> {
-    const standing = this.#of(project);
-    if (standing.next) {
-      const { next } = standing;
+    const state = this.#of(project);
+    if (state.next) {
+      const { next } = state;
       next.fetch ||= wanted.fetch;
       if (wanted.branches === null) next.branches = null;
       else for (const branch of wanted.branches) next.branches?.add(branch);
       return next.promise;
     }
     const next = { ...wanted, branches: wanted.branches && new Set(wanted.branches), promise: Promise.resolve() };
-    standing.next = next;
-    next.promise = standing.running.then(async () => {
-      standing.next = null;
+    state.next = next;
+    next.promise = state.running.then(async () => {
+      state.next = null;
       const branches = next.branches && [...next.branches];
       await this.#inBackground(services, project, { fetch: next.fetch, branches });
     });
-    standing.running = next.promise;
+    state.running = next.promise;
     return next.promise;
   }
 
@@ -180,20 +180,20 @@ export class UpstreamSync {
     }
   }
 
-  async #pass(services: Services, project: ProjectRef, asked: PassRequest): Promise<void> {
-    const standing = this.#of(project);
-    const signal = AbortSignal.any([asked.signal, this.#closing.signal]);
+  async #pass(services: Services, project: ProjectRef, request: PassRequest): Promise<void> {
+    const state = this.#of(project);
+    const signal = AbortSignal.any([request.signal, this.#closing.signal]);
     const since = services.clock.now().getTime();
-    const work = syncPass(services, project, { author: authorOf(services), ...asked, signal });
-    if (asked.fetch) standing.fetching = { since, done: work.catch(() => {}) };
+    const work = syncPass(services, project, { author: authorOf(services), ...request, signal });
+    if (request.fetch) state.fetching = { since, done: work.catch(() => {}) };
     try {
       await work;
-      Object.assign(standing, { ...(asked.fetch && { fetchedAt: since }), failedAt: 0 });
+      Object.assign(state, { ...(request.fetch && { fetchedAt: since }), failedAt: 0 });
     } catch (error) {
-      standing.failedAt = services.clock.now().getTime();
+      state.failedAt = services.clock.now().getTime();
       throw error;
     } finally {
-      standing.fetching = null;
+      state.fetching = null;
     }
   }
 }

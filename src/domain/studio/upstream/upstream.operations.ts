@@ -30,7 +30,7 @@ export const setRemote = projectOperation({
   async execute(context, draft) {
     const { em, git, services, organization, project } = context;
     checkAuthKind(draft.url, draft.auth);
-    // A wrong address or password is told now, not by a state that somebody has to look at.
+    // A wrong address or password is refused now, not reported later by a state.
     const there = await services.git.lsRemote({ url: draft.url, auth: draft.auth }, context.signal);
     // An empty repository begins as the other one does.
     const first = there.default_branch;
@@ -109,7 +109,7 @@ export const syncRepository = projectOperation({
         fetch: true,
         push: 'always',
         branches: branch === undefined ? null : [branch],
-        // To name the branch is to ask for what nobody else may decide.
+        // Only a request that names the branch decides to settle it.
         resolutions: branch === undefined && resolutions.length === 0 ? null : resolutions,
         author: actor.author,
         require,
@@ -152,8 +152,8 @@ async function upstreamNamed(
   }
 }
 
-/** Strangers learn from no answer which projects there are: for names of nothing a secret nobody has stands in. */
-const nobodysSecret = randomBytes(32).toString('base64url');
+/** Answers do not reveal which projects exist: for unknown names a random secret stands in. */
+const decoySecret = randomBytes(32).toString('base64url');
 
 export const noticePush = publicOperation({
   name: 'studio.noticePush',
@@ -171,7 +171,7 @@ export const noticePush = publicOperation({
     );
     if (!signed?.signature) throw stranger;
     const found = await upstreamNamed(services, em, names);
-    if (!isSigned(signed.body, found?.secret ?? nobodysSecret, signed.signature) || !found) throw stranger;
+    if (!isSigned(signed.body, found?.secret ?? decoySecret, signed.signature) || !found) throw stranger;
     services.upstreams.notice(services, found.project);
     return { accepted: true as const };
   },

@@ -4,11 +4,11 @@ import { forEachConcurrently } from '../../../../lib/concurrency.ts';
 import type { Sha256 } from '../../../../ports/blobs.ts';
 import { isEncodable, readManifest } from '../manifest.ts';
 
-/** Files asked for at the same time, so that the next one is there when one is done. */
+/** Files requested at the same time, so that the next one is there when one is done. */
 const together = 2;
 
 /**
- * Compresses published files in the background, one output after another: nobody who publishes waits for it, and until it is done they are
+ * Compresses published files in the background, one output after another: publishing does not wait for it, and until it is done they are
  * sent as they are. What a crash leaves undone is found by the next publication of the same file, or by the nightly look.
  */
 export class Encodings {
@@ -16,7 +16,7 @@ export class Encodings {
   readonly #closing = new AbortController();
   #work: Promise<void> | null = null;
 
-  /** Has the files of an output compressed, all of them: those that are already cost a look. */
+  /** Queues the files of an output for compression; files that are compressed already cost one look-up. */
   add(services: Pick<Services, 'blobs' | 'log'>, manifest: Sha256): void {
     if (this.#closing.signal.aborted) return;
     this.#waiting.add(manifest);
@@ -82,7 +82,7 @@ export class Building {
     this.#running.get(id)?.stop.abort('cancelled' satisfies StopReason);
   }
 
-  /** Ends all that run, to be begun again by whoever comes next. */
+  /** Ends all running deployments; the next process begins them again. */
   async close(): Promise<void> {
     this.#closing = true;
     for (const { stop } of this.#running.values()) stop.abort('stopping' satisfies StopReason);

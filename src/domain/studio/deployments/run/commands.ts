@@ -30,14 +30,14 @@ interface CommandRequest {
   cache?: string;
 }
 
-async function runCommand(run: WorkspaceRun, job: JobRun, { text, ...asked }: CommandRequest): Promise<void> {
+async function runCommand(run: WorkspaceRun, job: JobRun, { text, ...options }: CommandRequest): Promise<void> {
   const { row, workspace, deadline, signal, onCommand } = run;
   const shown = text.length > 200 ? `${text.slice(0, 199)}…` : text;
   await job.step(shown, async (step) => {
     job.log.line(`$ ${text}`);
     const output = job.log.reader();
     const end = await workspace.run({
-      ...asked,
+      ...options,
       text,
       directory: row.settings.root_directory,
       time: Math.max(deadline - performance.now(), 1),

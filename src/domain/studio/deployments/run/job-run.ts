@@ -8,7 +8,7 @@ import type { Run } from './stage.ts';
 /** Names that one notice lists. */
 const mostListed = 20;
 
-/** Tells of what nothing fails for: a line of the job's log, and a warning of the deployment. Nothing is told of no names. */
+/** Adds a warning that fails nothing: a line of the job's log, and one of the deployment's warnings. Without names nothing is added. */
 export function notice(run: Run, job: JobRun, code: string, what: string, names: readonly string[]): void {
   if (names.length === 0) return;
   const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';

@@ -52,7 +52,7 @@ const reasons: Record<OutputProblem, FailureReason> = {
   file_too_large: 'output_too_large',
 };
 
-/** Files read at the same time: those that are small and new become durable together. */
+/** Files read at the same time: small new ones become durable together. */
 const together = 100;
 
 async function keepFiles(blobs: BlobStore, files: readonly OutputFile[], signal: AbortSignal) {
@@ -78,7 +78,7 @@ async function collect(run: WorkspaceRun, job: JobRun): Promise<OutputFile[]> {
 }
 
 /**
- * Keeps the files that are to be published; those that are kept already are not copied.
+ * Stores the files that are to be published; files that are stored already are not copied.
  * @returns the digest of the manifest
  */
 export async function keepOutput(run: WorkspaceRun, job: JobRun): Promise<string> {

@@ -49,7 +49,7 @@ async function followPath(tree: Snapshot, path: string): Promise<Followed> {
   return { path: at.join('/'), entry };
 }
 
-/** The files of a directory of a commit, told apart by what becomes of them; paths are relative to the directory. */
+/** The files of a directory of a commit, by what becomes of them; paths are relative to the directory. */
 interface TreeOutput {
   /** Of the directory in the repository; links on the way are followed. */
   path: string;
@@ -143,7 +143,7 @@ async function publishedBefore(run: Run): Promise<PublishedBefore> {
   return { tree: oid, contents };
 }
 
-/** Contents put at the same time: those that are small and new become durable together. */
+/** Contents put at the same time: small new ones become durable together. */
 const together = 100;
 
 interface Found {

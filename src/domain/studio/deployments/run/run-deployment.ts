@@ -130,7 +130,7 @@ function explain(error: unknown): { reason: FailureReason; message: string } {
 }
 
 /**
- * The jobs of an attempt, none begun: those that were made when it was queued, unless an earlier attempt may have them.
+ * The jobs of an attempt, none begun: the ones made when it was queued, unless an earlier attempt may have used them.
  * @throws StageFailure when the attempt was given up: the jobs are another's then
  */
 async function freshJobs({ orm }: Pick<Services, 'orm'>, row: Deployment): Promise<DeploymentJob[]> {
@@ -198,7 +198,7 @@ async function settle(
   const em = services.orm.em.fork();
   const at = services.clock.now();
   if ('digest' in outcome && (await publish(em, row, { digest: outcome.digest, at }))) {
-    // Others hear of it from the database; this process must not be the last to know.
+    // Other processes are notified by the database; this one should not wait for that.
     services.previews.targets.forget();
     return services.building.encodings.add(services, outcome.digest);
   }
@@ -215,7 +215,7 @@ interface AttemptContext {
   worker: Worker;
   signal: AbortSignal;
   beat(): Promise<void>;
-  /** Publishes an output; nobody waits for what is cleared away afterwards. */
+  /** Publishes an output; clearing up afterwards happens in the background. */
   show(digest: string): Promise<void>;
 }
 

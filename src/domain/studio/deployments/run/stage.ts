@@ -18,7 +18,7 @@ export interface Run {
   variables: readonly OpenVariable[];
   /** Without the values of secret variables. */
   mask(text: string): string;
-  /** What is to be told of the deployment beside its log. */
+  /** Warnings of the deployment. */
   warnings: Warning[];
   /** When it has to be done, milliseconds since the epoch. */
   deadline: number;

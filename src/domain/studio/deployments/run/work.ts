@@ -17,7 +17,7 @@ const claimLock = 0x6465706c;
 export async function claimDeployment({ orm, clock }: Services, worker: Worker): Promise<Deployment | null> {
   return orm.em.fork().transactional(async (em) => {
     await em.execute('select pg_advisory_xact_lock(?)', [claimLock]);
-    // The row itself is asked again for its state: whoever ends it at this moment is waited for.
+    // The state is read again from the locked row: a concurrent end is waited for.
     const [claimed] = await em.execute<{ id: number }[]>(
       `update deployment set status = 'in_progress', worker = ?::json, heartbeat_at = now(), started_at = ?
        where id = (
@@ -59,8 +59,8 @@ const lockDeployment = (em: EntityManager, id: number) =>
   em.findOne(Deployment, { id }, { disableIdentityMap: true, lockMode: LockMode.PESSIMISTIC_WRITE });
 
 /**
- * Ends what the worker left running, and has the deployment begun once more, or given up. Its row is held meanwhile: remains are told by the
- * deployment alone, so nobody must begin it anew while they are cleared away.
+ * Ends what the worker left running, and queues the deployment once more, or gives it up. Its row is locked meanwhile: remains are found by the
+ * deployment alone, so it must not begin again while they are cleared away.
  */
 async function recover(services: Services, { id, attempt }: Attempt): Promise<void> {
   const { deployer, orm, clock, log } = services;

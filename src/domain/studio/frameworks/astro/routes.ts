@@ -16,7 +16,7 @@ interface AstroCollections {
 }
 
 async function readCollections(reading: RouteContext): Promise<AstroCollections> {
-  // What is unclear of the schemas is told where the schemas are.
+  // Warnings about schemas are given with the schemas.
   const drafts = await astroReader.read({ ...reading, layout: { ...reading.layout, locales: null }, warnings: [] });
   const declared = drafts.map(({ schema }) => schema);
   const content = joinPath(reading.layout.root, 'src/content');

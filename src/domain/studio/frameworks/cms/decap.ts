@@ -333,7 +333,7 @@ function readCollection(value: Value, config: Value, path: string, reading: Site
   if (filtered) {
     warn(
       'filter_ignored',
-      'The filter cannot be told from a path: every file of the folder is here, and faults only warn',
+      'The filter cannot be matched by path: every file of the folder is listed, and faults only warn',
     );
   }
   const fields = withoutBody(decapFields(itemsOf(at(value, 'fields')), warn), form.extension);

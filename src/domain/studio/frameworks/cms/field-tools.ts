@@ -15,7 +15,7 @@ export function warnTo(warnings: Warning[], path: string, collection: string): W
   };
 }
 
-/** Says that a collection is left out; the files it may have are for whoever claims them next. */
+/** Warns that a collection is left out; other readers may claim its files. */
 export function skipCollection(name: string, reason: string, place: Place, { warnings }: SiteReading): [] {
   const message = `The collection is left out: ${reason}`;
   warnings.push({ code: 'schema_unknown', message, path: place.path, line: place.line, collection: name });
@@ -28,7 +28,7 @@ export type Warn = (code: string, message: string, place?: Place) => void;
 /** Components and groups may name one another in a circle: fields are followed this deep. */
 export const MAX_DEPTH = 20;
 
-/** Where something is of which nothing better is known: whoever hears of it knows the file. */
+/** The place of a warning without a position: line 1 of the file. */
 export const unknownPlace: Place = { path: '', line: 1 };
 
 /** A field of a type that is not known: it accepts any value, and a warning says so. */
@@ -62,7 +62,7 @@ export function choice(items: readonly Value[], key?: string): SchemaField {
   return values === null ? field('any') : enumOf(values);
 }
 
-/** Objects told apart by a key whose value is the name of their kind. */
+/** Objects discriminated by a key whose value is the name of their kind. */
 export function blockOf(
   kinds: readonly { name: string; label?: string | undefined; fields: SchemaField[] }[],
   key: string,

@@ -46,7 +46,7 @@ const reference: Kind = (value) => {
     : field('string');
 };
 
-/** The templates of an object or collection, told apart by `_template`. */
+/** The templates of an object or collection, discriminated by `_template`. */
 function templatesOf(value: Value, warn: Warn) {
   return itemsOf(at(value, 'templates')).flatMap((one) => {
     const name = textAt(one, 'nameOverride') ?? textAt(one, 'name');

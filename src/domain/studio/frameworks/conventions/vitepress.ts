@@ -63,7 +63,7 @@ function match(segments: readonly Segment[], path: readonly string[]): Map<strin
   return found;
 }
 
-/** @param onUnknown told of each rule that is not understood; it is left out */
+/** @param onUnknown called for each rule that is not understood; it is left out */
 function rewriter(
   rules: readonly (readonly [string, string | undefined])[],
   onUnknown: () => void,

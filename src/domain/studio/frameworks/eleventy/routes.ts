@@ -72,7 +72,7 @@ async function readOne(path: string, reading: RouteContext) {
   return { values, unclear };
 }
 
-/** What an Eleventy configuration says, as far as it can be told without running it. */
+/** What an Eleventy configuration says, as far as it can be read without running it. */
 interface EleventyConfig {
   input: string;
   output: string;
@@ -228,7 +228,7 @@ const slug = (text: string): string =>
     .replace(/-+/g, '-')
     .replace(/^-|-$/g, '');
 
-/** A permalink with its `{{ … }}` filled in; null when one of them cannot be told. */
+/** A permalink with its `{{ … }}` filled in; null when one of them is unknown. */
 function fillPermalink(template: string, data: TemplateData): string | null {
   let known = !/\{%|\$\{/.test(template);
   const filled = template.replace(/\{\{-?\s*([^{}]*?)\s*-?\}\}/g, (_, expression: string) => {

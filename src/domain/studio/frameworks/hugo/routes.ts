@@ -121,7 +121,7 @@ interface TokenValues {
 const zero = new Date(Date.UTC(2000, 0, 1));
 
 /** `[1:]`, `[:2]`, `[last]`, `[0]` of the sections. */
-function slice(sections: readonly string[], text: string | undefined): readonly string[] {
+function sectionRange(sections: readonly string[], text: string | undefined): readonly string[] {
   if (text === undefined) return sections;
   const position = (part: string, otherwise: number) =>
     part === '' ? otherwise : part === 'last' ? sections.length - 1 : Number.parseInt(part, 10) || 0;
@@ -158,7 +158,7 @@ function dateToken(name: string, date: Date | null): string | undefined {
 
 const token = /:([A-Za-z]+|\d+)(?:\[([^\]]*)\])?/g;
 
-/** A pattern with its tokens replaced; `clean` makes a path of a value. Tokens nobody knows stay. */
+/** A pattern with its tokens replaced; `clean` makes a path of a value. Unknown tokens stay. */
 function expandTokens(pattern: string, values: TokenValues, clean: (text: string) => string): string {
   return pattern.replace(token, (whole, name: string, range: string | undefined) => {
     const dated = dateToken(name, values.date);
@@ -169,7 +169,7 @@ function expandTokens(pattern: string, values: TokenValues, clean: (text: string
         return clean(values.sections[0] ?? '');
       case 'sections':
       case 'sectionslugs':
-        return slice(values.sections, range).map(clean).join('/');
+        return sectionRange(values.sections, range).map(clean).join('/');
       case 'title':
         return clean(values.title);
       case 'slug':

@@ -20,7 +20,7 @@ export interface HugoSite {
   locales: LocaleRules | null;
   cascade: Value | undefined;
   permalinks: Value | undefined;
-  /** Those that are not disabled, with their settings. */
+  /** Languages that are not disabled, with their settings. */
   languages: [string, Value][];
   /** The main file; null when it cannot be read. */
   main: Value | null;

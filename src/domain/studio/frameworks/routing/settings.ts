@@ -1,7 +1,7 @@
 import { entriesOf, itemsOf, placeOf, property, textOf, textsOf, type Value } from '../../schema/static/values.ts';
 import type { RouteContext } from './route-rule.ts';
 
-/** Settings of a configuration; each that is there but cannot be told is counted and named in the warnings. */
+/** Settings of a configuration; one that is set but cannot be determined is counted and named in the warnings. */
 export class Settings {
   readonly value: Value | undefined;
   readonly path: string;
@@ -18,7 +18,7 @@ export class Settings {
     if (value && value.kind !== 'record' && value.kind !== 'scalar') this.warn('configuration', value);
   }
 
-  /** How many settings could not be told. */
+  /** How many settings could not be determined. */
   get unknown(): number {
     return this.#unknown.size;
   }
@@ -58,13 +58,17 @@ export class Settings {
     return entriesOf(keys.length === 0 ? this.value : this.at(...keys));
   }
 
-  /** Notes that a setting could not be told. */
+  /** Warns that a setting could not be determined. */
   warn(name: string, value?: Value): void {
     if (this.#unknown.has(name)) return;
     this.#unknown.add(name);
     const place = value ? placeOf(value, { path: this.path, line: 1 }) : { path: this.path };
     const reason = value?.kind === 'unknown' ? `: ${value.reason}` : '';
-    this.#reading.warnings.push({ code: 'setting_unknown', message: `"${name}" cannot be told${reason}`, ...place });
+    this.#reading.warnings.push({
+      code: 'setting_unknown',
+      message: `"${name}" cannot be determined${reason}`,
+      ...place,
+    });
   }
 
   #member(value: Value | undefined, key: string): Value | undefined {

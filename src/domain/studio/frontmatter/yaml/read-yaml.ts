@@ -87,7 +87,7 @@ function yamlMessage(code: string, message: string): string {
   return message;
 }
 
-/** Turns nodes into plain values, in document order, so that an anchor is known before its aliases. */
+/** Converts nodes to plain values, in document order, so that an anchor is known before its aliases. */
 class YamlReader {
   readonly lossy: string[] = [];
   private expansions = 0;

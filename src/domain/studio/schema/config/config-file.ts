@@ -154,7 +154,7 @@ interface Fault {
 interface CodeConfig {
   evaluator: Evaluator;
   path: string;
-  /** The default export, of a call such as `defineConfig({…})` its argument; null when there is none. */
+  /** The default export, of a call such as `defineConfig({…})` its argument; null without one. */
   value: Value | null;
 }
 

@@ -33,7 +33,7 @@ export async function readAliases(
   try {
     config = await jsonValue(path, text);
   } catch {
-    // A broken tsconfig is the site's own trouble; its aliases are packages nobody knows then.
+    // A broken tsconfig is the site's own fault; its aliases are unknown packages then.
     return { ...none, path };
   }
   const options = at(config ?? undefined, 'compilerOptions');

@@ -13,7 +13,7 @@ export type Scalar = string | number | boolean | bigint | null | undefined;
 
 /**
  * What a piece of code comes to without running it. `external`, `member` and `call` stay symbolic: the evaluator knows no
- * library, whoever reads the value does. `unknown` says why, and where.
+ * library, the reader of the value does. `unknown` says why, and where.
  */
 export type Value =
   | { kind: 'scalar'; value: Scalar }

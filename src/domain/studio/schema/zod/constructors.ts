@@ -49,7 +49,7 @@ const union: Constructor = ([first], fold, place) => {
   return unionOf(first.items.map((item) => fold.fold(item, place)));
 };
 
-/** Both must hold: of two objects the fields of both; other combinations are not told by one field. */
+/** Both must hold: of two objects the fields of both; other combinations do not fit into one field. */
 export function both(left: SchemaField, right: SchemaField, fold: Folder, place: Place): SchemaField {
   if (hasFields(left) && hasFields(right)) return { ...left, fields: mergeFields(left.fields, right.fields) };
   return fold.give('An intersection of other things than objects is not followed', place);

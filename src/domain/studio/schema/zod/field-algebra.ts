@@ -23,7 +23,7 @@ const ofTheWhole = [
   'max_items',
 ] as const;
 
-/** A list of such items. A list of lists, or of items that may be null, cannot be told in one field: null. */
+/** A list of such items. A list of lists, or of items that may be null, does not fit into one field: null. */
 export function listOf(item: SchemaField): SchemaField | null {
   if (item.list || item.nullable === true) return null;
   const rest: SchemaField = { ...item };

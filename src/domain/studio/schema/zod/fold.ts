@@ -23,7 +23,7 @@ const zodNames = new Set(['z', '*', 'default']);
 /** Functions of other packages that give a schema: `reference('authors')`, `docsSchema()` … null: not one of them. */
 export type KnownCall = (callee: Value, args: readonly Value[], fold: Folder, place: Place) => SchemaField | null;
 
-/** Turns symbolic Zod calls into fields. What it does not know becomes `any`, with a warning at its place. */
+/** Converts symbolic Zod calls to fields. What it does not know becomes `any`, with a warning at its place. */
 export class Folder {
   private left = MAX_FIELDS;
   private depth = 0;

@@ -66,7 +66,7 @@ const regex: Method = (on, { args, fold, place }) => {
     return on;
   }
   const flags = [...pattern.flags].filter((flag) => 'ims'.includes(flag)).join('');
-  // A second pattern cannot be told beside the first.
+  // A field has one pattern only.
   return on.pattern === undefined ? { ...on, pattern: (flags ? `(?${flags})` : '') + pattern.source } : on;
 };
 

@@ -56,9 +56,13 @@ const inner: Readonly<Record<string, readonly string[]>> = {
 const outer = ['domain', 'kernel', 'ports', 'lib'];
 const composition = new Set(['', 'server']);
 
+/** Stands at the top for its own command; it names all entities, and the database's part opens the mapper with it. */
+const mapperConfig = 'mikro-orm.config.ts';
+
 /** Why a file must not import another file of ours; null when it may. */
 function fileProblem(file: string, target: string): string | null {
   const [from, to] = [partOf(file), partOf(target)];
+  if (target === mapperConfig && from === 'db') return null;
   if (!target.startsWith('src/')) return 'it is outside of src/';
   if (composition.has(from) || from === to) return null;
   const allowed = inner[from] ?? outer;
@@ -104,7 +108,8 @@ export function checkImports(files: ReadonlyMap<string, string>): string[] {
       const problem = target === null ? libraryProblem(file, specifier) : fileProblem(file, target);
       if (problem !== null) faults.push(`${file} imports ${target ?? specifier}: ${problem}`);
       if (target === null) continue;
-      if (problem === null && !files.has(target)) faults.push(`${file} imports ${target}: no such file`);
+      if (problem === null && target !== mapperConfig && !files.has(target))
+        faults.push(`${file} imports ${target}: no such file`);
       else if (isValue) targets.push(target);
     }
     graph.set(file, targets);

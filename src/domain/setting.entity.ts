@@ -4,6 +4,6 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 export const Setting = defineEntity({
   name: 'Setting',
   tableName: 'setting',
-  properties: { name: p.string().primary(), value: p.json<unknown>() },
+  properties: { name: p.text().primary(), value: p.json<unknown>() },
 });
 export type Setting = InferEntity<typeof Setting>;

@@ -12,16 +12,16 @@ export const IdempotencyKey = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_key',
   properties: {
-    actor: p.string().primary(),
-    operation: p.string().primary(),
-    key: p.string().primary(),
-    input_hash: p.string(),
+    actor: p.text().primary(),
+    operation: p.text().primary(),
+    key: p.text().primary(),
+    input_hash: p.text(),
     output: p.json<unknown>().nullable(),
-    etag: p.string().nullable(),
+    etag: p.text().nullable(),
     completed: p.boolean(),
     /** Names the call that has the key until it is completed. */
     claim: p.uuid().nullable(),
-    created_at: p.datetime(),
+    created_at: p.datetime(3),
   },
 });
 export type IdempotencyKey = InferEntity<typeof IdempotencyKey>;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import express from 'express';
-import { isCurrent } from '../db/orm.ts';
+import { isCurrent } from '../db/migrate.ts';
 import { createGitHttp } from '../git-http/git-http.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { Services } from '../kernel/services.ts';

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { MikroORM } from '@mikro-orm/postgresql';
-import { migrate, openKeyOrm, openOrm } from '../db/orm.ts';
+import { migrate } from '../db/migrate.ts';
+import { openKeyOrm, openOrm } from '../db/orm.ts';
 import { askAnything, StallWatch } from '../db/stall-watch.ts';
 import { checkKeys, countByKek } from '../domain/keys/check-keys.ts';
 import { type ExecutionCounts, executionCounts } from '../domain/workflows/executions/execution-counts.ts';

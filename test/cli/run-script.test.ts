@@ -25,6 +25,7 @@ function smallPackage() {
   };
   const files: Record<string, string> = {
     'src/hello.ts': "console.log('hello', ...process.argv.slice(2));\n",
+    'mikro-orm.config.ts': '',
     'package.json': '{"type": "module"}',
     'package-lock.json': '{}',
     'tsconfig.json': '{}',

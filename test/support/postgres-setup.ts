@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { migrate, openOrm } from '../../src/db/orm.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { openOrm } from '../../src/db/orm.ts';
 import { startEmbeddedPostgres } from '../../src/db/postgres.ts';
 import { databasePrefix, makeTemporaryRoot } from './temporary-root.ts';
 

@@ -7,18 +7,18 @@ export const Token = defineEntity({
   properties: {
     id: p.integer().primary().autoincrement(),
     organization_id: p.integer(),
-    name: p.string(),
-    hash: p.string().unique(),
-    last4: p.string(),
+    name: p.text(),
+    hash: p.text().unique(),
+    last4: p.text(),
     permissions: p.json<Permission[]>(),
-    preset: p.string().$type<Preset>().nullable(),
+    preset: p.text().$type<Preset>().nullable(),
     /** Ids of projects; null means all. */
     projects: p.json<number[]>().nullable(),
-    created_by: p.string(),
-    created_at: p.datetime(),
-    expires_at: p.datetime().nullable(),
-    revoked_at: p.datetime().nullable(),
-    last_used: p.datetime().nullable(),
+    created_by: p.text(),
+    created_at: p.datetime(3),
+    expires_at: p.datetime(3).nullable(),
+    revoked_at: p.datetime(3).nullable(),
+    last_used: p.datetime(3).nullable(),
   },
 });
 export type Token = InferEntity<typeof Token>;

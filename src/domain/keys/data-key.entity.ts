@@ -12,10 +12,10 @@ export const DataKey = defineEntity({
     organization_id: p.integer(),
     kek_id: p.text(),
     wrapped: p.blob(),
-    state: p.enum(['active', 'retired'] as const),
+    state: p.text().$type<'active' | 'retired'>(),
     /** Encryptions reserved so far, in blocks; never less than those done. */
-    uses: p.bigint('number'),
-    created_at: p.datetime(),
+    uses: p.bigint('number').defaultRaw('0'),
+    created_at: p.datetime(3),
   },
 });
 export type DataKey = InferEntity<typeof DataKey>;

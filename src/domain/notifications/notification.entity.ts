@@ -11,18 +11,18 @@ export const NotificationRow = defineEntity({
   properties: {
     id: p.integer().primary().autoincrement(),
     /** `webhook-id`: the same in every attempt. */
-    event_id: p.string().unique(),
+    event_id: p.text().unique(),
     crawler_id: p.integer(),
-    type: p.string(),
+    type: p.text(),
     /** The exact text that is sent and signed. */
     payload: p.text(),
-    status: p.string().$type<DeliveryStatus>(),
+    status: p.text().$type<DeliveryStatus>(),
     /** Attempts since it was queued, by its event or by hand. */
-    tries: p.integer(),
-    next_attempt_at: p.datetime().nullable(),
+    tries: p.integer().default(0),
+    next_attempt_at: p.datetime(3).nullable(),
     /** A worker is sending it until then. */
-    leased_until: p.datetime().nullable(),
-    created_at: p.datetime(),
+    leased_until: p.datetime(3).nullable(),
+    created_at: p.datetime(3),
   },
 });
 export type NotificationRow = InferEntity<typeof NotificationRow>;
@@ -34,11 +34,11 @@ export const NotificationAttempt = defineEntity({
   properties: {
     id: p.bigint().primary().autoincrement(),
     notification_id: p.integer(),
-    at: p.datetime(),
+    at: p.datetime(3),
     duration_ms: p.integer(),
     status: p.integer().nullable(),
     /** Name of what went wrong: an `HttpFailure`, or `status`. */
-    error: p.string().nullable(),
+    error: p.text().nullable(),
     /** Beginning of the answer's body. */
     answer: p.text().nullable(),
   },

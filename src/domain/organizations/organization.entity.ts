@@ -13,14 +13,14 @@ export const Organization = defineEntity({
   tableName: 'organization',
   properties: {
     id: p.integer().primary().autoincrement(),
-    machine_name: p.string().unique(),
-    name: p.string(),
-    type: p.string().nullable(),
-    region: p.string().nullable(),
-    subscription: p.string().nullable(),
-    limits: p.json<OrganizationLimits>(),
-    created_at: p.datetime(),
-    updated_at: p.datetime(),
+    machine_name: p.text().unique(),
+    name: p.text(),
+    type: p.text().nullable(),
+    region: p.text().nullable(),
+    subscription: p.text().nullable(),
+    limits: p.json<OrganizationLimits>().defaultRaw("'{}'"),
+    created_at: p.datetime(3),
+    updated_at: p.datetime(3),
   },
 });
 export type Organization = InferEntity<typeof Organization>;

@@ -13,15 +13,16 @@ export const ScheduleFire = defineEntity({
   tableName: 'schedule_fire',
   properties: {
     id: p.bigint().primary().autoincrement(),
-    source: p.string().$type<ScheduleSourceName>(),
-    source_id: p.string(),
-    fire_at: p.datetime(),
-    outcome: p.string().$type<FireOutcome>(),
+    source: p.text().$type<ScheduleSourceName>(),
+    source_id: p.text(),
+    fire_at: p.datetime(3),
+    outcome: p.text().$type<FireOutcome>(),
     /** What it started. */
-    started_id: p.string().nullable(),
+    started_id: p.text().nullable(),
     /** Earlier times that passed while no process fired them. */
-    missed: p.integer(),
-    created_at: p.datetime(),
+    missed: p.integer().default(0),
+    created_at: p.datetime(3),
   },
+  uniques: [{ properties: ['source', 'source_id', 'fire_at'] }],
 });
 export type ScheduleFire = InferEntity<typeof ScheduleFire>;

@@ -14,9 +14,9 @@ export const Workflow = defineEntity({
     enabled: p.boolean(),
     version: p.integer(),
     latest_version: p.integer(),
-    created_at: p.datetime(),
-    updated_at: p.datetime(),
-    deleted_at: p.datetime().nullable(),
+    created_at: p.datetime(3),
+    updated_at: p.datetime(3),
+    deleted_at: p.datetime(3).nullable(),
   },
 });
 export type Workflow = InferEntity<typeof Workflow>;
@@ -34,7 +34,7 @@ export const WorkflowVersion = defineEntity({
     permissions: p.json<Permission[]>(),
     /** The actor. */
     created_by: p.text(),
-    created_at: p.datetime(),
+    created_at: p.datetime(3),
   },
 });
 export type WorkflowVersion = InferEntity<typeof WorkflowVersion>;
@@ -49,7 +49,7 @@ export const WorkflowSecret = defineEntity({
     /** Counts its values. */
     version: p.integer(),
     ciphertext: p.text(),
-    updated_at: p.datetime(),
+    updated_at: p.datetime(3),
   },
 });
 export type WorkflowSecret = InferEntity<typeof WorkflowSecret>;

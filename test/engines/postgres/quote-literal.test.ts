@@ -1,6 +1,7 @@
 import { PostgreSqlPlatform } from '@mikro-orm/postgresql';
 import { expect, it } from 'vitest';
-import { openOrm, quoteLiteral } from '../../../src/db/orm.ts';
+import { quoteLiteral } from '../../../src/db/mapper-patches.ts';
+import { openOrm } from '../../../src/db/orm.ts';
 import fc from '../../support/properties.ts';
 
 const platform = new PostgreSqlPlatform();

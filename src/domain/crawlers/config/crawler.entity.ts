@@ -25,11 +25,13 @@ export const Crawler = defineEntity({
     secrets: p.text().nullable(),
     /** Sealed: what notifications are signed with; made with the first webhook_url. */
     webhook_secret: p.text().nullable(),
-    version: p.integer(),
+    version: p.integer().default(1),
+    /** When its domain was checked of late, milliseconds since 1970. */
+    verification_checks: p.json<number[]>().columnType('json').nullable(),
     published_snapshot_id: p.integer().nullable(),
-    created_at: p.datetime(),
-    updated_at: p.datetime(),
-    deleted_at: p.datetime().nullable(),
+    created_at: p.datetime(3),
+    updated_at: p.datetime(3),
+    deleted_at: p.datetime(3).nullable(),
   },
 });
 export type Crawler = InferEntity<typeof Crawler>;

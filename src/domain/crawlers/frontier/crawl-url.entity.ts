@@ -35,22 +35,22 @@ export const CrawlUrl = defineEntity({
     url: p.text(),
     /** With its port when that is not the scheme's own. */
     host: p.text(),
-    kind: p.string().$type<UrlKind>(),
-    is_entry: p.boolean(),
+    kind: p.text().$type<UrlKind>(),
+    is_entry: p.boolean().default(false),
     /** Whether links of the page, or sitemaps of an index, are followed. */
-    follows: p.boolean(),
+    follows: p.boolean().default(true),
     /** Links from an entry URL. */
     depth: p.integer(),
     /** Lower ones first, within a depth. */
     priority: p.integer(),
     /** Redirects that led here. */
-    hop: p.integer(),
+    hop: p.integer().default(0),
     /** How deep it is imported: sheets by sheets, sitemaps by indexes. */
-    level: p.integer(),
-    state: p.string().$type<UrlState>(),
+    level: p.integer().default(0),
+    state: p.text().$type<UrlState>(),
     /** Requests so far. */
-    attempts: p.integer(),
-    not_before: p.datetime().nullable(),
+    attempts: p.integer().default(0),
+    not_before: p.datetime(3).nullable(),
     /** The URL it was first found on. */
     parent_id: p.bigint('number').nullable(),
     /** Why it is skipped. */
@@ -62,13 +62,14 @@ export const CrawlUrl = defineEntity({
     sha256: p.text().nullable(),
     redirect_to: p.text().nullable(),
     canonical: p.text().nullable(),
-    error: p.string().$type<UrlError>().nullable(),
+    error: p.text().$type<UrlError>().nullable(),
     error_message: p.text().nullable(),
-    change: p.string().$type<UrlChange>().nullable(),
+    change: p.text().$type<UrlChange>().nullable(),
     /** Answered with 304. */
-    from_cache: p.boolean(),
-    fetched_at: p.datetime().nullable(),
+    from_cache: p.boolean().default(false),
+    fetched_at: p.datetime(3).nullable(),
     duration_ms: p.integer().nullable(),
   },
+  uniques: [{ properties: ['run_id', 'url_hash'] }],
 });
 export type CrawlUrl = InferEntity<typeof CrawlUrl>;

@@ -46,9 +46,9 @@ export const CrawlerRun = defineEntity({
     id: p.integer().primary().autoincrement(),
     crawler_id: p.integer(),
     project_id: p.integer(),
-    status: p.string().$type<RunStatus>(),
+    status: p.text().$type<RunStatus>(),
     /** Counts the run's workers: what an earlier one still writes changes nothing. */
-    epoch: p.integer(),
+    epoch: p.integer().default(0),
     /** Names the chain of jobs, from the start. */
     task_id: p.uuid(),
     settings: p.json<CrawlerSettings>(),
@@ -57,32 +57,32 @@ export const CrawlerRun = defineEntity({
     secrets_version: p.integer(),
     /** URLs of a partial run. */
     urls: p.json<string[]>().nullable(),
-    mode: p.string().$type<RunMode>(),
+    mode: p.text().$type<RunMode>(),
     /** Scheme and host; null until the run has determined them. */
     origin: p.text().nullable(),
     hosts: p.json<Record<string, RunHost>>().nullable(),
-    trigger: p.string().$type<RunTrigger>(),
+    trigger: p.text().$type<RunTrigger>(),
     schedule_id: p.integer().nullable(),
-    fire_at: p.datetime().nullable(),
-    stop_requested: p.string().$type<StopRequest>().nullable(),
-    finish_reason: p.string().$type<FinishReason>().nullable(),
+    fire_at: p.datetime(3).nullable(),
+    stop_requested: p.text().$type<StopRequest>().nullable(),
+    finish_reason: p.text().$type<FinishReason>().nullable(),
     finish_message: p.text().nullable(),
     snapshot_id: p.integer().nullable(),
     counts: p.json<RunCounts>(),
     /** Requests that may have been on the wire: those done, and those leased when a process died. */
-    hits_reserved: p.integer(),
+    hits_reserved: p.integer().default(0),
     /** Requests a second over the last half minute. */
-    rate: p.float(),
+    rate: p.float().default(0),
     /** URLs answered last, the newest at the end. */
     recent: p.json<number[]>().nullable(),
-    takeovers: p.integer(),
+    takeovers: p.integer().default(0),
     /** Last sign of its worker; null: it has no worker. */
-    heartbeat_at: p.datetime().nullable(),
-    progress_at: p.datetime().nullable(),
-    started_at: p.datetime().nullable(),
-    completed_at: p.datetime().nullable(),
-    created_at: p.datetime(),
-    updated_at: p.datetime(),
+    heartbeat_at: p.datetime(3).nullable(),
+    progress_at: p.datetime(3).nullable(),
+    started_at: p.datetime(3).nullable(),
+    completed_at: p.datetime(3).nullable(),
+    created_at: p.datetime(3),
+    updated_at: p.datetime(3),
     /** Sealed; what the site has set so far, while the run is under way. */
     cookies: p.text().nullable().lazy(),
   },

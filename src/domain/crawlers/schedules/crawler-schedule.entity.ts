@@ -12,11 +12,11 @@ export const CrawlerSchedule = defineEntity({
     timezone: p.text(),
     enabled: p.boolean(),
     /** Null when it is off. */
-    next_fire_at: p.datetime().nullable(),
+    next_fire_at: p.datetime(3).nullable(),
     /** The newest run it has started. */
     last_run_id: p.integer().nullable(),
-    created_at: p.datetime(),
-    updated_at: p.datetime(),
+    created_at: p.datetime(3),
+    updated_at: p.datetime(3),
   },
 });
 export type CrawlerSchedule = InferEntity<typeof CrawlerSchedule>;

@@ -35,7 +35,7 @@ export const CrawlSnapshot = defineEntity({
     id: p.integer().primary().autoincrement(),
     crawler_id: p.integer(),
     run_id: p.integer(),
-    state: p.string().$type<SnapshotState>(),
+    state: p.text().$type<SnapshotState>(),
     /** Primary host, with its port when it is not the scheme's own. */
     host: p.text(),
     /** Scheme and host the run settled on. */
@@ -44,20 +44,20 @@ export const CrawlSnapshot = defineEntity({
     origins: p.json<SnapshotOrigins>().nullable(),
     /** The newest sealed snapshot when the run began: whose validators it used, and what it is compared with. */
     base_id: p.integer().nullable(),
-    pinned: p.boolean(),
+    pinned: p.boolean().default(false),
     note: p.text().nullable(),
     /** Null until it is sealed. */
     checks: p.json<SnapshotCheck[]>().nullable(),
     /** Captured HTML pages. */
-    pages: p.integer(),
+    pages: p.integer().default(0),
     /** Captured contents that are neither HTML pages nor sitemaps. */
-    assets: p.integer(),
+    assets: p.integer().default(0),
     /** Bytes of all captured contents as they are stored, the same content counted once. */
-    bytes: p.bigint('number'),
-    sealed_at: p.datetime().nullable(),
+    bytes: p.bigint('number').defaultRaw('0'),
+    sealed_at: p.datetime(3).nullable(),
     /** When it was last made the live copy; null when it never was. */
-    published_at: p.datetime().nullable(),
-    created_at: p.datetime(),
+    published_at: p.datetime(3).nullable(),
+    created_at: p.datetime(3),
   },
 });
 export type CrawlSnapshot = InferEntity<typeof CrawlSnapshot>;
@@ -90,20 +90,20 @@ export const SnapshotImport = defineEntity({
     id: p.integer().primary().autoincrement(),
     snapshot_id: p.integer(),
     crawler_id: p.integer(),
-    state: p.string().$type<ImportState>(),
+    state: p.text().$type<ImportState>(),
     /** Counts the processes that have taken it up. */
-    attempt: p.integer(),
+    attempt: p.integer().default(0),
     request: p.json<ImportRequest>(),
     /** Author of the commit. */
     actor: p.json<{ id: string; name: string; email: string }>(),
     commit_sha: p.text().nullable(),
-    added: p.integer(),
-    changed: p.integer(),
-    removed: p.integer(),
+    added: p.integer().default(0),
+    changed: p.integer().default(0),
+    removed: p.integer().default(0),
     skipped: p.json<SkippedFile[]>(),
     error: p.text().nullable(),
-    created_at: p.datetime(),
-    completed_at: p.datetime().nullable(),
+    created_at: p.datetime(3),
+    completed_at: p.datetime(3).nullable(),
   },
 });
 export type SnapshotImport = InferEntity<typeof SnapshotImport>;

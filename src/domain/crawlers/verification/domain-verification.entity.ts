@@ -24,15 +24,16 @@ export const DomainVerification = defineEntity({
     organization_id: p.integer(),
     /** `name` or `name:port`. */
     host: p.text(),
-    state: p.string().$type<Exclude<(typeof verificationStates)[number], 'none'>>(),
-    method: p.string().$type<ProofMethod>().nullable(),
+    state: p.text().$type<Exclude<(typeof verificationStates)[number], 'none'>>(),
+    method: p.text().$type<ProofMethod>().nullable(),
     /** What the proof covers: by dns a name with all below it, else this host and its sibling. */
     proved: p.text().nullable(),
     checks: p.json<Finding[]>(),
-    checked_at: p.datetime().nullable(),
-    verified_at: p.datetime().nullable(),
+    checked_at: p.datetime(3).nullable(),
+    verified_at: p.datetime(3).nullable(),
     /** Since when the proof of a verified host is missing; null while it is found, or could not be looked up. */
-    absent_since: p.datetime().nullable(),
+    absent_since: p.datetime(3).nullable(),
   },
+  uniques: [{ properties: ['organization_id', 'host'] }],
 });
 export type DomainVerification = InferEntity<typeof DomainVerification>;

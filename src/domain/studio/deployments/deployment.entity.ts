@@ -56,14 +56,14 @@ export const Deployment = defineEntity({
     commit_sha: p.text(),
     /** First line of the commit's message. */
     title: p.text(),
-    status: p.string().$type<Status>(),
-    conclusion: p.string().$type<Conclusion>().nullable(),
-    failure_reason: p.string().$type<FailureReason>().nullable(),
-    trigger: p.string().$type<Trigger>(),
+    status: p.text().$type<Status>(),
+    conclusion: p.text().$type<Conclusion>().nullable(),
+    failure_reason: p.text().$type<FailureReason>().nullable(),
+    trigger: p.text().$type<Trigger>(),
     /** Fences off a worker that was given up: what it writes names an older attempt. */
     attempt: p.integer(),
     settings: p.json<DeploymentSettings>(),
-    isolation: p.string().$type<IsolationLevel>().nullable(),
+    isolation: p.text().$type<IsolationLevel>().nullable(),
     /** Why it was that level, or why nothing was built. */
     isolation_reason: p.text().nullable(),
     /** The blob that holds the manifest; null until it is stored, and once it has been collected. */
@@ -75,14 +75,15 @@ export const Deployment = defineEntity({
     log_url: p.text().nullable(),
     /** What did not become part of it, or is not used, though nothing failed. */
     warnings: p.json<Warning[]>().nullable(),
-    cancel_requested: p.boolean(),
+    cancel_requested: p.boolean().default(false),
     worker: p.json<Worker>().nullable(),
-    heartbeat_at: p.datetime().nullable(),
-    report_token_hash: p.text().nullable(),
-    created_at: p.datetime(),
-    started_at: p.datetime().nullable(),
-    completed_at: p.datetime().nullable(),
+    heartbeat_at: p.datetime(3).nullable(),
+    report_token_hash: p.text().unique().nullable(),
+    created_at: p.datetime(3),
+    started_at: p.datetime(3).nullable(),
+    completed_at: p.datetime(3).nullable(),
   },
+  uniques: [{ properties: ['project_id', 'run_number'] }],
 });
 export type Deployment = InferEntity<typeof Deployment>;
 
@@ -108,16 +109,17 @@ export const DeploymentJob = defineEntity({
     name: p.text(),
     /** Counts per deployment, from 1. */
     position: p.integer(),
-    status: p.string().$type<Status>(),
-    conclusion: p.string().$type<Conclusion>().nullable(),
+    status: p.text().$type<Status>(),
+    conclusion: p.text().$type<Conclusion>().nullable(),
     steps: p.json<DeploymentStep[]>(),
     /** Where an external provider keeps its log. */
     log_url: p.text().nullable(),
     /** Bytes the log has had in all; of long ones the middle is not kept. */
-    log_size: p.bigint('number'),
-    started_at: p.datetime().nullable(),
-    completed_at: p.datetime().nullable(),
+    log_size: p.bigint('number').defaultRaw('0'),
+    started_at: p.datetime(3).nullable(),
+    completed_at: p.datetime(3).nullable(),
   },
+  uniques: [{ properties: ['deployment_id', 'position'] }],
 });
 export type DeploymentJob = InferEntity<typeof DeploymentJob>;
 

@@ -30,8 +30,8 @@ export const Environment = defineEntity({
     /** First part of its host on the preview origin. */
     slug: p.text(),
     branch: p.text(),
-    type: p.string().$type<(typeof environmentTypes)[number]>(),
-    provider: p.string().$type<Provider>(),
+    type: p.text().$type<(typeof environmentTypes)[number]>(),
+    provider: p.text().$type<Provider>(),
     /** Directory commands run in, relative to the repository; '' is its root. */
     root_directory: p.text(),
     install_command: p.text().nullable(),
@@ -39,11 +39,11 @@ export const Environment = defineEntity({
     /** What is published, relative to the root directory; '' is that directory itself. */
     output_directory: p.text(),
     variables: p.json<StoredVariable[]>(),
-    network: p.string().$type<Network>(),
+    network: p.text().$type<Network>(),
     timeout_seconds: p.integer(),
     auto_deploy: p.boolean(),
     cancel_superseded: p.boolean(),
-    visibility: p.string().$type<(typeof visibilities)[number]>(),
+    visibility: p.text().$type<(typeof visibilities)[number]>(),
     protected: p.boolean(),
     /** Where the site is, when something else serves it. */
     url: p.text().nullable(),
@@ -55,8 +55,9 @@ export const Environment = defineEntity({
     /** Null: nothing is published. */
     published_deployment_id: p.integer().nullable(),
     version: p.integer(),
-    created_at: p.datetime(),
-    updated_at: p.datetime(),
+    created_at: p.datetime(3),
+    updated_at: p.datetime(3),
   },
+  uniques: [{ properties: ['project_id', 'name'] }, { properties: ['project_id', 'slug'] }],
 });
 export type Environment = InferEntity<typeof Environment>;

@@ -12,8 +12,8 @@ export const Delivery = defineEntity({
     id: p.uuid().primary(),
     trigger_id: p.uuid(),
     execution_id: p.uuid().nullable(),
-    outcome: p.string().$type<DeliveryOutcome>(),
-    method: p.string(),
+    outcome: p.text().$type<DeliveryOutcome>(),
+    method: p.text(),
     /** Names in lower case, values redacted. */
     headers: p.json<Record<string, string>>(),
     /** Without the credential. */
@@ -21,15 +21,15 @@ export const Delivery = defineEntity({
     /** The bytes that were signed, packed (`kept-body.ts`); null when they are in the blob store, or not kept any more. */
     body: p.blob().nullable(),
     /** Name in the blob store, when they are there. */
-    body_sha256: p.string().nullable(),
+    body_sha256: p.text().nullable(),
     raw_size: p.integer(),
-    raw_sha256: p.string(),
+    raw_sha256: p.text(),
     dedup_key: p.text().nullable(),
     /** Of a duplicate: whether the first call with its key brought other bytes. */
-    body_differs: p.boolean(),
-    auth_mode: p.string().$type<AuthMode>(),
+    body_differs: p.boolean().default(false),
+    auth_mode: p.text().$type<AuthMode>(),
     secret_version: p.integer(),
-    received_at: p.datetime(),
+    received_at: p.datetime(3),
   },
 });
 export type Delivery = InferEntity<typeof Delivery>;

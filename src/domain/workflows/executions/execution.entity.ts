@@ -40,11 +40,11 @@ export const Execution = defineEntity({
     project_id: p.integer(),
     workflow_id: p.uuid(),
     version: p.integer(),
-    status: p.string().$type<ExecutionStatus>(),
+    status: p.text().$type<ExecutionStatus>(),
     /** `skipped`: the definition's condition did not hold. */
     outcome: p.text().nullable(),
     trigger_id: p.uuid().nullable(),
-    trigger_type: p.string().$type<TriggerType>(),
+    trigger_type: p.text().$type<TriggerType>(),
     /** The actor, of runs by hand. */
     started_by: p.text().nullable(),
     delivery_id: p.uuid().nullable(),
@@ -57,31 +57,31 @@ export const Execution = defineEntity({
     output_sha256: p.text().nullable(),
     error: p.json<ExecutionError>().nullable(),
     /** Counts its drivers: what an earlier one still writes changes nothing. */
-    attempt: p.integer(),
+    attempt: p.integer().default(0),
     /** Losses of its driver that count against it, since it last finished a step. */
-    crashes: p.integer(),
+    crashes: p.integer().default(0),
     /** It was acting in a process that died: it waits for its turn to act, or has it. */
-    suspect: p.string().$type<'waiting' | 'acting'>().nullable(),
+    suspect: p.text().$type<'waiting' | 'acting'>().nullable(),
     /** Suspects that may act at the same time as it, itself among them; null: as many as may at all. */
     suspect_group: p.integer().nullable(),
     /** The process whose driver advances it; null when none does. */
     driver_id: p.uuid().nullable(),
     /** Something has happened that its driver has not seen. */
-    wake: p.boolean(),
-    cancel_requested: p.boolean(),
+    wake: p.boolean().default(false),
+    cancel_requested: p.boolean().default(false),
     cancel_reason: p.text().nullable(),
     /** The actor that requested it. */
     cancelled_by: p.text().nullable(),
     /** When it continues by itself. */
-    waiting_until: p.datetime().nullable(),
+    waiting_until: p.datetime(3).nullable(),
     slot_key: p.text().nullable(),
-    has_slot: p.boolean(),
+    has_slot: p.boolean().default(false),
     state: p.json<ExecutionState>().nullable(),
     /** When a person acknowledged its failure. */
-    acknowledged_at: p.datetime().nullable(),
-    created_at: p.datetime(),
-    started_at: p.datetime().nullable(),
-    finished_at: p.datetime().nullable(),
+    acknowledged_at: p.datetime(3).nullable(),
+    created_at: p.datetime(3),
+    started_at: p.datetime(3).nullable(),
+    finished_at: p.datetime(3).nullable(),
   },
 });
 export type Execution = InferEntity<typeof Execution>;

@@ -30,9 +30,9 @@ export const StepRun = defineEntity({
     /** In the order they began, from 1. */
     position: p.integer(),
     step_id: p.text(),
-    type: p.string().$type<StepType>(),
-    status: p.string().$type<StepStatus>(),
-    tries: p.integer(),
+    type: p.text().$type<StepType>(),
+    status: p.text().$type<StepStatus>(),
+    tries: p.integer().default(0),
     input: p.json<unknown>().nullable(),
     output: p.json<unknown>().nullable(),
     /** The blob that holds an output too large for the row. */
@@ -41,10 +41,10 @@ export const StepRun = defineEntity({
     waits_for: p.json<StepWait>().nullable(),
     /** The execution whose id makes its idempotency key, from its first try until its outcome is known. */
     tried_in: p.uuid().nullable(),
-    started_at: p.datetime().nullable(),
-    finished_at: p.datetime().nullable(),
+    started_at: p.datetime(3).nullable(),
+    finished_at: p.datetime(3).nullable(),
     /** When a step that waits goes on. */
-    next_try_at: p.datetime().nullable(),
+    next_try_at: p.datetime(3).nullable(),
   },
 });
 export type StepRun = InferEntity<typeof StepRun>;

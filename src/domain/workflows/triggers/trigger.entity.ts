@@ -14,27 +14,27 @@ export const WorkflowTrigger = defineEntity({
   properties: {
     id: p.uuid().primary(),
     workflow_id: p.uuid(),
-    type: p.string().$type<'webhook' | 'cron'>(),
+    type: p.text().$type<'webhook' | 'cron'>(),
     enabled: p.boolean(),
-    auth_mode: p.string().$type<AuthMode>().nullable(),
+    auth_mode: p.text().$type<AuthMode>().nullable(),
     /** Of webhooks in secret mode; null: all. */
     methods: p.json<WebhookMethod[]>().nullable(),
     /** Calls a minute. */
     rate_limit: p.integer().nullable(),
     /** Ciphertexts, each bound to the trigger and its version. */
     secret: p.text().nullable(),
-    secret_version: p.integer(),
+    secret_version: p.integer().default(0),
     previous_secret: p.text().nullable(),
     previous_secret_version: p.integer().nullable(),
     /** Until then the previous secret is good as well. */
-    previous_secret_expires_at: p.datetime().nullable(),
-    previous_secret_last_used_at: p.datetime().nullable(),
+    previous_secret_expires_at: p.datetime(3).nullable(),
+    previous_secret_last_used_at: p.datetime(3).nullable(),
     schedule_cron_string: p.text().nullable(),
     timezone: p.text().nullable(),
-    next_fire_at: p.datetime().nullable(),
-    created_at: p.datetime(),
-    updated_at: p.datetime(),
-    deleted_at: p.datetime().nullable(),
+    next_fire_at: p.datetime(3).nullable(),
+    created_at: p.datetime(3),
+    updated_at: p.datetime(3),
+    deleted_at: p.datetime(3).nullable(),
   },
 });
 export type WorkflowTrigger = InferEntity<typeof WorkflowTrigger>;

@@ -50,7 +50,7 @@ function libraryProblem(file: string, specifier: string): string | null {
 const inner: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   ports: ['lib'],
-  kernel: ['domain', 'ports', 'lib'],
+  kernel: ['ports', 'lib'],
   domain: ['kernel', 'ports', 'lib'],
 };
 const outer = ['domain', 'kernel', 'ports', 'lib'];

@@ -23,7 +23,7 @@ async function deployed(script: string) {
   expect(good.conclusion).toBe('success');
   return async () => {
     await seed(running.app, builtSite(script));
-    await running.app.services.moves.settled();
+    await running.app.services.studio.moves.settled();
     await running.work();
     const environment = (await running.app.ask('GET', `${studio}/environments/${id}`)).body;
     expect(environment.published_deployment_id).toBe(good.id);

@@ -1,10 +1,10 @@
 import path from 'node:path';
+import type { AllServices } from '../../src/domain/services.ts';
 import { advanceJob } from '../../src/domain/workflows/engine/advance-job.ts';
 import { beginExecutions } from '../../src/domain/workflows/executions/begin-execution.ts';
 import { Workflow } from '../../src/domain/workflows/workflow.entity.ts';
 import { createWorkflow } from '../../src/domain/workflows/workflows.operations.ts';
 import { workflowAdvanceJobFor } from '../../src/jobs/job-handlers.ts';
-import type { Services } from '../../src/kernel/services.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openCore } from '../../src/server/core.ts';
 import { openDatabase } from '../../src/server/database.ts';
@@ -36,14 +36,14 @@ export async function openWorker(bench: Bench) {
   };
   await core.queue.start({ kinds: [advanceJob], jobs: [held] });
   bench.defer(async () => {
-    await core.services.executing.close();
+    await core.services.workflows.engine.close();
     await core.queue.stop(5);
   });
   return { services: core.services, gate, databaseUrl: database.url };
 }
 
 /** A project. @returns how to save a workflow in it */
-export async function prepare(services: Services): Promise<(definition: object) => Promise<Workflow>> {
+export async function prepare(services: AllServices): Promise<(definition: object) => Promise<Workflow>> {
   const call = await makeProject(services);
   return async (definition) => {
     const { id } = (await call(createWorkflow, { name: 'Bench', definition })) as { id: string };

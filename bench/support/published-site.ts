@@ -3,6 +3,7 @@ import path from 'node:path';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { Project } from '../../src/domain/projects/project.entity.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import type { AllServices } from '../../src/domain/services.ts';
 import { Deployment } from '../../src/domain/studio/deployments/deployment.entity.ts';
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
@@ -10,7 +11,6 @@ import { environmentLabel } from '../../src/domain/studio/previews/previews.ts';
 import { systemActor } from '../../src/kernel/actor.ts';
 import { permissionNames } from '../../src/kernel/permissions.ts';
 import { run } from '../../src/kernel/run.ts';
-import type { Services } from '../../src/kernel/services.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openCore } from '../../src/server/core.ts';
 import { openDatabase } from '../../src/server/database.ts';
@@ -26,7 +26,7 @@ export interface PublishedSite {
   label: string;
 }
 
-async function store({ blobs }: Services, files: Readonly<Record<string, Buffer>>): Promise<string> {
+async function store({ blobs }: AllServices, files: Readonly<Record<string, Buffer>>): Promise<string> {
   const kept: { path: string; sha256: string; size: number }[] = [];
   for (const [name, content] of Object.entries(files)) kept.push({ path: name, ...(await blobs.put(content)) });
   const manifest = makeManifest(kept);
@@ -35,7 +35,7 @@ async function store({ blobs }: Services, files: Readonly<Record<string, Buffer>
 }
 
 /** Rows of an environment whose output is there, as a finished deployment leaves them. @returns its label */
-async function publish(services: Services, manifest_sha256: string): Promise<string> {
+async function publish(services: AllServices, manifest_sha256: string): Promise<string> {
   const admin = systemCall(services, systemActor('bench', permissionNames, 'localhost', true));
   await run(createOrganization, admin, { name: 'Bench', machine_name: 'bench' });
   await run(createProject, admin, { organization: 'bench', name: 'Site', machine_name: 'site' });

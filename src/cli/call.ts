@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
+import type { AllServices } from '../domain/services.ts';
 import { systemActor } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { Operation, Scope } from '../kernel/operation.ts';
 import { type Permission, permissionNames } from '../kernel/permissions.ts';
 import { run } from '../kernel/run.ts';
-import type { Services } from '../kernel/services.ts';
 
 /**
  * Runs an operation as `system:cli`, which has every permission: a user who can read the data directory could do everything by hand.
  * @throws DomainError for refusals.
  */
 export function call<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
-  services: Services,
+  services: AllServices,
   operation: Operation<S, In, Out, Also>,
   input: Record<string, unknown>,
   { signal = new AbortController().signal, onPhase }: { signal?: AbortSignal; onPhase?: (phase: string) => void } = {},
@@ -41,7 +41,7 @@ export async function callOrNull<
   Out extends z.ZodType,
   Also extends Permission,
 >(
-  services: Services,
+  services: AllServices,
   operation: Operation<S, In, Out, Also>,
   input: Record<string, unknown>,
 ): Promise<z.input<Out> | null> {

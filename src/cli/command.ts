@@ -1,11 +1,11 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
-import type { Services } from '../kernel/services.ts';
+import type { AllServices } from '../domain/services.ts';
 import type { Kms } from '../ports/kms.ts';
 import type { Screen } from './screen.ts';
 
 /** The parts of the service a command works with, in this process. */
 export interface CommandCore {
-  services: Services;
+  services: AllServices;
   keys: Kms;
   /** Adds a key-encryption key and makes it the active one. @returns its id. */
   rotateKey(): Promise<string>;

@@ -1,7 +1,7 @@
 import { listOrganizations } from '../domain/organizations/organizations.operations.ts';
 import { listProjects } from '../domain/projects/projects.operations.ts';
+import type { AllServices } from '../domain/services.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
-import type { Services } from '../kernel/services.ts';
 import { machineName } from '../kernel/shapes.ts';
 import { call } from './call.ts';
 import { UsageError } from './command.ts';
@@ -31,7 +31,7 @@ export function machineNameOf(option: string, text: string): string {
 }
 
 /** Every project of every organisation, in the order lists have. */
-export async function everyProject(services: Services): Promise<ProjectName[]> {
+export async function everyProject(services: AllServices): Promise<ProjectName[]> {
   const found: ProjectName[] = [];
   const organizations = await allItems((page) => call(services, listOrganizations, page));
   for (const { machine_name: organization } of organizations) {

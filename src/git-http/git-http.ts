@@ -8,12 +8,12 @@ import express, {
   type Router,
 } from 'express';
 import { authenticateToken, tokenOf } from '../domain/identity/authenticate.ts';
+import type { AllServices } from '../domain/services.ts';
 import { fetchRepository, preparePush, pushRepository } from '../domain/studio/repository/git-access.operations.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import type { Call } from '../kernel/operation.ts';
 import { run } from '../kernel/run.ts';
-import type { Services } from '../kernel/services.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import type { GitServeRequest } from '../ports/git-transfer.ts';
 
@@ -21,7 +21,7 @@ type Service = GitServeRequest['service'];
 
 const unauthenticated = () => new DomainError('unauthenticated', 'Unauthenticated');
 
-async function actorOf(services: Services, request: Request): Promise<Actor> {
+async function actorOf(services: AllServices, request: Request): Promise<Actor> {
   const token = tokenOf(request.headers.authorization);
   const actor = token ? await authenticateToken(services, token) : null;
   if (!actor) throw unauthenticated();
@@ -34,7 +34,12 @@ function serviceOf(name: unknown): Service {
 }
 
 /** What every operation behind a git request is called with. */
-async function callOf(services: Services, request: Request, response: Response, signal: AbortSignal): Promise<Call> {
+async function callOf(
+  services: AllServices,
+  request: Request,
+  response: Response,
+  signal: AbortSignal,
+): Promise<Call<AllServices>> {
   return {
     services,
     actor: await actorOf(services, request),
@@ -81,7 +86,11 @@ const noCache = {
   Pragma: 'no-cache',
 };
 
-function handler(services: Services, serviceName: (request: Request) => unknown, advertise: boolean): RequestHandler {
+function handler(
+  services: AllServices,
+  serviceName: (request: Request) => unknown,
+  advertise: boolean,
+): RequestHandler {
   return async (request, response) => {
     const service = serviceOf(serviceName(request));
     const stopper = stopperOf(response);
@@ -138,7 +147,7 @@ const lfs = '/info/lfs/{*api}';
 const lfsType = 'application/vnd.git-lfs+json';
 
 /** Answers an authenticated Git LFS client that there is no LFS store: its files come with the push as they are. */
-function lfsHandler(services: Services): RequestHandler {
+function lfsHandler(services: AllServices): RequestHandler {
   return async (request, response) => {
     const call = await callOf(services, request, response, stopperOf(response).signal);
     const { organization, project } = request.params;
@@ -150,7 +159,7 @@ function lfsHandler(services: Services): RequestHandler {
 }
 
 /** Refusals as git shows them: a line of text after `remote:`; as Git LFS shows them for its own addresses. */
-function errorHandler(services: Services): ErrorRequestHandler {
+function errorHandler(services: AllServices): ErrorRequestHandler {
   return (error, request, response, _next) => {
     const known = asDomainError(error);
     const request_id = String(response.getHeader('X-Request-Id'));
@@ -178,7 +187,7 @@ const otherMethods =
   };
 
 /** git's smart HTTP protocol (gitprotocol-http) at `/git/{organization}/{project}.git`. */
-export function createGitHttp(services: Services): Router {
+export function createGitHttp(services: AllServices): Router {
   const router = express.Router({ caseSensitive: true });
   const base = '/git/:organization/:project.git';
   router.get(

@@ -1,12 +1,13 @@
 import DataLoader from 'dataloader';
 import type { z } from 'zod';
+import type { AllServices } from '../domain/services.ts';
+import type { StudioRuntime } from '../domain/studio/studio.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { AnyOperation, Call, Conditions, Operation, Scope } from '../kernel/operation.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { recordRefusal, run } from '../kernel/run.ts';
-import type { Services } from '../kernel/services.ts';
 import { type Connection, connectionFrom, type ListArguments, pageSize } from './connection.ts';
 import type { Deadline } from './deadline.ts';
 import { stableText } from './stable-text.ts';
@@ -40,7 +41,7 @@ function clean(outer: AnySchema, value: unknown): unknown {
 const maxRepeatableInput = 1024 * 1024;
 
 interface Caller {
-  services: Services;
+  services: AllServices;
   actor: Actor | null;
   request_id: string;
   address: string | null;
@@ -77,8 +78,9 @@ export class GraphqlContext {
   }
 
   /** Only signals that there may be news; the news itself is read. */
-  get live(): Pick<Services, 'events' | 'feed'> {
-    return this.caller.services;
+  get live(): Pick<AllServices, 'events'> & Pick<StudioRuntime, 'feed'> {
+    const { events, studio } = this.caller.services;
+    return { events, feed: studio.feed };
   }
 
   /** Authenticates again and clears the cache: each event of a stream is answered with the state of that moment. */
@@ -165,7 +167,7 @@ export class GraphqlContext {
     });
   }
 
-  private callUnder(conditions: Conditions): Call {
+  private callUnder(conditions: Conditions): Call<AllServices> {
     const { deadline, stream: _stream, ...caller } = this.caller;
     return { ...caller, conditions, signal: deadline.signal, facts: {} };
   }

@@ -11,10 +11,10 @@ import { expressMiddleware } from '@as-integrations/express5';
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
+import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
 import { readJsonBody } from '../kernel/json-input.ts';
-import type { Services } from '../kernel/services.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import type { Log } from '../ports/log.ts';
 import { GraphqlContext } from './context.ts';
@@ -80,7 +80,7 @@ export function refusalOf(error: unknown, request_id: string): Refusal {
 const bodyLimit = 10 * 1024 * 1024;
 
 interface Options {
-  services: Services;
+  services: AllServices;
   /** Shows the schema to callers without a credential too. */
   introspection: boolean;
   /** Seconds; for tests. */
@@ -116,7 +116,7 @@ const apolloLog = (log: Log) => ({
   error: (message?: string) => log.error({}, message ?? ''),
 });
 
-function createApollo({ log }: Services, introspection: boolean): ApolloServer<GraphqlContext> {
+function createApollo({ log }: AllServices, introspection: boolean): ApolloServer<GraphqlContext> {
   const schema = buildGraphqlSchema();
   const nobody: ErrorAudience = { request_id: '', anonymous: true, log };
   const format = (formatted: GraphQLFormattedError, error: unknown) =>
@@ -149,7 +149,7 @@ function createApollo({ log }: Services, introspection: boolean): ApolloServer<G
 
 /** Answers what is refused before GraphQL is reached, in the shape REST has; a document that is too large as GraphQL does. */
 const refuse =
-  ({ log }: Services): ErrorRequestHandler =>
+  ({ log }: AllServices): ErrorRequestHandler =>
   (error, _request, response, _next) => {
     if (error instanceof LimitError) {
       const audience = { request_id: requestIdOf(response), anonymous: response.locals.actor === null, log };

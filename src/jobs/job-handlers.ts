@@ -6,6 +6,7 @@ import { writeImport } from '../domain/crawlers/snapshots/import/write-import.op
 import { deliver } from '../domain/notifications/deliver.ts';
 import { notifyJob } from '../domain/notifications/notify.ts';
 import { loadProject } from '../domain/projects/project-ref.ts';
+import type { AllServices } from '../domain/services.ts';
 import { notifyProvider } from '../domain/studio/deployments/notify-provider.ts';
 import { deployJob, deployNoticeJob } from '../domain/studio/deployments/queue-deployment.ts';
 import { workOnDeployments } from '../domain/studio/deployments/run/work.ts';
@@ -16,14 +17,13 @@ import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
 import { systemActor } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { run } from '../kernel/run.ts';
-import type { Services } from '../kernel/services.ts';
 import type { BatchJob, Job } from './queue.ts';
 
 /** How often a process looks for runs without a worker; milliseconds. */
 const lookEvery = 3_000;
 
 /** Begins to work on a run at once. Its row, not the job, says whether somebody works on it, so a job that is lost costs only a look. */
-export function crawlJobFor(services: Services): Job<typeof crawlJob.payload> {
+export function crawlJobFor(services: AllServices): Job<typeof crawlJob.payload> {
   return {
     kind: crawlJob,
     concurrency: 2,
@@ -34,7 +34,7 @@ export function crawlJobFor(services: Services): Job<typeof crawlJob.payload> {
 }
 
 /** Looks from time to time for runs whose worker is gone. @returns how to end it */
-export function lookForRuns(services: Services): () => void {
+export function lookForRuns(services: AllServices): () => void {
   const timer = setInterval(() => {
     takeUpRuns(services).catch((err: unknown) => services.log.debug({ err }, 'runs of crawlers not looked at'));
   }, lookEvery);
@@ -42,12 +42,12 @@ export function lookForRuns(services: Services): () => void {
 }
 
 /** Tells an external provider; what fails is tried again by the queue. */
-export function deployNoticeJobFor(services: Services): Job<typeof deployNoticeJob.payload> {
+export function deployNoticeJobFor(services: AllServices): Job<typeof deployNoticeJob.payload> {
   return { kind: deployNoticeJob, handle: (notice, signal) => notifyProvider(services, notice, signal) };
 }
 
 /** Runs the deployment whose turn it is, and looks for another one afterwards. `slots` run at the same time. */
-export function deployJobFor(services: Services, slots: number): Job<typeof deployJob.payload> {
+export function deployJobFor(services: AllServices, slots: number): Job<typeof deployJob.payload> {
   return {
     kind: deployJob,
     concurrency: slots,
@@ -59,7 +59,7 @@ export function deployJobFor(services: Services, slots: number): Job<typeof depl
 }
 
 /** Fetches the upstream a caller named. What the caller did wrong is kept on the project and not tried again. */
-export function importJobFor(services: Services): Job<typeof importJob.payload> {
+export function importJobFor(services: AllServices): Job<typeof importJob.payload> {
   return {
     kind: importJob,
     async handle({ project_id, url, credentials, branches }, signal) {
@@ -73,7 +73,7 @@ export function importJobFor(services: Services): Job<typeof importJob.payload> 
           { url, kind: auth.kind === 'ssh_key' ? 'ssh' : 'https', auth, ...(branches && { branches }) },
           { signal },
         );
-        if (project.is_mirror) services.upstreams.notice(services, project);
+        if (project.is_mirror) services.studio.upstreams.notice(project);
       } catch (error) {
         if (!(error instanceof DomainError)) throw error;
         services.log.warn({ err: error, project_id }, 'import failed');
@@ -87,7 +87,7 @@ const concurrency = 8;
 const perGroup = 2;
 
 /** Tries deliveries of notifications. */
-export function notifyJobFor(services: Services): Job<typeof notifyJob.payload> {
+export function notifyJobFor(services: AllServices): Job<typeof notifyJob.payload> {
   return {
     kind: notifyJob,
     concurrency,
@@ -103,7 +103,7 @@ const placeSql = `
   where snapshot_import.id = ?`;
 
 /** Copies snapshots into branches, one at a time. An import whose project is gone is left. */
-export function snapshotImportJobFor(services: Services): Job<typeof snapshotImportJob.payload> {
+export function snapshotImportJobFor(services: AllServices): Job<typeof snapshotImportJob.payload> {
   return {
     kind: snapshotImportJob,
     async handle({ import_id }, signal) {
@@ -119,14 +119,14 @@ export function snapshotImportJobFor(services: Services): Job<typeof snapshotImp
 }
 
 /** Brings a project in step with its upstream. What fails is tried again; a project that is gone, or mirrors nothing any more, is left. */
-export function syncJobFor(services: Services): Job<typeof syncJob.payload> {
+export function syncJobFor(services: AllServices): Job<typeof syncJob.payload> {
   return {
     kind: syncJob,
     async handle({ project_id }, signal) {
       const project = await loadProject(services.orm.em.fork(), { id: project_id });
       if (!project?.is_mirror) return;
       try {
-        await services.upstreams.run(services, project, {
+        await services.studio.upstreams.run(project, {
           fetch: true,
           push: 'as_set',
           branches: null,
@@ -147,11 +147,11 @@ const batch = 100;
  * Takes executions up. The job is done when they are taken: from there on their rows say who advances them, so that one which waits on the
  * outside keeps no other from beginning.
  */
-export function workflowAdvanceJobFor({ executing }: Services): BatchJob<typeof advanceJob.payload> {
+export function workflowAdvanceJobFor({ workflows }: AllServices): BatchJob<typeof advanceJob.payload> {
   return {
     kind: advanceJob,
     batch,
     concurrency: 3,
-    handleAll: (payloads) => executing.advance(payloads.map(({ execution_id }) => execution_id)),
+    handleAll: (payloads) => workflows.engine.advance(payloads.map(({ execution_id }) => execution_id)),
   };
 }

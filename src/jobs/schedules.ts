@@ -1,11 +1,11 @@
 import { crawlerScheduleSource } from '../domain/crawlers/schedules/crawler-schedule-source.ts';
 import { dispatchSchedules } from '../domain/schedules/dispatch.ts';
+import type { AllServices } from '../domain/services.ts';
 import { workflowScheduleSource } from '../domain/workflows/triggers/workflow-schedule-source.ts';
-import type { Services } from '../kernel/services.ts';
 import { everyMinute } from './beat.ts';
 
 /** Fires what is due at once and at every minute, in every worker: none of them leads. @returns how to end it; waits for what is under way */
-export function beginSchedules(services: Services): () => Promise<void> {
+export function beginSchedules(services: AllServices): () => Promise<void> {
   const ended = new AbortController();
   let underWay: Promise<void> | null = null;
   const fire = async () => {

@@ -6,6 +6,7 @@ import { recheckDomains } from '../domain/crawlers/verification/recheck.ts';
 import { Token } from '../domain/identity/token.entity.ts';
 import { wakeDueDeliveries } from '../domain/notifications/deliver.ts';
 import { Project } from '../domain/projects/project.entity.ts';
+import type { AllServices } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
 import { collectOutputs, pruneDeployments } from '../domain/studio/deployments/collect-outputs.ts';
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
@@ -13,7 +14,6 @@ import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
 import { IdempotencyKey } from '../kernel/idempotency.ts';
-import type { Services } from '../kernel/services.ts';
 import { executeBound } from '../kernel/sql.ts';
 import { everyMinute, isNightDue } from './beat.ts';
 
@@ -50,7 +50,7 @@ export async function outliveSetbacks({
   orm,
   sharedClock,
   log,
-}: Pick<Services, 'orm' | 'sharedClock' | 'log'>): Promise<void> {
+}: Pick<AllServices, 'orm' | 'sharedClock' | 'log'>): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
     const now = await sharedClock.now(em);
     const row = await em.findOne(Setting, { name: mark });
@@ -72,10 +72,10 @@ const removedAtOnce = 5_000;
 const mostTime = 10 * 60_000;
 
 /** Removes derived content that was retired before, then retires what nothing holds any more. */
-export async function pruneStoredContent(services: Services, ended: AbortSignal): Promise<void> {
-  const { content, git, log, orm } = services;
+export async function pruneStoredContent(services: AllServices, ended: AbortSignal): Promise<void> {
+  const { git, log, orm, studio } = services;
   for (let removed = 0; removed < mostRemoved && !ended.aborted; removed += removedAtOnce) {
-    if (((await content.removeExpired(removedAtOnce)) ?? 0) < removedAtOnce) break;
+    if (((await studio.content.removeExpired(removedAtOnce)) ?? 0) < removedAtOnce) break;
   }
   const signal = AbortSignal.any([ended, AbortSignal.timeout(mostTime)]);
   const projects = await orm.em
@@ -84,7 +84,7 @@ export async function pruneStoredContent(services: Services, ended: AbortSignal)
   for (const { uuid } of projects) {
     if (signal.aborted) return;
     try {
-      await content.prune(git.open(uuid), signal);
+      await studio.content.prune(git.open(uuid), signal);
     } catch (err) {
       log.warn({ err, repository: uuid }, 'derived content not pruned');
     }
@@ -101,7 +101,7 @@ const notificationDays = 30;
 const fireDays = 90;
 
 /** Removes what has been kept long enough: deleted projects with their repositories, ended tokens, old audit rows, used keys. */
-export async function runRetention(services: Services, auditDays: number): Promise<void> {
+export async function runRetention(services: AllServices, auditDays: number): Promise<void> {
   const now = services.clock.now().getTime();
   const before = (days: number) => new Date(now - days * day);
   const em = services.orm.em.fork();
@@ -133,7 +133,7 @@ export async function runRetention(services: Services, auditDays: number): Promi
 }
 
 /** Maintains every repository that is due, one after another, until it is stopped. */
-export async function maintainRepositories(services: Services, signal: AbortSignal): Promise<void> {
+export async function maintainRepositories(services: AllServices, signal: AbortSignal): Promise<void> {
   const projects = await services.orm.em.fork().findAll(Project, { where: { deleted_at: null }, fields: ['uuid'] });
   for (const { uuid } of projects) {
     const level = signal.aborted ? null : await services.git.maintenanceDue(uuid);
@@ -148,7 +148,7 @@ export async function maintainRepositories(services: Services, signal: AbortSign
 }
 
 /** Sends a job for every mirror that holds what its upstream lacks: a process may have died before it could push. */
-export async function pushMirrors(services: Services): Promise<void> {
+export async function pushMirrors(services: AllServices): Promise<void> {
   const mirrors = await services.orm.em.fork().execute<{ id: number; uuid: string }[]>(
     `select id, uuid from project join upstream on project_id = id
      where deleted_at is null and push = 'on_commit'`,
@@ -173,7 +173,7 @@ const everyBeat: When = { beats: 1 };
  * does each. Nights are days of the database's clock, written down, so that none is done twice or left out when a clock is set.
  * @returns how to end it
  */
-export function scheduleUpkeep(services: Services, auditDays: number): () => Promise<void> {
+export function scheduleUpkeep(services: AllServices, auditDays: number): () => Promise<void> {
   const ended = new AbortController();
   const { signal } = ended;
   const all: [when: When, name: string, work: () => Promise<unknown>][] = [
@@ -230,7 +230,7 @@ const lastOf = (row: Setting | null): string | null => (typeof row?.value === 's
 
 /** Does something unless another process is doing it, or has done it this night. */
 export async function onceOfAll(
-  services: Pick<Services, 'orm' | 'sharedClock'>,
+  services: Pick<AllServices, 'orm' | 'sharedClock'>,
   when: When,
   name: string,
   work: () => Promise<unknown>,

@@ -1,7 +1,7 @@
+import type { AllServices } from '../domain/services.ts';
 import { advanceJob } from '../domain/workflows/engine/advance-job.ts';
 import { sweep, wakeAwaited, wakeDue } from '../domain/workflows/engine/sweeper.ts';
 import { removeLostWorkers } from '../domain/workflows/engine/workers.ts';
-import type { Services } from '../kernel/services.ts';
 import type { RunningQueue } from './queue.ts';
 
 /** Milliseconds between looks. */
@@ -13,8 +13,9 @@ const wordsToBeat = 4;
  * What the engine does by the clock: hears word for the executions it advances and shows that it lives, and wakes those whose time has come,
  * whose driver has died, or whose job was lost. @returns how to end it; waits for what is under way
  */
-export function beginWorkflowClock(services: Services, queue: Pick<RunningQueue, 'isIdle'>): () => Promise<void> {
-  const { executing, log } = services;
+export function beginWorkflowClock(services: AllServices, queue: Pick<RunningQueue, 'isIdle'>): () => Promise<void> {
+  const { log, workflows } = services;
+  const { engine } = workflows;
   const underWay = new Set<Promise<void>>();
   let looks = 0;
 
@@ -35,8 +36,8 @@ export function beginWorkflowClock(services: Services, queue: Pick<RunningQueue,
   };
   const timers = [
     every(often.due, 'due executions were', () => wakeDue(services)),
-    every(often.word, 'signals for them were', () => executing.listen({ renew: looks++ % wordsToBeat === 0 })),
-    every(often.others, 'lost workers were', () => removeLostWorkers(services, executing.id)),
+    every(often.word, 'signals for them were', () => engine.listen({ renew: looks++ % wordsToBeat === 0 })),
+    every(often.others, 'lost workers were', () => removeLostWorkers(services, engine.id)),
     every(often.others, 'what they wait for was', () => wakeAwaited(services)),
     every(often.sweep, 'lost jobs were', () => sweep(services, () => queue.isIdle(advanceJob))),
   ];

@@ -1,10 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from './actor.ts';
 import { DomainError, fieldError } from './errors.ts';
-import type { Call } from './operation.ts';
+import type { Idempotency, IdempotencyClaim, Ports } from './services.ts';
 import { isAway } from './unavailable.ts';
 
 /** The stored answer of a command that carried an idempotency key; kept 24 hours. */
@@ -25,15 +23,6 @@ export const IdempotencyKey = defineEntity({
   },
 });
 export type IdempotencyKey = InferEntity<typeof IdempotencyKey>;
-
-/** Our hold on a key: either an earlier answer to repeat, or the duty to store ours. */
-export interface IdempotencyClaim {
-  replay: { output: unknown } | null;
-  /** @param within the transaction of the command: what it has done and its answer are durable together, or neither is */
-  complete(answer: { output: unknown; etag: string | undefined }, within?: EntityManager): Promise<void>;
-  /** After a refusal or a fault: the key is free again. */
-  release(): Promise<void>;
-}
 
 const day = 24 * 3600_000;
 /** A command runs at most this long; an older claim without an answer belongs to a process that died. */
@@ -56,65 +45,65 @@ async function writeAtLast(write: () => Promise<unknown>): Promise<void> {
   });
 }
 
-/**
- * Claims the caller's idempotency key for one command.
- * @returns null when no key was given.
- * @throws DomainError `idempotency_mismatch` when the key was used for another input, `busy` while the first call still runs.
- */
-export async function claimIdempotency(
-  call: Call,
-  actor: Actor | null,
-  operation: string,
-  input: unknown,
-): Promise<IdempotencyClaim | null> {
-  const key = call.conditions.idempotency_key;
-  if (key === undefined || !actor) return null;
-  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
-    throw fieldError('invalid_request', 'Idempotency-Key', 'must be 1 to 255 printable ASCII characters');
+/** Idempotency keys as rows. */
+export class IdempotencyKeys implements Idempotency {
+  readonly #services: Pick<Ports, 'orm' | 'sharedClock'>;
+
+  constructor(services: Pick<Ports, 'orm' | 'sharedClock'>) {
+    this.#services = services;
   }
-  const em = call.services.orm.em.fork();
-  const now = await call.services.sharedClock.now(em);
-  const id = { actor: actor.id, operation, key };
-  const claim = randomUUID();
-  const input_hash = createHash('sha256').update(JSON.stringify(input)).digest('hex');
-  await em.nativeDelete(IdempotencyKey, {
-    ...id,
-    $or: [
-      { created_at: { $lt: new Date(now.getTime() - day) } },
-      { completed: false, created_at: { $lt: new Date(now.getTime() - lease) } },
-    ],
-  });
-  // Another call's, once the lease is over and it has taken the key.
-  const ours = { ...id, claim };
-  const release = () => writeAtLast(() => em.nativeDelete(IdempotencyKey, { ...ours, completed: false }));
-  const inserted = await em
-    .createQueryBuilder(IdempotencyKey)
-    .insert({ ...id, input_hash, output: null, etag: null, completed: false, claim, created_at: now })
-    .onConflict(['actor', 'operation', 'key'])
-    .ignore()
-    .execute('run')
-    .catch((error: unknown) => {
-      // It may be done all the same, by a database that answers again.
-      if (isAway(error)) void release().catch(() => {});
-      throw error;
-    });
-  if (inserted.affectedRows === 0) {
-    const stored = await em.findOne(IdempotencyKey, id);
-    if (stored && stored.input_hash !== input_hash) {
-      throw new DomainError('idempotency_mismatch', 'Idempotency-Key: was used for another request; use a new key');
+
+  async claim({ actor, operation, key, input }: Parameters<Idempotency['claim']>[0]): Promise<IdempotencyClaim> {
+    if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+      throw fieldError('invalid_request', 'Idempotency-Key', 'must be 1 to 255 printable ASCII characters');
     }
-    if (!stored?.completed)
-      throw new DomainError('busy', 'Idempotency-Key: the first request with this key is still running');
-    if (stored.etag) call.facts.etag = stored.etag;
-    return { replay: { output: stored.output }, complete: async () => {}, release: async () => {} };
+    const em = this.#services.orm.em.fork();
+    const now = await this.#services.sharedClock.now(em);
+    const id = { actor, operation, key };
+    const claim = randomUUID();
+    const input_hash = createHash('sha256').update(JSON.stringify(input)).digest('hex');
+    await em.nativeDelete(IdempotencyKey, {
+      ...id,
+      $or: [
+        { created_at: { $lt: new Date(now.getTime() - day) } },
+        { completed: false, created_at: { $lt: new Date(now.getTime() - lease) } },
+      ],
+    });
+    // Another call's, once the lease is over and it has taken the key.
+    const ours = { ...id, claim };
+    const release = () => writeAtLast(() => em.nativeDelete(IdempotencyKey, { ...ours, completed: false }));
+    const inserted = await em
+      .createQueryBuilder(IdempotencyKey)
+      .insert({ ...id, input_hash, output: null, etag: null, completed: false, claim, created_at: now })
+      .onConflict(['actor', 'operation', 'key'])
+      .ignore()
+      .execute('run')
+      .catch((error: unknown) => {
+        // It may be done all the same, by a database that answers again.
+        if (isAway(error)) void release().catch(() => {});
+        throw error;
+      });
+    if (inserted.affectedRows === 0) {
+      const stored = await em.findOne(IdempotencyKey, id);
+      if (stored && stored.input_hash !== input_hash) {
+        throw new DomainError('idempotency_mismatch', 'Idempotency-Key: was used for another request; use a new key');
+      }
+      if (!stored?.completed)
+        throw new DomainError('busy', 'Idempotency-Key: the first request with this key is still running');
+      return {
+        replay: { output: stored.output, etag: stored.etag ?? null },
+        complete: async () => {},
+        release: async () => {},
+      };
+    }
+    return {
+      replay: null,
+      complete: async ({ output, etag }, within) => {
+        const write = () =>
+          (within ?? em).nativeUpdate(IdempotencyKey, ours, { output, etag: etag ?? null, completed: true });
+        await (within ? write() : writeAtLast(write));
+      },
+      release,
+    };
   }
-  return {
-    replay: null,
-    complete: async ({ output, etag }, within) => {
-      const write = () =>
-        (within ?? em).nativeUpdate(IdempotencyKey, ours, { output, etag: etag ?? null, completed: true });
-      await (within ? write() : writeAtLast(write));
-    },
-    release,
-  };
 }

@@ -1,15 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import type { AuditOutcome } from '../domain/audit/audit.entity.ts';
-import type { OrganizationRef } from '../domain/organizations/organization.entity.ts';
-import type { ProjectRef } from '../domain/projects/project.entity.ts';
 import type { Repository } from '../ports/git.ts';
 import type { GitServeRequest } from '../ports/git-transfer.ts';
 import type { Log } from '../ports/log.ts';
 import type { Spooled } from '../ports/spool.ts';
 import type { Actor, Grant } from './actor.ts';
 import type { Permission, Requirement } from './permissions.ts';
-import type { Services } from './services.ts';
+import type { AuditSubject, OrganizationRef, Place, ProjectRef, Services } from './services.ts';
 
 /** Preconditions a caller sets, whatever the protocol (RFC 9110 13.1; draft Idempotency-Key). */
 export interface Conditions {
@@ -30,9 +27,12 @@ export interface SignedBody {
   signature: string | null;
 }
 
-/** What a protocol brings to `run()`: who calls, under which conditions, and how to stop. */
-export interface Call {
-  services: Services;
+/**
+ * What a protocol brings to `run()`: who calls, under which conditions, and how to stop.
+ * @typeParam Runtimes runtimes of features beside the services, by name
+ */
+export interface Call<Runtimes extends object = object> {
+  services: Services & Runtimes;
   actor: Actor | null;
   conditions: Conditions;
   signal: AbortSignal;
@@ -94,14 +94,6 @@ export interface ProjectContext<Also extends Permission = never> extends Organiz
 /** Thrown by `tag()` when the caller's If-None-Match names the current version (RFC 9110 13.1.2). */
 export class NotModified extends Error {
   override name = 'NotModified';
-}
-
-/** What an audit row says of a command: the kind and id of its subject. */
-export interface AuditSubject {
-  type: string;
-  id: string | null;
-  /** How it ended, where a command that ran did not do all that was asked; default `ok`. */
-  outcome?: AuditOutcome;
 }
 
 /** Machine names of where a command acts; empty where it acts on no organisation or project. */
@@ -166,56 +158,93 @@ type Kind<In extends z.ZodObject, Out extends z.ZodType> =
       outcome?(output: z.output<Out>): 'ok' | 'refused' | 'failed';
     };
 
-type Scopes<Also extends Permission> = {
+interface Scopes<Also extends Permission> {
   public: PublicContext<Also>;
   organization: OrganizationContext<Also>;
   project: ProjectContext<Also>;
-};
+}
 export type Scope = keyof Scopes<never>;
+
+/**
+ * What a feature wants around its operations, declared where they are made: `projectOperation.with(mirror)`.
+ * @typeParam S scope of the operations
+ * @typeParam Runtimes what it needs of the process, by name
+ * @typeParam Adds what it adds to their contexts
+ */
+export interface Extension<S extends Scope, Runtimes extends object = object, Adds extends object = object> {
+  /** Makes what each context has besides; `place` is where the call acts. */
+  provide?(services: Services & Runtimes, place: Place): Adds;
+  /**
+   * Runs around the transaction. It may put another `git` into the context, and answer with more than `execute()` does. A command of the
+   * database has a context of its own inside its transaction.
+   */
+  around?(operation: AnyOperation, context: Scopes<never>[S] & Adds, execute: () => Promise<unknown>): Promise<unknown>;
+  /** Follows the transaction of a command of the database; `context.em` was its manager. */
+  afterCommit?(context: Scopes<never>[S] & Adds, output: unknown): void;
+}
 
 export type Operation<
   S extends Scope = Scope,
   In extends z.ZodObject = z.ZodObject,
   Out extends z.ZodType = z.ZodType,
   Also extends Permission = Permission,
+  Runtimes extends object = object,
+  Adds extends object = object,
 > = Common<In, Out, Also> &
   Kind<In, Out> & {
     scope: S;
-    execute(context: Scopes<Also>[S], input: z.output<In>): Promise<z.output<Out>>;
+    /** The outermost first. */
+    extensions: readonly Extension<S, Runtimes>[];
+    execute(context: Scopes<Also>[S] & Adds, input: z.output<In>): Promise<z.output<Out>>;
     /**
      * Refuses a call by what is known of it before a file beside its input is read: the fields that came before the file, and its name. A field
      * that is not there may still come.
      */
-    admit?(context: Scopes<Also>[S], known: Partial<z.output<In>>, file: string): Promise<void>;
+    admit?(context: Scopes<Also>[S] & Adds, known: Partial<z.output<In>>, file: string): Promise<void>;
+    /**
+     * Looks up what an input names before the input is refused: what is unknown comes before what is wrong with the rest.
+     * @param given the input as it came
+     * @throws DomainError `not_found`
+     */
+    find?(context: Scopes<never>[S] & Adds, given: Record<string, unknown>): Promise<unknown>;
   };
 
-type Declaration<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission> = Omit<
-  Operation<S, In, Out, Also>,
-  'scope' | 'kind' | 'audit' | 'effect'
-> &
+type Declaration<
+  S extends Scope,
+  In extends z.ZodObject,
+  Out extends z.ZodType,
+  Also extends Permission,
+  Adds extends object,
+> = Omit<Operation<S, In, Out, Also, object, Adds>, 'scope' | 'extensions' | 'kind' | 'audit' | 'effect'> &
   Kind<In, Out>;
 
-const operationOf =
-  <S extends Scope>(scope: S) =>
+/** Makes operations of one scope and with the same extensions. */
+interface OperationMaker<S extends Scope, Must, Runtimes extends object = object, Adds extends object = object> {
   <In extends z.ZodObject, Out extends z.ZodType, Also extends Permission = never>(
-    declaration: Declaration<S, In, Out, Also>,
-  ): Operation<S, In, Out, Also> =>
-    ({ scope, ...declaration }) as Operation<S, In, Out, Also>;
+    declaration: Declaration<S, In, Out, Also, Adds> & Must,
+  ): Operation<S, In, Out, Also, Runtimes, Adds>;
+  /** The same with one extension more, inside of those before. */
+  with<MoreRuntimes extends object, More extends object>(
+    extension: Extension<S, MoreRuntimes, More>,
+  ): OperationMaker<S, Must, Runtimes & MoreRuntimes, Adds & More>;
+}
+
+function makerOf<S extends Scope, Must = unknown>(scope: S, extensions: readonly Extension<S>[] = []) {
+  const make = (declaration: object) => ({ scope, extensions, ...declaration });
+  const more = (extension: Extension<S>) => makerOf<S, Must>(scope, [...extensions, extension]);
+  return Object.assign(make, { with: more }) as unknown as OperationMaker<S, Must>;
+}
 
 /** An operation of the service as a whole: no organisation is resolved. */
-export const publicOperation = operationOf('public');
-const inOrganization = operationOf('organization');
-
+export const publicOperation = makerOf('public');
 /**
  * An operation of one organisation; its input carries `organization`, resolved before it runs. Each says what it is for a grant that is
  * confined to projects.
  */
-export const organizationOperation = <In extends z.ZodObject, Out extends z.ZodType, Also extends Permission = never>(
-  declaration: Declaration<'organization', In, Out, Also> & { confined: Confined },
-): Operation<'organization', In, Out, Also> => inOrganization(declaration);
+export const organizationOperation = makerOf<'organization', { confined: Confined }>('organization');
 /** An operation of one project; its input carries `organization` and `project`, resolved before it runs. */
-export const projectOperation = operationOf('project');
+export const projectOperation = makerOf('project');
 
 /** Any operation, for tables that hold many. */
 // biome-ignore lint/suspicious/noExplicitAny: a table of operations has no common input; `run` checks each against its own schema
-export type AnyOperation = Operation<any, any, any, any>;
+export type AnyOperation = Operation<any, any, any, any, any, any>;

@@ -1,19 +1,87 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { auditEntries, auditRefusal, recordAudit, recordSoon } from '../domain/audit/audit.ts';
-import { checkCrawler } from '../domain/crawlers/config/check-crawler.ts';
-import { organizationsChanged } from '../domain/identity/grant-cache.ts';
-import { servicesFor } from '../domain/projects/project-ref.ts';
-import { onMirror } from '../domain/studio/upstream/on-mirror.ts';
-import type { Actor } from './actor.ts';
+import type { Actor, Grant } from './actor.ts';
+import { auditEntries, auditRefusal } from './audit.ts';
 import { DomainError } from './errors.ts';
-import { claimIdempotency, type IdempotencyClaim } from './idempotency.ts';
 import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
 import { holdable, parseInput } from './parse.ts';
 import type { Permission } from './permissions.ts';
-import { authorise, type Fork, forkOnce, locate, type Place, requirePermission } from './place.ts';
+import type { Fork, IdempotencyClaim, Place } from './services.ts';
 import { withCleared } from './shapes.ts';
 import { asUnavailable } from './unavailable.ts';
+
+function forkOnce(call: Call): Fork {
+  let fork: EntityManager | undefined;
+  return () => {
+    fork ??= call.services.orm.em.fork();
+    return fork;
+  };
+}
+
+const unauthenticated = () => new DomainError('unauthenticated', 'Unauthenticated');
+const forbidden = (message: string) => new DomainError('forbidden', message);
+
+function requirePermission(grant: Grant | null, permission: Permission): void {
+  if (!grant?.permissions.has(permission)) throw forbidden(`Missing permission: ${permission}`);
+}
+
+/**
+ * Decides by an operation's declaration alone whether an actor may run it.
+ * @throws DomainError `unauthenticated`, or `forbidden` with what is missing
+ */
+function authorise(operation: AnyOperation, actor: Actor | null, place: Place): void {
+  requireStanding(operation, actor, place);
+  if (operation.scope === 'organization' && operation.confined !== 'own_projects' && place.grant?.projects)
+    throw forbidden(
+      `This credential is confined to projects; ${operation.name} is about the whole organisation and needs a credential for all of its projects`,
+    );
+}
+
+function requireStanding({ permission }: AnyOperation, actor: Actor | null, { grant }: Place): void {
+  if (permission === 'public') return;
+  if (!actor) throw unauthenticated();
+  if (actor.run !== undefined && permission !== 'run_token')
+    throw forbidden('The token of a run is only for reports on it');
+  switch (permission) {
+    case 'signed_in':
+      return;
+    case 'instance_admin':
+      if (!actor.instance_admin) throw forbidden('Only an administrator of this instance may do this');
+      return;
+    case 'owner':
+      if (!grant?.owner) throw forbidden('Only an Owner of the organisation may do this');
+      return;
+    case 'run_token':
+      if (actor.run === undefined) requirePermission(grant, 'manage_studio');
+      return;
+    default:
+      requirePermission(grant, permission);
+  }
+}
+
+/**
+ * Finds where an input acts, and sets it in `place` as far as that goes.
+ * @throws DomainError for what does not exist, and for callers without access to it
+ */
+async function locate(
+  operation: AnyOperation,
+  call: Call,
+  em: Fork,
+  actor: Actor | null,
+  input: unknown,
+  place: Place,
+): Promise<void> {
+  if (operation.scope === 'public') return;
+  if (!actor) throw unauthenticated();
+  const names = (input ?? {}) as { organization?: unknown; project?: unknown };
+  place.organization = await call.services.places.organization(em, names.organization);
+  place.grant = actor.grantFor(place.organization.id);
+  if (!place.grant) throw forbidden('This credential has no access to the organisation');
+  if (operation.scope === 'organization') return;
+  place.project = await call.services.places.project(em, place.organization, names.project);
+  const { projects } = place.grant;
+  if (projects && !projects.has(place.project.id)) throw forbidden('This credential has no access to the project');
+}
 
 function refuseWithoutEffect(field: string): DomainError {
   const problem = 'has no effect here';
@@ -23,9 +91,9 @@ function refuseWithoutEffect(field: string): DomainError {
 }
 
 function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor | null, place: Place) {
-  const { conditions, signal } = call;
-  return {
-    services: servicesFor(call.services, place.project),
+  const { conditions, signal, services } = call;
+  const context = {
+    services,
     get em() {
       return em();
     },
@@ -36,11 +104,11 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     ...(call.pack && { pack: call.pack }),
     onPhase: (phase: string) => call.onPhase?.(phase),
     actor,
-    log: call.services.log,
+    log: services.log,
     organization: place.organization,
     grant: place.grant,
     project: place.project,
-    git: place.project ? call.services.git.open(place.project.uuid) : undefined,
+    git: place.project ? services.git.open(place.project.uuid) : undefined,
     require: (permission: Permission) => requirePermission(place.grant, permission),
     ignore: (field: string) => {
       // Thrown before anything is written for good: the transaction ends with it.
@@ -61,6 +129,8 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
         throw new NotModified();
     },
   };
+  for (const { provide } of operation.extensions) Object.assign(context, provide?.(services, place));
+  return context;
 }
 
 /** Executes and shapes the output; a command of the database does both inside its transaction, with its audit row. */
@@ -72,56 +142,77 @@ async function perform(
   place: Place,
   { input, claim }: { input: unknown; claim: IdempotencyClaim | null },
 ) {
-  const act = async (within: Fork) => {
-    const context = makeContext(operation, call, within, actor, place);
-    const result = await onMirror(operation, context, () => operation.execute(context as never, input as never));
-    const output = z.encode(operation.output as z.ZodType, result);
+  const { audit, grants } = call.services;
+  const context = makeContext(operation, call, em, actor, place);
+  const execute = (within: typeof context) => operation.execute(within as never, input as never);
+  const shape = (result: unknown) => z.encode(operation.output as z.ZodType, result);
+  const entriesOf = (result: unknown) => auditEntries(operation, call, actor, place, input, 'ok', result);
+
+  if (operation.kind === 'query' || operation.effect === 'external') {
+    const result = await around(operation, context, () => execute(context));
+    const output = shape(result);
     // What lies outside the database is done and durable: its row may come later, but the answer is what happened.
-    for (const entry of auditEntries(operation, call, actor, place, input, 'ok', result))
-      await (operation.kind === 'command' && operation.effect === 'external'
-        ? recordSoon(call.services, entry)
-        : recordAudit(within(), entry));
-    if (operation.kind === 'command' && operation.effect !== 'external') {
-      await claim?.complete({ output, etag: call.facts.etag }, within());
-      await call.inTransaction?.(within(), output);
-    }
-    return output;
-  };
-  if (operation.kind === 'command' && operation.effect !== 'external') {
-    let within: EntityManager | undefined;
-    const output = await em().transactional((fork) => {
-      within = fork;
-      return act(() => fork);
-    });
-    // The caller's next request finds its own change, even before the notification has come round.
-    if (within) for (const id of organizationsChanged(within)) call.services.grants.evict(id);
-    if (operation.scope === 'project') call.services.previews.targets.forget();
+    for (const entry of entriesOf(result)) await audit.recordSoon(entry);
+    await claim?.complete({ output, etag: call.facts.etag });
     return output;
   }
-  const output = await act(em);
-  await claim?.complete({ output, etag: call.facts.etag });
+
+  let inside = context;
+  const output = await around(operation, context, () =>
+    em().transactional(async (fork) => {
+      inside = makeContext(operation, call, () => fork, actor, place);
+      const result = await execute(inside);
+      const output = shape(result);
+      for (const entry of entriesOf(result)) await audit.record(fork, entry);
+      await claim?.complete({ output, etag: call.facts.etag }, fork);
+      await call.inTransaction?.(fork, output);
+      return output;
+    }),
+  );
+  // The caller's next request finds its own change, even before the notification has come round.
+  for (const id of grants.changedIn(inside.em)) grants.evict(id);
+  for (const { afterCommit } of operation.extensions) afterCommit?.(inside as never, output);
   return output;
 }
 
-/** What is unknown is told before what is wrong with the rest of the input. */
-async function readInput(operation: AnyOperation, em: Fork, place: Place, given: unknown): Promise<unknown> {
-  const rawInput = withCleared(operation.input, given);
+/** Runs what extensions want around the transaction, the first of them outermost. */
+function around(operation: AnyOperation, context: object, execute: () => Promise<unknown>): Promise<unknown> {
+  return operation.extensions.reduceRight(
+    (inner, extension) => () => extension.around?.(operation, context as never, inner) ?? inner(),
+    execute,
+  )();
+}
+
+/** Reads the input; what it names and is unknown is refused before what is wrong with the rest. */
+async function readInput(
+  operation: AnyOperation,
+  given: unknown,
+  context: () => ReturnType<typeof makeContext>,
+): Promise<unknown> {
+  const input = withCleared(operation.input, given);
   try {
-    return operation.reads_input ? holdable(operation.input, rawInput) : parseInput(operation.input, rawInput);
+    return operation.reads_input ? holdable(operation.input, input) : parseInput(operation.input, input);
   } catch (error) {
-    await checkCrawler(operation.input, em, place.project, rawInput);
+    await operation.find?.(context() as never, input as Record<string, unknown>);
     throw error;
   }
 }
 
 /**
- * The only door to an operation: authorise, parse, execute (a command of the database in one transaction), shape the output, log.
+ * The only way into an operation: authorise, parse, execute (a command of the database in one transaction), shape the output, log.
  * @returns the output as it goes on the wire: nothing undeclared leaves.
  * @throws DomainError for refusals; anything else is a fault of ours.
  */
-export async function run<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
-  operation: Operation<S, In, Out, Also>,
-  call: Call,
+export async function run<
+  S extends Scope,
+  In extends z.ZodObject,
+  Out extends z.ZodType,
+  Also extends Permission,
+  Runtimes extends object,
+  Adds extends object,
+>(
+  operation: Operation<S, In, Out, Also, Runtimes, Adds>,
+  call: Call<NoInfer<Runtimes>>,
   rawInput: unknown,
 ): Promise<z.input<Out>> {
   const any = operation as unknown as AnyOperation;
@@ -136,10 +227,18 @@ export async function run<S extends Scope, In extends z.ZodObject, Out extends z
     if (operation.fresh && actor?.reload) actor = await actor.reload();
     await locate(any, call, em, actor, rawInput, place);
     authorise(any, actor, place);
-    input = await readInput(any, em, place, rawInput ?? {});
-    if (operation.kind === 'command') claim = await claimIdempotency(call, actor, operation.name, rawInput);
+    input = await readInput(any, rawInput ?? {}, () => makeContext(any, call, em, actor, place));
+    const key = call.conditions.idempotency_key;
+    if (operation.kind === 'command' && key !== undefined && actor)
+      claim = await call.services.idempotency.claim({
+        actor: actor.id,
+        operation: operation.name,
+        key,
+        input: rawInput,
+      });
     if (claim?.replay) {
       call.facts.replayed = true;
+      if (claim.replay.etag !== null) call.facts.etag = claim.replay.etag;
       return claim.replay.output as z.input<Out>;
     }
     const output = await perform(any, call, em, actor, place, { input, claim });

@@ -1,19 +1,4 @@
-import type { MikroORM } from '@mikro-orm/postgresql';
-import type { CrawlLimits } from '../domain/crawlers/config/crawl-limits.ts';
-import type { Crawling } from '../domain/crawlers/crawl/crawling.ts';
-import type { GrantCache } from '../domain/identity/grant-cache.ts';
-import type { Secrets } from '../domain/keys/secrets.ts';
-import type { ContentIndex } from '../domain/studio/content/content-index.ts';
-import type { DeploymentFeed } from '../domain/studio/deployments/deployment-feed.ts';
-import type { Building } from '../domain/studio/deployments/run/building.ts';
-import type { Previews } from '../domain/studio/previews/previews.ts';
-import type { PullRetests } from '../domain/studio/pulls/pull-retests.ts';
-import type { BranchesMoved } from '../domain/studio/repository/branches-moved.ts';
-import type { RoutesCache } from '../domain/studio/routes/routes-cache.ts';
-import type { UpstreamSync } from '../domain/studio/upstream/upstream-sync.ts';
-import type { Engine } from '../domain/workflows/engine/engine.ts';
-import type { StepOperations } from '../domain/workflows/step-operations.ts';
-import type { WebhookLimits } from '../domain/workflows/webhook/admission.ts';
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import type { ArchiveStore } from '../ports/archive.ts';
 import type { BlobStore } from '../ports/blobs.ts';
 import type { Browser } from '../ports/browser.ts';
@@ -29,9 +14,11 @@ import type { JobQueue } from '../ports/jobs.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { PageReader } from '../ports/page-reader.ts';
+import type { Secrets } from '../ports/secrets.ts';
 import type { Spools } from '../ports/spool.ts';
+import type { Grant } from './actor.ts';
 
-/** Settings that use-cases themselves depend on. */
+/** Settings that use-cases of any feature depend on. */
 export interface Settings {
   /** Base of links, without a trailing slash. */
   public_url: string;
@@ -43,45 +30,128 @@ export interface Settings {
   media_limit: number;
   /** Of the program: what crawls call themselves. */
   version: string;
-  crawl: CrawlLimits;
-  webhook: WebhookLimits;
+  /** Minutes a schedule may run late. */
+  schedule_grace: number;
 }
 
-/** Everything an operation may reach, behind ports; made once by the composition root. */
-export interface Services {
+/** The outside world, behind interfaces; made once by the composition root. */
+export interface Ports {
   orm: MikroORM;
   git: GitStore;
   archives: ArchiveStore;
   blobs: BlobStore;
   /** Where files of requests wait. */
   spools: Spools;
-  previews: Previews;
-  content: ContentIndex;
-  routes: RoutesCache;
-  moves: BranchesMoved;
   events: EventFeed;
-  retests: PullRetests;
-  upstreams: UpstreamSync;
-  /** What steps of workflows may call. */
-  stepOperations: StepOperations;
   expressions: Expressions;
   deployer: Deployer;
-  building: Building;
-  feed: DeploymentFeed;
   http: GuardedHttp;
   dns: DnsResolver;
   fetcher: CrawlFetcher;
   pages: PageReader;
   browser: Browser;
-  crawling: Crawling;
-  /** The executions of workflows this process advances. */
-  executing: Engine;
   secrets: Secrets;
   jobs: JobQueue;
   clock: Clock;
   sharedClock: SharedClock;
-  grants: GrantCache;
   metrics: Metrics;
   log: Log;
   settings: Settings;
+}
+
+/** The entity manager of a call, made at its first use: what the caches answer needs none. */
+export type Fork = () => EntityManager;
+
+/** What the kernel knows of an organisation; a feature knows more. */
+export interface OrganizationRef {
+  readonly id: number;
+  readonly machine_name: string;
+}
+
+/** What the kernel knows of a project; a feature knows more. */
+export interface ProjectRef {
+  readonly id: number;
+  readonly uuid: string;
+  readonly organization_id: number;
+  readonly machine_name: string;
+}
+
+/** Where a call acts, resolved once. */
+export interface Place {
+  organization: OrganizationRef | null;
+  project: ProjectRef | null;
+  grant: Grant | null;
+}
+
+/** Finds where a call acts by the names of its input. */
+export interface Places {
+  /** @throws DomainError `invalid_request` for a name that cannot be one, `not_found` for one of nothing */
+  organization(em: Fork, name: unknown): Promise<OrganizationRef>;
+  /** @throws DomainError `not_found`, also for a name that cannot be one */
+  project(em: Fork, organization: OrganizationRef, name: unknown): Promise<ProjectRef>;
+}
+
+/** What this process remembers of rights and names. */
+export interface Grants {
+  /** Forgets all that concerns one organisation. */
+  evict(organizationId: number): void;
+  /** Organisations whose rights or names the transaction of a manager has changed. */
+  changedIn(em: EntityManager): Iterable<number>;
+}
+
+export type AuditOutcome = 'ok' | 'denied' | 'failed';
+
+/** What an audit row says of a command: the kind and id of its subject. */
+export interface AuditSubject {
+  type: string;
+  id: string | null;
+  /** How it ended, where a command that ran did not do all that was wanted; default `ok`. */
+  outcome?: AuditOutcome;
+}
+
+/** What is kept of one command. */
+export interface AuditEntry {
+  at: Date;
+  actor: string;
+  address: string | null;
+  request_id: string;
+  action: string;
+  organization_id: number | null;
+  project_id: number | null;
+  subject: AuditSubject;
+  outcome: AuditOutcome;
+  input: Record<string, unknown>;
+  /** The commit a content command made. */
+  commit?: string;
+}
+
+/** Where commands leave their rows. */
+export interface AuditLog {
+  /** Writes a row in the transaction of `em` when there is one. */
+  record(em: EntityManager, entry: AuditEntry): Promise<void>;
+  /** Writes the row of what is already durable outside the database; a database that is away delays the row, not the answer. */
+  recordSoon(entry: AuditEntry): Promise<void>;
+}
+
+/** One call's use of an idempotency key: either an earlier answer to repeat, or the duty to store its own. */
+export interface IdempotencyClaim {
+  replay: { output: unknown; etag: string | null } | null;
+  /** @param within the transaction of the command: what it has done and its answer are durable together, or neither is */
+  complete(answer: { output: unknown; etag: string | undefined }, within?: EntityManager): Promise<void>;
+  /** After a refusal or a fault: the key is free again. */
+  release(): Promise<void>;
+}
+
+/** Repeats the answer of a command that is sent again (draft Idempotency-Key). */
+export interface Idempotency {
+  /** @throws DomainError `idempotency_mismatch` when the key was used for another input, `busy` while the first call still runs */
+  claim(call: { actor: string; operation: string; key: string; input: unknown }): Promise<IdempotencyClaim>;
+}
+
+/** What every operation reaches: the ports, and what the kernel itself needs of features. A feature adds its own runtime. */
+export interface Services extends Ports {
+  places: Places;
+  grants: Grants;
+  audit: AuditLog;
+  idempotency: Idempotency;
 }

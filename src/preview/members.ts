@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { holdsCookie, linkParameter, passSeconds, spendLink } from '../domain/studio/previews/preview-access.ts';
+import { linkParameter, type PreviewAccess, passSeconds } from '../domain/studio/previews/preview-access.ts';
 import type { PreviewTarget } from '../domain/studio/previews/previews.ts';
 import { parseRequestPath } from '../domain/studio/previews/request-path.ts';
-import type { Services } from '../kernel/services.ts';
 import type { Origin } from './host.ts';
 
 /**
@@ -59,7 +58,7 @@ function isNavigation({ method, headers }: IncomingMessage): boolean {
 
 /** Checks the link or the cookie of a request for a members' preview, and the rights of the member it was made for. */
 export async function admit(
-  services: Services,
+  access: PreviewAccess,
   origin: Origin,
   target: PreviewTarget,
   request: IncomingMessage,
@@ -67,10 +66,10 @@ export async function admit(
   const cookie = cookieIn(request, cookieName(origin));
   const link = linkIn(request.url ?? '');
   if (link && isNavigation(request)) {
-    const outcome = await spendLink(services, link.pass, target, cookie);
+    const outcome = await access.spendLink(link.pass, target, cookie);
     if (outcome === 'spent') return outcome;
     if (outcome) return { exchange: { location: link.location, cookie: cookieText(origin, outcome.cookie) } };
   }
-  if (cookie !== null && (await holdsCookie(services, cookie, target))) return 'admitted';
+  if (cookie !== null && (await access.holdsCookie(cookie, target))) return 'admitted';
   return link && !isNavigation(request) ? 'unopened' : 'refused';
 }

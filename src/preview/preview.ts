@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { AllServices } from '../domain/services.ts';
 import { isEncodable, type ManifestEntry } from '../domain/studio/deployments/manifest.ts';
 import { lookUp, type Output } from '../domain/studio/previews/outputs.ts';
 import type { PreviewTarget } from '../domain/studio/previews/previews.ts';
 import { DomainError } from '../kernel/errors.ts';
-import type { Services } from '../kernel/services.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import { Contents } from './contents.ts';
 import { labelIn, originOf } from './host.ts';
@@ -17,7 +17,7 @@ import { sendEntry } from './site/send-entry.ts';
 const swapTime = 10 * 60_000;
 
 /** Headers of everything served from a target. Versions are compared by ETag, so a cache always revalidates. */
-function commonHeaders(services: Services, { isMembersOnly, permission }: PreviewTarget): Headers {
+function commonHeaders(services: AllServices, { isMembersOnly, permission }: PreviewTarget): Headers {
   return {
     'Cache-Control': isMembersOnly ? 'private, no-cache' : 'no-cache',
     // Copies of a crawled site must not reveal their address to links.
@@ -37,9 +37,9 @@ const fileOf = ({ entry, status }: { entry: ManifestEntry; status: number }) => 
   return { sha256, type: contentType(mime), isEncodable: isEncodable(entry), status };
 };
 
-async function replacedOutput({ previews, clock }: Services, { replaced }: PreviewTarget): Promise<Output | null> {
+async function replacedOutput({ studio, clock }: AllServices, { replaced }: PreviewTarget): Promise<Output | null> {
   if (replaced === null || clock.now().getTime() - replaced.at.getTime() >= swapTime) return null;
-  return previews.outputs.get(replaced.manifest_sha256).catch(ifGone(null));
+  return studio.previews.outputs.get(replaced.manifest_sha256).catch(ifGone(null));
 }
 
 /** For `catch`: what is no longer stored counts as `value`. */
@@ -54,13 +54,13 @@ const ifGone =
  * Answers requests on the preview origin: built and crawled sites, each under a host of its own, and never anything of the API or the dashboard. The
  * only cookie it reads or sets is its own.
  */
-export function createPreview(services: Services): RequestListener {
+export function createPreview(services: AllServices): RequestListener {
   const contents = new Contents(services.blobs);
   const rewritten = new RewrittenContents(services.blobs);
   let origin = originOf(services.settings.preview_url);
 
   async function serve(target: PreviewTarget, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { outputs } = services.previews;
+    const { outputs } = services.studio.previews;
     const common = commonHeaders(services, target);
     if (target.site)
       return sendEntry({ services, contents, rewritten }, request, response, { site: target.site, common });
@@ -79,10 +79,10 @@ export function createPreview(services: Services): RequestListener {
     if (origin.form !== services.settings.preview_url) origin = originOf(services.settings.preview_url);
     const label = labelIn(request.headers.host, origin);
     if (label === '') return pages.sendPage(response, pages.bareHost);
-    const target = label === null ? null : await services.previews.targets.get(label);
+    const target = label === null ? null : await services.studio.previews.targets.get(label);
     if (target === null) return pages.sendPage(response, pages.unknownHost);
     if (!target.isMembersOnly) return serve(target, request, response);
-    const admission = await admit(services, origin, target, request);
+    const admission = await admit(services.studio.previews.access, origin, target, request);
     if (admission === 'admitted') return serve(target, request, response);
     if (admission === 'refused') return pages.sendPage(response, pages.membersOnly);
     if (admission === 'spent') return pages.sendPage(response, pages.spentLink);

@@ -6,10 +6,10 @@ import express, {
   type Router,
 } from 'express';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
+import type { AllServices } from '../domain/services.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { type Call, NotModified } from '../kernel/operation.ts';
 import { recordRefusal, run } from '../kernel/run.ts';
-import type { Services } from '../kernel/services.ts';
 import type { Spool } from '../ports/spool.ts';
 import { answer, sendStream } from './answer.ts';
 import { asDomainError, errorBody, errorHeaders, otherMethods, statusOf } from './errors.ts';
@@ -73,7 +73,7 @@ function requestReader(row: Row) {
   };
 }
 
-function handlerFor(row: Row, services: Services): RequestHandler {
+function handlerFor(row: Row, services: AllServices): RequestHandler {
   const read = requestReader(row);
   return async (request, response) => {
     const actor = await authenticateHeader(services, request.headers.authorization);
@@ -115,7 +115,7 @@ function handlerFor(row: Row, services: Services): RequestHandler {
 }
 
 /** The last handler: every refusal in one shape, every fault of ours with a fixed text and its cause in the log. */
-export function errorHandler(services: Services): ErrorRequestHandler {
+export function errorHandler(services: AllServices): ErrorRequestHandler {
   return (error, request, response, _next) => {
     // What a parser has begun to read and nothing reads on would stand before the next request of the connection.
     request.unpipe();
@@ -132,7 +132,7 @@ export function errorHandler(services: Services): ErrorRequestHandler {
 }
 
 /** Serves a table of rows; a known path with another method is answered with `Allow`. */
-export function createRouter(rows: readonly Row[], services: Services): Router {
+export function createRouter(rows: readonly Row[], services: AllServices): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   const methods = new Map<string, Set<string>>();
   for (const row of rows) {

@@ -3,9 +3,9 @@ import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import express from 'express';
 import { isCurrent } from '../db/migrate.ts';
+import type { AllServices } from '../domain/services.ts';
 import { createGitHttp } from '../git-http/git-http.ts';
 import { DomainError } from '../kernel/errors.ts';
-import type { Services } from '../kernel/services.ts';
 import { createHealth, createMetricsRoute, type Phase } from '../rest/health.ts';
 import { createRouter } from '../rest/router.ts';
 import { routes } from '../rest/routes.ts';
@@ -60,7 +60,7 @@ const maxUrl = 16 * 1024;
 const bodyTime = 60_000;
 
 /** GraphQL is a sixth of the program: it is loaded by the first request to it, not at the start. */
-function lazyGraphql(services: Services, config: Config): express.RequestHandler {
+function lazyGraphql(services: AllServices, config: Config): express.RequestHandler {
   let handler: Promise<express.RequestHandler> | undefined;
   return async (request, response, next) => {
     handler ??= import('../graphql/server.ts').then(({ createGraphql }) =>

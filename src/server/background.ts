@@ -2,6 +2,7 @@ import { takeUpAllRuns, takeUpRuns } from '../domain/crawlers/crawl/work-on-run.
 import { crawlJob } from '../domain/crawlers/runs/queue-run.ts';
 import { snapshotImportJob } from '../domain/crawlers/snapshots/import/import-snapshot.operations.ts';
 import { notifyJob } from '../domain/notifications/notify.ts';
+import type { AllServices } from '../domain/services.ts';
 import { deployJob, deployNoticeJob } from '../domain/studio/deployments/queue-deployment.ts';
 import { recoverDeployments } from '../domain/studio/deployments/run/work.ts';
 import { importJob } from '../domain/studio/repository/import-repository.ts';
@@ -22,12 +23,11 @@ import {
 import { beginSchedules } from '../jobs/schedules.ts';
 import { scheduleUpkeep } from '../jobs/upkeep.ts';
 import { beginWorkflowClock } from '../jobs/workflow-clock.ts';
-import type { Services } from '../kernel/services.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
 
 /** Logs how the builds of this process are kept apart from it, or why nothing is built. */
-export async function logIsolation({ deployer, log }: Services): Promise<void> {
+export async function logIsolation({ deployer, log }: AllServices): Promise<void> {
   try {
     const isolation = await deployer.isolation();
     if ('refused' in isolation) return log.warn({}, isolation.refused);
@@ -40,7 +40,7 @@ export async function logIsolation({ deployer, log }: Services): Promise<void> {
 }
 
 /** What an earlier process of this machine left in the middle is taken up at once. */
-async function takeUpDeployments(services: Services): Promise<void> {
+async function takeUpDeployments(services: AllServices): Promise<void> {
   try {
     await recoverDeployments(services);
   } catch (err) {
@@ -49,7 +49,7 @@ async function takeUpDeployments(services: Services): Promise<void> {
 }
 
 /** Runs an earlier process left go on at once, when no other process can be at them. */
-async function takeUpCrawls(services: Services, isAlone: boolean): Promise<void> {
+async function takeUpCrawls(services: AllServices, isAlone: boolean): Promise<void> {
   try {
     await (isAlone ? takeUpAllRuns(services) : takeUpRuns(services));
   } catch (err) {
@@ -58,16 +58,16 @@ async function takeUpCrawls(services: Services, isAlone: boolean): Promise<void>
 }
 
 /** No other process can be at executions of an embedded database: those an earlier one left go on at once. */
-async function takeUpExecutions(services: Services): Promise<void> {
+async function takeUpExecutions(services: AllServices): Promise<void> {
   try {
-    await abandonAll(services);
+    await abandonAll(services, services.workflows.engine.id);
   } catch (err) {
     services.log.warn({ err }, 'executions that were left are taken up within seconds');
   }
 }
 
 /** Browsers of a process that was killed leave their profiles. */
-async function clearBrowsers({ browser, log }: Services): Promise<void> {
+async function clearBrowsers({ browser, log }: AllServices): Promise<void> {
   try {
     await browser.clear();
   } catch (err) {
@@ -105,7 +105,11 @@ export function beginBackground({ services, queue }: Core, config: Config): () =
     await endUpkeep();
     endLook();
     await endSchedules();
-    await Promise.all([services.building.close(), services.crawling.close(), services.executing.close()]);
+    await Promise.all([
+      services.studio.building.close(),
+      services.crawlers.crawling.close(),
+      services.workflows.engine.close(),
+    ]);
     await endWorkflowClock();
     await queue.stop(config.PORTICO_SHUTDOWN_TIMEOUT);
   };

@@ -4,13 +4,14 @@ import { migrate } from '../db/migrate.ts';
 import { openKeyOrm, openOrm } from '../db/orm.ts';
 import { askAnything, StallWatch } from '../db/stall-watch.ts';
 import { checkKeys, countByKek } from '../domain/keys/check-keys.ts';
+import type { AllServices } from '../domain/services.ts';
 import { type ExecutionCounts, executionCounts } from '../domain/workflows/executions/execution-counts.ts';
 import { WebhookEndpoint } from '../domain/workflows/webhook/webhook.ts';
 import { systemClock } from '../engines/clock/system-clock.ts';
 import { KeyringMissing, openLocalKeyring } from '../engines/kms/local-keyring.ts';
 import type { PrometheusMetrics } from '../engines/metrics/prometheus.ts';
 import type { RunningQueue } from '../jobs/queue.ts';
-import type { Services, Settings } from '../kernel/services.ts';
+import type { Settings } from '../kernel/services.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Kms } from '../ports/kms.ts';
 import type { Log } from '../ports/log.ts';
@@ -133,7 +134,7 @@ function addExecutionGauges(metrics: PrometheusMetrics, orm: MikroORM): void {
 
 /** All parts of a process that do not listen: what the server and the command line share. */
 export interface Core {
-  services: Services;
+  services: AllServices;
   metrics: PrometheusMetrics;
   queue: RunningQueue;
   /** Where outside services call workflows. */
@@ -211,20 +212,19 @@ export async function openCore({
     notify: (subject) => events.notify(subject),
     endStreams: () => events.close(),
     async close() {
-      const { building, deployer, crawling, browser, pages, retests, content, upstreams, moves, expressions } =
-        services;
+      const { browser, crawlers, deployer, expressions, pages, studio } = services;
       events.close();
       await endInOrder(log, [
         ['webhook', () => webhook.close()],
-        ['deployments', () => building.close()],
+        ['deployments', () => studio.building.close()],
         ['builds', () => deployer.close()],
-        ['crawls', () => crawling.close()],
+        ['crawls', () => crawlers.crawling.close()],
         ['browser', () => browser.close()],
         ['page reader', () => pages.close()],
-        ['pull requests', () => retests.close()],
-        ['content', () => content.close()],
-        ['upstreams', () => upstreams.close()],
-        ['moved branches', () => moves.settled()],
+        ['pull requests', () => studio.retests.close()],
+        ['content', () => studio.content.close()],
+        ['upstreams', () => studio.upstreams.close()],
+        ['moved branches', () => studio.moves.settled()],
         ['repositories', () => git.close()],
         ['expressions', () => expressions.close()],
         ['http client', () => http.close()],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CrawlLimits } from '../domain/crawlers/config/crawl-limits.ts';
 import { parseTrustedDomain } from '../domain/crawlers/verification/trusted-domains.ts';
-import type { WebhookLimits } from '../domain/workflows/webhook/admission.ts';
+import type { WebhookLimits } from '../domain/workflows/workflows.ts';
 
 const items = (text: string) =>
   text
@@ -83,7 +83,6 @@ const shape = z.object(crawlSettings);
 /** The settings of crawls as the domain takes them. */
 export const crawlLimitsOf = (config: z.output<typeof shape>): CrawlLimits => ({
   trusted_domains: config.PORTICO_TRUSTED_DOMAINS,
-  dns_servers: config.PORTICO_DNS_SERVERS,
   max_html: config.PORTICO_CRAWL_MAX_HTML,
   max_depth: config.PORTICO_CRAWL_MAX_DEPTH,
   max_body_bytes: config.PORTICO_CRAWL_MAX_BODY_BYTES,
@@ -91,9 +90,6 @@ export const crawlLimitsOf = (config: z.output<typeof shape>): CrawlLimits => ({
   quota_bytes: config.PORTICO_CRAWL_QUOTA_BYTES ?? null,
   ports: config.PORTICO_CRAWL_PORTS,
   strip_params: config.PORTICO_CRAWL_STRIP_PARAMS,
-  schedule_grace: config.PORTICO_SCHEDULE_GRACE,
-  chromium_path: config.PORTICO_CHROMIUM_PATH ?? null,
-  chromium_no_sandbox: ['1', 'on'].includes(config.PORTICO_CHROMIUM_NO_SANDBOX),
 });
 
 const webhookSize = bytes.refine((size) => size >= 1024 && size <= 2 ** 30, 'must be 1KiB to 1GiB');

@@ -9,12 +9,12 @@ import { Organization } from '../domain/organizations/organization.entity.ts';
 import { createOrganization } from '../domain/organizations/organizations.operations.ts';
 import { Project } from '../domain/projects/project.entity.ts';
 import { createProject } from '../domain/projects/projects.operations.ts';
+import type { AllServices } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
 import type { Actor } from '../kernel/actor.ts';
 import type { AnyOperation, Call } from '../kernel/operation.ts';
 import { permissionNames } from '../kernel/permissions.ts';
 import { run } from '../kernel/run.ts';
-import type { Services } from '../kernel/services.ts';
 import type { Change } from '../ports/git-writes.ts';
 
 const record = z.object({
@@ -65,7 +65,7 @@ export async function writeRecord(dataDir: string, value: FirstRun): Promise<voi
 }
 
 /** A call of the service itself, with every permission in the organisations it works on. */
-export function systemCall(services: Services, actor: Actor): Call {
+export function systemCall(services: AllServices, actor: Actor): Call<AllServices> {
   return {
     services,
     actor,
@@ -91,7 +91,7 @@ async function* filesBelow(directory: string, prefix = ''): AsyncGenerator<Chang
 }
 
 /** Puts the demo's files into its empty repository, as one commit. */
-async function commitDemo(services: Services, uuid: string, directory: string): Promise<void> {
+async function commitDemo(services: AllServices, uuid: string, directory: string): Promise<void> {
   const git = services.git.open(uuid);
   if ((await git.branches()).length > 0) return;
   const changes: Change[] = [];
@@ -110,7 +110,7 @@ async function commitDemo(services: Services, uuid: string, directory: string): 
  * @param kept the token an interrupted start has written down; one that it has not is revoked, because its text is lost
  * @returns the token.
  */
-async function makeDemo(services: Services, actor: Actor, directory: string, kept = ''): Promise<string> {
+async function makeDemo(services: AllServices, actor: Actor, directory: string, kept = ''): Promise<string> {
   const em = services.orm.em.fork();
   const call = <Op extends AnyOperation>(operation: Op, input: object) =>
     run(operation, systemCall(services, actor), input);
@@ -141,7 +141,7 @@ async function makeDemo(services: Services, actor: Actor, directory: string, kep
 }
 
 interface Options {
-  services: Services;
+  services: AllServices;
   actor: Actor;
   dataDir: string;
   url: string;

@@ -4,19 +4,13 @@ import { createContentCache } from '../db/content-cache.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { PostgresEventFeed } from '../db/event-feed.ts';
 import type { StallWatch } from '../db/stall-watch.ts';
+import { createAuditLog } from '../domain/audit/audit.ts';
 import { Crawling } from '../domain/crawlers/crawl/crawling.ts';
 import { GrantCache } from '../domain/identity/grant-cache.ts';
 import { createSecrets } from '../domain/keys/secrets.ts';
-import { ContentIndex, indexMoved } from '../domain/studio/content/content-index.ts';
-import { DeploymentFeed } from '../domain/studio/deployments/deployment-feed.ts';
-import { Building } from '../domain/studio/deployments/run/building.ts';
-import { deployMoved } from '../domain/studio/deployments/tick.ts';
-import { createPreviews } from '../domain/studio/previews/previews.ts';
-import { followHeads, PullRetests, retestPulls } from '../domain/studio/pulls/pull-retests.ts';
-import { publishMoves } from '../domain/studio/repository/branch-moves.operations.ts';
-import { BranchesMoved } from '../domain/studio/repository/branches-moved.ts';
-import { RoutesCache } from '../domain/studio/routes/routes-cache.ts';
-import { UpstreamSync } from '../domain/studio/upstream/upstream-sync.ts';
+import { NamedPlaces } from '../domain/projects/places.ts';
+import type { AllServices } from '../domain/services.ts';
+import { createStudio } from '../domain/studio/make-studio.ts';
 import { Engine } from '../domain/workflows/engine/engine.ts';
 import { stepOperationsOf } from '../domain/workflows/step-operations.ts';
 import { createArchiveStore } from '../engines/archive/archive-store.ts';
@@ -34,8 +28,9 @@ import { createGuardedHttp } from '../engines/http/guarded-http.ts';
 import { createMetrics } from '../engines/metrics/prometheus.ts';
 import { createSpools } from '../engines/spool/spool.ts';
 import { createQueue } from '../jobs/queue.ts';
-import type { Services, Settings } from '../kernel/services.ts';
-import type { Clock } from '../ports/clock.ts';
+import { IdempotencyKeys } from '../kernel/idempotency.ts';
+import type { Ports, Settings } from '../kernel/services.ts';
+import type { Clock, SharedClock } from '../ports/clock.ts';
 import type { Deployer } from '../ports/deployer.ts';
 import type { Kms } from '../ports/kms.ts';
 import type { Log } from '../ports/log.ts';
@@ -79,13 +74,12 @@ export function makeServices(ingredients: Ingredients) {
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
   });
-  const moves = new BranchesMoved([publishMoves, indexMoved, followHeads, retestPulls, deployMoved]);
   const git = createGitStore({
     dataDir: config.PORTICO_DATA_DIR,
     log,
     committer: { name: 'Portico', email: `portico@${settings.public_host}` },
     now: () => clock.now(),
-    onMoved: (repository, branches) => moves.note(services, repository, branches),
+    onMoved: (repository, branches) => services.studio.moves.note(repository, branches),
     metrics,
     resolveUpstream: (url) => http.check(url, {}),
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
@@ -99,16 +93,21 @@ export function makeServices(ingredients: Ingredients) {
     journal: path.join(config.PORTICO_DATA_DIR, 'blob-journal'),
   });
   const secrets = createSecrets({ kms, em: keyOrm.em, clock });
-  const services: Services = {
+  const cache = createContentCache(orm, log);
+  // A clock that stands in for the machine's stands in for the database's, too.
+  const sharedClock: SharedClock =
+    clock === systemClock ? createDatabaseClock() : { now: async () => clock.now(), recent: () => clock.now() };
+  const ports: Ports = {
     orm,
     git,
     archives: createArchiveStore({ product_version: version }),
     blobs,
     spools: createSpools(path.join(config.PORTICO_DATA_DIR, 'spool')),
-    stepOperations: stepOperationsOf(routes.map(candidateOf)),
+    events,
     expressions: createExpressions(),
-    previews: createPreviews({ orm, keyOrm, kms, blobs }),
+    deployer: deployerFor(config),
     http,
+    dns: createDnsResolver(config.PORTICO_DNS_SERVERS),
     fetcher: createCrawlFetcher({ http, blobs }),
     pages: new ThreadedPageReader(),
     browser: new ChromiumBrowser(
@@ -119,34 +118,33 @@ export function makeServices(ingredients: Ingredients) {
       },
       log,
     ),
-    crawling: new Crawling(),
-    executing: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),
     secrets,
-    dns: createDnsResolver(config.PORTICO_DNS_SERVERS),
+    jobs: queue,
     clock,
-    // A clock that stands in for the machine's stands in for the database's, too.
-    sharedClock:
-      clock === systemClock ? createDatabaseClock() : { now: async () => clock.now(), recent: () => clock.now() },
+    sharedClock,
     metrics,
     log,
     settings: Object.assign(settings, {
       preview_url: previewUrlFor(config),
       media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024,
       version,
-      crawl: crawlLimitsOf(config),
-      webhook: webhookLimitsOf(config),
+      schedule_grace: config.PORTICO_SCHEDULE_GRACE,
     }),
-    content: new ContentIndex({ cache: createContentCache(orm, log), log }),
-    routes: new RoutesCache(),
-    moves,
-    events,
-    retests: new PullRetests(),
-    upstreams: new UpstreamSync(),
-    deployer: deployerFor(config),
-    building: new Building(),
-    feed: new DeploymentFeed(),
-    jobs: queue,
-    grants: new GrantCache(),
+  };
+  const grants = new GrantCache();
+  const services: AllServices = {
+    ...ports,
+    grants,
+    places: new NamedPlaces(grants),
+    audit: createAuditLog(ports),
+    idempotency: new IdempotencyKeys(ports),
+    studio: createStudio(ports, () => services, { cache, keyOrm, kms }),
+    crawlers: { crawling: new Crawling(), limits: crawlLimitsOf(config) },
+    workflows: {
+      engine: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),
+      stepOperations: stepOperationsOf(routes.map(candidateOf)),
+      limits: webhookLimitsOf(config),
+    },
   };
   return { services, metrics, queue, events, git, http, secrets };
 }

@@ -4,12 +4,13 @@ import { eventChannel } from '../db/event-feed.ts';
 import { type Listener, listen } from '../db/listener.ts';
 import { DataDirInUse } from '../db/postgres.ts';
 import { grantChannel } from '../domain/identity/grant-cache.ts';
+import type { AllServices } from '../domain/services.ts';
 import { deploymentChannel } from '../domain/studio/deployments/deployment-feed.ts';
 import { previewChannel } from '../domain/studio/previews/previews.ts';
 import { triggerChannel } from '../domain/workflows/triggers/trigger-cache.ts';
 import { systemActor } from '../kernel/actor.ts';
 import { permissionNames } from '../kernel/permissions.ts';
-import type { Services, Settings } from '../kernel/services.ts';
+import type { Settings } from '../kernel/services.ts';
 import { createPreview } from '../preview/preview.ts';
 import type { Phase } from '../rest/health.ts';
 import { createApp, createMetricsApp, createWorkerApp } from './app.ts';
@@ -25,7 +26,7 @@ import { StartError } from './start-error.ts';
 
 /** A server that answers on its ports. */
 interface App {
-  services: Services;
+  services: AllServices;
   port: number;
   /** Everything else a start does is done: readiness says so as soon as the log says how builds are kept apart. */
   ready(): Promise<void>;
@@ -49,12 +50,12 @@ function listenForChanges(core: Core, url: string): Listener {
       [eventChannel]: (payload) => core.notify(payload),
       [grantChannel]: (payload) => services.grants.evict(Number(payload)),
       [triggerChannel]: (payload) => core.webhook.triggers.evict(payload),
-      [previewChannel]: () => services.previews.targets.forget(),
-      [deploymentChannel]: (payload) => services.feed.notify(payload),
+      [previewChannel]: () => services.studio.previews.targets.forget(),
+      [deploymentChannel]: (payload) => services.studio.feed.notify(payload),
     },
     onState: (listening) => {
       services.grants.setListening(listening);
-      services.previews.targets.setListening(listening);
+      services.studio.previews.targets.setListening(listening);
       core.webhook.triggers.setListening(listening);
     },
   });

@@ -54,7 +54,7 @@ async function end({ deployment, job }: { deployment: number; job: number }): Pr
      update deployment set status = 'completed', conclusion = 'success', completed_at = now() where id = ?`,
     [job, deployment],
   );
-  app.services.feed.notify(JSON.stringify({ deployment, environment, job }));
+  app.services.studio.feed.notify(JSON.stringify({ deployment, environment, job }));
 }
 
 const place = 'organization: "acme", project: "site"';

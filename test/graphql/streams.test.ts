@@ -33,7 +33,7 @@ async function commit(files: Record<string, string>, branch = 'main'): Promise<s
       result: null,
     }),
   });
-  await app.services.moves.settled();
+  await app.services.studio.moves.settled();
   return made?.sha ?? '';
 }
 
@@ -102,7 +102,7 @@ describe('a stream', () => {
     const git = await app.repository();
     const head = (await git.head('main')) ?? '';
     await git.createBranch('gone', head);
-    await app.services.moves.settled();
+    await app.services.studio.moves.settled();
     const stream = await fromNow('gone');
     await git.deleteBranch('gone', head);
     expect((await stream.next())?.data.data.branchMoved).toEqual({ branch: 'gone', sha: null, paths: null });

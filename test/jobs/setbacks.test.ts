@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../src/domain/workflows/engine/sweeper.ts';
 import { outliveSetbacks } from '../../src/jobs/upkeep.ts';
-import { systemActor } from '../../src/kernel/actor.ts';
-import { claimIdempotency } from '../../src/kernel/idempotency.ts';
-import { systemCall } from '../../src/server/first-run.ts';
 import { type ExecutingApp, startExecutingApp, workflows } from '../support/workflows/executing.ts';
 
 const hour = 3_600_000;
@@ -80,11 +77,8 @@ describe('after the clock was set back by an hour', () => {
   });
 
   it('an idempotency key of a process that died is free when its lease is over, and one still held is completed', async () => {
-    const actor = systemActor('test', [], 'portico.test', true);
-    const claim = (key: string) => {
-      const call = { ...systemCall(app.services, actor), conditions: { idempotency_key: key } };
-      return claimIdempotency(call, actor, 'test.operation', { a: 1 });
-    };
+    const claim = (key: string) =>
+      app.services.idempotency.claim({ actor: 'system:test', operation: 'test.operation', key, input: { a: 1 } });
     await claim('lost');
     const held = await claim('held');
     set(-hour);
@@ -93,7 +87,7 @@ describe('after the clock was set back by an hour', () => {
     await held?.complete({ output: 'done', etag: undefined });
     set(151_000);
     expect((await claim('lost'))?.replay).toBeNull();
-    expect((await claim('held'))?.replay).toEqual({ output: 'done' });
+    expect((await claim('held'))?.replay).toEqual({ output: 'done', etag: null });
   });
 });
 

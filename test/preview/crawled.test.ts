@@ -222,7 +222,7 @@ describe('publication', () => {
     const two =
       (await makeSnapshot(app, crawler.id, { ...copy('two'), '/only': 'two' }, { settings: { publish } }))?.id ?? 0;
     const { ask } = await enter(crawler.id, two, 'live_preview');
-    app.services.previews.targets.setListening(true);
+    app.services.studio.previews.targets.setListening(true);
     let isOver = false;
     const answers = new Map<string, number>();
     const reader = async () => {
@@ -245,7 +245,7 @@ describe('publication', () => {
     }
     isOver = true;
     await Promise.all(readers);
-    app.services.previews.targets.setListening(false);
+    app.services.studio.previews.targets.setListening(false);
     expect([...answers.keys()].sort()).toEqual(['one', 'two']);
   });
 });

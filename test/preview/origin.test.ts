@@ -153,7 +153,7 @@ describe('after a publish', () => {
   });
 
   it('a command’s own process knows before any notification has come round', async () => {
-    const { targets } = app.services.previews;
+    const { targets } = app.services.studio.previews;
     const { id, label } = await site('own', { 'index.html': 'x' });
     targets.setListening(true);
     try {
@@ -171,7 +171,7 @@ describe('after a publish', () => {
   });
 
   it('a process that remembers labels hears of it, and asks each time while it cannot hear', async () => {
-    const { targets } = app.services.previews;
+    const { targets } = app.services.studio.previews;
     const { id, label } = await site('heard', { 'index.html': 'one' });
     let heard = () => {};
     const listener = listen({

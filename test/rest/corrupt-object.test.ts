@@ -143,7 +143,7 @@ describe.each(['head', 'end', 'gone'] as const)('a blob whose object is damaged 
 
 it('what a damaged blob said is remembered by other processes', async () => {
   await ask('collections/posts');
-  await app.services.content.settled();
+  await app.services.studio.content.settled();
   await corrupt(postPath('b'), 'head');
   const content = newIndex(app);
   const { git, count } = counted(await app.repository(project));

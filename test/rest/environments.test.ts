@@ -166,14 +166,18 @@ describe('deployments of an environment', () => {
     await seed(app, { 'later.txt': 'x' });
     await git.createBranch('other', (await git.head('main')) ?? '');
     expect((await start(before)).status).toBe(202);
-    await app.services.moves.settled();
+    await app.services.studio.moves.settled();
   });
 
   it('is queued once for a commit that comes to the branch, whoever looks first', async () => {
     const { tickDeployments } = await import('../../src/domain/studio/deployments/tick.ts');
     const { body } = await create({ name: 'Followed', branch: 'main' });
     const sha = await seed(app, { 'auto.txt': 'x' });
-    await Promise.all([tickDeployments(app.services), app.services.moves.settled(), tickDeployments(app.services)]);
+    await Promise.all([
+      tickDeployments(app.services),
+      app.services.studio.moves.settled(),
+      tickDeployments(app.services),
+    ]);
     const [newest, ...older] = await deployments(body.id);
     expect(newest).toMatchObject({ commit_sha: sha, trigger: 'commit', title: 'Seed' });
     expect(older.length).toBe(1);

@@ -64,7 +64,7 @@ describe('patterns compared with what an environment shows', () => {
       ]).flat(),
     );
     await seed(running.app, many);
-    await running.app.services.moves.settled();
+    await running.app.services.studio.moves.settled();
     await running.work();
     const { body } = await check({ environment_id: environment });
     const { entries, hits, misses, surplus, surplus_count } = body.output;

@@ -6,11 +6,11 @@ import path from 'node:path';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
+import type { AllServices } from '../../src/domain/services.ts';
 import { systemActor } from '../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { type Permission, permissionNames } from '../../src/kernel/permissions.ts';
 import { run } from '../../src/kernel/run.ts';
-import type { Services } from '../../src/kernel/services.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Repository } from '../../src/ports/git.ts';
 import { createApp } from '../../src/server/app.ts';
@@ -38,7 +38,7 @@ interface Ask {
 /** A whole application on a real database and real repositories, answering on loopback. */
 export interface TestApp {
   url: string;
-  services: Services;
+  services: AllServices;
   /** Every line the log wrote. */
   log: string[];
   /** The time the service sees; assign to move it. */

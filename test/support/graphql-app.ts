@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
+import type { AllServices } from '../../src/domain/services.ts';
 import { createGraphql } from '../../src/graphql/server.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { type Permission, permissionNames } from '../../src/kernel/permissions.ts';
-import type { Services } from '../../src/kernel/services.ts';
 import { type Answer, startTestApp, type TestApp } from './app.ts';
 
 interface Query {
@@ -36,7 +36,7 @@ export interface GraphqlApp extends Pick<TestApp, 'services' | 'url' | 'reposito
 }
 
 /** Notes every statement, and makes each wait. */
-function observeDatabase({ orm }: Services, note: (statement: string) => void, delay: () => number): void {
+function observeDatabase({ orm }: AllServices, note: (statement: string) => void, delay: () => number): void {
   const connection = orm.em.getConnection();
   const execute = connection.execute.bind(connection);
   connection.execute = (async (...given: Parameters<typeof execute>) => {
@@ -47,7 +47,7 @@ function observeDatabase({ orm }: Services, note: (statement: string) => void, d
 }
 
 /** GraphQL alone, where a request has less time than the application gives it. */
-async function hurried(services: Services, { timeLimits = { query: 30, mutation: 120 }, streams }: Options) {
+async function hurried(services: AllServices, { timeLimits = { query: 30, mutation: 120 }, streams }: Options) {
   const app = express();
   app.use((request, response, next) => {
     response.setHeader('X-Request-Id', request.headers['x-request-id'] ?? '');

@@ -25,7 +25,7 @@ export async function startMirrorApp(): Promise<TestApp> {
   writeFileSync(caFile, hostRoot);
   const app = await startTestApp({ PORTICO_CA_FILE: caFile, PORTICO_ALLOWED_CIDRS: '127.0.0.0/8' });
   app.clock.now = new Date();
-  app.services.upstreams = new UpstreamSync({ patience: 60_000 });
+  app.services.studio.upstreams = new UpstreamSync(() => app.services, { patience: 60_000 });
   return {
     ...app,
     async stop() {
@@ -92,6 +92,6 @@ export async function mirrorOf(app: TestApp, settings: object = {}) {
   const set = await project.ask('PUT', '/repository/remote', { url: host.url, ...settings });
   if (set.status !== 200) throw new Error(JSON.stringify(set.body));
   // On a busy machine the request may not have waited for all of it.
-  await app.services.upstreams.settled();
+  await app.services.studio.upstreams.settled();
   return { host, project, set: set.body };
 }

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { AllServices } from '../../src/domain/services.ts';
 import { Deployment } from '../../src/domain/studio/deployments/deployment.entity.ts';
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { deploymentLabel, environmentLabel } from '../../src/domain/studio/previews/previews.ts';
-import type { Services } from '../../src/kernel/services.ts';
 import { createPreview } from '../../src/preview/preview.ts';
 import { createHttpServer } from '../../src/server/http-server.ts';
 
 /** Whatever has services. */
 interface Serving {
-  services: Services;
+  services: AllServices;
 }
 
 /** What the preview origin answered. */
@@ -73,7 +73,7 @@ export async function startPreview({ services }: Serving, form = 'http://*.local
 const contentOf = (text: string | Buffer) => (typeof text === 'string' ? Buffer.from(text) : text);
 
 /** Stores files as an output. @returns the hash of its manifest */
-export async function storeOutput({ blobs }: Services, files: Record<string, string | Buffer>): Promise<string> {
+export async function storeOutput({ blobs }: AllServices, files: Record<string, string | Buffer>): Promise<string> {
   const kept: Parameters<typeof makeManifest>[0] = await Promise.all(
     Object.entries(files).map(async ([path, text]) => ({ path, ...(await blobs.put(contentOf(text))) })),
   );
@@ -82,7 +82,7 @@ export async function storeOutput({ blobs }: Services, files: Record<string, str
   return storeManifest(blobs, manifest);
 }
 
-async function projectId({ orm }: Services, name: string): Promise<number> {
+async function projectId({ orm }: AllServices, name: string): Promise<number> {
   const [row] = (await orm.em.fork().execute('select id from project where machine_name = ?', [name])) as {
     id: number;
   }[];

@@ -2,11 +2,11 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createOrganization, getOrganization } from '../../domain/organizations/organizations.operations.ts';
 import { createProject, getProject, importUrl } from '../../domain/projects/projects.operations.ts';
+import type { AllServices } from '../../domain/services.ts';
 import { leftOutNotice } from '../../domain/studio/ref-name.ts';
 import { importRepository } from '../../domain/studio/repository/import-repository.ts';
 import { getRepository } from '../../domain/studio/repository/repository.operations.ts';
 import { DomainError } from '../../kernel/errors.ts';
-import type { Services } from '../../kernel/services.ts';
 import type { ImportProgress, ImportSource } from '../../ports/git-transfer.ts';
 import { call, callOrNull } from '../call.ts';
 import { type Command, optional, Problem, required } from '../command.ts';
@@ -71,7 +71,7 @@ const phases: Record<ImportProgress['phase'], string> = {
 };
 
 /** Finds the project, or makes it and its organisation; refuses one that has content or gets it at this moment. */
-async function emptyProject(services: Services, place: ProjectName, name: string | undefined, screen: Screen) {
+async function emptyProject(services: AllServices, place: ProjectName, name: string | undefined, screen: Screen) {
   const { organization, project: machine_name } = place;
   const shown = shownName(place);
   if (!(await callOrNull(services, getOrganization, { organization }))) {
@@ -98,10 +98,10 @@ async function emptyProject(services: Services, place: ProjectName, name: string
   return made;
 }
 
-async function printSummary(services: Services, place: ProjectName, uuid: string, screen: Screen): Promise<void> {
+async function printSummary(services: AllServices, place: ProjectName, uuid: string, screen: Screen): Promise<void> {
   const git = services.git.open(uuid);
   const branch = await git.defaultBranch();
-  const { collections } = await services.content.site(git, await git.snapshot(await git.head(branch)));
+  const { collections } = await services.studio.content.site(git, await git.snapshot(await git.head(branch)));
   for (const { schema, entries } of collections.values())
     screen.print(`  ${schema.collection}: ${plural(entries.length, 'entry', 'entries')}`);
   if (collections.size === 0) screen.print('  no collections found');

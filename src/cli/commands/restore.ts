@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { readBackup, restoreBackup } from '../../domain/backups/restore-backup.operations.ts';
 import { createOrganization, getOrganization } from '../../domain/organizations/organizations.operations.ts';
-import type { Services } from '../../kernel/services.ts';
+import type { AllServices } from '../../domain/services.ts';
 import { call, callOrNull } from '../call.ts';
 import { type Command, optional } from '../command.ts';
 import { machineNameOf } from '../project-name.ts';
@@ -41,7 +41,7 @@ export const restoreCommand: Command = {
   },
 };
 
-async function ensureOrganization(services: Services, machine_name: string, name: string, screen: Screen) {
+async function ensureOrganization(services: AllServices, machine_name: string, name: string, screen: Screen) {
   if (await callOrNull(services, getOrganization, { organization: machine_name })) return;
   await call(services, createOrganization, { name, machine_name });
   screen.print(`Created organisation ${machine_name}`);

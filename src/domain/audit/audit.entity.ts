@@ -1,6 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-
-export type AuditOutcome = 'ok' | 'denied' | 'failed';
+import type { AuditOutcome } from '../../kernel/services.ts';
 
 /** One command, as it went. Append-only: a trigger refuses UPDATE, and DELETE outside retention. */
 export const AuditRow = defineEntity({

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../kernel/operation.ts';
 import { machineName } from '../../kernel/shapes.ts';
 import type { ArchiveDraft, ArchiveLabel } from '../../ports/archive.ts';
 import type { Oid, Ref } from '../../ports/git-records.ts';
+import { type ProjectContext, projectOperation } from '../projects/operation.ts';
 import { Project } from '../projects/project.entity.ts';
 import { isMerging } from '../studio/pulls/claim-merge.ts';
 import { Pull } from '../studio/pulls/pull.entity.ts';

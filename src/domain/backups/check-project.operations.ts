@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ProjectContext, projectOperation, publicOperation } from '../../kernel/operation.ts';
+import { publicOperation } from '../../kernel/operation.ts';
+import { type ProjectContext, projectOperation } from '../projects/operation.ts';
 import { Project } from '../projects/project.entity.ts';
 import { Pull, pullRef } from '../studio/pulls/pull.entity.ts';
 

@@ -1,12 +1,15 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
-import type { Services } from '../../kernel/services.ts';
+import type { Ports } from '../../kernel/services.ts';
 import { asUnavailable } from '../../kernel/unavailable.ts';
 import { authenticateRun } from '../studio/deployments/run-token.ts';
-import type { TokenGrant } from './grant-cache.ts';
+import type { GrantCache, TokenGrant } from './grant-cache.ts';
 import { Token } from './token.entity.ts';
 import { hashToken, isTokenText, tokenKind } from './token-text.ts';
+
+/** What finding an actor needs. */
+export type IdentityServices = Pick<Ports, 'orm' | 'clock' | 'log' | 'settings'> & { grants: GrantCache };
 
 /** The token of `Authorization`: Bearer (RFC 6750 2.1), or the password of Basic with any user name (RFC 7617), as git sends it. */
 export function tokenOf(header: string | undefined): string | null {
@@ -21,7 +24,7 @@ export function tokenOf(header: string | undefined): string | null {
 type TokenKey = { hash: string } | { id: number };
 
 async function loadGrant(
-  services: Services,
+  services: IdentityServices,
   key: TokenKey,
   em: EntityManager = services.orm.em.fork(),
 ): Promise<TokenGrant | null> {
@@ -38,7 +41,7 @@ async function loadGrant(
 }
 
 /** Notes the use of a token at most once a minute, outside any transaction; a failure costs nothing but the note. */
-function noteUse(services: Services, id: number): void {
+function noteUse(services: IdentityServices, id: number): void {
   const now = services.clock.now();
   if (!services.grants.useIsDue(id, now)) return;
   services.orm.em
@@ -47,7 +50,7 @@ function noteUse(services: Services, id: number): void {
     .catch((err: unknown) => services.log.warn({ err }, 'last use of a token not written'));
 }
 
-function actorFor(services: Services, key: TokenKey, grant: TokenGrant): Actor {
+function actorFor(services: IdentityServices, key: TokenKey, grant: TokenGrant): Actor {
   const permissions = new Set(grant.permissions);
   const projects = grant.projects ? new Set(grant.projects) : null;
   return {
@@ -64,14 +67,14 @@ function actorFor(services: Services, key: TokenKey, grant: TokenGrant): Actor {
   };
 }
 
-const isAlive = (services: Services, grant: TokenGrant) =>
+const isAlive = (services: IdentityServices, grant: TokenGrant) =>
   grant.expires_at === null || grant.expires_at > services.clock.now().getTime();
 
 /**
  * The actor behind an API token; null when it is malformed, unknown, expired or revoked. Shape and checksum are checked first, so a typing
  * error costs no query.
  */
-export async function authenticateToken(services: Services, token: string): Promise<Actor | null> {
+export async function authenticateToken(services: IdentityServices, token: string): Promise<Actor | null> {
   if (tokenKind(token) === 'ptr') return authenticateRun(services, token);
   if (!isTokenText(token)) return null;
   const hash = hashToken(token);
@@ -93,7 +96,7 @@ export async function authenticateToken(services: Services, token: string): Prom
  * @param em of the caller's transaction, which must not wait for another connection
  */
 export async function authenticateHolder(
-  services: Services,
+  services: IdentityServices,
   actorId: string,
   em?: EntityManager,
 ): Promise<Actor | null> {
@@ -108,7 +111,10 @@ export async function authenticateHolder(
  * The actor behind an `Authorization: Bearer` header (RFC 6750 2.1); null when there is no header.
  * @throws DomainError `unauthenticated` when there is one that is not valid.
  */
-export async function authenticateHeader(services: Services, authorization: string | undefined): Promise<Actor | null> {
+export async function authenticateHeader(
+  services: IdentityServices,
+  authorization: string | undefined,
+): Promise<Actor | null> {
   if (authorization === undefined) return null;
   const token = /^Bearer +([^\s]+) *$/i.exec(authorization)?.[1];
   const actor = token ? await authenticateToken(services, token) : null;

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
 import type { Permission } from '../../kernel/permissions.ts';
+import type { Grants } from '../../kernel/services.ts';
 import { upTo } from '../../lib/lru-size.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
@@ -30,7 +31,7 @@ export const grantChannel = 'portico_grants';
  * What every request reads: which token grants what, and which ids stand behind two machine names. Entries live 30 s and are evicted by
  * NOTIFY; while the listening connection is down nothing is cached, so a revocation holds everywhere at once.
  */
-export class GrantCache {
+export class GrantCache implements Grants {
   readonly #entries = new LRUCache<string, Cached>({ ...upTo(10_000), ttl: 30_000 });
   /** Hashes of tokens that were valid when last read; grants nothing, and so needs no eviction. */
   readonly #accepted = new LRUCache<string, true>(upTo(10_000));
@@ -51,6 +52,11 @@ export class GrantCache {
     for (const [key, cached] of this.#entries.entries()) {
       if (organizationOf(cached) === organizationId) this.#entries.delete(key);
     }
+  }
+
+  /** Organisations the transaction of a manager has named: the notification reaches its own process only later. */
+  changedIn(em: EntityManager): Iterable<number> {
+    return changed.get(em) ?? [];
   }
 
   async #get<V>(key: string, load: () => Promise<V | null>, wrap: (value: V) => Cached): Promise<V | null> {
@@ -103,6 +109,3 @@ export async function grantsChanged(em: EntityManager, organizationId: number): 
   changed.set(em, (changed.get(em) ?? new Set()).add(organizationId));
   await em.execute(`select pg_notify('${grantChannel}', ?)`, [String(organizationId)]);
 }
-
-/** Organisations that the transaction of this manager has notified of: its own process receives the notification only later. */
-export const organizationsChanged = (em: EntityManager): Iterable<number> => changed.get(em) ?? [];

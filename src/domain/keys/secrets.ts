@@ -3,22 +3,9 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../kernel/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { KeyError, type KeyFault, type Kms } from '../../ports/kms.ts';
+import type { SecretPurpose, Secrets } from '../../ports/secrets.ts';
 import { DataKey } from './data-key.entity.ts';
 import { activeDataKey, dataKeyContext, replaceDataKey, reserveUses } from './data-keys.ts';
-
-/** What kinds of secrets are stored; a ciphertext moved from one to another does not open. */
-type SecretPurpose =
-  | 'workflow.trigger'
-  | 'workflow.secret'
-  | 'crawler.headers'
-  | 'crawler.cookies'
-  | 'crawler.webhook_auth'
-  | 'crawler.webhook_secret'
-  | 'environment.variable'
-  | 'deploy.hook'
-  | 'upstream.git'
-  | 'assistant.key'
-  | 'oidc.client';
 
 /** The place a ciphertext belongs to. `version` counts the values the record has had. */
 export interface SecretPlace {
@@ -130,31 +117,6 @@ export function createKeyCache({ milliseconds = 300_000, max = 1_000 } = {}): Ke
     },
     clear: () => [...kept.keys()].forEach(wipe),
   };
-}
-
-/**
- * Secrets at rest: AES-256-GCM under a data key per organisation. Both reject with `DomainError('unavailable')`, whose
- * `details.reason` is a `KeyFault`: `unavailable` passes, the others mean that this secret cannot be read.
- */
-export interface Secrets {
-  encrypt(
-    organizationId: number,
-    purpose: SecretPurpose,
-    record: string | number,
-    version: number,
-    plaintext: string,
-  ): Promise<string>;
-  decrypt(
-    organizationId: number,
-    purpose: SecretPurpose,
-    record: string | number,
-    version: number,
-    ciphertext: string,
-  ): Promise<string>;
-  /** Makes a new data key for what is encrypted from now on; other processes follow within five minutes. */
-  rotate(organizationId: number): Promise<void>;
-  /** Wipes the keys in memory. */
-  close(): void;
 }
 
 export interface SecretsOptions {

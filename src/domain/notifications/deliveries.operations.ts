@@ -2,12 +2,12 @@ import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
-import { projectOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { timestamp } from '../../kernel/shapes.ts';
 import type { Crawler } from '../crawlers/config/crawler.entity.ts';
 import { crawlerName } from '../crawlers/config/crawler.schema.ts';
-import { findCrawler } from '../crawlers/config/find-crawler.ts';
+import { findCrawler, namedCrawler } from '../crawlers/config/find-crawler.ts';
+import { crawlerOperation } from '../crawlers/crawler-operation.ts';
 import { type EventType, eventTypes } from './event-payload.ts';
 import { deliveryStatuses, NotificationAttempt, NotificationRow } from './notification.entity.ts';
 import { notify, wakeDelivery } from './notify.ts';
@@ -94,13 +94,14 @@ async function deliveryRecord(em: EntityManager, row: NotificationRow): Promise<
   return record as Record;
 }
 
-export const listDeliveries = projectOperation({
+export const listDeliveries = crawlerOperation({
   name: 'crawlers.listDeliveries',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List the notifications of a crawler with the state of their delivery, the newest first',
   input: deliveriesWanted,
   output: pageOf(notificationDelivery),
+  find: namedCrawler,
   async execute(context, { crawler: name, status, ...paging }) {
     const { em } = context;
     const crawler = await findCrawler(context, name);
@@ -115,20 +116,21 @@ export const listDeliveries = projectOperation({
   },
 });
 
-export const getDelivery = projectOperation({
+export const getDelivery = crawlerOperation({
   name: 'crawlers.getDelivery',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'Get one notification with every attempt to deliver it',
   input: z.object(deliveryName),
   output: notificationDelivery,
+  find: namedCrawler,
   async execute(context, { crawler: name, delivery }) {
     const { em } = context;
     return deliveryRecord(em, await findDelivery(em, await findCrawler(context, name), delivery));
   },
 });
 
-export const resendDelivery = projectOperation({
+export const resendDelivery = crawlerOperation({
   name: 'crawlers.resendDelivery',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -136,6 +138,7 @@ export const resendDelivery = projectOperation({
   input: z.object(deliveryName),
   output: notificationDelivery,
   audit: ({ delivery }) => ({ type: 'notification', id: String(delivery) }),
+  find: namedCrawler,
   async execute(context, { crawler: name, delivery }) {
     const { em, services } = context;
     const row = await findDelivery(em, await findCrawler(context, name), delivery, { lock: true });
@@ -147,7 +150,7 @@ export const resendDelivery = projectOperation({
   },
 });
 
-export const testWebhook = projectOperation({
+export const testWebhook = crawlerOperation({
   name: 'crawlers.testWebhook',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -155,6 +158,7 @@ export const testWebhook = projectOperation({
   input: z.object(crawlerName),
   output: notificationDelivery,
   audit: (_input, output) => ({ type: 'notification', id: output ? String(output.id) : null }),
+  find: namedCrawler,
   async execute(context, { crawler: name }) {
     const { em, services } = context;
     const crawler = await findCrawler(context, name);
@@ -166,7 +170,7 @@ export const testWebhook = projectOperation({
 
 const none = () => new DomainError('not_found', 'This crawler has no notification secret yet: set webhook_url first');
 
-export const revealWebhookSecret = projectOperation({
+export const revealWebhookSecret = crawlerOperation({
   name: 'crawlers.revealWebhookSecret',
   kind: 'command',
   permission: 'manage_crawlers',
@@ -175,6 +179,7 @@ export const revealWebhookSecret = projectOperation({
   input: z.object(crawlerName),
   output: webhookSecret,
   audit: ({ crawler }) => ({ type: 'crawler', id: crawler }),
+  find: namedCrawler,
   async execute(context, { crawler: name }) {
     const { services, project } = context;
     const secret = await openWebhookSecret(services, project, await findCrawler(context, name));
@@ -183,7 +188,7 @@ export const revealWebhookSecret = projectOperation({
   },
 });
 
-export const rotateWebhookSecret = projectOperation({
+export const rotateWebhookSecret = crawlerOperation({
   name: 'crawlers.rotateWebhookSecret',
   kind: 'command',
   permission: 'manage_crawlers',
@@ -192,6 +197,7 @@ export const rotateWebhookSecret = projectOperation({
   input: z.object(crawlerName),
   output: webhookSecret,
   audit: ({ crawler }) => ({ type: 'crawler', id: crawler }),
+  find: namedCrawler,
   async execute(context, { crawler: name }) {
     const { em, services, project } = context;
     const crawler = await findCrawler(context, name, { lock: true });

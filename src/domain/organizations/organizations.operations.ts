@@ -1,12 +1,13 @@
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
-import { organizationOperation, publicOperation } from '../../kernel/operation.ts';
+import { publicOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { changeOf, displayName, machineName, machineNameFrom, oneLine, timestamp } from '../../kernel/shapes.ts';
 import { orTaken } from '../../kernel/sql.ts';
 import { defined } from '../../lib/objects.ts';
 import { grantsChanged } from '../identity/grant-cache.ts';
+import { organizationOperation } from '../projects/operation.ts';
 import { Organization, type OrganizationRef } from './organization.entity.ts';
 
 const limits = z

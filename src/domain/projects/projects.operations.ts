@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
-import { organizationOperation, projectOperation } from '../../kernel/operation.ts';
+import { organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import {
   addressOf,
@@ -18,6 +18,7 @@ import { orTaken } from '../../kernel/sql.ts';
 import { defined } from '../../lib/objects.ts';
 import { grantsChanged } from '../identity/grant-cache.ts';
 import { importJob, queuedImport } from '../studio/repository/import-repository.ts';
+import { projectOperation } from './operation.ts';
 import { Project } from './project.entity.ts';
 
 export const project = z

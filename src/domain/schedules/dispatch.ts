@@ -104,7 +104,7 @@ async function dispatchBatch<Due extends DueSchedule>(
   const settled: Settled[] = [];
   const count = await services.orm.em.fork().transactional(async (em) => {
     const now = await services.sharedClock.now(em);
-    const grace = services.settings.crawl.schedule_grace * 60_000;
+    const grace = services.settings.schedule_grace * 60_000;
     const claimed = await source.claim(em, now, limit, faulty);
     if (claimed.length === 0) return 0;
     if (limit === 1) onClaim(claimed[0]?.id ?? '');

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
-import type { ProjectContext } from '../../kernel/operation.ts';
 import type { Permission } from '../../kernel/permissions.ts';
 import type { WorkflowDefinition } from './definition/definition.schema.ts';
 import { type DefinitionFault, type DefinitionReading, readDefinition } from './definition/read-definition.ts';
 import { type Workflow, WorkflowSecret, WorkflowVersion } from './workflow.entity.ts';
 import type { definitionSource } from './workflow.schema.ts';
+import type { WorkflowContext } from './workflows.ts';
 
 type Source = z.output<typeof definitionSource>;
 
@@ -15,12 +15,12 @@ export const sourceOf = (source: Source): string =>
 
 /** What a definition holds, against the operations there are and the secrets that are set of its workflow, when there is one. */
 export async function reading(
-  { em, services }: Pick<ProjectContext, 'em' | 'services'>,
+  { em, workflows }: Pick<WorkflowContext, 'em' | 'services' | 'workflows'>,
   source: Source,
   row: Workflow | null,
 ): Promise<DefinitionReading> {
   const rows = row ? await em.find(WorkflowSecret, { workflow_id: row.id }, { fields: ['name'] }) : [];
-  return readDefinition(sourceOf(source), services.stepOperations, new Set(rows.map(({ name }) => name)));
+  return readDefinition(sourceOf(source), workflows.stepOperations, new Set(rows.map(({ name }) => name)));
 }
 
 /**
@@ -28,7 +28,7 @@ export async function reading(
  * @throws DomainError `validation_failed` with every fault in `details.errors`
  */
 export async function requireDefinition(
-  context: Pick<ProjectContext, 'em' | 'services'>,
+  context: Pick<WorkflowContext, 'em' | 'services' | 'workflows'>,
   source: Source,
   row: Workflow | null,
 ): Promise<{ definition: WorkflowDefinition; warnings: DefinitionFault[] }> {
@@ -45,14 +45,14 @@ export async function requireDefinition(
  * A workflow acts with the permissions its definition lists, so its author must hold them.
  * @throws DomainError `forbidden`
  */
-export function requireHeld({ grant }: Pick<ProjectContext, 'grant'>, permissions: readonly Permission[]): void {
+export function requireHeld({ grant }: Pick<WorkflowContext, 'grant'>, permissions: readonly Permission[]): void {
   const lacking = permissions.find((name) => !grant.permissions.has(name));
   if (lacking) throw new DomainError('forbidden', `definition.permissions: you lack ${lacking} and cannot grant it`);
 }
 
 /** Adds the next version of a workflow, and publishes it by default. */
 export async function addVersion(
-  { em, actor, services }: Pick<ProjectContext, 'em' | 'actor' | 'services'>,
+  { em, actor, services }: Pick<WorkflowContext, 'em' | 'actor' | 'services'>,
   row: Workflow,
   source: Source,
   definition: WorkflowDefinition,

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
-import { projectOperation } from '../../kernel/operation.ts';
 import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../kernel/paging.ts';
 import { WorkflowSecret } from './workflow.entity.ts';
 import { maxSecretBytes, maxSecrets, secretName, workflowId, workflowSecret } from './workflow.schema.ts';
+import { workflowOperation } from './workflow-operation.ts';
 import { findWorkflow } from './workflow-record.ts';
 
 /** What a secret's ciphertext is bound to. */
 export const secretRecord = (workflow: string, name: string): string => `${workflow}/${name}`;
 
-export const listWorkflowSecrets = projectOperation({
+export const listWorkflowSecrets = workflowOperation({
   name: 'workflows.listWorkflowSecrets',
   kind: 'query',
   permission: 'browse_workflows',
@@ -31,7 +31,7 @@ export const listWorkflowSecrets = projectOperation({
 
 const tooLong = `must be at most ${maxSecretBytes} bytes`;
 
-export const putWorkflowSecret = projectOperation({
+export const putWorkflowSecret = workflowOperation({
   name: 'workflows.putWorkflowSecret',
   kind: 'command',
   permission: 'manage_workflows',
@@ -70,7 +70,7 @@ export const putWorkflowSecret = projectOperation({
   },
 });
 
-export const deleteWorkflowSecret = projectOperation({
+export const deleteWorkflowSecret = workflowOperation({
   name: 'workflows.deleteWorkflowSecret',
   kind: 'command',
   permission: 'manage_workflows',

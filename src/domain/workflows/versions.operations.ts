@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
+import type { ProjectContext } from '../projects/operation.ts';
 import { requireHeld } from './save-definition.ts';
 import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
 import { versionSummary, workflow, workflowId, workflowVersion } from './workflow.schema.ts';
+import { workflowOperation } from './workflow-operation.ts';
 import { findWorkflow, workflowRecord } from './workflow-record.ts';
 
 const versionNumber = { ...workflowId, number: z.coerce.number().int().min(1).describe('Number of the version') };
@@ -26,7 +27,7 @@ const shown = ({ workflow_id: _workflow, ...version }: WorkflowVersion, row: Wor
   definition: version.definition as never,
 });
 
-export const listVersions = projectOperation({
+export const listVersions = workflowOperation({
   name: 'workflows.listVersions',
   kind: 'query',
   permission: 'browse_workflows',
@@ -47,7 +48,7 @@ export const listVersions = projectOperation({
   },
 });
 
-export const getVersion = projectOperation({
+export const getVersion = workflowOperation({
   name: 'workflows.getVersion',
   kind: 'query',
   permission: 'browse_workflows',
@@ -60,7 +61,7 @@ export const getVersion = projectOperation({
   },
 });
 
-export const publishVersion = projectOperation({
+export const publishVersion = workflowOperation({
   name: 'workflows.publishVersion',
   kind: 'command',
   permission: 'edit_workflows',

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
-import type { ProjectContext } from '../../kernel/operation.ts';
 import type { Permission } from '../../kernel/permissions.ts';
 import type { Settings } from '../../kernel/services.ts';
+import type { ProjectContext } from '../projects/operation.ts';
 import { Workflow, WorkflowVersion } from './workflow.entity.ts';
 import type { workflow, workflowSummary } from './workflow.schema.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { storedText } from '../../kernel/shapes.ts';
 import { holding } from '../../lib/text.ts';
+import type { ProjectContext } from '../projects/operation.ts';
 import { holdProject } from '../projects/project-ref.ts';
 import type { DefinitionFault } from './definition/read-definition.ts';
 import { cancelAll } from './executions/cancel-execution.ts';
@@ -20,9 +20,10 @@ import {
   workflowId,
   workflowSummary,
 } from './workflow.schema.ts';
+import { workflowOperation } from './workflow-operation.ts';
 import { findWorkflow, workflowRecord, workflowSummaries, workflowTag } from './workflow-record.ts';
 
-export const listWorkflows = projectOperation({
+export const listWorkflows = workflowOperation({
   name: 'workflows.listWorkflows',
   kind: 'query',
   permission: 'browse_workflows',
@@ -51,7 +52,7 @@ export const listWorkflows = projectOperation({
   },
 });
 
-export const getWorkflow = projectOperation({
+export const getWorkflow = workflowOperation({
   name: 'workflows.getWorkflow',
   kind: 'query',
   permission: 'browse_workflows',
@@ -66,7 +67,7 @@ export const getWorkflow = projectOperation({
   },
 });
 
-export const validateWorkflow = projectOperation({
+export const validateWorkflow = workflowOperation({
   name: 'workflows.validateWorkflow',
   kind: 'query',
   permission: 'browse_workflows',
@@ -89,7 +90,7 @@ export const validateWorkflow = projectOperation({
 
 const subject = (_input: unknown, output: { id: string } | null) => ({ type: 'workflow', id: output?.id ?? null });
 
-export const createWorkflow = projectOperation({
+export const createWorkflow = workflowOperation({
   name: 'workflows.createWorkflow',
   kind: 'command',
   permission: 'edit_workflows',
@@ -134,7 +135,7 @@ function requireCurrent({ conditions }: Pick<ProjectContext, 'conditions'>, row:
     throw new DomainError('version_mismatch', `base_version: the workflow is at version ${row.latest_version} by now`);
 }
 
-export const updateWorkflow = projectOperation({
+export const updateWorkflow = workflowOperation({
   name: 'workflows.updateWorkflow',
   kind: 'command',
   permission: 'edit_workflows',
@@ -177,7 +178,7 @@ const setEnabled = async (context: ProjectContext, id: string, enabled: boolean)
   return workflowRecord(context, row);
 };
 
-export const enableWorkflow = projectOperation({
+export const enableWorkflow = workflowOperation({
   name: 'workflows.enableWorkflow',
   kind: 'command',
   permission: 'edit_workflows',
@@ -188,7 +189,7 @@ export const enableWorkflow = projectOperation({
   execute: (context, input) => setEnabled(context, input.workflow, true),
 });
 
-export const disableWorkflow = projectOperation({
+export const disableWorkflow = workflowOperation({
   name: 'workflows.disableWorkflow',
   kind: 'command',
   permission: 'edit_workflows',
@@ -199,7 +200,7 @@ export const disableWorkflow = projectOperation({
   execute: (context, input) => setEnabled(context, input.workflow, false),
 });
 
-export const deleteWorkflow = projectOperation({
+export const deleteWorkflow = workflowOperation({
   name: 'workflows.deleteWorkflow',
   kind: 'command',
   permission: 'delete_workflows',

@@ -17,9 +17,9 @@ import {
 } from 'graphql';
 import { z } from 'zod';
 import { authenticateHeader } from '../../domain/identity/authenticate.ts';
+import type { AllServices } from '../../domain/services.ts';
 import type { Actor } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
-import type { Services } from '../../kernel/services.ts';
 import { GraphqlContext } from '../context.ts';
 import { deadlineOf } from '../deadline.ts';
 import { formatError } from '../errors.ts';
@@ -160,12 +160,12 @@ const isResult = (value: AsyncIterable<ExecutionResult> | ExecutionResult): valu
 
 /** Answers subscriptions with a stream of events. */
 export class Streams {
-  readonly #services: Services;
+  readonly #services: AllServices;
   readonly #schema: GraphQLSchema;
   readonly #times: Times;
   readonly #open = new Map<string, number>();
 
-  constructor(services: Services, schema: GraphQLSchema, times: Times) {
+  constructor(services: AllServices, schema: GraphQLSchema, times: Times) {
     this.#services = services;
     this.#schema = schema;
     this.#times = times;

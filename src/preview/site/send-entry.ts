@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { rewritableKind } from '../../domain/crawlers/snapshots/rewrite/rewrite-content.ts';
 import type { SiteEntry, SnapshotSite } from '../../domain/crawlers/snapshots/snapshot-site.ts';
-import type { Services } from '../../kernel/services.ts';
+import type { AllServices } from '../../domain/services.ts';
 import { isHeld, negotiate, wantedBytes } from '../conditions.ts';
 import type { Contents } from '../contents.ts';
 import { notFoundInCopy, sendPage } from '../pages.ts';
@@ -11,7 +11,7 @@ import { type RewrittenContents, rewrittenTag } from './rewritten.ts';
 
 /** What sending needs. */
 interface Sources {
-  services: Services;
+  services: AllServices;
   contents: Contents;
   rewritten: RewrittenContents;
 }
@@ -53,12 +53,12 @@ export async function sendEntry(
   response: ServerResponse,
   { site, common }: Where,
 ): Promise<void> {
-  const { previews, settings } = services;
+  const { crawlers, studio } = services;
   // A worker would answer for this host from then on, also after another copy has been published.
   const isWorker = request.headers['service-worker'] === 'script';
   const target = request.url ?? '';
   const isPath = target.startsWith('/') && !isWorker;
-  const entry = isPath ? await previews.entries.find(site, target, settings.crawl.strip_params) : null;
+  const entry = isPath ? await studio.previews.entries.find(site, target, crawlers.limits.strip_params) : null;
   if (entry === null) return sendPage(response, notFoundInCopy);
   if (entry.location !== null)
     return end(response, entry.http_status, { ...common, Location: entry.location, 'Content-Length': 0 });

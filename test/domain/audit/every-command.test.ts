@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type GraphQLField, getNamedType, isLeafType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { auditEntries } from '../../../src/domain/audit/audit.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { buildGraphqlSchema } from '../../../src/graphql/schema.ts';
 import { commandOf } from '../../../src/graphql/table.ts';
 import { systemActor } from '../../../src/kernel/actor.ts';
+import { auditEntries } from '../../../src/kernel/audit.ts';
 import type { AnyOperation } from '../../../src/kernel/operation.ts';
 import { permissionNames } from '../../../src/kernel/permissions.ts';
 import { run } from '../../../src/kernel/run.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Organization } from '../../../src/domain/organizations/organization.entity.ts';
 import { loadProject } from '../../../src/domain/projects/project-ref.ts';
 import { openUpstream, storeUpstream } from '../../../src/domain/studio/upstream/remote.ts';
-import { type Pass, syncPass } from '../../../src/domain/studio/upstream/sync-pass.ts';
+import { syncPass } from '../../../src/domain/studio/upstream/sync-pass.ts';
 import { Upstream, UpstreamBranch } from '../../../src/domain/studio/upstream/upstream.entity.ts';
 import type { TestApp } from '../../support/app.ts';
 import { post } from '../../support/conflict-site.ts';
@@ -17,9 +17,9 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-const pass: Pass = {
+const pass = {
   fetch: true,
-  push: 'as_set',
+  push: 'as_set' as const,
   branches: null,
   resolutions: null,
   author: { name: 'Test', email: 'test@portico.test' },

@@ -81,7 +81,7 @@ describe('an upstream that is down', () => {
     goDown(host);
     later(31);
     expect((await project.ask('GET', '/collections/posts/one')).status).toBe(200);
-    await app.services.upstreams.settled();
+    await app.services.studio.upstreams.settled();
     expect(await syncState(project)).toMatchObject({ state: 'error', message: expect.stringContaining('upstream') });
     const saved = await project.ask('PUT', '/collections/posts/one', edit('Offline'));
     expect(saved).toMatchObject({ status: 200, body: { sync: { state: 'pending', ahead_by: 1 } } });
@@ -108,7 +108,7 @@ describe('an upstream that is down', () => {
     expect(saved.body.sync).toMatchObject({ state: 'pending', ahead_by: 2 });
     while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
     goUp(host);
-    const done = app.services.upstreams.settled();
+    const done = app.services.studio.upstreams.settled();
     for (const end of held) end();
     await done;
     await runJob(project);
@@ -202,7 +202,7 @@ describe('many at once', () => {
       return made;
     })();
     const commits = [...(await Promise.all(writers)), ...(await there)];
-    await app.services.upstreams.settled();
+    await app.services.studio.upstreams.settled();
     await runJob(project);
     const head = (await host.repository.head('main')) ?? '';
     expect(head).toBe(await project.git.head('main'));
@@ -221,7 +221,7 @@ describe('many at once', () => {
       ),
     );
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
-    await app.services.upstreams.settled();
+    await app.services.studio.upstreams.settled();
     for (const { project } of [one, two, one]) await runJob(project);
     const head = (await one.host.repository.head('main')) ?? '';
     for (const { body } of answers) expect(await one.host.repository.isAncestor(body.commit.sha, head)).toBe(true);

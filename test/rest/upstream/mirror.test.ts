@@ -52,7 +52,7 @@ describe('a mirror', () => {
     await save(host.repository, { [onePath]: post({ title: 'Theirs', tags: ['a'] }, 'First\n\nSecond\n') });
     later(31);
     await project.ask('GET', '/collections/posts/one');
-    await app.services.upstreams.settled();
+    await app.services.studio.upstreams.settled();
     expect((await project.ask('GET', '/collections/posts/one')).body.title).toBe('Theirs');
     const { commit } = await save(host.repository, { [onePath]: post({ title: 'Again', tags: ['a'] }) });
     later(3);
@@ -152,7 +152,7 @@ describe('a mirror', () => {
     await client(clone, 'checkout', '-q', '-b', 'pushed');
     await client(clone, 'commit', '-q', '--allow-empty', '-m', 'Empty');
     await client(clone, 'push', '-q', 'origin', 'pushed');
-    await app.services.upstreams.settled();
+    await app.services.studio.upstreams.settled();
     expect(await host.repository.head('pushed')).toBe(git(clone, ['rev-parse', 'HEAD']));
   });
 

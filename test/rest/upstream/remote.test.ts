@@ -135,7 +135,7 @@ describe('push notices', () => {
     const body = 'payload=%7B%22ref%22%3A1%7D';
     const answer = await send(project, body, { 'X-Hub-Signature-256': signature(set.hook_secret, body) });
     expect(answer).toMatchObject({ status: 202, body: { accepted: true } });
-    await app.services.upstreams.settled();
+    await app.services.studio.upstreams.settled();
     expect(await project.git.head('main')).toBe(commit?.sha);
   });
 
@@ -156,7 +156,7 @@ describe('push notices', () => {
     expect((await send(project, '{ }', { 'X-Hub-Signature-256': good })).status).toBe(401);
     const hosted = await newProject();
     expect((await send(hosted, '{}', { 'X-Hub-Signature-256': good })).status).toBe(401);
-    await app.services.upstreams.settled();
+    await app.services.studio.upstreams.settled();
     expect(host.requests).toEqual([]);
   });
 
@@ -215,7 +215,7 @@ describe('an import', () => {
     app.services.jobs = jobs;
     const work = async () => {
       await importJobFor(app.services).handle(importJob.payload.parse(sent[0]), new AbortController().signal);
-      await app.services.upstreams.settled();
+      await app.services.studio.upstreams.settled();
       return (await project.ask('GET', '/repository')).body;
     };
     return { project, asked, work };
@@ -306,10 +306,10 @@ describe('an import', () => {
     expect(JSON.stringify(sent)).not.toContain(secret);
     // Nobody is ahead of the import: its branches appear all at once.
     await project.ask('GET', '/collections');
-    await app.services.upstreams.settled();
+    await app.services.studio.upstreams.settled();
     expect(await project.git.branches()).toEqual([]);
     await importJobFor(app.services).handle(importJob.payload.parse(sent[0]), new AbortController().signal);
-    await app.services.upstreams.settled();
+    await app.services.studio.upstreams.settled();
     const { body: record } = await project.ask('GET', '/repository');
     expect(record).toMatchObject({
       import: { state: 'completed' },

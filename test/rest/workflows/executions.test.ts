@@ -212,7 +212,7 @@ describe('events', () => {
     ]);
     const advanced = await app.begin(workflow);
     const hold = 'update execution set driver_id = ? where id = ?';
-    await app.services.orm.em.fork().execute(hold, [app.services.executing.id, advanced]);
+    await app.services.orm.em.fork().execute(hold, [app.services.workflows.engine.id, advanced]);
     expect((await change(workflow, advanced, 'cancel')).body.status).toBe('pending');
     await app.services.orm.em.fork().execute('update execution set driver_id = null where id = ?', [advanced]);
     await app.settle();

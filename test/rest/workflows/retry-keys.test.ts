@@ -143,7 +143,7 @@ describe('the Idempotency-Key of a call', () => {
     expect((await change(workflow, id, 'cancel')).body.status).toBe('running');
     await until(
       async () => {
-        await app.services.executing.listen({ renew: false });
+        await app.services.workflows.engine.listen({ renew: false });
         return (await app.look(workflow, id)).status as string;
       },
       (status) => status === 'cancelled',

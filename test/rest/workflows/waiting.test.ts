@@ -174,7 +174,7 @@ it('a call under way is broken off when its execution is cancelled, and nothing 
   expect(answer).toMatchObject({ status: 200, body: { status: 'running' } });
   await vi.waitFor(
     async () => {
-      await app.services.executing.listen({ renew: false });
+      await app.services.workflows.engine.listen({ renew: false });
       expect(closed).toBe(true);
     },
     { timeout: 60_000 },

@@ -6,11 +6,11 @@ import { noCounts } from '../../../src/domain/crawlers/runs/run-counts.ts';
 import type { EndedRun } from '../../../src/domain/crawlers/snapshots/seal-checks.ts';
 import { sealSnapshot } from '../../../src/domain/crawlers/snapshots/seal-snapshot.ts';
 import { type EntryDraft, insertEntries } from '../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
-import type { Services } from '../../../src/kernel/services.ts';
+import type { AllServices } from '../../../src/domain/services.ts';
 
 /** Whatever has services. */
 interface Serving {
-  services: Services;
+  services: AllServices;
 }
 
 export const origin = 'https://www.example.com';
@@ -70,7 +70,7 @@ export interface MadeRun {
   failed?: Record<string, number | string>;
 }
 
-async function storeEntry({ blobs }: Services, url: string, page: Page, run_id: number): Promise<EntryDraft> {
+async function storeEntry({ blobs }: AllServices, url: string, page: Page, run_id: number): Promise<EntryDraft> {
   const given = typeof page === 'string' ? { body: page } : page;
   const {
     body,

@@ -51,7 +51,7 @@ export async function startExecutingApp(environment: Record<string, string> = {}
     async settle() {
       while (jobs.length > 0) {
         await job.handleAll(jobs.splice(0).map((execution_id) => ({ execution_id })));
-        await app.services.executing.idle();
+        await app.services.workflows.engine.idle();
       }
     },
     async pass(milliseconds: number) {
@@ -60,7 +60,7 @@ export async function startExecutingApp(environment: Record<string, string> = {}
       await outliveSetbacks(app.services);
       await wakeDue(app.services);
       await wakeAwaited(app.services);
-      await removeLostWorkers(app.services, app.services.executing.id);
+      await removeLostWorkers(app.services, app.services.workflows.engine.id);
       await whole.settle();
     },
     async look(workflow: string, id: string) {

@@ -12,7 +12,8 @@ export interface CrawlDefaults {
 
 /** The defaults that follow the organisation and the service. */
 export function crawlDefaults(
-  { crawl, version, public_url }: Pick<Settings, 'crawl' | 'version' | 'public_url'>,
+  { version, public_url }: Pick<Settings, 'version' | 'public_url'>,
+  crawl: Pick<CrawlLimits, 'max_html'>,
   { limits }: Pick<OrganizationRef, 'limits'>,
 ): CrawlDefaults {
   return {
@@ -46,12 +47,10 @@ export const initialSettings = (): StoredSettings => ({
   publish: { auto: true, max_lost_percent: 10, max_error_percent: 10 },
 });
 
-/** What the operator has set for all crawls; `services.settings.crawl`. */
+/** What the operator has set for all crawls. */
 export interface CrawlLimits {
   /** Domains that count as verified. */
   trusted_domains: readonly TrustedDomain[];
-  /** Resolvers that domain checks ask, `address[:port]`; empty: those of the system. */
-  dns_servers: readonly string[];
   /** HTML pages of a crawler that says nothing, where the organisation has no limit of its own. */
   max_html: number;
   /** Link hops of a crawl without a limit. */
@@ -66,9 +65,4 @@ export interface CrawlLimits {
   ports: readonly number[];
   /** Names of parameters taken off addresses; `*` at the end stands for any. */
   strip_params: readonly string[];
-  /** Minutes a schedule may run late. */
-  schedule_grace: number;
-  /** Null: looked for where it usually is. */
-  chromium_path: string | null;
-  chromium_no_sandbox: boolean;
 }

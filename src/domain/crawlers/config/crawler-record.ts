@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Document, isCollection, isScalar, Scalar, type ToStringOptions, visit } from 'yaml';
 import { z } from 'zod';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { timestamp } from '../../../kernel/shapes.ts';
+import type { CrawlerContext } from '../crawlers.ts';
 import { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { runRecords } from '../runs/run-record.ts';
 import { crawlerRun } from '../runs/runs.schema.ts';
@@ -142,7 +142,7 @@ export function configYaml(crawler: Shown, headers: Readonly<Record<string, stri
 export const urlsListYaml = ({ settings }: Pick<Crawler, 'settings'>): string => write({ single_url: settings.urls });
 
 type CrawlerRecord = z.output<typeof crawler>;
-type Context = Pick<ProjectContext, 'em' | 'services' | 'organization' | 'project' | 'grant'>;
+type Context = Pick<CrawlerContext, 'em' | 'services' | 'crawlers' | 'organization' | 'project' | 'grant'>;
 
 /** The newest run of each crawler that has one, by the crawler. */
 async function lastRunsOf(em: EntityManager, rows: readonly Crawler[]) {
@@ -157,9 +157,9 @@ async function lastRunsOf(em: EntityManager, rows: readonly Crawler[]) {
 
 /** Crawlers as the caller may see them, in the order given: what may hold credentials only with edit_crawlers. */
 export async function crawlerRecords(context: Context, rows: readonly Crawler[]): Promise<CrawlerRecord[]> {
-  const { em, services, organization, project, grant } = context;
-  const defaults = crawlDefaults(services.settings, organization);
-  const standing = await verificationStatesOf(em, services.settings, organization);
+  const { em, services, crawlers, organization, project, grant } = context;
+  const defaults = crawlDefaults(services.settings, crawlers.limits, organization);
+  const standing = await verificationStatesOf(em, crawlers.limits, organization);
   const lastRuns = await lastRunsOf(em, rows);
   const seesSecrets = grant.permissions.has('edit_crawlers');
   return Promise.all(

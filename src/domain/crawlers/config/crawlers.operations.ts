@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
 import { changeOf } from '../../../kernel/shapes.ts';
 import { ensureWebhookSecret } from '../../notifications/webhook-secret.ts';
 import { holdProject } from '../../projects/project-ref.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
+import type { CrawlerContext } from '../crawlers.ts';
 import { cancelRunsOf } from '../runs/end-run.ts';
 import { CrawlSnapshot } from '../snapshots/snapshot.entity.ts';
 import { snapshotRecords } from '../snapshots/snapshot-record.ts';
@@ -17,9 +18,9 @@ import { crawlerDraft, crawlerName } from './crawler.schema.ts';
 import { crawler, crawlerRecord, crawlerRecords } from './crawler-record.ts';
 import { openCrawlerSecrets, sealCrawlerSecrets } from './crawler-secrets.ts';
 import { type Candidate, type DraftValues, reviewDraft } from './draft.ts';
-import { findCrawler } from './find-crawler.ts';
+import { findCrawler, namedCrawler } from './find-crawler.ts';
 
-export const getPublishedSnapshots = projectOperation({
+export const getPublishedSnapshots = crawlerOperation({
   name: 'crawlers.getPublishedSnapshots',
   kind: 'query',
   permission: 'browse_crawlers',
@@ -56,7 +57,7 @@ function requireVerification(values: DraftValues, defaults: CrawlDefaults): void
   });
 }
 
-export const listCrawlers = projectOperation({
+export const listCrawlers = crawlerOperation({
   name: 'crawlers.listCrawlers',
   kind: 'query',
   permission: 'browse_crawlers',
@@ -71,19 +72,20 @@ export const listCrawlers = projectOperation({
   },
 });
 
-export const getCrawler = projectOperation({
+export const getCrawler = crawlerOperation({
   name: 'crawlers.getCrawler',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'Get one crawler',
   input: z.object(crawlerName),
   output: crawler,
+  find: namedCrawler,
   async execute(context, { crawler: name }) {
     return crawlerRecord(context, await findCrawler(context, name));
   },
 });
 
-export const deleteCrawler = projectOperation({
+export const deleteCrawler = crawlerOperation({
   name: 'crawlers.deleteCrawler',
   kind: 'command',
   permission: 'delete_crawlers',
@@ -92,27 +94,34 @@ export const deleteCrawler = projectOperation({
   input: z.object(crawlerName),
   output: z.null(),
   audit: ({ crawler: name }) => ({ type: 'crawler', id: name }),
+  find: namedCrawler,
   async execute(context, { crawler: name }) {
-    const { em, services } = context;
+    const { em, services, crawlers } = context;
     const row = await findCrawler(context, name, { lock: true });
     row.deleted_at = services.clock.now();
     await em.flush();
     await em.execute('update crawler_schedule set enabled = false, next_fire_at = null where crawler_id = ?', [row.id]);
-    await cancelRunsOf(em, services, row);
+    await cancelRunsOf(em, { ...services, crawlers }, row);
     return null;
   },
 });
 
 const maxCrawlers = 500;
 
-type Context = Pick<ProjectContext, 'em' | 'services' | 'organization' | 'project' | 'ignore'>;
+type Context = Pick<CrawlerContext, 'em' | 'services' | 'crawlers' | 'organization' | 'project' | 'ignore'>;
+
+const surroundingsOf = ({ services, crawlers, organization }: Context) => ({
+  settings: services.settings,
+  limits: crawlers.limits,
+  organization,
+});
 
 /** Tells what has no effect. @throws DomainError `verification_required` */
 async function allow(context: Context, next: Candidate, values: DraftValues): Promise<void> {
-  const { em, services, organization } = context;
-  const standing = await verificationStatesOf(em, services.settings, organization);
+  const { em, services, crawlers, organization } = context;
+  const standing = await verificationStatesOf(em, crawlers.limits, organization);
   if (standing(next.host).state !== 'verified')
-    requireVerification(values, crawlDefaults(services.settings, organization));
+    requireVerification(values, crawlDefaults(services.settings, crawlers.limits, organization));
   if (values.user_agent != null && next.settings.browser_mode) context.ignore('user_agent');
 }
 
@@ -131,7 +140,7 @@ async function takePlace({ em, project }: Context): Promise<void> {
     throw new DomainError('limit_reached', `A project has at most ${maxCrawlers} crawlers; delete one first`);
 }
 
-export const createCrawler = projectOperation({
+export const createCrawler = crawlerOperation({
   name: 'crawlers.createCrawler',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -143,8 +152,7 @@ export const createCrawler = projectOperation({
   audit: (_input, output) => ({ type: 'crawler', id: output?.uuid ?? null }),
   async execute(context, input) {
     const { em, services, project } = context;
-    const { settings } = services;
-    const { next, values } = await reviewDraft(input, null, { settings, organization: context.organization });
+    const { next, values } = await reviewDraft(input, null, surroundingsOf(context));
     await allow(context, next, values);
     await takePlace(context);
     const { secrets: _, ...plain } = next;
@@ -157,7 +165,7 @@ export const createCrawler = projectOperation({
   },
 });
 
-export const updateCrawler = projectOperation({
+export const updateCrawler = crawlerOperation({
   name: 'crawlers.updateCrawler',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -167,11 +175,12 @@ export const updateCrawler = projectOperation({
   input: changeOf({ ...crawlerName, ...crawlerDraft }),
   output: crawler,
   audit: ({ crawler: name }) => ({ type: 'crawler', id: name }),
+  find: namedCrawler,
   async execute(context, { crawler: name, ...input }) {
-    const { em, services, project, organization } = context;
+    const { em, services, project } = context;
     const row = await findCrawler(context, name, { lock: true });
     const secrets = await openCrawlerSecrets(services, project, row);
-    const surroundings = { settings: services.settings, organization };
+    const surroundings = surroundingsOf(context);
     const { next, values } = await reviewDraft(input, { ...row, secrets }, surroundings);
     await allow(context, next, values);
     const { secrets: _, ...plain } = next;

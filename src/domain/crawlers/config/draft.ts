@@ -7,7 +7,13 @@ import { pointer } from '../../../lib/json-pointer.ts';
 import { defined } from '../../../lib/objects.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
 import { crawlableHost, domainFault, registrableDomain } from '../verification/trusted-domains.ts';
-import { type CrawlDefaults, crawlDefaults, initialSettings, usualStartUrls } from './crawl-limits.ts';
+import {
+  type CrawlDefaults,
+  type CrawlLimits,
+  crawlDefaults,
+  initialSettings,
+  usualStartUrls,
+} from './crawl-limits.ts';
 import type { Crawler, StoredSettings } from './crawler.entity.ts';
 import { type CrawlerSecrets, crawlerFields } from './crawler.schema.ts';
 import { type Host, hostOf, hostText, siblingOf } from './host.ts';
@@ -220,6 +226,7 @@ const maxFaults = 100;
 
 interface Surroundings {
   settings: Settings;
+  limits: CrawlLimits;
   organization: OrganizationRef;
 }
 
@@ -274,16 +281,16 @@ function refuse(faults: readonly DraftFault[]): void {
 export async function reviewDraft(
   raw: Readonly<Record<string, unknown>>,
   base: Base | null,
-  { settings, organization }: Surroundings,
+  { settings, limits, organization }: Surroundings,
 ): Promise<{ next: Candidate; values: DraftValues }> {
   const { values, faults } = readDraft(raw);
-  const host = values.domain == null ? null : crawlableHost(values.domain, settings.crawl.trusted_domains);
+  const host = values.domain == null ? null : crawlableHost(values.domain, limits.trusted_domains);
   if (values.domain != null && host === null) faults.push(faultAt('domain', [], domainFault(values.domain)));
   faults.push(...readAllowed(values));
   for (const field of ['include', 'exclude'] as const)
     faults.push(...(await patternFaults(field, values[field] ?? [])));
   const place = { domain: values.domain ?? '', host: host ? hostText(host) : '' };
-  const next = candidateOf(base, values, place, crawlDefaults(settings, organization));
+  const next = candidateOf(base, values, place, crawlDefaults(settings, limits, organization));
   // A field at fault is not in the whole: what is said of the others must not follow from that.
   const isWhole =
     host !== null &&

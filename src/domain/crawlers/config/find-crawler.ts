@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
+import type { ProjectContext } from '../../projects/operation.ts';
 import { Crawler } from './crawler.entity.ts';
 
 type Context = Pick<ProjectContext, 'em'> & { project: Pick<ProjectContext['project'], 'id'> };
@@ -38,3 +38,7 @@ export async function findCrawler(
   if (!row) throw unknown();
   return row;
 }
+
+/** The crawler an input that was refused names (`find` of an operation); null when it names none. @throws DomainError `not_found` */
+export const namedCrawler = async (context: Context, { crawler }: Record<string, unknown>): Promise<Crawler | null> =>
+  typeof crawler === 'string' ? findCrawler(context, crawler) : null;

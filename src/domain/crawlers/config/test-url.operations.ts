@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
+import type { ProjectContext } from '../../projects/operation.ts';
 import { fetchRobots, keepRobots, keptRobots } from '../crawl/open/host-robots.ts';
 import { requestHeaders } from '../crawl/open/open-run.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
+import type { CrawlerContext } from '../crawlers.ts';
 import { createDecider } from '../urls/decide.ts';
 import { normalise } from '../urls/normalise.ts';
 import { disallowAll, type RobotsRules } from '../urls/robots.ts';
@@ -13,7 +15,7 @@ import { crawlDefaults } from './crawl-limits.ts';
 import type { Crawler } from './crawler.entity.ts';
 import { crawlerName } from './crawler.schema.ts';
 import { openCrawlerSecrets } from './crawler-secrets.ts';
-import { findCrawler } from './find-crawler.ts';
+import { findCrawler, namedCrawler } from './find-crawler.ts';
 import { hostOf } from './host.ts';
 
 const urlProblem = 'must be a path or an http(s) URL';
@@ -54,18 +56,19 @@ async function siteOf({ em }: Pick<ProjectContext, 'em'>, { id, host, domain }: 
 }
 
 /** The robots.txt rules of a host, from the cache or fetched now; null when the host is unreachable. */
-async function robotsOf(context: ProjectContext, crawler: Crawler, { origin, siblings }: Site, url: URL) {
-  const { em, services, project, organization, signal } = context;
+async function robotsOf(context: CrawlerContext, crawler: Crawler, { origin, siblings }: Site, url: URL) {
+  const { em, services, crawlers, project, organization, signal } = context;
   const kept = await keptRobots(em, project.id, url.host);
   if (kept) return kept;
   const secrets = await openCrawlerSecrets(services, project, crawler);
-  const userAgent = crawler.settings.user_agent ?? crawlDefaults(services.settings, organization).user_agent;
+  const userAgent =
+    crawler.settings.user_agent ?? crawlDefaults(services.settings, crawlers.limits, organization).user_agent;
   const isOwn = [origin.host, ...siblings].includes(url.host);
   const headers = requestHeaders({ userAgent, headers: secrets.headers, isOwn });
   const answer = await fetchRobots({
     fetcher: services.fetcher,
     origin: url.origin,
-    request: { headers, policy: policyFor(services, project) },
+    request: { headers, policy: policyFor(crawlers.limits, project) },
     signal,
     pause: async (milliseconds) => void (await pause(milliseconds, undefined, { signal })),
   });
@@ -74,21 +77,21 @@ async function robotsOf(context: ProjectContext, crawler: Crawler, { origin, sib
   return answer.robots.rules;
 }
 
-export const testUrl = projectOperation({
+export const testUrl = crawlerOperation({
   name: 'crawlers.testUrl',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'Check whether a crawler would fetch a URL, and why not',
   input: z.object({ ...crawlerName, url: z.string().min(1, urlProblem).max(8_192, 'must be at most 8192 characters') }),
   output: urlTest,
+  find: namedCrawler,
   async execute(context, { crawler: name, url: text }) {
-    const { em, services, organization } = context;
+    const { em, crawlers, organization } = context;
     const crawler = await findCrawler(context, name);
     const { settings } = crawler;
     const site = await siteOf(context, crawler);
     const { origin, siblings } = site;
-    const spell = (link: string) =>
-      normalise(link, origin, { origin, stripParams: services.settings.crawl.strip_params });
+    const spell = (link: string) => normalise(link, origin, { origin, stripParams: crawlers.limits.strip_params });
     const normalised = spell(text);
     if (normalised === null) throw fieldError('invalid_request', 'url', urlProblem);
     const scope = { origin, hosts: [origin.host, ...siblings], allowed: settings.allowed_domains };
@@ -106,7 +109,7 @@ export const testUrl = projectOperation({
     // As in a run, robots.txt is only fetched from hosts whose pages would be fetched.
     if (!in_scope) return answer(plain, 'not_asked');
     const url = new URL(normalised);
-    const standing = await verificationStatesOf(em, services.settings, organization);
+    const standing = await verificationStatesOf(em, crawlers.limits, organization);
     if (settings.ignore_robots && standing(url.host).state === 'verified') return answer(plain, 'ignored');
     const rules: RobotsRules | null = await robotsOf(context, crawler, site, url);
     const decision = decide(normalised, { kind: 'page', isEntry, robots: rules ?? disallowAll });

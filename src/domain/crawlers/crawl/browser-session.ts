@@ -4,6 +4,7 @@ import type { Services } from '../../../kernel/services.ts';
 import { executeBound } from '../../../kernel/sql.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import type { BrowserAnswer } from '../../../ports/browser.ts';
+import type { CrawlerServices } from '../crawlers.ts';
 import type { LeasedUrl } from '../frontier/lease.ts';
 import { urlHash } from '../frontier/url-draft.ts';
 import type { CrawlerRun } from '../runs/crawler-run.entity.ts';
@@ -12,7 +13,7 @@ import type { OutlinkStore } from './fetch/outlinks.ts';
 
 /** What the browser of a run is put together from. */
 export interface BrowserOptions {
-  services: Services;
+  services: CrawlerServices;
   run: CrawlerRun;
   snapshot: { id: number; base_id: number | null };
   budget: RequestBudget;

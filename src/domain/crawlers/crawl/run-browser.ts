@@ -297,7 +297,7 @@ export class RunBrowser implements PageBrowser {
       scripts: !enabled || execute_js,
       ...(!this.isMode && agent !== undefined && { userAgent: agent }),
       wantsDom: this.isMode,
-      timeout: Math.min(timeout, services.settings.crawl.max_page_timeout) * 1_000,
+      timeout: Math.min(timeout, services.crawlers.limits.max_page_timeout) * 1_000,
       idle: browser_config.wait_for_network_idle,
       atOnce: Math.min(atOnce, mostPages),
       answer: (request) => requests.answer(request),

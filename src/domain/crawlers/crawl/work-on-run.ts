@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../../kernel/services.ts';
 import { asUnavailable, isAway } from '../../../kernel/unavailable.ts';
+import type { CrawlerServices } from '../crawlers.ts';
 import { LostRun } from '../frontier/run-row.ts';
 import { acquireRun, heartbeatTimeout, keepAlive, releaseRun } from '../runs/acquire-run.ts';
 import type { CrawlerRun, FinishReason, StopRequest } from '../runs/crawler-run.entity.ts';
@@ -63,8 +63,9 @@ async function finish(em: EntityManager, { id }: Pick<CrawlerRun, 'id'>, ending:
 }
 
 /** Writes the end of a crawl loop: the run's final state, or its release for the next worker. */
-async function conclude(services: Services, run: CrawlerRun, end: LoopEnd): Promise<void> {
-  const { crawling, orm } = services;
+async function conclude(services: CrawlerServices, run: CrawlerRun, end: LoopEnd): Promise<void> {
+  const { orm, crawlers } = services;
+  const { crawling } = crawlers;
   if (end.kind !== 'next') {
     crawling.forget(run.id);
     await services.browser.forget(run.id);
@@ -96,12 +97,12 @@ const needsBrowser = ({ settings: { browser_mode, assets } }: CrawlerRun) =>
 
 /** One worker's time with a run. */
 class Work {
-  readonly #services: Services;
+  readonly #services: CrawlerServices;
   readonly #timing: CrawlTiming;
   readonly #abort = new AbortController();
   #loop: CrawlLoop | undefined;
 
-  constructor(services: Services, timing: CrawlTiming) {
+  constructor(services: CrawlerServices, timing: CrawlTiming) {
     this.#services = services;
     this.#timing = timing;
   }
@@ -128,7 +129,12 @@ class Work {
       if (failure) return ended(failure);
       await startRun(services, open, site, parts.log.splice(0));
     }
-    const endCookies = await keepCookies(services, run, open.organization_id, services.crawling.cookiesOf(run.id));
+    const endCookies = await keepCookies(
+      services,
+      run,
+      open.organization_id,
+      services.crawlers.crawling.cookiesOf(run.id),
+    );
     try {
       this.#loop = await createLoop(parts, site);
       if (signal.aborted) this.#loop.stop(signal.reason);
@@ -176,11 +182,11 @@ class Work {
  * @returns whether it was worked on
  */
 export async function workOnRun(
-  services: Services,
+  services: CrawlerServices,
   run_id: number,
   timing: CrawlTiming = usualTiming,
 ): Promise<boolean> {
-  const { crawling } = services;
+  const { crawling } = services.crawlers;
   if (crawling.closing || crawling.has(run_id)) return false;
   const work = new Work(services, timing);
   return crawling.run(
@@ -200,8 +206,9 @@ const idleSql = `
   order by id limit ?`;
 
 /** Works on a run beside whatever else happens, when this process has room for it. */
-export function beginWork(services: Services, run_id: number): void {
-  const { crawling, log } = services;
+export function beginWork(services: CrawlerServices, run_id: number): void {
+  const { log, crawlers } = services;
+  const { crawling } = crawlers;
   if (crawling.room === 0) return;
   // The job for its next loop may arrive before the last loop has ended.
   const begun = crawling.has(run_id)
@@ -211,15 +218,16 @@ export function beginWork(services: Services, run_id: number): void {
 }
 
 /** Takes up runs without a worker: a process has died, a job was lost, or there was no capacity before. */
-export async function takeUpRuns(services: Services): Promise<void> {
-  const { crawling, orm } = services;
+export async function takeUpRuns(services: CrawlerServices): Promise<void> {
+  const { orm, crawlers } = services;
+  const { crawling } = crawlers;
   if (crawling.room === 0) return;
   const idle = await orm.em.fork().execute<{ id: number }[]>(idleSql, [crawling.room]);
   for (const { id } of idle) if (!crawling.has(id)) beginWork(services, id);
 }
 
 /** Takes up at once what an earlier process left, when there can be no other one. */
-export async function takeUpAllRuns(services: Services): Promise<void> {
+export async function takeUpAllRuns(services: CrawlerServices): Promise<void> {
   await services.orm.em
     .fork()
     .execute(`update crawler_run set heartbeat_at = null where status in ('provisioning', 'running')`);

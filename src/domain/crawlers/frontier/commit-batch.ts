@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { transactPipelined } from '../../../kernel/pipelined-transaction.ts';
-import type { Services } from '../../../kernel/services.ts';
 import { settleAll } from '../../../lib/concurrency.ts';
+import type { CrawlerServices } from '../crawlers.ts';
 import { afterSignal, allowance, gapOf, type HostPace, horizon, takeSlots } from '../hosts/host-pace.ts';
 import { addHosts, readHosts, saveHosts } from '../hosts/host-rows.ts';
 import type { SlotClock } from '../hosts/slot-clock.ts';
@@ -242,9 +242,13 @@ async function writeOutcomes(
  * and counts nothing twice.
  * @throws LostRun when the run is not the caller's any more
  */
-export async function commitBatch(em: EntityManager, services: Services, input: BatchInput): Promise<BatchResult> {
+export async function commitBatch(
+  em: EntityManager,
+  services: CrawlerServices,
+  input: BatchInput,
+): Promise<BatchResult> {
   const { run, statistics, budget, want } = input;
-  const { clock } = services.crawling;
+  const { clock } = services.crawlers.crawling;
   const write = async (within: EntityManager) => {
     // All statements are sent at once: each round trip costs an iteration of the event loop.
     const holding = lockRun(within, run);

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../kernel/services.ts';
+import type { CrawlerServices } from '../crawlers.ts';
 import { returnLeases } from '../frontier/lease.ts';
 import { Ledger } from '../frontier/ledger.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
@@ -72,7 +73,7 @@ const isStalled = `status in ('provisioning', 'running') and (
 const giveUpSql = `update crawler_run set epoch = epoch + 1 where id = ? and ${isStalled} returning epoch`;
 
 /** Ends runs that make no progress; called every minute. */
-export async function watchRuns(services: Services): Promise<void> {
+export async function watchRuns(services: CrawlerServices): Promise<void> {
   const em = services.orm.em.fork();
   const stalled = await em.execute<{ id: number }[]>(`select id from crawler_run where ${isStalled}`);
   for (const { id } of stalled)

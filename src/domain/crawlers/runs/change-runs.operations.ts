@@ -2,18 +2,18 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import type { Actor } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
-import type { Services } from '../../../kernel/services.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { isInScope } from '../config/draft.ts';
-import { findCrawler } from '../config/find-crawler.ts';
+import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
 import { hostOf } from '../config/host.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
+import type { CrawlerContext, CrawlerServices } from '../crawlers.ts';
 import type { CrawlerRun, RunTrigger, StopRequest } from './crawler-run.entity.ts';
 import { endRun, lockCrawlerOf } from './end-run.ts';
 import { mostQueued, queueRun } from './queue-run.ts';
 import { announceRun, writeLog } from './run-feed.ts';
-import { findRun, runRecord } from './run-record.ts';
+import { findRun, namedRun, runRecord } from './run-record.ts';
 import { crawlerRun, runNumber } from './runs.schema.ts';
 
 const requestSql = `
@@ -28,7 +28,7 @@ const requestSql = `
  */
 export async function requestEnd(
   em: EntityManager,
-  services: Services,
+  services: CrawlerServices,
   run: CrawlerRun,
   request: StopRequest,
 ): Promise<void> {
@@ -48,10 +48,12 @@ export async function requestEnd(
   const message = request === 'stop' ? 'The run is to stop' : 'The run is to be canceled';
   await writeLog(em, services, run, [{ level: 'info', event: `run.${request}_requested`, message }]);
   await announceRun(em, services, run);
-  if (request === 'cancel') services.crawling.cancel(run.id);
+  if (request === 'cancel') services.crawlers.crawling.cancel(run.id);
 }
 
 const problem = 'must be a path or an http(s) URL of an allowed domain';
+
+const servicesOf = ({ services, crawlers }: CrawlerContext): CrawlerServices => ({ ...services, crawlers });
 
 /** Who starts a run, by the kind of credential. */
 function triggerOf({ id }: Actor): RunTrigger {
@@ -68,7 +70,7 @@ function checkUrls({ host: text, settings }: Crawler, urls: readonly string[]): 
   throw new DomainError('invalid_request', `urls: ${message}`, { details: { errors } });
 }
 
-export const runCrawler = projectOperation({
+export const runCrawler = crawlerOperation({
   name: 'crawlers.runCrawler',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -83,6 +85,7 @@ export const runCrawler = projectOperation({
   }),
   output: z.object({ run_id: z.string().describe('Number of the run') }),
   audit: ({ crawler }) => ({ type: 'crawler', id: crawler }),
+  find: namedCrawler,
   async execute(context, { crawler, urls }) {
     const { em, services, actor } = context;
     const row = await findCrawler(context, crawler, { lock: true });
@@ -98,7 +101,7 @@ export const runCrawler = projectOperation({
 
 const ending = { ...crawlerName, ...runNumber };
 
-export const stopRun = projectOperation({
+export const stopRun = crawlerOperation({
   name: 'crawlers.stopRun',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -106,14 +109,15 @@ export const stopRun = projectOperation({
   input: z.object(ending),
   output: crawlerRun,
   audit: ({ run_id }) => ({ type: 'crawler_run', id: String(run_id) }),
+  find: namedRun,
   async execute(context, { crawler, run_id }) {
     const { id } = await findCrawler(context, crawler);
-    await requestEnd(context.em, context.services, await findRun(context.em, id, run_id), 'stop');
+    await requestEnd(context.em, servicesOf(context), await findRun(context.em, id, run_id), 'stop');
     return runRecord(context.em, await findRun(context.em, id, run_id));
   },
 });
 
-export const cancelRun = projectOperation({
+export const cancelRun = crawlerOperation({
   name: 'crawlers.cancelRun',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -121,9 +125,10 @@ export const cancelRun = projectOperation({
   input: z.object(ending),
   output: crawlerRun,
   audit: ({ run_id }) => ({ type: 'crawler_run', id: String(run_id) }),
+  find: namedRun,
   async execute(context, { crawler, run_id }) {
     const { id } = await findCrawler(context, crawler);
-    await requestEnd(context.em, context.services, await findRun(context.em, id, run_id), 'cancel');
+    await requestEnd(context.em, servicesOf(context), await findRun(context.em, id, run_id), 'cancel');
     return runRecord(context.em, await findRun(context.em, id, run_id));
   },
 });

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../../kernel/services.ts';
 import type { EventData, EventType } from '../../notifications/event-payload.ts';
 import { notify } from '../../notifications/notify.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
+import type { CrawlerServices } from '../crawlers.ts';
 import type { Collisions } from '../snapshots/seal-checks.ts';
 import { sealSnapshot } from '../snapshots/seal-snapshot.ts';
 import { activeStatuses, CrawlerRun, type FinishReason, type TerminalStatus } from './crawler-run.entity.ts';
@@ -49,7 +49,7 @@ async function firstErrors(em: EntityManager, run_id: number): Promise<{ url: st
 /** Tells the webhook of a run's crawler how the run stands, with the caller's transaction. */
 export async function notifyRun(
   em: EntityManager,
-  services: Services,
+  services: CrawlerServices,
   run: NotifiedRun,
   type: EventType,
   snapshot?: EventData['snapshot'],
@@ -88,7 +88,7 @@ const endSql = `
   returning id`;
 
 /** The run of a crawler whose turn it is once none is active. */
-async function wakeNext(em: EntityManager, services: Services, crawler_id: number): Promise<void> {
+async function wakeNext(em: EntityManager, services: CrawlerServices, crawler_id: number): Promise<void> {
   const next = await em.findOne(
     CrawlerRun,
     { crawler_id, status: 'queued' },
@@ -116,7 +116,7 @@ const collided = ({ count, examples }: Collisions): LogLine[] =>
  */
 export async function endRun(
   em: EntityManager,
-  services: Services,
+  services: CrawlerServices,
   { id, epoch }: Pick<CrawlerRun, 'id' | 'epoch'>,
   { status, reason, message }: RunEnding,
 ): Promise<boolean> {
@@ -158,7 +158,11 @@ export async function endRun(
 }
 
 /** Ends every run of a deleted crawler, in the caller's transaction: queued ones at once, an active one within seconds. */
-export async function cancelRunsOf(em: EntityManager, services: Services, { id }: Pick<Crawler, 'id'>): Promise<void> {
+export async function cancelRunsOf(
+  em: EntityManager,
+  services: CrawlerServices,
+  { id }: Pick<Crawler, 'id'>,
+): Promise<void> {
   const waiting = await em.find(CrawlerRun, { crawler_id: id, status: 'queued' }, { disableIdentityMap: true });
   for (const run of waiting)
     await endRun(em, services, run, { status: 'canceled', reason: 'crawler_deleted', message: null });

@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
+import type { ProjectContext } from '../../projects/operation.ts';
+import { namedCrawler } from '../config/find-crawler.ts';
 import { findableSnapshots } from '../snapshots/find-snapshot.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
 import type { crawlerRun } from './runs.schema.ts';
@@ -79,4 +80,11 @@ export async function findProjectRun(
     : [];
   if (run && alive) return run;
   throw new DomainError('not_found', 'Run not found');
+}
+
+/** Looks up the crawler an input that was refused names, and its run. @throws DomainError `not_found` */
+export async function namedRun(context: ProjectContext, given: { [name: string]: unknown }): Promise<void> {
+  const crawler = await namedCrawler(context, given);
+  const { run_id } = given;
+  if (crawler && Number.isInteger(run_id)) await findRun(context.em, crawler.id, Number(run_id));
 }

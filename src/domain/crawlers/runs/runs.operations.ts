@@ -1,23 +1,24 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
 import { holding } from '../../../lib/text.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
-import { findCrawler } from '../config/find-crawler.ts';
+import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
 import { CrawlUrl, urlErrors, urlKinds, urlStates } from '../frontier/crawl-url.entity.ts';
 import { CrawlerRun, runStatuses } from './crawler-run.entity.ts';
 import { type LogLevel, logLevels, runSubject } from './run-feed.ts';
-import { findProjectRun, findRun, runRecord, runRecords } from './run-record.ts';
+import { findProjectRun, findRun, namedRun, runRecord, runRecords } from './run-record.ts';
 import { crawlerLogLine, crawlerPage, crawlerRun, runNumber } from './runs.schema.ts';
 
-export const listRuns = projectOperation({
+export const listRuns = crawlerOperation({
   name: 'crawlers.listRuns',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List runs of a crawler, the newest first',
   input: z.object({ ...crawlerName, ...pageInput, status: z.enum(runStatuses).optional() }),
   output: pageOf(crawlerRun),
+  find: namedCrawler,
   async execute(context, { crawler, status, ...paging }) {
     const { id } = await findCrawler(context, crawler);
     const { rows, asPage } = await findPage(
@@ -31,13 +32,14 @@ export const listRuns = projectOperation({
   },
 });
 
-export const getRun = projectOperation({
+export const getRun = crawlerOperation({
   name: 'crawlers.getRun',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'Get one run of a crawler',
   input: z.object({ ...crawlerName, ...runNumber }),
   output: crawlerRun,
+  find: namedRun,
   async execute(context, { crawler, run_id }) {
     const { id } = await findCrawler(context, crawler);
     return runRecord(context.em, await findRun(context.em, id, run_id));
@@ -77,7 +79,7 @@ async function pageRecords(
   }));
 }
 
-export const listRunPages = projectOperation({
+export const listRunPages = crawlerOperation({
   name: 'crawlers.listRunPages',
   kind: 'query',
   permission: 'browse_crawlers',
@@ -96,6 +98,7 @@ export const listRunPages = projectOperation({
       .describe('Part of the URL, in letters of either case'),
   }),
   output: pageOf(crawlerPage),
+  find: namedRun,
   async execute(context, { crawler, run_id, state, kind, http_status, error, q, ...paging }) {
     const { id } = await findCrawler(context, crawler);
     await findRun(context.em, id, run_id);
@@ -145,7 +148,7 @@ export async function readLog(
   }));
 }
 
-export const listRunLog = projectOperation({
+export const listRunLog = crawlerOperation({
   name: 'crawlers.listRunLog',
   kind: 'query',
   permission: 'browse_crawlers',
@@ -158,6 +161,7 @@ export const listRunLog = projectOperation({
     per_page: z.int().min(1, 'must be at least 1').optional().describe('Lines; default 30, above 100 means 100'),
   }),
   output: z.array(crawlerLogLine),
+  find: namedRun,
   async execute(context, { crawler, run_id, after = 0, level, per_page = 30 }) {
     const { id } = await findCrawler(context, crawler);
     const run = await findRun(context.em, id, run_id);
@@ -178,7 +182,7 @@ const runProgress = z
   })
   .meta({ id: 'CrawlerRunProgress' });
 
-export const getRunProgress = projectOperation({
+export const getRunProgress = crawlerOperation({
   name: 'crawlers.getRunProgress',
   kind: 'query',
   permission: 'browse_crawlers',

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
 import { parseCron } from '../../schedules/cron-expression.ts';
 import { describeCron } from '../../schedules/describe-cron.ts';
@@ -9,9 +8,10 @@ import { firesOf } from '../../schedules/next-fires.ts';
 import { ScheduleFire } from '../../schedules/schedule-fire.entity.ts';
 import { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
-import { findCrawler } from '../config/find-crawler.ts';
+import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
 import { CrawlerSchedule } from './crawler-schedule.entity.ts';
-import { findSchedule, scheduleRecord, scheduleRecords } from './schedule-record.ts';
+import { findSchedule, namedSchedule, scheduleRecord, scheduleRecords } from './schedule-record.ts';
 import {
   crawlerFire,
   crawlerSchedule,
@@ -24,13 +24,14 @@ import {
   scheduleQuestion,
 } from './schedules.schema.ts';
 
-export const listSchedules = projectOperation({
+export const listSchedules = crawlerOperation({
   name: 'crawlers.listSchedules',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List the schedules of a crawler',
   input: z.object({ ...crawlerName, ...wholePageInput }),
   output: pageOf(crawlerSchedule),
+  find: namedCrawler,
   async execute(context, { crawler: name, ...paging }) {
     const { em, services } = context;
     const crawler = await findCrawler(context, name);
@@ -42,7 +43,7 @@ export const listSchedules = projectOperation({
   },
 });
 
-export const listSchedulesOf = projectOperation({
+export const listSchedulesOf = crawlerOperation({
   name: 'crawlers.listSchedulesOf',
   kind: 'query',
   permission: 'browse_crawlers',
@@ -58,13 +59,14 @@ export const listSchedulesOf = projectOperation({
   },
 });
 
-export const getSchedule = projectOperation({
+export const getSchedule = crawlerOperation({
   name: 'crawlers.getSchedule',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'Get one schedule',
   input: z.object(scheduleName),
   output: crawlerSchedule,
+  find: namedSchedule,
   async execute(context, { crawler: name, crawler_schedule }) {
     const { em, services } = context;
     const crawler = await findCrawler(context, name);
@@ -73,13 +75,14 @@ export const getSchedule = projectOperation({
   },
 });
 
-export const previewSchedule = projectOperation({
+export const previewSchedule = crawlerOperation({
   name: 'crawlers.previewSchedule',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'Show when a schedule would run',
   input: scheduleQuestion,
   output: schedulePreview,
+  find: namedCrawler,
   async execute(context, { crawler: name, cron, timezone = 'UTC', count }) {
     const { em, services } = context;
     await findCrawler(context, name);
@@ -91,13 +94,14 @@ export const previewSchedule = projectOperation({
   },
 });
 
-export const listFires = projectOperation({
+export const listFires = crawlerOperation({
   name: 'crawlers.listFires',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List the times a schedule was due, each with its result, the newest first',
   input: firesWanted,
   output: pageOf(crawlerFire),
+  find: namedSchedule,
   async execute(context, { crawler: name, crawler_schedule, ...paging }) {
     const row = await findSchedule(context, await findCrawler(context, name), crawler_schedule);
     const { rows: fires, asPage } = await findPage(
@@ -122,7 +126,7 @@ const usualName = ({ name }: Pick<Crawler, 'name'>) => `Schedule ${name}`;
 
 const subject = (id: number | string | null) => ({ type: 'crawler_schedule', id: id === null ? null : String(id) });
 
-export const createSchedule = projectOperation({
+export const createSchedule = crawlerOperation({
   name: 'crawlers.createSchedule',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -130,6 +134,7 @@ export const createSchedule = projectOperation({
   input: scheduleDraft,
   output: crawlerSchedule,
   audit: (_input, output) => subject(output?.id ?? null),
+  find: namedCrawler,
   async execute(context, { crawler: name, schedule_cron_string, ...draft }) {
     const { em, services } = context;
     const crawler = await findCrawler(context, name, { lock: true });
@@ -152,7 +157,7 @@ export const createSchedule = projectOperation({
   },
 });
 
-export const updateSchedule = projectOperation({
+export const updateSchedule = crawlerOperation({
   name: 'crawlers.updateSchedule',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -160,6 +165,7 @@ export const updateSchedule = projectOperation({
   input: scheduleChange,
   output: crawlerSchedule,
   audit: ({ crawler_schedule }) => subject(crawler_schedule),
+  find: namedSchedule,
   async execute(context, { crawler: name, crawler_schedule, schedule_cron_string, ...change }) {
     const { em, services } = context;
     const crawler = await findCrawler(context, name);
@@ -184,7 +190,7 @@ export const updateSchedule = projectOperation({
   },
 });
 
-export const deleteSchedule = projectOperation({
+export const deleteSchedule = crawlerOperation({
   name: 'crawlers.deleteSchedule',
   kind: 'command',
   permission: 'delete_crawlers',
@@ -193,6 +199,7 @@ export const deleteSchedule = projectOperation({
   input: z.object(scheduleName),
   output: z.null(),
   audit: ({ crawler_schedule }) => subject(crawler_schedule),
+  find: namedSchedule,
   async execute(context, { crawler: name, crawler_schedule }) {
     const { em } = context;
     const row = await findSchedule(context, await findCrawler(context, name), crawler_schedule);

@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
-import { findRun } from '../runs/run-record.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
+import { findRun, namedRun } from '../runs/run-record.ts';
 import { runNumber } from '../runs/runs.schema.ts';
 import { entryKinds } from './snapshot.entity.ts';
 
@@ -91,13 +91,14 @@ type Row = Pick<z.output<typeof brokenLink>, 'url' | 'kind' | 'http_status' | 'e
 const broken = `
   from crawl_url where run_id = ? and (state = 'error' or http_status in (404, 410) or (http_status >= 400 and sha256 is null))`;
 
-export const listBrokenLinks = projectOperation({
+export const listBrokenLinks = crawlerOperation({
   name: 'crawlers.listBrokenLinks',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List the URLs a run could not fetch, with the pages that link to them',
   input: z.object({ ...crawlerName, ...runNumber, ...pageInput }),
   output: pageOf(brokenLink),
+  find: namedRun,
   async execute({ em, project }, { crawler: name, run_id, ...paging }) {
     const crawler = await findCrawler({ em, project }, name);
     await findRun(em, crawler.id, run_id);

@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { findCrawler } from '../config/find-crawler.ts';
-import { findSnapshot, requireFiles } from './find-snapshot.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
+import { findSnapshot, namedSnapshot, requireFiles } from './find-snapshot.ts';
 import { CrawlSnapshot, type EntryKind } from './snapshot.entity.ts';
 import { snapshotDifference, snapshotNumber } from './snapshots.schema.ts';
 
@@ -48,7 +48,7 @@ async function chosenBase(em: EntityManager, crawler_id: number, id: number): Pr
   return base.id;
 }
 
-export const diffSnapshots = projectOperation({
+export const diffSnapshots = crawlerOperation({
   name: 'crawlers.diffSnapshots',
   kind: 'query',
   permission: 'browse_crawlers',
@@ -64,6 +64,7 @@ export const diffSnapshots = projectOperation({
     ...pageInput,
   }),
   output: pageOf(snapshotDifference),
+  find: namedSnapshot,
   async execute({ em, project }, { crawler: name, snapshot: id, base, ...paging }) {
     const crawler = await findCrawler({ em, project }, name);
     const head = await findSnapshot(em, crawler.id, id);

@@ -4,10 +4,10 @@ import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { projectOperation } from '../../../kernel/operation.ts';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import { findCrawler } from '../config/find-crawler.ts';
-import { findSnapshot, requireCaptured, requireFiles } from './find-snapshot.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
+import { findSnapshot, namedSnapshot, requireCaptured, requireFiles } from './find-snapshot.ts';
 import type { CrawlSnapshot } from './snapshot.entity.ts';
 import { snapshotNumber } from './snapshots.schema.ts';
 
@@ -179,7 +179,7 @@ async function* exportWarc(
     yield* zipped(response(blobs, snapshot.id, entry), Number(entry.bytes) <= small);
 }
 
-export const exportWarcFile = projectOperation({
+export const exportWarcFile = crawlerOperation({
   name: 'crawlers.exportWarc',
   kind: 'query',
   permission: 'browse_crawlers',
@@ -187,6 +187,7 @@ export const exportWarcFile = projectOperation({
   summary: 'Export a snapshot as a WARC file',
   input: z.object(snapshotNumber),
   output: z.object({ name: z.string().describe('Name for the file') }),
+  find: namedSnapshot,
   async execute(context, input) {
     const { em, services } = context;
     const crawler = await findCrawler(context, input.crawler);

@@ -2,6 +2,8 @@ import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../../kernel/errors.ts';
 import { idsThere } from '../../../kernel/sql.ts';
+import type { ProjectContext } from '../../projects/operation.ts';
+import { namedCrawler } from '../config/find-crawler.ts';
 import { CrawlSnapshot } from './snapshot.entity.ts';
 
 /** Not one that has been discarded, and only waits for its rows to be removed. */
@@ -41,4 +43,11 @@ export async function findSnapshot(
   const row = await em.findOne(CrawlSnapshot, where, { refresh: true, ...(lock && { lockMode }) });
   if (row) return row;
   throw new DomainError('not_found', 'Snapshot not found');
+}
+
+/** Looks up the crawler an input that was refused names, and its snapshot. @throws DomainError `not_found` */
+export async function namedSnapshot(context: ProjectContext, given: Record<string, unknown>): Promise<void> {
+  const crawler = await namedCrawler(context, given);
+  const { snapshot } = given;
+  if (crawler && Number.isInteger(snapshot)) await findSnapshot(context.em, crawler.id, Number(snapshot));
 }

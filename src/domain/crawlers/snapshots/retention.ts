@@ -1,5 +1,5 @@
-import type { Services } from '../../../kernel/services.ts';
 import { deleteInBatches } from '../../../kernel/sql.ts';
+import type { CrawlerServices } from '../crawlers.ts';
 
 const day = 24 * 3600_000;
 /** Snapshots of a crawler that are kept whatever their age, and the days all are kept. */
@@ -47,7 +47,7 @@ const runsSql = `
     and not exists (select 1 from snapshot where run_id = crawler_run.id and state <> 'expired')`;
 
 /** Deletes entries of snapshots that cannot be read any more, in batches; also of those discarded or deleted by hand. */
-export async function removeExpiredSnapshots(services: Services, ended: AbortSignal): Promise<void> {
+export async function removeExpiredSnapshots(services: CrawlerServices, ended: AbortSignal): Promise<void> {
   await deleteInBatches(services.orm, entriesSql, [], { most: mostBatches, signal: ended });
   await services.orm.em.fork().execute(emptySql);
 }
@@ -56,7 +56,7 @@ export async function removeExpiredSnapshots(services: Services, ended: AbortSig
  * Lets go of what crawls leave behind once it is old: snapshots but the last 20 of each crawler and all of 90 days, frontiers 30 days and runs
  * 365 days after their end, deleted crawlers after 30 days. What is published or pinned stays, and the newest sealed snapshot.
  */
-export async function retainCrawls(services: Services, ended: AbortSignal): Promise<void> {
+export async function retainCrawls(services: CrawlerServices, ended: AbortSignal): Promise<void> {
   const now = services.clock.now().getTime();
   const before = (days: number) => new Date(now - days * day);
   const em = services.orm.em.fork();

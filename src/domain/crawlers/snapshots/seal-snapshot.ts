@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../../kernel/services.ts';
 import { siblingOf } from '../config/host.ts';
+import type { CrawlerServices } from '../crawlers.ts';
 import { checkSnapshot, collisionsIn, type EndedRun, homeOf, type SealedSnapshot } from './seal-checks.ts';
 import { CrawlSnapshot, type SnapshotCheck, type SnapshotOrigins } from './snapshot.entity.ts';
 
@@ -152,7 +152,7 @@ function stateOf(run: EndedRun, checks: readonly SnapshotCheck[]): SealedSnapsho
  */
 export async function sealSnapshot(
   em: EntityManager,
-  services: Pick<Services, 'clock' | 'settings'>,
+  services: Pick<CrawlerServices, 'clock' | 'crawlers'>,
   run: EndedRun,
 ): Promise<SealedSnapshot | null> {
   if (run.snapshot_id === null) return null;
@@ -167,7 +167,7 @@ export async function sealSnapshot(
   const found = await totals(em, snapshot.id);
   if (run.status !== 'completed' && found.pages + found.assets === 0) return discard(em, run);
   const now = services.clock.now();
-  const home = homeOf(run, services.settings.crawl.strip_params);
+  const home = homeOf(run, services.crawlers.limits.strip_params);
   const goneFrom = (before: number) => countGone(em, { before, after: snapshot.id });
   const compared = published && isSameHost && run.mode !== 'partial' ? published : null;
   const gone = compared && (await goneFrom(compared.id));

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import type { ProjectContext } from '../../../kernel/operation.ts';
-import { canHoldPass, memberLink } from '../../studio/previews/preview-link.ts';
+import { memberLink } from '../../studio/previews/preview-link.ts';
 import { crawlerLabel, snapshotLabel } from '../../studio/previews/previews.ts';
+import type { StudioContext } from '../../studio/studio.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { findableSnapshots } from './find-snapshot.ts';
 import { siteAddresses } from './site-addresses.ts';
@@ -35,13 +35,14 @@ export async function snapshotRecords(
 
 /** A snapshot with the addresses that open it, where there is something to see and the caller can be given them. */
 export async function openSnapshot(
-  context: Pick<ProjectContext, 'em' | 'services' | 'actor'>,
+  context: Pick<StudioContext, 'em' | 'services' | 'studio' | 'actor'>,
   row: CrawlSnapshot,
   crawler: Crawler,
 ): Promise<Record> {
-  const [shown] = await snapshotRecords(context.em, [row], [crawler]);
+  const { em, actor, studio } = context;
+  const [shown] = await snapshotRecords(em, [row], [crawler]);
   const record = { ...(shown as Record), preview: null, live_preview: null };
-  if (!row.origins || row.state === 'expired' || !(await canHoldPass(context))) return record;
+  if (!row.origins || row.state === 'expired' || !(await studio.previews.access.canHold(actor.id, em))) return record;
   const path = siteAddresses(row.origin, row.origins).pathOf(new URL(row.origins.home)) ?? '/';
   const link = (label: string) => memberLink(context, label, path);
   return {

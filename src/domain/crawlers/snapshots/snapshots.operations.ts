@@ -1,25 +1,26 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { changeOf } from '../../../kernel/shapes.ts';
 import { holding } from '../../../lib/text.ts';
 import { notify } from '../../notifications/notify.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
-import { findCrawler } from '../config/find-crawler.ts';
-import { findSnapshot, notDiscarded, requireCaptured, requireFiles } from './find-snapshot.ts';
+import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
+import { findSnapshot, namedSnapshot, notDiscarded, requireCaptured, requireFiles } from './find-snapshot.ts';
 import { makeLive } from './seal-snapshot.ts';
 import { CrawlSnapshot, entryKinds } from './snapshot.entity.ts';
 import { openSnapshot, snapshotRecords } from './snapshot-record.ts';
 import { snapshot, snapshotEntry, snapshotNumber } from './snapshots.schema.ts';
 
-export const listSnapshots = projectOperation({
+export const listSnapshots = crawlerOperation({
   name: 'crawlers.listSnapshots',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List snapshots of a crawler, the newest first',
   input: z.object({ ...crawlerName, ...pageInput }),
   output: pageOf(snapshot),
+  find: namedCrawler,
   async execute(context, { crawler: name, ...paging }) {
     const crawler = await findCrawler(context, name);
     const { rows, asPage } = await findPage(
@@ -33,13 +34,14 @@ export const listSnapshots = projectOperation({
   },
 });
 
-export const getSnapshot = projectOperation({
+export const getSnapshot = crawlerOperation({
   name: 'crawlers.getSnapshot',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'Get one snapshot, with addresses that open it for a minute',
   input: z.object(snapshotNumber),
   output: snapshot,
+  find: namedSnapshot,
   async execute(context, input) {
     const crawler = await findCrawler(context, input.crawler);
     return openSnapshot(context, await findSnapshot(context.em, crawler.id, input.snapshot), crawler);
@@ -51,7 +53,7 @@ const filtered = `
 
 type Row = Omit<z.output<typeof snapshotEntry>, 'bytes' | 'fetched_at'> & { bytes: string; fetched_at: string | Date };
 
-export const listSnapshotEntries = projectOperation({
+export const listSnapshotEntries = crawlerOperation({
   name: 'crawlers.listSnapshotEntries',
   kind: 'query',
   permission: 'browse_crawlers',
@@ -66,6 +68,7 @@ export const listSnapshotEntries = projectOperation({
     ...pageInput,
   }),
   output: pageOf(snapshotEntry),
+  find: namedSnapshot,
   async execute({ em, project }, { crawler: name, snapshot: id, kind = null, q = '', ...paging }) {
     const crawler = await findCrawler({ em, project }, name);
     const { id: snapshot_id } = await findSnapshot(em, crawler.id, id);
@@ -88,7 +91,7 @@ const note = plainText('must be a string')
   .transform((text) => (text === '' ? null : text))
   .nullable();
 
-export const updateSnapshot = projectOperation({
+export const updateSnapshot = crawlerOperation({
   name: 'crawlers.updateSnapshot',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -100,6 +103,7 @@ export const updateSnapshot = projectOperation({
   }),
   output: snapshot,
   audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
+  find: namedSnapshot,
   async execute(context, input) {
     const crawler = await findCrawler(context, input.crawler, { lock: true });
     const row = await findSnapshot(context.em, crawler.id, input.snapshot, { lock: true });
@@ -111,7 +115,7 @@ export const updateSnapshot = projectOperation({
   },
 });
 
-export const deleteSnapshot = projectOperation({
+export const deleteSnapshot = crawlerOperation({
   name: 'crawlers.deleteSnapshot',
   kind: 'command',
   permission: 'delete_crawlers',
@@ -120,6 +124,7 @@ export const deleteSnapshot = projectOperation({
   input: z.object(snapshotNumber),
   output: z.object({}),
   audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
+  find: namedSnapshot,
   async execute(context, input) {
     const crawler = await findCrawler(context, input.crawler, { lock: true });
     const row = await findSnapshot(context.em, crawler.id, input.snapshot, { lock: true });
@@ -146,7 +151,7 @@ function checkPublishable(snapshot: CrawlSnapshot, force: boolean): void {
   throw new DomainError('protected', `Snapshot ${id} is held back (${why}); publish it with force`);
 }
 
-export const publishSnapshot = projectOperation({
+export const publishSnapshot = crawlerOperation({
   name: 'crawlers.publishSnapshot',
   kind: 'command',
   permission: 'edit_crawlers',
@@ -158,6 +163,7 @@ export const publishSnapshot = projectOperation({
   }),
   output: snapshot,
   audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
+  find: namedSnapshot,
   async execute(context, input) {
     const { em, services } = context;
     if (input.force) context.require('manage_crawlers');

@@ -2,6 +2,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import type { DnsResolver } from '../../../ports/dns.ts';
 import type { GuardedHttp, HttpPolicy, HttpResponse } from '../../../ports/http.ts';
+import type { CrawlLimits } from '../config/crawl-limits.ts';
 import { hostOf, siblingOf } from '../config/host.ts';
 import { type Finding, type ProofMethod, proofMethods } from './domain-verification.entity.ts';
 import { policyFor } from './trusted-domains.ts';
@@ -188,10 +189,11 @@ interface Check {
 
 /** Looks for the proof of a host, all methods at the same time. @returns what each found, in the order of the methods */
 export function checkHost(
-  services: Pick<Services, 'http' | 'dns' | 'settings'>,
+  services: Pick<Services, 'http' | 'dns'>,
+  limits: CrawlLimits,
   { organization_id, host, token, method, signal }: Check,
 ): Promise<Proof[]> {
-  const web = { http: services.http, policy: policyFor(services, { organization_id }), signal, host, token };
+  const web = { http: services.http, policy: policyFor(limits, { organization_id }), signal, host, token };
   const by: Record<ProofMethod, () => Promise<Proof>> = {
     dns: () => checkDns(services.dns, host, token),
     file: () => checkFile(web),

@@ -1,4 +1,4 @@
-import type { Services } from '../../../kernel/services.ts';
+import type { CrawlerServices } from '../crawlers.ts';
 import { checkHost } from './check-host.ts';
 import { DomainVerification } from './domain-verification.entity.ts';
 import { recordCheck } from './record-check.ts';
@@ -14,14 +14,20 @@ const fresh = 3_600_000;
 
 type Host = Pick<DomainVerification, 'organization_id' | 'host'>;
 
-async function recheck(services: Services, { organization_id, host }: Host, signal: AbortSignal): Promise<void> {
+async function recheck(services: CrawlerServices, { organization_id, host }: Host, signal: AbortSignal): Promise<void> {
   const token = await ensureToken(services.orm.em.fork(), organization_id, host);
-  const proofs = await checkHost(services, { organization_id, host, token, method: null, signal });
-  await recordCheck(services, { organization_id, host }, proofs);
+  const proofs = await checkHost(services, services.crawlers.limits, {
+    organization_id,
+    host,
+    token,
+    method: null,
+    signal,
+  });
+  await recordCheck(services, services.crawlers.limits, { organization_id, host }, proofs);
 }
 
 /** Looks again for the proofs that were last seen a day ago. */
-export async function recheckDomains(services: Services, signal: AbortSignal): Promise<void> {
+export async function recheckDomains(services: CrawlerServices, signal: AbortSignal): Promise<void> {
   const before = new Date(services.clock.now().getTime() - day);
   const due = await services.orm.em
     .fork()
@@ -43,11 +49,11 @@ export async function recheckDomains(services: Services, signal: AbortSignal): P
 
 /** Looks again for the proofs that cover a host before a run that burdens it more than a stranger may, unless that was done within the hour. */
 export async function recheckBeforeRun(
-  services: Services,
+  services: CrawlerServices,
   { organization_id, host }: Host,
   signal: AbortSignal,
 ): Promise<void> {
-  if (isTrusted(services.settings.crawl.trusted_domains, host)) return;
+  if (isTrusted(services.crawlers.limits.trusted_domains, host)) return;
   const proofs = await services.orm.em.fork().find(DomainVerification, { organization_id, state: 'verified' });
   const before = services.clock.now().getTime() - fresh;
   const old = proofs.filter((row) => covers(row, host) && (row.checked_at?.getTime() ?? 0) <= before);

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../kernel/services.ts';
 import { recordAudit } from '../../audit/audit.ts';
 import { notify } from '../../notifications/notify.ts';
+import type { CrawlLimits } from '../config/crawl-limits.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import type { Proof } from './check-host.ts';
 import { DomainVerification, type Finding } from './domain-verification.entity.ts';
@@ -11,7 +12,7 @@ import { covers, verificationStatesOf } from './verification-state.ts';
 /** A proof may be away so long, seen to be so each time, before the host counts as lost. */
 const patience = 72 * 3_600_000;
 
-type Keys = Pick<Services, 'jobs' | 'log' | 'clock' | 'settings'>;
+type Keys = Pick<Services, 'jobs' | 'log' | 'clock'>;
 
 const findingOf = ({ method, outcome, detail }: Proof): Finding => ({
   method,
@@ -44,9 +45,14 @@ function lay(row: DomainVerification, proofs: readonly Proof[], now: Date): bool
 }
 
 /** Notifies every crawler whose host the lost proof covered. */
-async function notifyLost(em: EntityManager, services: Keys, row: DomainVerification): Promise<void> {
+async function notifyLost(
+  em: EntityManager,
+  services: Keys,
+  limits: CrawlLimits,
+  row: DomainVerification,
+): Promise<void> {
   const organization = { id: row.organization_id };
-  const standing = await verificationStatesOf(em, services.settings, organization);
+  const standing = await verificationStatesOf(em, limits, organization);
   const crawlers = await em.execute<Pick<Crawler, 'id' | 'uuid' | 'host' | 'project_id'>[]>(
     `select crawler.id, crawler.uuid, host, project_id from crawler join project on project.id = project_id
      where organization_id = ? and crawler.deleted_at is null and project.deleted_at is null order by crawler.id`,
@@ -95,6 +101,7 @@ export async function holdVerification(
  */
 export async function recordCheck(
   services: Keys & Pick<Services, 'orm'>,
+  limits: CrawlLimits,
   { organization_id, host }: Pick<DomainVerification, 'organization_id' | 'host'>,
   proofs: readonly Proof[],
 ): Promise<DomainVerification> {
@@ -102,7 +109,7 @@ export async function recordCheck(
     const row = await holdVerification(em, organization_id, host);
     const isLost = lay(row, proofs, services.clock.now());
     await em.flush();
-    if (isLost) await notifyLost(em, services, row);
+    if (isLost) await notifyLost(em, services, limits, row);
     return row;
   });
 }

@@ -1,4 +1,3 @@
-import type { Services } from '../../../kernel/services.ts';
 import type { HttpPolicy } from '../../../ports/http.ts';
 import { type Host, hostOf, hostText } from '../config/host.ts';
 import { publicSuffixes } from '../urls/public-suffixes.ts';
@@ -68,9 +67,8 @@ export function domainFault(domain: string): string {
 
 /** What crawls and domain checks of an organisation may reach: the ports of the web, and inner addresses only by exact trusted names. */
 export function policyFor(
-  { settings }: Pick<Services, 'settings'>,
+  { ports, trusted_domains }: { ports: readonly number[]; trusted_domains: readonly TrustedDomain[] },
   { organization_id }: { organization_id: number },
 ): HttpPolicy {
-  const { ports, trusted_domains } = settings.crawl;
   return { pool: String(organization_id), ports, trustedNames: trustedNames(trusted_domains) };
 }

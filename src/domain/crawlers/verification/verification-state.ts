@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services, Settings } from '../../../kernel/services.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
+import type { CrawlLimits } from '../config/crawl-limits.ts';
 import { hostOf, siblingOf } from '../config/host.ts';
+import type { CrawlerServices } from '../crawlers.ts';
 import { DomainVerification, type ProofMethod } from './domain-verification.entity.ts';
 import { isTrusted } from './trusted-domains.ts';
 
@@ -38,14 +39,14 @@ const shown = ({ state, method, checked_at, verified_at }: Row): VerificationSta
 /** The standing of any host (`name` or `name:port`) of an organisation, from what is stored about all of them. */
 export async function verificationStatesOf(
   em: EntityManager,
-  { crawl }: Pick<Settings, 'crawl'>,
+  { trusted_domains }: Pick<CrawlLimits, 'trusted_domains'>,
   { id: organization_id }: Owner,
 ): Promise<(host: string) => VerificationState> {
   const rows = await em.find(DomainVerification, { organization_id }, { disableIdentityMap: true });
   const own = new Map(rows.map((row) => [row.host, row]));
   const proofs = rows.filter(({ state }) => state === 'verified');
   return (host) => {
-    if (isTrusted(crawl.trusted_domains, host)) return operator;
+    if (isTrusted(trusted_domains, host)) return operator;
     const row = own.get(host);
     const proof = row?.state === 'verified' ? row : proofs.find((other) => covers(other, host));
     return proof || row ? shown((proof ?? row) as Row) : unknown;
@@ -54,10 +55,10 @@ export async function verificationStatesOf(
 
 /** Whether an organisation has proved that a host (`name` or `name:port`) is its own, or the operator vouches for it. */
 export async function isVerified(
-  { orm, settings }: Pick<Services, 'orm' | 'settings'>,
+  { orm, crawlers }: Pick<CrawlerServices, 'orm' | 'crawlers'>,
   organization: Owner,
   host: string,
 ): Promise<boolean> {
-  const standing = await verificationStatesOf(orm.em.fork(), settings, organization);
+  const standing = await verificationStatesOf(orm.em.fork(), crawlers.limits, organization);
   return standing(host).state === 'verified';
 }

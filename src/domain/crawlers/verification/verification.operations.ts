@@ -1,11 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
+import type { ProjectContext } from '../../projects/operation.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
-import { findCrawler } from '../config/find-crawler.ts';
+import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
 import { hostOf, hostText } from '../config/host.ts';
+import { crawlerOperation } from '../crawler-operation.ts';
+import type { CrawlerContext } from '../crawlers.ts';
 import { checkHost } from './check-host.ts';
 import { DomainVerification } from './domain-verification.entity.ts';
 import { holdVerification, recordCheck } from './record-check.ts';
@@ -53,12 +55,12 @@ const instructionsFor = (host: string, token: string) => {
   };
 };
 
-type Context = Pick<ProjectContext, 'services' | 'organization' | 'grant'> & { em: EntityManager };
+type Context = Pick<CrawlerContext, 'crawlers' | 'organization' | 'grant'> & { em: EntityManager };
 
 /** The verification of a host, with the token for callers who may use it. */
 async function verificationRecord(context: Context, host: string): Promise<z.output<typeof verification>> {
-  const { em, services, organization, grant } = context;
-  const standing = (await verificationStatesOf(em, services.settings, organization))(host);
+  const { em, crawlers, organization, grant } = context;
+  const standing = (await verificationStatesOf(em, crawlers.limits, organization))(host);
   const row = await em.findOne(DomainVerification, { organization_id: organization.id, host }, { refresh: true });
   const token = grant.permissions.has('manage_crawlers') ? await findToken(em, organization.id, host) : null;
   return {
@@ -70,19 +72,20 @@ async function verificationRecord(context: Context, host: string): Promise<z.out
   };
 }
 
-export const getVerification = projectOperation({
+export const getVerification = crawlerOperation({
   name: 'crawlers.getVerification',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'Get the verification state of a domain and how to verify it',
   input: z.object({ ...crawlerName, ...hostChoice }),
   output: verification,
+  find: namedCrawler,
   async execute(context, { crawler: name, host }) {
     return verificationRecord(context, chosenHost(await findCrawler(context, name), host));
   },
 });
 
-export const startVerification = projectOperation({
+export const startVerification = crawlerOperation({
   name: 'crawlers.startVerification',
   kind: 'command',
   permission: 'manage_crawlers',
@@ -91,6 +94,7 @@ export const startVerification = projectOperation({
   input: z.object({ ...crawlerName, ...hostChoice }),
   output: verification,
   audit: ({ crawler: name }) => ({ type: 'crawler', id: name }),
+  find: namedCrawler,
   async execute(context, { crawler: name, host: chosen }) {
     const { em, organization } = context;
     const host = chosenHost(await findCrawler(context, name), chosen);
@@ -112,7 +116,7 @@ async function prepare({ services, project, organization }: ProjectContext, name
   });
 }
 
-export const checkVerification = projectOperation({
+export const checkVerification = crawlerOperation({
   name: 'crawlers.checkVerification',
   kind: 'command',
   effect: 'external',
@@ -122,13 +126,14 @@ export const checkVerification = projectOperation({
   input: z.object({ ...crawlerName, ...hostChoice, method: proofMethod.optional().describe('Absent: every method') }),
   output: verification,
   audit: ({ crawler: name }) => ({ type: 'crawler', id: name }),
+  find: namedCrawler,
   async execute(context, { crawler: name, host: chosen, method }) {
-    const { services, organization, signal } = context;
+    const { services, crawlers, organization, signal } = context;
     const { host, wait, token } = await prepare(context, name, chosen);
     if (wait > 0) throw new DomainError('rate_limited', 'Too many checks', { details: { retry_after: wait } });
     const at = { organization_id: organization.id, host };
-    const proofs = await checkHost(services, { ...at, token, method: method ?? null, signal });
-    await recordCheck(services, at, proofs);
+    const proofs = await checkHost(services, crawlers.limits, { ...at, token, method: method ?? null, signal });
+    await recordCheck(services, crawlers.limits, at, proofs);
     return verificationRecord({ ...context, em: services.orm.em.fork() }, host);
   },
 });

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Change, CommitPlan, StagedTree } from '../../../ports/git-writes.ts';
 import { entryChange, entryDraft, renameDetails, writeInput } from '../entries/entries.schema.ts';
 import { planCreate } from '../entries/plan-create.ts';
@@ -17,6 +16,8 @@ import { conflict } from '../merge/merge.schema.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { studioWarning, type Warning } from '../schema/schema.schema.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import { advance, contentAt, type PlanContext, type StagedContent, type Step } from './staged-content.ts';
 
@@ -242,7 +243,7 @@ function describe(steps: readonly Step<Done>[]): string {
 
 /** Stores the files that actions bring: that may take long, and other writers of the branch need not wait for it. */
 async function prepare(
-  context: Pick<ProjectContext, 'git' | 'services'>,
+  context: Pick<StudioContext, 'git' | 'services'>,
   actions: readonly ChangeAction[],
 ): Promise<ReadyAction[]> {
   const ready: ReadyAction[] = [];
@@ -262,7 +263,7 @@ async function prepare(
   return ready;
 }
 
-export const commitChanges = projectOperation({
+export const commitChanges = studioOperation({
   name: 'studio.commitChanges',
   kind: 'command',
   effect: 'external',
@@ -277,13 +278,13 @@ export const commitChanges = projectOperation({
   output: committedChanges,
   audit: (_input, output) => ({ type: 'commit', id: output?.commit?.sha ?? null }),
   async execute(context, { actions, expected_head, ...input }) {
-    const { git, services, project } = context;
+    const { git, services, studio, project } = context;
     if (actions.some(({ op }) => op === 'delete' || op === 'delete_media')) context.require('delete_studio');
     const author = authorOf(context, input.author);
     const branch = await directBranch(context, input.branch);
     const ready = await prepare(context, actions);
     // If-Match names one version of one thing: here each action names its own by `sha`.
-    const planContext = { git, services, project, conditions: {}, require: context.require };
+    const planContext = { git, services, studio, project, conditions: {}, require: context.require };
     const { commit, result } = await git.write({
       branch,
       author,

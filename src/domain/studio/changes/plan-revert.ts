@@ -1,5 +1,4 @@
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { refusalOf, refusalOfName } from '../content/admission.ts';
@@ -15,6 +14,7 @@ import { conflictOf } from '../merge/merge-outcome.ts';
 import { checkAddress } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import type { Warning } from '../schema/schema.schema.ts';
+import type { StudioContext } from '../studio.ts';
 import type { StagedContent, Step } from './staged-content.ts';
 
 /**
@@ -48,8 +48,8 @@ export interface Reverted {
 }
 
 type RevertContext = Pick<
-  ProjectContext<'manage_studio' | 'delete_studio'>,
-  'git' | 'services' | 'project' | 'conditions' | 'require'
+  StudioContext<'manage_studio' | 'delete_studio'>,
+  'git' | 'services' | 'studio' | 'project' | 'conditions' | 'require'
 >;
 
 /** The file that is reverted, and the collection it is an entry of. */
@@ -75,7 +75,7 @@ const nameOf = ({ path, entry }: Place) => (entry ? `${entry.index.schema.collec
 const same = (one: TreeEntry | null, other: TreeEntry | null) => one?.oid === other?.oid;
 
 async function placeOf(
-  { git, services }: RevertContext,
+  { git, studio }: RevertContext,
   { site }: StagedContent,
   { target, commit }: Revert,
   { after, before }: Versions,
@@ -91,7 +91,7 @@ async function placeOf(
   const there = findEntry(index, slug);
   if (there) return { path: there.path, entry: { index, slug } };
   for (const snapshot of [after, before]) {
-    const former = (await services.content.site(git, snapshot)).collections.get(collection);
+    const former = (await studio.content.site(git, snapshot)).collections.get(collection);
     const path = former && findEntry(former, slug)?.path;
     if (path === undefined) continue;
     if (!index.schema.matches(path))

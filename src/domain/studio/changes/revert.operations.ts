@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import { entry, writeInput } from '../entries/entries.schema.ts';
 import { savedRecord } from '../entries/saved-entry.ts';
@@ -14,6 +13,8 @@ import { isOid } from '../repository/refs.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { sync } from '../upstream/upstream.schema.ts';
 import { planRevert, type Revert, type Reverted } from './plan-revert.ts';
 import { commitStep } from './staged-content.ts';
@@ -53,8 +54,8 @@ const revertedFile = z
   .meta({ id: 'RevertedFile' });
 
 type Context = Pick<
-  ProjectContext<'manage_studio' | 'delete_studio'>,
-  'git' | 'services' | 'project' | 'conditions' | 'require' | 'actor' | 'tag'
+  StudioContext<'manage_studio' | 'delete_studio'>,
+  'git' | 'services' | 'studio' | 'project' | 'conditions' | 'require' | 'actor' | 'tag'
 >;
 
 type Input = Omit<z.output<z.ZodObject<typeof revertInput>>, 'message'> & { message?: string | undefined };
@@ -68,10 +69,10 @@ async function recordOf(
   made: Commit | null,
   { path, collection, slug, warnings }: Result,
 ) {
-  const { git, services } = context;
+  const { git, studio } = context;
   const { entry: stored } = await snapshot.lookup(path);
   if (!stored) return { sha: null };
-  const site = await services.content.site(git, snapshot);
+  const site = await studio.content.site(git, snapshot);
   const index = collection === undefined ? undefined : site.collections.get(collection);
   const place = index?.entries.find((one) => one.path === path);
   if (index && place) {
@@ -109,7 +110,7 @@ const also = {
   manage_studio: 'when it names another author, or a file that could not be uploaded',
 };
 
-export const revertEntry = projectOperation({
+export const revertEntry = studioOperation({
   name: 'studio.revertEntry',
   kind: 'command',
   effect: 'external',
@@ -139,7 +140,7 @@ export const revertEntry = projectOperation({
   },
 });
 
-export const revertMedia = projectOperation({
+export const revertMedia = studioOperation({
   name: 'studio.revertMedia',
   kind: 'command',
   effect: 'external',

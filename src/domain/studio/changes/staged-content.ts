@@ -1,16 +1,16 @@
 import DataLoader from 'dataloader';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
 import { changeSite, type SiteIndex } from '../content/site-index.ts';
 import { messageOf } from '../entries/write-entry.ts';
 import { type MediaReference, mediaReferences } from '../media/media-references.ts';
 import type { Warning } from '../schema/schema.schema.ts';
+import type { StudioContext } from '../studio.ts';
 
 /** What the plan of a step needs to know of the call. */
 export type PlanContext = Pick<
-  ProjectContext<'manage_studio'>,
-  'git' | 'services' | 'project' | 'conditions' | 'require'
+  StudioContext<'manage_studio'>,
+  'git' | 'services' | 'studio' | 'project' | 'conditions' | 'require'
 >;
 
 /** A branch while a commit of one or more steps is planned. */
@@ -43,10 +43,10 @@ export interface Step<T> {
 
 /** The content of a branch before the first step. */
 export async function contentAt(
-  { git, services }: Pick<PlanContext, 'git' | 'services'>,
+  { git, studio }: Pick<PlanContext, 'git' | 'studio'>,
   head: StagedTree,
 ): Promise<StagedContent> {
-  const site = await services.content.site(git, head);
+  const site = await studio.content.site(git, head);
   return { head, changed: new Set(), ...contentOf(head, site) };
 }
 
@@ -57,7 +57,7 @@ function contentOf(tree: StagedTree, site: SiteIndex): Pick<StagedContent, 'tree
 
 /** The content after a step. */
 export async function advance(
-  { git, services }: Pick<PlanContext, 'git' | 'services'>,
+  { git, studio }: Pick<PlanContext, 'git' | 'studio'>,
   staged: StagedContent,
   changes: readonly Change[],
 ): Promise<StagedContent> {
@@ -66,7 +66,7 @@ export async function advance(
   // What was empty has no schemas to judge by: those its first entries found are looked for.
   const site = staged.head.tree
     ? changeSite(staged.site, await entriesAt(tree, changes))
-    : await services.content.site(git, tree);
+    : await studio.content.site(git, tree);
   const changed = new Set([...staged.changed, ...changes.map(({ path }) => path)]);
   return { head: staged.head, changed, ...contentOf(tree, site) };
 }

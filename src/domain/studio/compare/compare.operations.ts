@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { maxPerPage, windowOf } from '../../../kernel/paging.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
@@ -11,6 +10,8 @@ import { deepEqual, type Frontmatter } from '../frontmatter/values.ts';
 import { isMergeable } from '../merge/mergeability.ts';
 import { commitNamed } from '../repository/refs.ts';
 import { commit } from '../repository/repository.schema.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
 
 /**
@@ -78,15 +79,15 @@ interface Options {
 
 /** One page of the files that differ between two commits, entries with the frontmatter keys that do. */
 export async function fileDiffs(
-  context: Pick<ProjectContext, 'git' | 'services'>,
+  context: Pick<StudioContext, 'git' | 'studio'>,
   base: Oid,
   head: Oid,
   { patch = false, ...page }: Options,
 ): Promise<{ files: FileDiff[]; total: number }> {
-  const { git, services } = context;
+  const { git, studio } = context;
   const { files, total } = await git.diff(base, head, page);
   const snapshot = await git.snapshot(head);
-  const site = files.length > 0 ? await services.content.site(git, snapshot) : null;
+  const site = files.length > 0 ? await studio.content.site(git, snapshot) : null;
   const diffs: FileDiff[] = [];
   let left = patchesLimit;
   for (const file of files) {
@@ -116,7 +117,7 @@ const isRegular = (side: FileSide | null) => side?.mode === '100644' || side?.mo
 
 /** What a changed file is as an entry; nothing when it is none. Keys are named only where both versions can be read. */
 async function entryPart(
-  { git, services }: Pick<ProjectContext, 'git' | 'services'>,
+  { git, studio }: Pick<StudioContext, 'git' | 'studio'>,
   snapshot: Snapshot,
   site: SiteIndex,
   { path, previous_path, base, head }: ChangedFile,
@@ -125,14 +126,14 @@ async function entryPart(
   if (!place) return null;
   const factsOf = async (side: FileSide | null, at: string) => {
     if (!side || !isRegular(side)) return {};
-    const [facts] = await services.content.listedFacts(git, snapshot, [{ path: at, oid: side.oid }]);
+    const [facts] = await studio.content.listedFacts(git, snapshot, [{ path: at, oid: side.oid }]);
     return facts?.frontmatter ?? null;
   };
   const [before, after] = [await factsOf(base, previous_path ?? path), await factsOf(head, path)];
   return { ...place, ...(before && after && { fields: changedFields(before, after) }) };
 }
 
-export const compareBranches = projectOperation({
+export const compareBranches = studioOperation({
   name: 'studio.compareBranches',
   kind: 'query',
   permission: 'browse_studio',

@@ -3,7 +3,6 @@ import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts'
 import type { Repository } from '../../../ports/git.ts';
 import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { Log } from '../../../ports/log.ts';
-import type { BranchFollower } from '../repository/branches-moved.ts';
 import type { CollectionIndex, IndexedEntry } from './collection-index.ts';
 import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
 import { LastCommits } from './last-commits.ts';
@@ -219,11 +218,3 @@ export class ContentIndex {
     await this.#parts.lastCommits.settled();
   }
 }
-
-/** Takes in what a save, a push, a merge or an upstream brought to the default branch, before anybody asks for it. */
-export const indexMoved: BranchFollower = async ({ git, content }, { uuid, settings }, branches) => {
-  const repository = git.open(uuid);
-  const branch = await repository.defaultBranch();
-  const head = branches.includes(branch) ? await repository.head(branch) : null;
-  if (head) await content.below(settings.content_root).site(repository, await repository.snapshot(head));
-};

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { pageFrom, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
 import { collection as collectionShape } from '../entries/entries.schema.ts';
 import { invalidEntries } from '../entries/validate.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import { toRecord } from '../schema/json-schema.ts';
 import { studioSchema, studioWarning, type Warning } from '../schema/schema.schema.ts';
+import { localStudioOperation, studioOperation } from '../studio-operation.ts';
 import { passingTag, viewOf } from '../view.ts';
 import type { CollectionIndex } from './collection-index.ts';
 import type { SiteIndex } from './site-index.ts';
@@ -15,33 +15,33 @@ import type { SiteIndex } from './site-index.ts';
 const schemasTag = (site: SiteIndex, commit: string | null, what: unknown) =>
   `"${commit ?? '0'}.${viewOf([site.schemaKey, what])}"`;
 
-export const listSchemas = projectOperation({
+export const listSchemas = studioOperation({
   name: 'studio.listSchemas',
   kind: 'query',
   permission: 'browse_studio',
   summary: 'List all schemas',
   input: z.object({ ...refInput, ...wholePageInput }),
   output: pageOf(studioSchema),
-  async execute({ git, services, tag }, input) {
+  async execute({ git, studio, tag }, input) {
     const window = wholeWindowOf(input);
     const snapshot = await snapshotOf(git, input);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     tag(schemasTag(site, snapshot.tree, window));
     const { schemas } = site.discovery;
     return pageFrom(schemas.slice(window.offset, window.offset + window.limit).map(toRecord), schemas.length, window);
   },
 });
 
-export const getSchema = projectOperation({
+export const getSchema = studioOperation({
   name: 'studio.getSchema',
   kind: 'query',
   permission: 'browse_studio',
   summary: 'Get one collection schema',
   input: z.object({ collection: z.string(), ...refInput }),
   output: studioSchema,
-  async execute({ git, services, tag }, { collection, ...at }) {
+  async execute({ git, studio, tag }, { collection, ...at }) {
     const snapshot = await snapshotOf(git, at);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const { schema } = site.collection(collection);
     tag(schemasTag(site, snapshot.tree, collection));
     return toRecord(schema);
@@ -77,21 +77,20 @@ function checkReadable(warnings: readonly Warning[]): void {
     });
 }
 
-export const refreshSchemas = projectOperation({
+export const refreshSchemas = localStudioOperation({
   name: 'studio.refreshSchemas',
   kind: 'command',
   effect: 'external',
   permission: 'manage_studio',
-  local: true,
   summary: 'Refresh cached schemas',
   input: z.object({ ...branchInput }),
   output: refreshed,
   audit: ({ branch }) => ({ type: 'schema', id: branch ?? null }),
-  async execute({ git, services, project, signal }, input) {
-    if (project.is_mirror) await services.upstreams.fetch(services, project, signal);
+  async execute({ git, studio, project, signal }, input) {
+    if (project.is_mirror) await studio.upstreams.fetch(project, signal);
     const snapshot = await snapshotOf(git, input);
-    const before = await services.content.site(git, snapshot);
-    const after = await services.content.refresh(git, snapshot);
+    const before = await studio.content.site(git, snapshot);
+    const after = await studio.content.refresh(git, snapshot);
     checkReadable(after.discovery.warnings);
     const records = (site: SiteIndex) =>
       new Map(site.discovery.schemas.map((schema) => [schema.collection, toRecord(schema)]));
@@ -110,25 +109,25 @@ export const refreshSchemas = projectOperation({
   },
 });
 
-export const listCollections = projectOperation({
+export const listCollections = studioOperation({
   name: 'studio.listCollections',
   kind: 'query',
   permission: 'browse_studio',
   summary: 'List collections with their schemas',
   input: z.object({ ...refInput, ...wholePageInput }),
   output: pageOf(collectionShape),
-  async execute({ git, services, tag }, input) {
+  async execute({ git, studio, tag }, input) {
     const window = wholeWindowOf(input);
     const snapshot = await snapshotOf(git, input);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     tag(schemasTag(site, snapshot.tree, window));
     const all = [...site.collections.values()];
-    const damage = services.content.damage(git);
+    const damage = studio.content.damage(git);
     const items = [];
     for (const index of all.slice(window.offset, window.offset + window.limit)) {
-      items.push(collectionRecord(index, (await invalidEntries({ services, git }, { snapshot, site }, index)).length));
+      items.push(collectionRecord(index, (await invalidEntries({ studio, git }, { snapshot, site }, index)).length));
     }
-    if (services.content.damage(git) !== damage) tag(passingTag());
+    if (studio.content.damage(git) !== damage) tag(passingTag());
     return pageFrom(items, all.length, window);
   },
 });
@@ -143,21 +142,21 @@ const collectionRecord = ({ schema, entries }: CollectionIndex, invalid_count: n
   schema: toRecord(schema),
 });
 
-export const getCollection = projectOperation({
+export const getCollection = studioOperation({
   name: 'studio.getCollection',
   kind: 'query',
   permission: 'browse_studio',
   summary: 'Get one collection with its schema',
   input: z.object({ collection: z.string(), ...refInput }),
   output: collectionShape,
-  async execute({ git, services, tag }, { collection, ...at }) {
+  async execute({ git, studio, tag }, { collection, ...at }) {
     const snapshot = await snapshotOf(git, at);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
     tag(schemasTag(site, snapshot.tree, ['collection', collection]));
-    const damage = services.content.damage(git);
-    const record = collectionRecord(index, (await invalidEntries({ services, git }, { snapshot, site }, index)).length);
-    if (services.content.damage(git) !== damage) tag(passingTag());
+    const damage = studio.content.damage(git);
+    const record = collectionRecord(index, (await invalidEntries({ studio, git }, { snapshot, site }, index)).length);
+    if (studio.content.damage(git) !== damage) tag(passingTag());
     return record;
   },
 });

@@ -3,6 +3,7 @@ import { deleteInBatches } from '../../../kernel/sql.ts';
 import { snapshotBlobs } from '../../crawlers/snapshots/snapshot-entries.ts';
 import { deliveryBlobs } from '../../workflows/deliveries/kept-body.ts';
 import { executionBlobs } from '../../workflows/executions/prune-executions.ts';
+import type { StudioServices } from '../studio.ts';
 import { readManifest } from './manifest.ts';
 
 /** Deployments of an environment that can be gone back to, beside the published one and those of the last day. */
@@ -32,19 +33,19 @@ async function forgetOld({ orm }: Services, before: Date): Promise<void> {
 }
 
 /** A crash may have come between a publication and the compression of its files. */
-async function encodeShown(services: Services): Promise<void> {
+async function encodeShown(services: StudioServices): Promise<void> {
   const shown = await services.orm.em.fork().execute<{ sha256: string }[]>(
     `select distinct manifest_sha256 as sha256 from environment
      join deployment on deployment.id = published_deployment_id where manifest_sha256 is not null`,
   );
-  for (const { sha256 } of shown) services.building.encodings.add(services, sha256);
+  for (const { sha256 } of shown) services.studio.building.encodings.add(services, sha256);
 }
 
 /**
  * Removes contents that nothing holds any more: marks what is named by a kept manifest, by an entry of a snapshot or by a delivery, and sweeps the rest once
  * it has been unnamed for a day, so that nothing is lost that somebody is about to publish.
  */
-export async function collectOutputs(services: Services): Promise<void> {
+export async function collectOutputs(services: StudioServices): Promise<void> {
   const { orm, blobs, clock, log } = services;
   const before = new Date(clock.now().getTime() - day);
   await forgetOld(services, before);

@@ -1,15 +1,15 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { Environment } from '../environments/environment.entity.ts';
 import { deploymentLabel, labelUrl } from '../previews/previews.ts';
+import type { StudioContext } from '../studio.ts';
 import { Deployment, DeploymentJob } from './deployment.entity.ts';
 import type { deployment, deploymentJob } from './deployments.schema.ts';
 
 type Record = z.output<typeof deployment>;
 type JobRecord = z.output<typeof deploymentJob>;
-type Context = Pick<ProjectContext, 'em' | 'services' | 'organization' | 'project'>;
+type Context = Pick<StudioContext, 'em' | 'services' | 'organization' | 'project'>;
 
 const date = (text: string | null) => (text === null ? null : new Date(text));
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
 import type { Commit } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
@@ -8,6 +7,8 @@ import type { Environment } from '../environments/environment.entity.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { isOid } from '../repository/refs.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { conclusions, Deployment, statuses } from './deployment.entity.ts';
 import { deploymentRecord, deploymentRecords, findDeployment } from './deployment-record.ts';
 import { deployment, deploymentNumber } from './deployments.schema.ts';
@@ -20,7 +21,7 @@ type Record = z.output<typeof deployment>;
 
 /** The newest deployments of each branch, newest first, in the order of the branches. */
 export async function deploymentsOfBranches(
-  context: Pick<ProjectContext, 'em' | 'services' | 'organization' | 'project'>,
+  context: Pick<StudioContext, 'em' | 'services' | 'organization' | 'project'>,
   branches: readonly string[],
 ): Promise<Record[][]> {
   if (branches.length === 0) return [];
@@ -37,7 +38,7 @@ export async function deploymentsOfBranches(
   return branches.map((branch) => byBranch.get(branch) ?? []);
 }
 
-export const listDeploymentsOfBranches = projectOperation({
+export const listDeploymentsOfBranches = studioOperation({
   name: 'studio.listDeploymentsOfBranches',
   kind: 'query',
   permission: 'browse_studio',
@@ -52,7 +53,7 @@ const filter = {
   branch: z.string().max(1000).optional(),
 };
 
-export const listDeployments = projectOperation({
+export const listDeployments = studioOperation({
   name: 'studio.listDeployments',
   kind: 'query',
   permission: 'browse_studio',
@@ -84,7 +85,7 @@ export const listDeployments = projectOperation({
   },
 });
 
-export const getLatestDeployment = projectOperation({
+export const getLatestDeployment = studioOperation({
   name: 'studio.getLatestDeployment',
   kind: 'query',
   permission: 'browse_studio',
@@ -106,7 +107,7 @@ export const getLatestDeployment = projectOperation({
   },
 });
 
-export const getDeployment = projectOperation({
+export const getDeployment = studioOperation({
   name: 'studio.getDeployment',
   kind: 'query',
   permission: 'browse_studio',
@@ -123,7 +124,7 @@ export const getDeployment = projectOperation({
  * @throws DomainError `not_found`
  */
 async function commitOn(
-  context: Pick<ProjectContext, 'git'>,
+  context: Pick<StudioContext, 'git'>,
   { branch }: Pick<Environment, 'branch'>,
   sha: string | undefined,
 ): Promise<Commit> {
@@ -134,7 +135,7 @@ async function commitOn(
   throw fieldError('not_found', 'commit_sha', `must be the full id of a commit of branch ${branch}`);
 }
 
-export const startDeployment = projectOperation({
+export const startDeployment = studioOperation({
   name: 'studio.startDeployment',
   kind: 'command',
   permission: 'edit_studio',
@@ -153,7 +154,7 @@ export const startDeployment = projectOperation({
   },
 });
 
-export const rerunDeployment = projectOperation({
+export const rerunDeployment = studioOperation({
   name: 'studio.rerunDeployment',
   kind: 'command',
   permission: 'edit_studio',
@@ -170,7 +171,7 @@ export const rerunDeployment = projectOperation({
   },
 });
 
-export const cancelDeployment = projectOperation({
+export const cancelDeployment = studioOperation({
   name: 'studio.cancelDeployment',
   kind: 'command',
   permission: 'edit_studio',
@@ -182,7 +183,7 @@ export const cancelDeployment = projectOperation({
     const row = await findDeployment(context, input.deployment);
     if (!(await stopDeployment(context, row, 'cancelled')))
       throw new DomainError('in_use', `Deployment ${row.id} is completed: it cannot be cancelled any more`);
-    context.services.building.cancel(row.id);
+    context.studio.building.cancel(row.id);
     return deploymentRecord(context, await findDeployment(context, row.id));
   },
 });

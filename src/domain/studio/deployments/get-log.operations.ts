@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { DeploymentJob } from './deployment.entity.ts';
 import { findDeployment } from './deployment-record.ts';
 import { deploymentNumber } from './deployments.schema.ts';
@@ -70,7 +70,7 @@ export const logPart = z
   })
   .meta({ id: 'DeploymentLogPart' });
 
-export const getDeploymentLog = projectOperation({
+export const getDeploymentLog = studioOperation({
   name: 'studio.getDeploymentLog',
   kind: 'query',
   permission: 'browse_studio',

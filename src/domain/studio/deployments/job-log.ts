@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout } from 'node:timers/promises';
-import type { Services } from '../../../kernel/services.ts';
+import type { StudioServices } from '../studio.ts';
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
 /** Control sequences (ECMA-48 5.4), operating system commands and the other strings a terminal takes (5.6), two-character escapes. */
@@ -82,7 +82,7 @@ function piecesOf(content: Buffer, start: number): Piece[] {
 
 /** The log of one job: subscribers in this process get every line at once, the database in pieces. */
 export class JobLog {
-  readonly #services: Pick<Services, 'orm' | 'feed' | 'log'>;
+  readonly #services: Pick<StudioServices, 'orm' | 'studio' | 'log'>;
   readonly #of: { deployment: number; job: number };
   readonly #mask: (text: string) => string;
   #waiting: Buffer[] = [];
@@ -92,7 +92,7 @@ export class JobLog {
   readonly #closing = new AbortController();
 
   constructor(
-    services: Pick<Services, 'orm' | 'feed' | 'log'>,
+    services: Pick<StudioServices, 'orm' | 'studio' | 'log'>,
     of: { deployment: number; job: number },
     secrets: (text: string) => string,
   ) {
@@ -125,7 +125,7 @@ export class JobLog {
     if (text === '') return;
     const content = Buffer.from(text);
     const offset = this.#size + this.#waitingBytes;
-    this.#services.feed.say({ ...this.#of, offset, text });
+    this.#services.studio.feed.say({ ...this.#of, offset, text });
     this.#waiting.push(content);
     this.#waitingBytes += content.length;
     this.#storing ??= this.#store();

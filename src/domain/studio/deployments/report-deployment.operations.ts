@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
+import { localStudioOperation } from '../studio-operation.ts';
 import { type Deployment, DeploymentJob, statuses } from './deployment.entity.ts';
 import { deploymentRecord, findDeployment } from './deployment-record.ts';
 import { deployment, deploymentReport } from './deployments.schema.ts';
@@ -60,7 +60,7 @@ async function storeJobs(em: EntityManager, id: number, jobs: NonNullable<Report
 const isNews = (row: Deployment, status: Deployment['status']) =>
   row.status !== 'completed' && statuses.indexOf(status) >= statuses.indexOf(row.status);
 
-export const reportDeployment = projectOperation({
+export const reportDeployment = localStudioOperation({
   name: 'studio.reportDeployment',
   kind: 'command',
   permission: 'run_token',

@@ -1,9 +1,12 @@
 import type { Actor } from '../../../kernel/actor.ts';
-import type { Services } from '../../../kernel/services.ts';
+import type { Ports } from '../../../kernel/services.ts';
 import { hashToken } from '../../identity/token-text.ts';
 
 /** Who presents the token of a run: may report on it until it is completed, and nothing else. Null when there is no such run (any more). */
-export async function authenticateRun({ orm, settings }: Services, token: string): Promise<Actor | null> {
+export async function authenticateRun(
+  { orm, settings }: Pick<Ports, 'orm' | 'settings'>,
+  token: string,
+): Promise<Actor | null> {
   const [row] = await orm.em.fork().execute<{ id: number; project_id: number; organization_id: number }[]>(
     `select deployment.id, project_id, organization_id from deployment join project on project.id = project_id
      where report_token_hash = ? and status <> 'completed'`,

@@ -4,6 +4,7 @@ import type { ProjectRef } from '../../projects/project.entity.ts';
 import { holdProject, loadProject } from '../../projects/project-ref.ts';
 import { Environment } from '../environments/environment.entity.ts';
 import type { BranchFollower } from '../repository/branches-moved.ts';
+import type { StudioServices } from '../studio.ts';
 import { Deployment, type Trigger } from './deployment.entity.ts';
 import { notify, queueDeployment, wake } from './queue-deployment.ts';
 import { recoverDeployments } from './run/work.ts';
@@ -83,7 +84,7 @@ export async function timeOutReports(services: Services): Promise<void> {
 }
 
 /** What is looked at every minute: what a crash, a lost job or a silent provider has left undone. */
-export async function tickDeployments(services: Services): Promise<void> {
+export async function tickDeployments(services: StudioServices): Promise<void> {
   await recoverDeployments(services);
   await timeOutReports(services);
   await deployMissed(services);

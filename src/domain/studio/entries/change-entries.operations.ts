@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DomainError, type FieldError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { fieldFault, freeObject } from '../../../kernel/shapes.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { commitStep } from '../changes/staged-content.ts';
@@ -12,6 +11,7 @@ import { checkPath } from '../path-rules.ts';
 import { directBranch } from '../repository/branch-rules.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { isDateField } from './change-entry.ts';
 import { deletedEntry, entryChange, entryDraft, savedEntry, writeInput } from './entries.schema.ts';
 import { collectionFor, newEntryBytes, pathForNew, planCreate } from './plan-create.ts';
@@ -21,7 +21,7 @@ import { checkSize, savedRecord } from './saved-entry.ts';
 import { judgeWrite } from './validate.ts';
 import { authorOf } from './write-entry.ts';
 
-export const createEntry = projectOperation({
+export const createEntry = studioOperation({
   name: 'studio.createEntry',
   kind: 'command',
   effect: 'external',
@@ -32,7 +32,7 @@ export const createEntry = projectOperation({
   output: savedEntry,
   audit: ({ collection, slug }) => ({ type: 'entry', id: `${collection}/${slug}` }),
   async execute(context, { collection, ...draft }) {
-    const { git, services } = context;
+    const { git, studio } = context;
     const author = authorOf(context, draft.author);
     const branch = await directBranch(context, draft.branch);
     const { commit, snapshot, result } = await commitStep(
@@ -40,14 +40,14 @@ export const createEntry = projectOperation({
       { branch, author, message: draft.message },
       (staged) => planCreate(context, staged, { ...draft, collection }),
     );
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
     const place = index.entries.find((item) => item.path === result.place.path) ?? result.place;
     return savedRecord(context, snapshot, commit, { ...result, schemaKey: site.schemaKey, index, place });
   },
 });
 
-export const updateEntry = projectOperation({
+export const updateEntry = studioOperation({
   name: 'studio.updateEntry',
   kind: 'command',
   effect: 'external',
@@ -72,7 +72,7 @@ export const updateEntry = projectOperation({
   },
 });
 
-export const deleteEntry = projectOperation({
+export const deleteEntry = studioOperation({
   name: 'studio.deleteEntry',
   kind: 'command',
   effect: 'external',
@@ -149,7 +149,7 @@ function write(index: CollectionIndex, { path, before }: Target, { frontmatter, 
   }
 }
 
-export const validateEntry = projectOperation({
+export const validateEntry = studioOperation({
   name: 'studio.validateEntry',
   kind: 'query',
   permission: 'browse_studio',
@@ -165,9 +165,9 @@ export const validateEntry = projectOperation({
     .object({ valid: z.boolean(), errors: z.array(fieldFault), warnings: z.array(studioWarning) })
     .meta({ id: 'EntryValidation' }),
   async execute(context, { collection, slug, branch, ref, ...draft }) {
-    const { git, services } = context;
+    const { git, studio } = context;
     const snapshot = await snapshotOf(git, { branch, ref });
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const index = await collectionFor(context, { head: snapshot, site }, collection, slug ?? 'new');
     const target = await targetOf(index, snapshot, slug);
     const stored = target.before && parseFile(target.before, target.path).frontmatter;

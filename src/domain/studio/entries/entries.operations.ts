@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
@@ -9,6 +8,8 @@ import { searchWords } from '../content/search.ts';
 import { soundBlobs } from '../content/stored/fact-store.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { passingTag, viewOf } from '../view.ts';
 import { entry, entrySummary } from './entries.schema.ts';
 import { orderEntries, selectionInput, selectionOf } from './entry-selection.ts';
@@ -33,7 +34,7 @@ const listInput = z.object({
 
 /** Adds what `include` asks for to a page of summaries. */
 async function include(
-  { git, services }: Pick<ProjectContext, 'git' | 'services'>,
+  { git, studio }: Pick<StudioContext, 'git' | 'studio'>,
   snapshot: Snapshot,
   items: z.output<typeof entrySummary>[],
   index: CollectionIndex,
@@ -52,7 +53,7 @@ async function include(
     }
   }
   if (wanted.includes('updated') && snapshot.commit) {
-    const last = await services.content.lastCommits(
+    const last = await studio.content.lastCommits(
       git,
       snapshot.commit,
       places.map((place) => place.path),
@@ -64,7 +65,7 @@ async function include(
   }
 }
 
-export const listEntries = projectOperation({
+export const listEntries = studioOperation({
   name: 'studio.listEntries',
   kind: 'query',
   permission: 'browse_studio',
@@ -72,13 +73,13 @@ export const listEntries = projectOperation({
   input: listInput,
   output: pageOf(entrySummary),
   async execute(context, input) {
-    const { git, services, tag } = context;
+    const { git, studio, tag } = context;
     // First of all: what others are just reading is shared, and may have been found damaged by then.
-    const damage = services.content.damage(git);
+    const damage = studio.content.damage(git);
     const window = windowOf(input);
     const selection = selectionOf(input);
     const snapshot = await pageSnapshot(git, window, input);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const index = site.collection(input.collection);
     const tree = await snapshot.treeOid(index.schema.path);
     const routes = await entryRoutes(context, snapshot);
@@ -93,11 +94,11 @@ export const listEntries = projectOperation({
       tree: scope,
       entries: index.entries,
     };
-    const ordered = await services.content.listOrder(git, list, (before) =>
+    const ordered = await studio.content.listOrder(git, list, (before) =>
       orderEntries(context, { snapshot, site }, index, selection, before),
     );
     const places = ordered.slice(window.offset, window.offset + window.limit);
-    const facts = await services.content.listedFacts(git, snapshot, places);
+    const facts = await studio.content.listedFacts(git, snapshot, places);
     const items = places.flatMap((place, at) => {
       const known = facts[at];
       if (!known) return [];
@@ -112,12 +113,12 @@ export const listEntries = projectOperation({
     }
     await include(context, snapshot, items, index, places, wanted);
     const isWhole = items.every(({ error }) => error?.code !== 'unreadable');
-    if (!isWhole || services.content.damage(git) !== damage) tag(passingTag());
+    if (!isWhole || studio.content.damage(git) !== damage) tag(passingTag());
     return pageFrom(items, ordered.length, window, snapshot.commit);
   },
 });
 
-export const getEntry = projectOperation({
+export const getEntry = studioOperation({
   name: 'studio.getEntry',
   kind: 'query',
   permission: 'browse_studio',
@@ -130,9 +131,9 @@ export const getEntry = projectOperation({
   }),
   output: entry,
   async execute(context, { collection, entry: slug, raw, ...at }) {
-    const { git, services, tag } = context;
+    const { git, studio, tag } = context;
     const snapshot = await snapshotOf(git, at);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
     const place = storedEntry(index, slug);
     const routes = await entryRoutes(context, snapshot);
@@ -142,7 +143,7 @@ export const getEntry = projectOperation({
   },
 });
 
-export const searchEntries = projectOperation({
+export const searchEntries = studioOperation({
   name: 'studio.searchEntries',
   kind: 'query',
   permission: 'browse_studio',
@@ -159,18 +160,18 @@ export const searchEntries = projectOperation({
   }),
   output: pageOf(entrySummary),
   async execute(context, { q, ...input }) {
-    const { git, services } = context;
+    const { git, studio } = context;
     const window = windowOf(input);
     const snapshot = await pageSnapshot(git, window, input);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const wanted = searchWords(q);
     const found: (IndexedEntry & { collection: string })[] = [];
     for (const [collection, index] of site.collections) {
-      const matching = await services.content.search(git, index.entries, wanted);
+      const matching = await studio.content.search(git, index.entries, wanted);
       found.push(...index.entries.filter((entry) => matching.has(entry)).map((entry) => ({ ...entry, collection })));
     }
     const places = found.slice(window.offset, window.offset + window.limit);
-    const facts = await services.content.listedFacts(git, snapshot, places);
+    const facts = await studio.content.listedFacts(git, snapshot, places);
     const routes = await entryRoutes(context, snapshot);
     const items = places.flatMap((place, at) => {
       const known = facts[at];

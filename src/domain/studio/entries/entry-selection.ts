@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { freeObject } from '../../../kernel/shapes.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { type CollectionIndex, type IndexedEntry, lowerBound } from '../content/collection-index.ts';
@@ -8,6 +7,7 @@ import type { ListOrder } from '../content/list-orders.ts';
 import { searchWords } from '../content/search.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { checkAddress } from '../path-rules.ts';
+import type { StudioContext } from '../studio.ts';
 import {
   absent,
   asTime,
@@ -230,7 +230,7 @@ const unread = { frontmatter: null, title: '', draft: false, size: 0 };
  * @param before the order of the same selection at an earlier tree, to go on from
  */
 export async function orderEntries(
-  { services, git }: Pick<ProjectContext, 'services' | 'git'>,
+  { studio, git }: Pick<StudioContext, 'studio' | 'git'>,
   { snapshot, site }: { snapshot: Snapshot; site: SiteIndex },
   index: CollectionIndex,
   selection: Selection,
@@ -240,12 +240,10 @@ export async function orderEntries(
   const inPlace = placedIn(index, selection);
   const { draft, q } = selection;
   const { conditions, keys } = timed(index, selection);
-  const found = q === undefined ? null : await services.content.search(git, entries, searchWords(q), inPlace);
+  const found = q === undefined ? null : await studio.content.search(git, entries, searchWords(q), inPlace);
   const readsFiles = draft !== 'any' || [...conditions, ...keys].some(({ field }) => !isPlaceField(field));
-  const facts = readsFiles ? await services.content.collectionFacts(git, snapshot, index) : [];
-  const invalid = selection.invalid
-    ? new Set(await invalidEntries({ services, git }, { snapshot, site }, index))
-    : null;
+  const facts = readsFiles ? await studio.content.collectionFacts(git, snapshot, index) : [];
+  const invalid = selection.invalid ? new Set(await invalidEntries({ studio, git }, { snapshot, site }, index)) : null;
   const known = (entry: IndexedEntry, at: number): KnownEntry => ({ entry, facts: facts[at] ?? unread });
   const isShown = (one: KnownEntry) =>
     inPlace(one.entry) &&

@@ -36,13 +36,13 @@ export function pathForNew(index: CollectionIndex, slug: string, options: PathOp
 
 /** The collection a new entry goes to. An empty repository has none: the first entry founds it. */
 export async function collectionFor(
-  { services }: Pick<PlanContext, 'services'>,
+  { studio }: Pick<PlanContext, 'studio'>,
   { head, site }: { head: Pick<Snapshot, 'tree'>; site: SiteIndex },
   collection: string,
   slug: string,
 ): Promise<CollectionIndex> {
   const isFirst = head.tree === null && !site.collections.has(collection) && collectionNamePattern.test(collection);
-  return (isFirst ? await services.content.firstSite(collection, slug) : site).collection(collection);
+  return (isFirst ? await studio.content.firstSite(collection, slug) : site).collection(collection);
 }
 
 /** The bytes of a new entry made of frontmatter and body. @throws DomainError where its format cannot hold what was given, `too_large` */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { type CollectionIndex, findEntry, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
@@ -13,13 +12,14 @@ import { refuseResolution } from '../merge/resolve.ts';
 import { checkPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { isOid } from '../repository/refs.ts';
+import type { StudioContext } from '../studio.ts';
 import { checkFile, newBytes } from './change-entry.ts';
 import type { entryChange } from './entries.schema.ts';
 import { renameEntry } from './rename-entry.ts';
 import { checkSize, maxEntryBytes, type PlannedSave, redirectFor } from './saved-entry.ts';
 import { checkVersion, seenOid } from './write-entry.ts';
 
-type Context = Pick<ProjectContext, 'git' | 'conditions'>;
+type Context = Pick<StudioContext, 'git' | 'conditions'>;
 type EntryChange = Omit<z.output<typeof entryChange>, 'branch' | 'message' | 'author' | 'slug'>;
 
 /** An entry that is about to be written. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { entryIn, type IndexedEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { entrySummary } from './entries.schema.ts';
 import { namedIn, type Relation, referencesTo, relationsIn } from './references.ts';
 import { summaryOf } from './saved-entry.ts';
@@ -39,19 +39,19 @@ function resolve({ collections }: SiteIndex, { collection, ...found }: Relation)
   return { ...found, collection, slug: target?.slug ?? null, path: target?.path ?? null };
 }
 
-export const listReferences = projectOperation({
+export const listReferences = studioOperation({
   name: 'studio.listReferences',
   kind: 'query',
   permission: 'browse_studio',
   summary: 'Entries that entries of a collection name in their relations, for each in the order asked',
   input: z.object(entriesInput),
   output: z.array(z.array(entryReference)),
-  async execute({ git, services }, { collection, slugs, ...at }) {
+  async execute({ git, studio }, { collection, slugs, ...at }) {
     const snapshot = await snapshotOf(git, at);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
     const places = slugs.map((slug) => entryIn(index, slug));
-    const facts = await services.content.facts(git, snapshot, places);
+    const facts = await studio.content.facts(git, snapshot, places);
     return facts.map(({ frontmatter }) =>
       [...relationsIn(index.schema.fields, frontmatter)].map((found) => resolve(site, found)),
     );
@@ -62,7 +62,7 @@ const referrer = z
   .object({ ...relation, collection: z.string(), slug: z.string(), path: z.string() })
   .meta({ id: 'EntryReferrer' });
 
-export const listReferrers = projectOperation({
+export const listReferrers = studioOperation({
   name: 'studio.listReferrers',
   kind: 'query',
   permission: 'browse_studio',
@@ -74,17 +74,17 @@ export const listReferrers = projectOperation({
     ...pageInput,
   }),
   output: pageOf(referrer),
-  async execute({ git, services }, { collection, entry, ...input }) {
+  async execute({ git, studio }, { collection, entry, ...input }) {
     const window = windowOf(input);
     const tree = await pageSnapshot(git, window, input);
-    const site = await services.content.site(git, tree);
+    const site = await studio.content.site(git, tree);
     const { slug } = entryIn(site.collection(collection), entry);
-    const all = await referencesTo({ git, services }, { tree, site }, namedIn(site, { collection, slug }));
+    const all = await referencesTo({ git, studio }, { tree, site }, namedIn(site, { collection, slug }));
     return pageFrom(all.slice(window.offset, window.offset + window.limit), all.length, window, tree.commit);
   },
 });
 
-export const listTranslations = projectOperation({
+export const listTranslations = studioOperation({
   name: 'studio.listTranslations',
   kind: 'query',
   permission: 'browse_studio',
@@ -92,10 +92,10 @@ export const listTranslations = projectOperation({
   input: z.object(entriesInput),
   output: z.array(z.array(entrySummary)),
   async execute(context, { collection, slugs, ...at }) {
-    const { git, services } = context;
+    const { git, studio } = context;
     const snapshot = await snapshotOf(git, at);
     const routes = await entryRoutes(context, snapshot);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
     const asked = slugs.map((slug) => entryIn(index, slug));
     const keys = new Set(asked.map((entry) => entry.translation_key));
@@ -108,7 +108,7 @@ export const listTranslations = projectOperation({
     return Promise.all(
       asked.map(async (entry) => {
         const places = others(entry);
-        const facts = await services.content.listedFacts(git, snapshot, places);
+        const facts = await studio.content.listedFacts(git, snapshot, places);
         return places.flatMap((place, n) => {
           const known = facts[n];
           if (!known) return [];

@@ -1,11 +1,10 @@
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { findEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-
 import { referenceIds } from '../schema/reference-ids.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';
+import type { StudioContext } from '../studio.ts';
 
 /** A value that names an entry, as the schema says. */
 export interface Relation {
@@ -69,14 +68,14 @@ export function namedIn(site: SiteIndex, { collection, slug }: { collection: str
 
 /** Entries whose schema-declared relations point to one entry; only collections that can point there are read. */
 export async function referencesTo(
-  { services, git }: Pick<ProjectContext, 'services' | 'git'>,
+  { studio, git }: Pick<StudioContext, 'studio' | 'git'>,
   { tree, site }: { tree: Snapshot; site: SiteIndex },
   target: Named,
 ): Promise<Reference[]> {
   const found: Reference[] = [];
   for (const { schema, entries } of site.collections.values()) {
     if (target.ids.size === 0 || !relatesTo(schema.fields, target.collection)) continue;
-    const facts = await services.content.facts(git, tree, entries);
+    const facts = await studio.content.facts(git, tree, entries);
     for (const [at, entry] of entries.entries()) {
       for (const relation of relationsIn(schema.fields, facts[at]?.frontmatter)) {
         if (relation.collection !== target.collection || !target.ids.has(relation.id)) continue;

@@ -1,5 +1,4 @@
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { parsePointer } from '../../../lib/json-pointer.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
@@ -8,13 +7,13 @@ import { isContent, refusalOf } from '../content/admission.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
-
 import { referenceIds } from '../schema/reference-ids.ts';
 import { pathForSlug } from '../slug.ts';
+import type { StudioContext } from '../studio.ts';
 import { namedIn, referencesTo } from './references.ts';
 import { checkFree } from './write-entry.ts';
 
-type Context = Pick<ProjectContext<'manage_studio'>, 'services' | 'git' | 'require'>;
+type Context = Pick<StudioContext<'manage_studio'>, 'services' | 'studio' | 'git' | 'require'>;
 
 /** Bytes at the start of a file that show its type. */
 const headBytes = 4096;

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
@@ -10,6 +9,7 @@ import { summarize, titleOfSlug } from '../frontmatter/summarize.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { SchemaSourceKind, Warning } from '../schema/schema.schema.ts';
+import type { StudioContext } from '../studio.ts';
 import { viewOf } from '../view.ts';
 import type { entry, entrySummary, savedEntry } from './entries.schema.ts';
 
@@ -146,7 +146,7 @@ export function checkSize(bytes: Buffer, field = 'body'): Buffer {
 
 /** The record of a saved entry; `sha` is read from the tree that was committed. */
 export async function savedRecord(
-  context: Pick<ProjectContext, 'git' | 'services' | 'project' | 'tag'>,
+  context: Pick<StudioContext, 'git' | 'studio' | 'project' | 'tag'>,
   snapshot: Snapshot,
   commit: Commit | null,
   saved: Saved,

@@ -1,5 +1,4 @@
 import { DomainError, type FieldError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { type CollectionIndex, findEntry, type IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
@@ -10,6 +9,7 @@ import type { CollectionSchema } from '../schema/collection-schema.ts';
 import { namesEntries, referenceIds } from '../schema/reference-ids.ts';
 import type { SchemaField, Warning } from '../schema/schema.schema.ts';
 import { validateEntry } from '../schema/validate.ts';
+import type { StudioContext } from '../studio.ts';
 
 /** Entries by every text that names them, made once per index. */
 const named = new WeakMap<CollectionIndex, ReadonlyMap<string, IndexedEntry>>();
@@ -123,15 +123,15 @@ const hasRelation = (fields: readonly SchemaField[]): boolean =>
 
 /** Entries of a collection that cannot be read or break a declared schema; found once per tree. */
 export async function invalidEntries(
-  { services, git }: Pick<ProjectContext, 'services' | 'git'>,
+  { studio, git }: Pick<StudioContext, 'studio' | 'git'>,
   { snapshot, site }: { snapshot: Snapshot; site: SiteIndex },
   { schema, entries }: CollectionIndex,
 ): Promise<readonly IndexedEntry[]> {
   // A relation is broken by what happens in other collections too.
   const tree = hasRelation(schema.fields) ? snapshot.tree : await snapshot.treeOid(schema.path);
   const key = `${git.id}:${tree ?? ''}:${site.schemaKey}:invalid:${schema.collection}`;
-  return services.content.order(git, key, async () => {
-    const facts = await services.content.listedFacts(git, snapshot, entries);
+  return studio.content.order(git, key, async () => {
+    const facts = await studio.content.listedFacts(git, snapshot, entries);
     const found = [];
     for (const [at, entry] of entries.entries()) {
       const known = facts[at];

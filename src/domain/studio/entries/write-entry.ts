@@ -1,8 +1,8 @@
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Snapshot, TreeEntry } from '../../../ports/git-records.ts';
+import type { StudioContext } from '../studio.ts';
 
-type Write = Pick<ProjectContext<'manage_studio'>, 'actor' | 'require'>;
+type Write = Pick<StudioContext<'manage_studio'>, 'actor' | 'require'>;
 
 /** Names must survive git's commit format, where `<`, `>` and line ends separate. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed

@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { Deployment } from '../deployments/deployment.entity.ts';
 import { deploymentRecords } from '../deployments/deployment-record.ts';
 import { environmentLabel, labelUrl } from '../previews/previews.ts';
+import type { StudioContext } from '../studio.ts';
 import { Environment } from './environment.entity.ts';
 import type { environment } from './environments.schema.ts';
 
 type Record = z.output<typeof environment>;
-type Context = Pick<ProjectContext, 'em' | 'services' | 'organization' | 'project'>;
+type Context = Pick<StudioContext, 'em' | 'services' | 'organization' | 'project'>;
 
 async function latestOf({ em }: Context, ids: readonly number[]): Promise<Deployment[]> {
   const found = await em.execute<{ id: number }[]>(

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../../kernel/paging.ts';
 import { defined } from '../../../lib/objects.ts';
 import type { Oid } from '../../../ports/git-records.ts';
@@ -14,6 +13,8 @@ import { detectFramework } from '../frameworks/detect-framework.ts';
 import { environmentDefaults } from '../frameworks/environment-defaults.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { Environment } from './environment.entity.ts';
 import { environmentRecord, environmentRecords, findEnvironment } from './environment-record.ts';
 import { newHookSecret, sealHookSecret, sealVariables } from './environment-secrets.ts';
@@ -33,7 +34,7 @@ type BuildSettings = Pick<
 
 /** How a commit's site is built, found out from its files; what a caller has said counts, and the rest follows from it. */
 async function buildDefaults(
-  { git, project }: Pick<ProjectContext, 'git' | 'project'>,
+  { git, project }: Pick<StudioContext, 'git' | 'project'>,
   commit: Oid,
   said: Partial<BuildSettings>,
 ): Promise<BuildSettings> {
@@ -101,7 +102,7 @@ function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   }
 }
 
-export const listEnvironments = projectOperation({
+export const listEnvironments = studioOperation({
   name: 'studio.listEnvironments',
   kind: 'query',
   permission: 'browse_studio',
@@ -124,7 +125,7 @@ export const listEnvironments = projectOperation({
   },
 });
 
-export const getEnvironment = projectOperation({
+export const getEnvironment = studioOperation({
   name: 'studio.getEnvironment',
   kind: 'query',
   permission: 'browse_studio',
@@ -150,7 +151,7 @@ const usual = {
  * @returns a free slug
  * @throws DomainError `already_exists`, `limit_reached`
  */
-async function takeName({ em, project }: Pick<ProjectContext, 'em' | 'project'>, name: string): Promise<string> {
+async function takeName({ em, project }: Pick<StudioContext, 'em' | 'project'>, name: string): Promise<string> {
   await holdProject(em, project.id);
   const others = await em.find(Environment, { project_id: project.id }, { fields: ['name', 'slug'] });
   checkNameIsFree(name, others);
@@ -159,7 +160,7 @@ async function takeName({ em, project }: Pick<ProjectContext, 'em' | 'project'>,
   return freeSlug(slugFrom(name), new Set(others.map(({ slug }) => slug)));
 }
 
-export const createEnvironment = projectOperation({
+export const createEnvironment = studioOperation({
   name: 'studio.createEnvironment',
   kind: 'command',
   permission: 'manage_studio',
@@ -202,7 +203,7 @@ export const createEnvironment = projectOperation({
   },
 });
 
-type Context = Pick<ProjectContext, 'em' | 'git' | 'services' | 'project'>;
+type Context = Pick<StudioContext, 'em' | 'git' | 'studio' | 'project'>;
 
 /** @throws DomainError `already_exists` */
 async function checkName({ em, project }: Context, { id }: Environment, name: string): Promise<void> {
@@ -221,7 +222,7 @@ async function checkPublishable({ em }: Context, { id }: Environment, deployment
   throw fieldError('validation_failed', 'published_deployment_id', `${problem}; run it again instead`);
 }
 
-export const updateEnvironment = projectOperation({
+export const updateEnvironment = studioOperation({
   name: 'studio.updateEnvironment',
   kind: 'command',
   permission: 'manage_studio',
@@ -252,7 +253,7 @@ export const updateEnvironment = projectOperation({
   },
 });
 
-export const deleteEnvironment = projectOperation({
+export const deleteEnvironment = studioOperation({
   name: 'studio.deleteEnvironment',
   kind: 'command',
   permission: 'manage_studio',

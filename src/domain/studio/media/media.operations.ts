@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import { commitStep } from '../changes/staged-content.ts';
@@ -16,6 +15,7 @@ import { directBranch } from '../repository/branch-rules.ts';
 import { refInput, snapshotOf } from '../repository/refs.ts';
 import { commit } from '../repository/repository.schema.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
 import { media, mediaKind } from './media.schema.ts';
 import { mediaFacts, mediaRootOf } from './media-facts.ts';
@@ -104,7 +104,7 @@ const orders: Record<string, (a: Item, b: Item) => number> = {
   name: (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
 };
 
-export const listMedia = projectOperation({
+export const listMedia = studioOperation({
   name: 'studio.listMedia',
   kind: 'query',
   permission: 'browse_studio',
@@ -120,10 +120,10 @@ export const listMedia = projectOperation({
   }),
   output: pageOf(media),
   async execute(context, { path, recursive, type, q, sort, ...input }) {
-    const { git, services, tag } = context;
+    const { git, studio, tag } = context;
     const window = windowOf(input);
     const snapshot = await snapshotOf(git, input);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const routes = await entryRoutes(context, snapshot);
     if (snapshot.tree) tag(`"${snapshot.tree}.${viewOf([path, recursive, type, q, sort, input, routes.key])}"`);
     const directory = path === undefined || path === '' ? null : checkAddress('path', path.replace(/\/$/, ''));
@@ -158,7 +158,7 @@ export const listMedia = projectOperation({
   },
 });
 
-export const listEntryMedia = projectOperation({
+export const listEntryMedia = studioOperation({
   name: 'studio.listEntryMedia',
   kind: 'query',
   permission: 'browse_studio',
@@ -166,9 +166,9 @@ export const listEntryMedia = projectOperation({
   input: z.object(entriesInput),
   output: z.array(z.array(media)),
   async execute(context, { collection, slugs, ...at }) {
-    const { git, services } = context;
+    const { git, studio } = context;
     const snapshot = await snapshotOf(git, at);
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const { base } = await entryRoutes(context, snapshot);
     const index = site.collection(collection);
     const entries = slugs.map((slug) => entryIn(index, slug));
@@ -186,7 +186,7 @@ export const listEntryMedia = projectOperation({
 
 const deletedMedia = z.object({ deleted: z.literal(true), path: z.string(), commit }).meta({ id: 'DeletedMedia' });
 
-export const deleteMedia = projectOperation({
+export const deleteMedia = studioOperation({
   name: 'studio.deleteMedia',
   kind: 'command',
   effect: 'external',

@@ -1,11 +1,11 @@
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { StoredBlob } from '../../../ports/git-records.ts';
 import type { Spooled } from '../../../ports/spool.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { refusalOf, refusalOfMedia, refusalOfName } from '../content/admission.ts';
 import { schemaAt } from '../content/collection-index.ts';
 import { checkFree, checkVersion } from '../entries/write-entry.ts';
+import type { StudioContext } from '../studio.ts';
 import { mediaPath, mediaTypeProblem, numbered } from './media-types.ts';
 
 /** Largest file that comes as base64 in JSON, bytes. */
@@ -40,7 +40,7 @@ export function uploadPath(path: string): string {
  * @throws DomainError `invalid_path`, `invalid_name`, `too_large`, `unsupported_media`
  */
 export async function storeUpload(
-  { git, services }: Pick<ProjectContext, 'git' | 'services'>,
+  { git, services }: Pick<StudioContext, 'git' | 'services'>,
   { path, content, field }: Incoming,
 ): Promise<Upload> {
   const checked = uploadPath(path);

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { authorOf } from '../entries/write-entry.ts';
 import { checkPrecondition, directBranch } from '../repository/branch-rules.ts';
 import { entryRoutes } from '../routes/entry-routes.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { mediaUpload, savedMedia } from './media.schema.ts';
 import { mediaFacts } from './media-facts.ts';
 import { mediaRecord } from './media-record.ts';
@@ -22,7 +23,7 @@ const placeOf = (path: string | undefined, name: string | null): string => {
 };
 
 /** Stores what came along: the parts of a multipart body, or the base64 text of a JSON one. */
-async function receive(context: ProjectContext<'manage_studio'>, input: Input): Promise<Upload[]> {
+async function receive(context: StudioContext<'manage_studio'>, input: Input): Promise<Upload[]> {
   const { uploads } = context;
   if (!uploads) {
     if (input.content === undefined)
@@ -39,7 +40,7 @@ async function receive(context: ProjectContext<'manage_studio'>, input: Input): 
   return stored;
 }
 
-export const uploadMedia = projectOperation({
+export const uploadMedia = studioOperation({
   name: 'studio.uploadMedia',
   kind: 'command',
   effect: 'external',
@@ -56,7 +57,7 @@ export const uploadMedia = projectOperation({
     if (branch !== undefined) await directBranch(context, branch);
   },
   async execute(context, input) {
-    const { git, services } = context;
+    const { git, studio } = context;
     const author = authorOf(context, input.author);
     if (input.overwrite) checkPrecondition(context.project, context.conditions, input.sha);
     const branch = await directBranch(context, input.branch);
@@ -67,7 +68,7 @@ export const uploadMedia = projectOperation({
       (staged) => planUpload(context, staged, uploads, input),
     );
     const { placed } = result;
-    const site = await services.content.site(git, snapshot);
+    const site = await studio.content.site(git, snapshot);
     const { base } = await entryRoutes(context, snapshot);
     const facts = await mediaFacts(
       git,

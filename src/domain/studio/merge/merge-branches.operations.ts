@@ -1,13 +1,14 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { authorOf, messageOf } from '../entries/write-entry.ts';
 import { checkRefName } from '../ref-name.ts';
 import { checkDirectWrite } from '../repository/branch-rules.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
+import type { ResolutionPermission } from './merge.schema.ts';
 import { mergeRequest, mergeResult } from './merge-branches.schema.ts';
 import { mergeCommits } from './merge-commits.ts';
-import type { ResolutionPermission } from './resolutions.ts';
 import { headOf, writeMerge } from './write-merge.ts';
 
 type MergeInput = z.output<typeof mergeRequest>;
@@ -18,7 +19,7 @@ type Heads = { current: Oid; incoming: Oid };
  * @throws DomainError `branch_moved` with the conflicts as they are now.
  */
 async function checkHeads(
-  context: Pick<ProjectContext, 'git' | 'services'>,
+  context: Pick<StudioContext, 'git' | 'studio'>,
   heads: Heads,
   { head_sha, base_sha }: MergeInput,
 ): Promise<{ pinned: boolean }> {
@@ -33,7 +34,7 @@ async function checkHeads(
   });
 }
 
-export const mergeBranches = projectOperation({
+export const mergeBranches = studioOperation({
   name: 'studio.mergeBranches',
   kind: 'command',
   effect: 'external',
@@ -75,7 +76,7 @@ export const mergeBranches = projectOperation({
 
 /** What a merge would do; nothing moves. */
 async function tryMerge(
-  context: Pick<ProjectContext<ResolutionPermission>, 'git' | 'services' | 'require'>,
+  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'require'>,
   heads: Heads,
   input: MergeInput,
 ): Promise<z.output<typeof mergeResult>> {

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { ConflictKind, FileSide, MergeConflict, MergedTree, Mode, Oid } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
+import type { StudioContext } from '../studio.ts';
 import type { Conflict, ConflictType, Resolution, resolvedFile } from './merge.schema.ts';
 import { mergeEntry } from './merge-entry.ts';
 import { conflictOf, type FileMerge } from './merge-outcome.ts';
@@ -125,7 +125,7 @@ async function isReadable(sides: Sides, path: string): Promise<boolean> {
   return bytes !== null && parseFile(bytes, path).error === undefined;
 }
 
-export type MergeContext = Pick<ProjectContext, 'git' | 'services'>;
+export type MergeContext = Pick<StudioContext, 'git' | 'studio'>;
 export type ResolvedFile = z.output<typeof resolvedFile>;
 
 /** Two commits merged: `changes` on top of `tree` are the result, unless something is left in conflict. */

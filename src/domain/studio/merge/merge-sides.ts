@@ -53,15 +53,15 @@ async function sideAt(snapshot: Snapshot | null, path: string): Promise<FileSide
 
 /** Opens the trees of a merge; schemas are those of the current side, and of the incoming one for collections it brings. */
 export async function openSides(
-  { git, services }: MergeContext,
+  { git, studio }: MergeContext,
   { current, incoming, tree }: { current: Oid; incoming: Oid; tree: MergedTree },
 ): Promise<Sides> {
   const ancestor = await git.mergeBase(current, incoming);
   const base = ancestor === null ? null : await git.snapshot(ancestor);
   const ours = await git.snapshot(current);
   const theirs = await git.snapshot(incoming);
-  const site = await services.content.site(git, ours);
-  const sites = [site, await services.content.site(git, theirs)];
+  const site = await studio.content.site(git, ours);
+  const sites = [site, await studio.content.site(git, theirs)];
   let renames: Promise<{ current: Map<string, string>; incoming: Map<string, string> }> | undefined;
   const findRenames = async () => ({
     current: ancestor === null ? new Map() : await renamesOf(git, ancestor, current),

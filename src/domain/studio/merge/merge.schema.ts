@@ -88,6 +88,9 @@ export const resolution = z
   .meta({ id: 'Resolution' });
 export type Resolution = z.output<typeof resolution>;
 
+/** What a resolution may need beside the right to merge. */
+export type ResolutionPermission = 'delete_studio' | 'manage_studio';
+
 /** A file that took more than git's merge of lines. */
 export const resolvedFile = z
   .object({

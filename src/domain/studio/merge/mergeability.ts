@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { upTo } from '../../../lib/lru-size.ts';
 import type { Oid } from '../../../ports/git-records.ts';
+import type { StudioContext } from '../studio.ts';
 import { mergeCommits } from './merge-commits.ts';
 
 /** One commit to be merged into another. */
@@ -10,7 +10,7 @@ interface Pair {
   incoming: Oid;
 }
 
-type Context = Pick<ProjectContext, 'em' | 'project' | 'services'>;
+type Context = Pick<StudioContext, 'em' | 'project' | 'services'>;
 
 /** Raised when entries are merged by other rules than before: what was found out by the old ones is tried again. */
 const version = 1;
@@ -52,7 +52,7 @@ async function writeMergeability(context: Context, found: readonly (Pair & { mer
   );
 }
 
-type MergeabilityContext = Pick<ProjectContext, 'em' | 'git' | 'project' | 'services'>;
+type MergeabilityContext = Pick<StudioContext, 'em' | 'git' | 'project' | 'services' | 'studio'>;
 
 /** How much may be tried to answer one question: merges by lines, and of those merges by fields. */
 interface Effort {

@@ -1,10 +1,7 @@
 import { DomainError } from '../../../kernel/errors.ts';
-import type { Conflict, Resolution } from './merge.schema.ts';
+import type { Conflict, Resolution, ResolutionPermission } from './merge.schema.ts';
 import type { FileStages, FoundStages, Sides } from './merge-sides.ts';
 import { refuseResolution } from './resolve.ts';
-
-/** What a resolution may need beside the right to merge. */
-export type ResolutionPermission = 'delete_studio' | 'manage_studio';
 
 /**
  * What settling a conflict in this way needs beside edit_studio; null when nothing. What the two branches hold was admitted when it came

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { counted } from '../../../lib/text.ts';
 import type { Commit, Oid } from '../../../ports/git-records.ts';
 import type { CommitPlan } from '../../../ports/git-writes.ts';
+import type { StudioContext } from '../studio.ts';
 import type { Conflict, Resolution } from './merge.schema.ts';
 import type { mergeStrategy } from './merge-branches.schema.ts';
 import { mergeCommits, type ResolvedFile } from './merge-commits.ts';
@@ -42,7 +42,7 @@ export function mergeConflict(conflicts: readonly Conflict[]): DomainError {
   });
 }
 
-export const headOf = async ({ git }: Pick<ProjectContext, 'git'>, field: string, branch: string): Promise<Oid> => {
+export const headOf = async ({ git }: Pick<StudioContext, 'git'>, field: string, branch: string): Promise<Oid> => {
   const oid = await git.head(branch);
   if (oid) return oid;
   throw new DomainError('not_found', `${field}: branch ${branch} does not exist`);
@@ -53,7 +53,7 @@ export const headOf = async ({ git }: Pick<ProjectContext, 'git'>, field: string
  * @throws DomainError `merge_conflict` with `details.conflicts`, `not_fast_forward`, `branch_moved`, `not_found`, and what `check` throws.
  */
 export async function writeMerge(
-  context: Pick<ProjectContext, 'git' | 'services'>,
+  context: Pick<StudioContext, 'git' | 'studio'>,
   { base, head, strategy, fast_forward = strategy === 'ff', author, message, resolutions, ...checks }: MergeRequest,
 ): Promise<Merged> {
   const { git } = context;

@@ -1,11 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { MikroORM } from '@mikro-orm/postgresql';
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { Services } from '../../../kernel/services.ts';
+import type { Permission } from '../../../kernel/permissions.ts';
 import { KeyError, type Kms } from '../../../ports/kms.ts';
-import { authenticateHolder } from '../../identity/authenticate.ts';
+import { authenticateHolder, type IdentityServices } from '../../identity/authenticate.ts';
 import { Setting } from '../../setting.entity.ts';
-import type { PreviewTarget } from './previews.ts';
 
 const name = 'preview_key';
 const context = 'preview-key|1';
@@ -121,24 +120,13 @@ function openPass(key: Buffer, kind: PassKind, text: string, label: string): Pre
 /** Milliseconds in which the browser that opened a link may open it again: a reload, or a redirect that was cut off. */
 const reloadTime = 10_000;
 
-const sign = async ({ previews, clock }: Services, kind: PassKind, pass: Omit<PreviewPass, 'expires'>) =>
-  signPass(await previews.key.get(), kind, { ...pass, expires: clock.now().getTime() + passSeconds[kind] * 1000 });
-
-/** Signs a link to what is behind a label for an actor: good for a minute, and for one navigation. */
-export const makeLink = (services: Services, label: string, holder: string): Promise<string> =>
-  sign(services, 'link', { label, holder, nonce: randomBytes(16).toString('base64url') });
-
-/** Whether the actor a pass was made for may still read what is behind its label. */
-async function mayRead(services: Services, { holder }: PreviewPass, target: PreviewTarget): Promise<boolean> {
-  const grant = (await authenticateHolder(services, holder))?.grantFor(target.organization_id);
-  if (!grant?.permissions.has(target.permission)) return false;
-  return grant.projects === null || grant.projects.has(target.project_id);
-}
-
-/** Whether the cookie of a request opens a target. */
-export async function holdsCookie(services: Services, text: string, target: PreviewTarget): Promise<boolean> {
-  const pass = openPass(await services.previews.key.get(), 'cookie', text, target.label);
-  return pass !== null && pass.expires > services.clock.now().getTime() && mayRead(services, pass, target);
+/** Of what a pass opens, what decides who may see it. */
+export interface Guarded {
+  label: string;
+  organization_id: number;
+  project_id: number;
+  /** What those who see it must be permitted. */
+  permission: Permission;
 }
 
 /**
@@ -147,36 +135,75 @@ export async function holdsCookie(services: Services, text: string, target: Prev
  */
 type LinkOutcome = { cookie: string } | 'spent' | null;
 
-/**
- * Exchanges a link for a cookie, once. The row that says so decides for all servers of a database, and outlives their restarts.
- * @param given the cookie that came with the link: the browser that has opened it may do so again within ten seconds
- */
-export async function spendLink(
-  services: Services,
-  text: string,
-  target: PreviewTarget,
-  given: string | null,
-): Promise<LinkOutcome> {
-  const key = await services.previews.key.get();
-  const pass = openPass(key, 'link', text, target.label);
-  if (pass === null) return null;
-  const now = services.clock.now();
-  const em = services.orm.em.fork();
-  const isAlive = pass.expires > now.getTime() && (await mayRead(services, pass, target));
-  const made = isAlive
-    ? await em.execute(
-        `insert into spent_preview_link (nonce, spent_at) values (?, ?) on conflict (nonce) do nothing returning nonce`,
-        [pass.nonce, now],
-      )
-    : [];
-  if (made.length === 0) {
-    const [row] = await em.execute<{ spent_at: string }[]>('select spent_at from spent_preview_link where nonce = ?', [
-      pass.nonce,
-    ]);
-    if (!row) return null;
-    const isSameBrowser = given !== null && openPass(key, 'cookie', given, target.label)?.nonce === pass.nonce;
-    const isReload = isAlive && isSameBrowser && now.getTime() - new Date(row.spent_at).getTime() <= reloadTime;
-    if (!isReload) return 'spent';
+/** Passes to what only members see. */
+export class PreviewAccess {
+  readonly #services: () => IdentityServices;
+  readonly #key: PreviewKey;
+
+  constructor(services: () => IdentityServices, key: PreviewKey) {
+    this.#services = services;
+    this.#key = key;
   }
-  return { cookie: await sign(services, 'cookie', pass) };
+
+  /** Whether a pass can be made for an actor: its rights are read again with every request, so they must be found again. */
+  async canHold(actorId: string, em: EntityManager): Promise<boolean> {
+    return (await authenticateHolder(this.#services(), actorId, em)) !== null;
+  }
+
+  /** Signs a link to what is behind a label for an actor: good for a minute, and for one navigation. */
+  makeLink(label: string, holder: string): Promise<string> {
+    return this.#sign('link', { label, holder, nonce: randomBytes(16).toString('base64url') });
+  }
+
+  /** Whether the cookie of a request opens a target. */
+  async holdsCookie(text: string, target: Guarded): Promise<boolean> {
+    const pass = openPass(await this.#key.get(), 'cookie', text, target.label);
+    return pass !== null && pass.expires > this.#now().getTime() && this.#mayRead(pass, target);
+  }
+
+  /**
+   * Exchanges a link for a cookie, once. The row that says so decides for all servers of a database, and outlives their restarts.
+   * @param given the cookie that came with the link: the browser that has opened it may do so again within ten seconds
+   */
+  async spendLink(text: string, target: Guarded, given: string | null): Promise<LinkOutcome> {
+    const key = await this.#key.get();
+    const pass = openPass(key, 'link', text, target.label);
+    if (pass === null) return null;
+    const now = this.#now();
+    const em = this.#services().orm.em.fork();
+    const isAlive = pass.expires > now.getTime() && (await this.#mayRead(pass, target));
+    const made = isAlive
+      ? await em.execute(
+          `insert into spent_preview_link (nonce, spent_at) values (?, ?) on conflict (nonce) do nothing returning nonce`,
+          [pass.nonce, now],
+        )
+      : [];
+    if (made.length === 0) {
+      const [row] = await em.execute<{ spent_at: string }[]>(
+        'select spent_at from spent_preview_link where nonce = ?',
+        [pass.nonce],
+      );
+      if (!row) return null;
+      const isSameBrowser = given !== null && openPass(key, 'cookie', given, target.label)?.nonce === pass.nonce;
+      const isReload = isAlive && isSameBrowser && now.getTime() - new Date(row.spent_at).getTime() <= reloadTime;
+      if (!isReload) return 'spent';
+    }
+    return { cookie: await this.#sign('cookie', pass) };
+  }
+
+  #now(): Date {
+    return this.#services().clock.now();
+  }
+
+  async #sign(kind: PassKind, pass: Omit<PreviewPass, 'expires'>): Promise<string> {
+    const expires = this.#now().getTime() + passSeconds[kind] * 1000;
+    return signPass(await this.#key.get(), kind, { ...pass, expires });
+  }
+
+  /** Whether the actor a pass was made for may still read what is behind its label. */
+  async #mayRead({ holder }: PreviewPass, target: Guarded): Promise<boolean> {
+    const grant = (await authenticateHolder(this.#services(), holder))?.grantFor(target.organization_id);
+    if (!grant?.permissions.has(target.permission)) return false;
+    return grant.projects === null || grant.projects.has(target.project_id);
+  }
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { findDeployment } from '../deployments/deployment-record.ts';
 import { deploymentNumber } from '../deployments/deployments.schema.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
 import { environmentNumber } from '../environments/environments.schema.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { memberLink, previewLink, publicLink } from './preview-link.ts';
 import { deploymentLabel, environmentLabel } from './previews.ts';
 import { parseRequestPath } from './request-path.ts';
@@ -20,7 +20,7 @@ function checkPath(text: string): void {
   if (parseRequestPath(text) === null) throw fieldError('invalid_path', 'path', 'must be a path such as /blog/hello/');
 }
 
-export const getEnvironmentPreview = projectOperation({
+export const getEnvironmentPreview = studioOperation({
   name: 'studio.getEnvironmentPreview',
   kind: 'query',
   permission: 'browse_studio',
@@ -37,7 +37,7 @@ export const getEnvironmentPreview = projectOperation({
   },
 });
 
-export const getDeploymentPreview = projectOperation({
+export const getDeploymentPreview = studioOperation({
   name: 'studio.getDeploymentPreview',
   kind: 'query',
   permission: 'browse_studio',

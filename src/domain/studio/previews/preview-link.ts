@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { timestamp } from '../../../kernel/shapes.ts';
-import { authenticateHolder } from '../../identity/authenticate.ts';
-import { linkParameter, makeLink, passSeconds } from './preview-access.ts';
+import type { StudioContext } from '../studio.ts';
+import { linkParameter, passSeconds } from './preview-access.ts';
 import { isTrustworthy } from './preview-origin.ts';
 import { labelUrl } from './previews.ts';
 
@@ -22,11 +21,7 @@ export function publicLink({ settings }: Services, label: string, path: string):
   return { url: labelUrl(settings, label) + path, expires_at: null, embeddable: isTrustworthy(settings.preview_url) };
 }
 
-type Asking = Pick<ProjectContext, 'services' | 'actor' | 'em'>;
-
-/** Whether a pass can be made for who asks: it is looked at again with every request, so their rights must be found again. */
-export const canHoldPass = async ({ services, actor, em }: Asking): Promise<boolean> =>
-  (await authenticateHolder(services, actor.id, em)) !== null;
+type Asking = Pick<StudioContext, 'services' | 'studio' | 'actor' | 'em'>;
 
 /**
  * An address that opens what only members see, for who asks, once and within a minute.
@@ -34,11 +29,12 @@ export const canHoldPass = async ({ services, actor, em }: Asking): Promise<bool
  * @throws DomainError `forbidden` for an actor whose rights cannot be found again
  */
 export async function memberLink(asking: Asking, label: string, path: string): Promise<PreviewLink> {
-  const { services, actor } = asking;
-  if (!(await canHoldPass(asking)))
+  const { services, studio, actor, em } = asking;
+  const { access } = studio.previews;
+  if (!(await access.canHold(actor.id, em)))
     throw new DomainError('forbidden', 'Only a token or a person can be given a link to a members’ preview');
   const { url, embeddable } = publicLink(services, label, path);
-  const pass = await makeLink(services, label, actor.id);
+  const pass = await access.makeLink(label, actor.id);
   const expires_at = new Date(services.clock.now().getTime() + passSeconds.link * 1000);
   return { url: `${url}${path.includes('?') ? '&' : '?'}${linkParameter}=${pass}`, expires_at, embeddable };
 }

@@ -1,9 +1,8 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import type { Permission } from '../../../kernel/permissions.ts';
-import type { Settings } from '../../../kernel/services.ts';
+import type { Ports, Settings } from '../../../kernel/services.ts';
 import { upTo } from '../../../lib/lru-size.ts';
-import type { BlobStore, Sha256 } from '../../../ports/blobs.ts';
+import type { Sha256 } from '../../../ports/blobs.ts';
 import type { Kms } from '../../../ports/kms.ts';
 import {
   loadLiveCopy,
@@ -11,8 +10,9 @@ import {
   SiteEntries,
   type SnapshotSite,
 } from '../../crawlers/snapshots/snapshot-site.ts';
+import type { IdentityServices } from '../../identity/authenticate.ts';
 import { Outputs } from './outputs.ts';
-import { PreviewKey } from './preview-access.ts';
+import { type Guarded, PreviewAccess, PreviewKey } from './preview-access.ts';
 
 /** Characters of an environment's slug that its label can hold: a DNS label has 63 (RFC 1035 2.3.4). */
 const slugLength = 50;
@@ -56,14 +56,9 @@ export function parseLabel(label: string): PreviewLabel | null {
 export const labelUrl = (settings: Settings, label: string): string => settings.preview_url.replace('*', label);
 
 /** What stands behind a label of the preview origin now. */
-export interface PreviewTarget {
-  label: string;
-  organization_id: number;
-  project_id: number;
+export interface PreviewTarget extends Guarded {
   /** Only callers who may read what it is of see it. */
   isMembersOnly: boolean;
-  /** What those callers must be permitted. */
-  permission: Permission;
   /** Null: nothing is published. */
   manifest_sha256: Sha256 | null;
   /** What was published there before, and since when it is not any more. */
@@ -181,20 +176,22 @@ export interface Previews {
   targets: PreviewTargets;
   outputs: Outputs;
   entries: SiteEntries;
-  key: PreviewKey;
+  access: PreviewAccess;
 }
 
-interface Options {
-  orm: MikroORM;
-  /** For keys alone. */
-  keyOrm: MikroORM;
-  kms: Kms;
-  blobs: BlobStore;
+/**
+ * Makes the previews of a process.
+ * @param keyOrm for keys alone
+ */
+export function createPreviews(
+  services: () => IdentityServices,
+  { orm, blobs }: Pick<Ports, 'orm' | 'blobs'>,
+  { keyOrm, kms }: { keyOrm: MikroORM; kms: Kms },
+): Previews {
+  return {
+    targets: new PreviewTargets(orm),
+    outputs: new Outputs(blobs),
+    entries: new SiteEntries(orm),
+    access: new PreviewAccess(services, new PreviewKey(keyOrm, kms)),
+  };
 }
-
-export const createPreviews = ({ orm, keyOrm, kms, blobs }: Options): Previews => ({
-  targets: new PreviewTargets(orm),
-  outputs: new Outputs(blobs),
-  entries: new SiteEntries(orm),
-  key: new PreviewKey(keyOrm, kms),
-});

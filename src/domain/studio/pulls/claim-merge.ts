@@ -1,9 +1,9 @@
 import { raw } from '@mikro-orm/core';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
+import type { StudioContext } from '../studio.ts';
 import { Pull } from './pull.entity.ts';
 
-type Context = Pick<ProjectContext, 'em' | 'services'>;
+type Context = Pick<StudioContext, 'em' | 'services'>;
 
 /** A merge takes 120 s at most; an older claim belongs to a process that died. */
 const lease = 150_000;

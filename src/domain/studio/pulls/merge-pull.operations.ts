@@ -1,11 +1,12 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { authorOf, messageOf } from '../entries/write-entry.ts';
-import type { ResolutionPermission } from '../merge/resolutions.ts';
+import type { ResolutionPermission } from '../merge/merge.schema.ts';
 import { type Merged, writeMerge } from '../merge/write-merge.ts';
 import { isProtected } from '../repository/branch-rules.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { claimMerge, finishMerge, releaseMerge } from './claim-merge.ts';
 import { openPullsFrom } from './open-pulls.ts';
 import { type Pull, pullBaseRef, pullRef } from './pull.entity.ts';
@@ -15,7 +16,7 @@ import { pullMerge, pullMerged } from './pulls.schema.ts';
 type Input = z.output<typeof pullMerge>;
 
 /** @throws DomainError `protected`, `in_use` when the head branch must stay. */
-async function checkDeletable(context: Pick<ProjectContext, 'em' | 'git' | 'project'>, row: Pull): Promise<void> {
+async function checkDeletable(context: Pick<StudioContext, 'em' | 'git' | 'project'>, row: Pull): Promise<void> {
   const { git, project } = context;
   const branch = row.head_branch;
   if (branch === (await git.defaultBranch()) || isProtected(project, branch))
@@ -35,7 +36,7 @@ function messageFor(row: Pull, { message, strategy }: Input): string {
   );
 }
 
-export const mergePull = projectOperation({
+export const mergePull = studioOperation({
   name: 'studio.mergePull',
   kind: 'command',
   effect: 'external',
@@ -73,7 +74,7 @@ export const mergePull = projectOperation({
 });
 
 async function mergeClaimed(
-  context: Pick<ProjectContext<ResolutionPermission>, 'git' | 'services' | 'require'>,
+  context: Pick<StudioContext<ResolutionPermission>, 'git' | 'studio' | 'require'>,
   row: Pull,
   input: Input,
   author: { name: string; email: string },
@@ -99,11 +100,7 @@ async function mergeClaimed(
 }
 
 /** A branch that has moved since stays: what it holds now was not merged. */
-async function dropBranch(
-  { git, log }: Pick<ProjectContext, 'git' | 'log'>,
-  branch: string,
-  at: Oid,
-): Promise<boolean> {
+async function dropBranch({ git, log }: Pick<StudioContext, 'git' | 'log'>, branch: string, at: Oid): Promise<boolean> {
   try {
     await git.deleteBranch(branch, at);
     return true;

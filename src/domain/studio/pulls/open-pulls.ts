@@ -1,15 +1,12 @@
 import { raw } from '@mikro-orm/core';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushCommand } from '../../../ports/git-transfer.ts';
+import type { StudioContext } from '../studio.ts';
 import { Pull, pullBaseRef, pullRef } from './pull.entity.ts';
 
 /** Open pull requests whose head is a branch. */
-export function openPullsFrom(
-  { em, project }: Pick<ProjectContext, 'em' | 'project'>,
-  branch: string,
-): Promise<Pull[]> {
+export function openPullsFrom({ em, project }: Pick<StudioContext, 'em' | 'project'>, branch: string): Promise<Pull[]> {
   return em.find(Pull, { project_id: project.id, head_branch: branch, state: 'open' }, { orderBy: { number: 'asc' } });
 }
 
@@ -17,7 +14,7 @@ export function openPullsFrom(
 const mostLooks = 10;
 
 /** The commit that is kept of a pull request; null: none yet. */
-export async function keptHead({ git }: Pick<ProjectContext, 'git'>, number: number): Promise<Oid | null> {
+export async function keptHead({ git }: Pick<StudioContext, 'git'>, number: number): Promise<Oid | null> {
   const refs = await git.refsBelow(`refs/pull/${number}`);
   return refs.find(({ name }) => name === pullRef(number))?.oid ?? null;
 }
@@ -29,7 +26,7 @@ export async function keptHead({ git }: Pick<ProjectContext, 'git'>, number: num
  * @throws DomainError `branch_moved` when the refs go on moving
  */
 export async function keepHeads(
-  { git }: Pick<ProjectContext, 'git'>,
+  { git }: Pick<StudioContext, 'git'>,
   pulls: readonly Pull[],
   branch: string,
 ): Promise<Oid | null> {
@@ -50,7 +47,7 @@ export async function keepHeads(
 
 /** The same for the branches a push is about to delete. */
 export async function keepPushedHeads(
-  context: Pick<ProjectContext, 'em' | 'git' | 'project'>,
+  context: Pick<StudioContext, 'em' | 'git' | 'project'>,
   commands: readonly PushCommand[],
 ): Promise<void> {
   for (const { ref, old, new: to } of commands) {
@@ -65,7 +62,7 @@ export async function keepPushedHeads(
  * @throws DomainError `branch_moved`, `not_found`, `protected`
  */
 export async function deleteWithPulls(
-  context: Pick<ProjectContext, 'em' | 'git' | 'services' | 'project'>,
+  context: Pick<StudioContext, 'em' | 'git' | 'services' | 'project'>,
   branch: string,
   at: Oid,
 ): Promise<void> {
@@ -77,7 +74,7 @@ export async function deleteWithPulls(
 
 /** Closes pull requests whose head branch has gone, unless they were merged since they were read: a merge may delete the branch. */
 export async function closeForLostHead(
-  { em, git, services }: Pick<ProjectContext, 'em' | 'git' | 'services'>,
+  { em, git, services }: Pick<StudioContext, 'em' | 'git' | 'services'>,
   pulls: readonly Pull[],
   head: Oid,
 ): Promise<void> {

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { deploymentsOfBranches } from '../deployments/deployments.operations.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
 import { isMergeable, mergeabilityOf } from '../merge/mergeability.ts';
+import type { StudioContext } from '../studio.ts';
 import { viewOf } from '../view.ts';
 import { Pull } from './pull.entity.ts';
 import type { pull as pullShape, pullSummary } from './pulls.schema.ts';
 
-type Context = Pick<ProjectContext, 'em' | 'git' | 'services' | 'project' | 'organization'>;
+type Context = Pick<StudioContext, 'em' | 'git' | 'services' | 'studio' | 'project' | 'organization'>;
 
 export interface PullHeads {
   head: Oid;
@@ -69,20 +69,20 @@ function present(row: Pull, heads: PullHeads, mergeable: boolean | null): z.outp
 
 /** Lines of a list. Pull requests that are untested, and too many to test now, are queued for a test. */
 export async function summariesOf(context: Context, rows: readonly Pull[]): Promise<z.output<typeof pullSummary>[]> {
-  const { services, project } = context;
+  const { studio, project } = context;
   const lines = await Promise.all(rows.map(async (row) => ({ row, heads: await headsOf(context, row) })));
   const live = lines.filter(({ heads }) => heads.live);
   const pairs = live.map(({ heads }) => ({ current: heads.base, incoming: heads.head }));
   const answers = await mergeabilityOf(context, pairs);
   const unknown = live.filter((_, at) => answers[at] === null).map(({ row }) => row.head_branch);
-  if (unknown.length > 0) services.retests.want(services, project, unknown);
+  if (unknown.length > 0) studio.retests.want(project, unknown);
   const mergeable = new Map(live.map(({ row }, at) => [row, answers[at] ?? null]));
   return lines.map(({ row, heads }) => present(row, heads, mergeable.get(row) ?? null));
 }
 
 /** The whole record with what a merge would meet, answered with its ETag. */
 export async function showPull(
-  context: Context & Pick<ProjectContext, 'tag'>,
+  context: Context & Pick<StudioContext, 'tag'>,
   row: Pull,
 ): Promise<z.output<typeof pullShape>> {
   const { git } = context;

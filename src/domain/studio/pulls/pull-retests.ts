@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Services } from '../../../kernel/services.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import { servicesFor } from '../../projects/project-ref.ts';
 import { mergeabilityOf } from '../merge/mergeability.ts';
 import type { BranchFollower } from '../repository/branches-moved.ts';
+import { type PullTests, type StudioServices, studioFor } from '../studio.ts';
 import { closeForLostHead, keepHeads, keptHead } from './open-pulls.ts';
 import { Pull } from './pull.entity.ts';
 import { headsOf } from './pull-record.ts';
@@ -34,20 +33,25 @@ const batch = 50;
  * Finds out in the background which open pull requests merge, so that readers need not wait for it. One run at a time for a project;
  * what moves meanwhile is tested together in the next one. What fails is logged: the next who asks finds it out for himself.
  */
-export class PullRetests {
+export class PullRetests implements PullTests {
+  readonly #services: () => StudioServices;
   /** Projects with the branches whose pull requests are to be tested. */
   readonly #wanted = new Map<number, Set<string>>();
   readonly #running = new Map<number, Promise<void>>();
   readonly #closing = new AbortController();
 
+  constructor(services: () => StudioServices) {
+    this.#services = services;
+  }
+
   /** Wants the open pull requests of some branches (short names) tested soon. */
-  want(services: Services, project: ProjectRef, branches: Iterable<string>): void {
+  want(project: ProjectRef, branches: Iterable<string>): void {
     if (this.#closing.signal.aborted) return;
     const wanted = this.#wanted.get(project.id) ?? new Set();
     for (const branch of branches) wanted.add(branch);
     this.#wanted.set(project.id, wanted);
     if (this.#running.has(project.id)) return;
-    const run = this.#run(services, project).finally(() => this.#running.delete(project.id));
+    const run = this.#run(project).finally(() => this.#running.delete(project.id));
     this.#running.set(project.id, run);
   }
 
@@ -57,7 +61,8 @@ export class PullRetests {
     await Promise.all(this.#running.values());
   }
 
-  async #run(services: Services, project: ProjectRef): Promise<void> {
+  async #run(project: ProjectRef): Promise<void> {
+    const services = this.#services();
     const { signal } = this.#closing;
     for (let branches = this.#take(project.id); branches && !signal.aborted; branches = this.#take(project.id)) {
       const began = performance.now();
@@ -80,17 +85,17 @@ export class PullRetests {
 
 /** Tests the open pull requests of branches that have moved. */
 export const retestPulls: BranchFollower = async (services, project, branches) =>
-  services.retests.want(services, project, branches);
+  services.studio.retests.want(project, branches);
 
 async function retest(
-  services: Services,
+  services: StudioServices,
   project: ProjectRef,
   branches: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<void> {
   const em = services.orm.em.fork();
   const git = services.git.open(project.uuid);
-  const context = { em, git, project, services: servicesFor(services, project) };
+  const context = { em, git, project, services, studio: studioFor(services.studio, project) };
   const names = [...branches];
   const rows = await em.find(
     Pull,

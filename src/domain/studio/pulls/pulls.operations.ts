@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { findPage, maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { fileDiff, fileDiffs } from '../compare/compare.operations.ts';
 import { commit } from '../repository/repository.schema.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
 import { Pull, pullStates } from './pull.entity.ts';
 import { findPull, headsOf, showPull, summariesOf } from './pull-record.ts';
 import { pull, pullNumber, pullSummary } from './pulls.schema.ts';
 
-export const listPulls = projectOperation({
+export const listPulls = studioOperation({
   name: 'studio.listPulls',
   kind: 'query',
   permission: 'browse_studio',
@@ -44,7 +44,7 @@ export const listPulls = projectOperation({
   },
 });
 
-export const getPull = projectOperation({
+export const getPull = studioOperation({
   name: 'studio.getPull',
   kind: 'query',
   permission: 'browse_studio',
@@ -57,7 +57,7 @@ export const getPull = projectOperation({
   },
 });
 
-export const listPullFiles = projectOperation({
+export const listPullFiles = studioOperation({
   name: 'studio.listPullFiles',
   kind: 'query',
   permission: 'browse_studio',
@@ -80,7 +80,7 @@ export const listPullFiles = projectOperation({
   },
 });
 
-export const listPullCommits = projectOperation({
+export const listPullCommits = studioOperation({
   name: 'studio.listPullCommits',
   kind: 'query',
   permission: 'browse_studio',
@@ -100,7 +100,7 @@ export const listPullCommits = projectOperation({
 /** Pull requests of one branch that are given at most. */
 const maxOpen = 20;
 
-export const listPullsOfBranches = projectOperation({
+export const listPullsOfBranches = studioOperation({
   name: 'studio.listPullsOfBranches',
   kind: 'query',
   permission: 'browse_studio',

@@ -1,10 +1,11 @@
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { defined } from '../../../lib/objects.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { headOf } from '../merge/write-merge.ts';
 import { checkRefName } from '../ref-name.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { isMerging } from './claim-merge.ts';
 import { Pull, pullBaseRef, pullRef } from './pull.entity.ts';
 import { checkTag, findPull, headsOf, showPull } from './pull-record.ts';
@@ -13,7 +14,7 @@ import { pull, pullChange, pullDraft } from './pulls.schema.ts';
 type Pair = { head: string; base: string };
 
 /** @throws DomainError `nothing_to_merge`, `no_common_ancestor` */
-async function checkProposal({ git }: Pick<ProjectContext, 'git'>, head: Oid, base: Oid): Promise<void> {
+async function checkProposal({ git }: Pick<StudioContext, 'git'>, head: Oid, base: Oid): Promise<void> {
   if ((await git.mergeBase(base, head)) === null)
     throw new DomainError('no_common_ancestor', 'head: has no commit in common with the base');
   if (await git.isAncestor(head, base)) throw fieldError('nothing_to_merge', 'head', 'has nothing the base lacks');
@@ -23,7 +24,7 @@ async function checkProposal({ git }: Pick<ProjectContext, 'git'>, head: Oid, ba
  * Holds the project's row until the transaction ends, so that numbers are taken and pairs opened one after another.
  * @throws DomainError `already_exists` when a pull request of the same branches is open.
  */
-async function lockPulls({ em, project }: Pick<ProjectContext, 'em' | 'project'>, { head, base }: Pair): Promise<void> {
+async function lockPulls({ em, project }: Pick<StudioContext, 'em' | 'project'>, { head, base }: Pair): Promise<void> {
   await holdProject(em, project.id);
   const open = await em.findOne(Pull, { project_id: project.id, head_branch: head, base_branch: base, state: 'open' });
   if (!open) return;
@@ -32,7 +33,7 @@ async function lockPulls({ em, project }: Pick<ProjectContext, 'em' | 'project'>
   });
 }
 
-export const createPull = projectOperation({
+export const createPull = studioOperation({
   name: 'studio.createPull',
   kind: 'command',
   permission: 'edit_studio',
@@ -77,7 +78,7 @@ export const createPull = projectOperation({
   },
 });
 
-export const updatePull = projectOperation({
+export const updatePull = studioOperation({
   name: 'studio.updatePull',
   kind: 'command',
   permission: 'edit_studio',
@@ -103,7 +104,7 @@ export const updatePull = projectOperation({
 
 /** Closes an open pull request or opens a closed one; a merged one stays so. */
 async function moveTo(
-  context: Pick<ProjectContext, 'em' | 'git' | 'services' | 'project'>,
+  context: Pick<StudioContext, 'em' | 'git' | 'services' | 'studio' | 'project'>,
   row: Pull,
   state: 'open' | 'closed',
 ): Promise<void> {

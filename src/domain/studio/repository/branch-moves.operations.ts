@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { type EventSubject, eventSubject } from '../../../ports/event-feed.ts';
 import type { Repository } from '../../../ports/git.ts';
+import { studioOperation } from '../studio-operation.ts';
 import type { BranchFollower } from './branches-moved.ts';
 
 /** Paths one event names; with more of them, subscribers better read the branch anew. */
@@ -54,7 +54,7 @@ export const branchMove = z
   })
   .meta({ id: 'BranchMove' });
 
-export const readBranchMoves = projectOperation({
+export const readBranchMoves = studioOperation({
   name: 'studio.readBranchMoves',
   kind: 'query',
   permission: 'browse_studio',

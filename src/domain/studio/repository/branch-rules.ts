@@ -1,7 +1,8 @@
 import { DomainError } from '../../../kernel/errors.ts';
-import type { Conditions, ProjectContext } from '../../../kernel/operation.ts';
+import type { Conditions } from '../../../kernel/operation.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { compileGlob } from '../schema/glob.ts';
+import type { StudioContext } from '../studio.ts';
 import { writableBranch } from './refs.ts';
 
 type Settings = Pick<ProjectRef, 'settings'>;
@@ -22,7 +23,7 @@ export function checkDirectWrite(project: Settings, branch: string): void {
  * @throws DomainError `not_found`, `branch_protected`
  */
 export async function directBranch(
-  { git, project }: Pick<ProjectContext, 'git' | 'project'>,
+  { git, project }: Pick<StudioContext, 'git' | 'project'>,
   branch: string | undefined,
 ): Promise<string> {
   const wanted = await writableBranch(git, branch);

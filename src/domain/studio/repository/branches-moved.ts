@@ -1,10 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Services } from '../../../kernel/services.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
+import type { BranchMoves, StudioServices } from '../studio.ts';
 
 /** Does something about branches that have moved: `branches` are short names; one that is gone has been deleted. */
-export type BranchFollower = (services: Services, project: ProjectRef, branches: readonly string[]) => Promise<void>;
+export type BranchFollower = (
+  services: StudioServices,
+  project: ProjectRef,
+  branches: readonly string[],
+) => Promise<void>;
 
 /** Writers come first: while branches keep moving, following them rests twice as long as it works, at most so many milliseconds. */
 const longestRest = 1_000;
@@ -14,22 +18,24 @@ const longestRest = 1_000;
  * a time for a repository; moves that happen meanwhile are followed together by the next one. A failure is logged and blocks nothing: a
  * follower must be able to find out for itself what it has missed.
  */
-export class BranchesMoved {
+export class BranchesMoved implements BranchMoves {
+  readonly #services: () => StudioServices;
   readonly #followers: readonly BranchFollower[];
   readonly #waiting = new Map<string, Set<string>>();
   readonly #running = new Map<string, Promise<void>>();
 
-  constructor(followers: readonly BranchFollower[]) {
+  constructor(services: () => StudioServices, followers: readonly BranchFollower[]) {
+    this.#services = services;
     this.#followers = followers;
   }
 
   /** @param repository its id, which is the project's uuid */
-  note(services: Services, repository: string, branches: readonly string[]): void {
+  note(repository: string, branches: readonly string[]): void {
     const waiting = this.#waiting.get(repository) ?? new Set();
     for (const branch of branches) waiting.add(branch);
     this.#waiting.set(repository, waiting);
     if (this.#running.has(repository)) return;
-    const run = this.#run(services, repository).finally(() => this.#running.delete(repository));
+    const run = this.#run(repository).finally(() => this.#running.delete(repository));
     this.#running.set(repository, run);
   }
 
@@ -38,7 +44,8 @@ export class BranchesMoved {
     while (this.#running.size > 0) await Promise.all(this.#running.values());
   }
 
-  async #run(services: Services, repository: string): Promise<void> {
+  async #run(repository: string): Promise<void> {
+    const services = this.#services();
     for (let waiting = this.#take(repository); waiting; waiting = this.#take(repository)) {
       const began = performance.now();
       try {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
@@ -8,6 +7,8 @@ import { namesOid } from '../entries/write-entry.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { deleteWithPulls, openPullsFrom } from '../pulls/open-pulls.ts';
 import { checkNewRefName, checkRefName, RefNames } from '../ref-name.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { isRescued } from '../upstream/rescued.ts';
 import { syncOf } from '../upstream/sync-record.ts';
 import { isProtected } from './branch-rules.ts';
@@ -16,7 +17,7 @@ import { branch, branchDraft } from './repository.schema.ts';
 
 const short = (ref: string) => ref.replace(/^refs\/heads\//, '');
 
-export const listBranches = projectOperation({
+export const listBranches = studioOperation({
   name: 'studio.listBranches',
   kind: 'query',
   permission: 'browse_studio',
@@ -51,7 +52,7 @@ export const listBranches = projectOperation({
 
 /** A branch as it is shown; with a base, how far it is from there. */
 async function branchRecord(
-  { git, project }: Pick<ProjectContext, 'git' | 'project'>,
+  { git, project }: Pick<StudioContext, 'git' | 'project'>,
   { name, oid }: { name: string; oid: string },
   main: string,
   base: string | null,
@@ -60,7 +61,7 @@ async function branchRecord(
   return { name, default: name === main, protected: isProtected(project, name), commit: oid, ...distance };
 }
 
-export const getBranch = projectOperation({
+export const getBranch = studioOperation({
   name: 'studio.getBranch',
   kind: 'query',
   permission: 'browse_studio',
@@ -81,7 +82,7 @@ export const getBranch = projectOperation({
   },
 });
 
-export const getBranches = projectOperation({
+export const getBranches = studioOperation({
   name: 'studio.getBranches',
   kind: 'query',
   permission: 'browse_studio',
@@ -108,7 +109,7 @@ async function startOf(git: Repository, from: string | undefined, checkRight: ()
   return commitNamed(git, 'from', from ?? (await git.defaultBranch()));
 }
 
-export const createBranch = projectOperation({
+export const createBranch = studioOperation({
   name: 'studio.createBranch',
   kind: 'command',
   effect: 'external',
@@ -131,7 +132,7 @@ export const createBranch = projectOperation({
   },
 });
 
-export const deleteBranch = projectOperation({
+export const deleteBranch = studioOperation({
   name: 'studio.deleteBranch',
   kind: 'command',
   effect: 'external',

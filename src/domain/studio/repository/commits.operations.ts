@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { timestamp } from '../../../kernel/shapes.ts';
 import { entryIn } from '../content/collection-index.ts';
 import { checkAddress } from '../path-rules.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
 import { commitOf, isOid, refInput } from './refs.ts';
 import { commit } from './repository.schema.ts';
@@ -15,7 +15,7 @@ const maxSkip = 2 ** 31 - 1;
 /** git knows no time before 1970. */
 const gitTime = (date: Date) => new Date(Math.max(date.getTime(), 0)).toISOString();
 
-export const listCommits = projectOperation({
+export const listCommits = studioOperation({
   name: 'studio.listCommits',
   kind: 'query',
   permission: 'browse_studio',
@@ -31,7 +31,7 @@ export const listCommits = projectOperation({
     until: timestamp.optional(),
   }),
   output: pageOf(commit),
-  async execute({ git, services, tag }, { branch, ref, path, collection, slug, author, since, until, ...paging }) {
+  async execute({ git, studio, tag }, { branch, ref, path, collection, slug, author, since, until, ...paging }) {
     const window = windowOf(paging);
     const from = window.version ?? (await commitOf(git, { branch, ref }));
     if (!from) return pageFrom([], 0, window);
@@ -42,7 +42,7 @@ export const listCommits = projectOperation({
     if (slug !== undefined && collection === undefined)
       throw new DomainError('invalid_request', 'slug: needs collection');
     if (collection !== undefined) {
-      const site = await services.content.site(git, await git.snapshot(from));
+      const site = await studio.content.site(git, await git.snapshot(from));
       const index = site.collection(collection);
       paths.push(slug === undefined ? index.schema.path || '.' : entryIn(index, slug).path);
     }
@@ -61,7 +61,7 @@ export const listCommits = projectOperation({
   },
 });
 
-export const getCommits = projectOperation({
+export const getCommits = studioOperation({
   name: 'studio.getCommits',
   kind: 'query',
   permission: 'browse_studio',

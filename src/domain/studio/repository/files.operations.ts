@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import { mimeOf } from '../mime.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { viewOf } from '../view.ts';
 import { readLfsPointer } from './lfs-pointer.ts';
 import { refInput, snapshotOf } from './refs.ts';
@@ -56,7 +56,7 @@ async function addSizes(git: Repository, items: Item[]): Promise<void> {
   }
 }
 
-export const getFiletree = projectOperation({
+export const getFiletree = studioOperation({
   name: 'studio.getFiletree',
   kind: 'query',
   permission: 'browse_studio',
@@ -89,7 +89,7 @@ export const getFiletree = projectOperation({
   },
 });
 
-export const getFile = projectOperation({
+export const getFile = studioOperation({
   name: 'studio.getFile',
   kind: 'query',
   permission: 'browse_studio',

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushCommand, PushedChange, PushedObjects, PushResult, PushVerdict } from '../../../ports/git-transfer.ts';
 import { isContent, isRegular, refusalOf } from '../content/admission.ts';
@@ -8,9 +7,14 @@ import { schemaAt } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { keepPushedHeads } from '../pulls/open-pulls.ts';
 import { newRefNameProblem, RefNames, shownRefName } from '../ref-name.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { isProtected } from './branch-rules.ts';
 
-type Context = Pick<ProjectContext<'delete_studio' | 'manage_studio'>, 'grant' | 'project' | 'services' | 'git'>;
+type Context = Pick<
+  StudioContext<'delete_studio' | 'manage_studio'>,
+  'grant' | 'project' | 'services' | 'studio' | 'git'
+>;
 
 const [heads, tags] = ['refs/heads/', 'refs/tags/'] as const;
 /** Refs one push may move. */
@@ -43,14 +47,14 @@ function refusalOfMove({ grant, project }: Context, { ref, new: to, forced }: Pu
  * @returns the site by which the file at a path is judged
  */
 async function siteBefore(
-  { git, services }: Context,
+  { git, studio }: Context,
   { ref, old }: PushCommand,
 ): Promise<(path: string) => SiteIndex | Promise<SiteIndex>> {
   const known = (branchOf(ref) === null ? null : old) ?? (await git.head(await git.defaultBranch()));
   const snapshot = await git.snapshot(known);
-  const site = await services.content.site(git, snapshot);
+  const site = await studio.content.site(git, snapshot);
   if (snapshot.tree !== null) return () => site;
-  return async (path) => (schemaAt(site, path) ? site : ((await services.content.firstSiteAt(path)) ?? site));
+  return async (path) => (schemaAt(site, path) ? site : ((await studio.content.firstSiteAt(path)) ?? site));
 }
 
 /** What one change needs beside edit_studio, and why; null when nothing. */
@@ -176,7 +180,7 @@ async function decidePush(
 const access = z.object({ repository: z.uuid() });
 
 /** A git client's fetch or clone: what it needs is the right to read. */
-export const fetchRepository = projectOperation({
+export const fetchRepository = studioOperation({
   name: 'studio.fetchRepository',
   kind: 'query',
   permission: 'browse_studio',
@@ -187,7 +191,7 @@ export const fetchRepository = projectOperation({
 });
 
 /** What a git client asks before a push: which refs are there. Nothing happens yet. */
-export const preparePush = projectOperation({
+export const preparePush = studioOperation({
   name: 'studio.preparePush',
   kind: 'query',
   permission: 'edit_studio',
@@ -203,7 +207,7 @@ const pushedRef = z.object({ ref: z.string(), new: z.string().nullable(), outcom
 const pushOutcomes = ['ok', 'refused', 'failed'] as const;
 
 /** A git client's push, decided on when its objects have come in and before any ref moves. */
-export const pushRepository = projectOperation({
+export const pushRepository = studioOperation({
   name: 'studio.pushRepository',
   kind: 'command',
   effect: 'external',
@@ -225,7 +229,7 @@ export const pushRepository = projectOperation({
   },
   outcome: ({ outcome }) => outcome,
   async execute(context) {
-    const { services, project, pack, signal, log } = context;
+    const { services, studio, project, pack, signal, log } = context;
     if (!pack) throw new DomainError('invalid_request', 'A push is made with a git client');
     let isAllowed: boolean | null = null;
     let result: PushResult = { commands: [], moved: [] };
@@ -256,7 +260,7 @@ export const pushRepository = projectOperation({
     });
     const branches = [...moved].flatMap((ref) => branchOf(ref) ?? []);
     // The client has its answer; whether the upstream takes it too is a state of the branch.
-    if (project.is_mirror && branches.length > 0) void services.upstreams.publish(services, project, branches);
+    if (project.is_mirror && branches.length > 0) void studio.upstreams.publish(project, branches);
     const isDone = refs.every(({ outcome }) => outcome === 'ok');
     const undone = isAllowed ? 'failed' : 'refused';
     return { refs, outcome: isDone ? 'ok' : undone } as const;

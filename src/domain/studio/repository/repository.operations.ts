@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { defined } from '../../../lib/objects.ts';
 import { eventSubject } from '../../../ports/event-feed.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
@@ -8,6 +7,8 @@ import { Project, studioSettings } from '../../projects/project.entity.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { checkNewRefName, checkRefName } from '../ref-name.ts';
+import type { StudioContext } from '../studio.ts';
+import { localStudioOperation, studioOperation } from '../studio-operation.ts';
 import { checkAuthKind, sealAuth, storeUpstream } from '../upstream/remote.ts';
 import { latestRescued } from '../upstream/rescued.ts';
 import { syncOfAll } from '../upstream/sync-record.ts';
@@ -17,7 +18,7 @@ import { importRequest, importState, repository, repositoryChange, repositoryWit
 
 /** The repository of a project, as it is shown. */
 export async function repositoryRecord(
-  context: Pick<ProjectContext, 'em' | 'git' | 'services' | 'organization' | 'project'>,
+  context: Pick<StudioContext, 'em' | 'git' | 'services' | 'studio' | 'organization' | 'project'>,
   row: Project,
 ): Promise<z.output<typeof repository>> {
   const { em, git, services, organization, project } = context;
@@ -54,27 +55,25 @@ export async function repositoryRecord(
   };
 }
 
-async function record(context: ProjectContext): Promise<z.output<typeof repository>> {
+async function record(context: StudioContext): Promise<z.output<typeof repository>> {
   return repositoryRecord(context, await context.em.findOneOrFail(Project, context.project.id));
 }
 
-export const getRepository = projectOperation({
+export const getRepository = localStudioOperation({
   name: 'studio.getRepository',
   kind: 'query',
   permission: 'browse_studio',
-  local: true,
   summary: 'Get the repository: its clone URL, its size, the progress of an import',
   input: z.object({}),
   output: repository,
   execute: (context) => record(context),
 });
 
-export const startImport = projectOperation({
+export const startImport = localStudioOperation({
   name: 'studio.importRepository',
   kind: 'command',
   permission: 'manage_studio',
   fresh: true,
-  local: true,
   summary: 'Import a git repository into an empty project',
   input: importRequest,
   output: repositoryWithHook,
@@ -104,7 +103,7 @@ export const startImport = projectOperation({
   },
 });
 
-export const updateRepository = projectOperation({
+export const updateRepository = studioOperation({
   name: 'studio.updateRepository',
   kind: 'command',
   permission: 'manage_studio',
@@ -130,7 +129,7 @@ export const updateRepository = projectOperation({
   },
 });
 
-export const readImport = projectOperation({
+export const readImport = studioOperation({
   name: 'studio.readImport',
   kind: 'query',
   permission: 'browse_studio',

@@ -1,4 +1,3 @@
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
@@ -8,6 +7,7 @@ import { environmentDefaults } from '../frameworks/environment-defaults.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
 import { joinPath } from '../schema/site-layout.ts';
+import type { StudioContext } from '../studio.ts';
 import { expandPattern } from './entry-routes.ts';
 import { type PublishedPages, pathOf } from './published-pages.ts';
 import type { RoutePattern } from './routes.schema.ts';
@@ -172,23 +172,23 @@ function patternOf(routes: SiteRoutes, { schema, entries }: CollectionIndex): Ro
   };
 }
 
-type Context = Pick<ProjectContext, 'git' | 'services'>;
+type Context = Pick<StudioContext, 'git' | 'services' | 'studio'>;
 
 /**
  * The site whose entries are routed: that of the project, unless another directory is given or was found.
  * @param root.given the caller's input
  */
 export async function siteAt(
-  { git, services }: Context,
+  { git, studio }: Context,
   snapshot: Snapshot,
   root: { given: string | undefined; found: string },
 ): Promise<{ site: SiteIndex; warnings: Warning[] }> {
-  const usual = await services.content.site(git, snapshot);
+  const usual = await studio.content.site(git, snapshot);
   const wanted = root.given ?? root.found;
   if (usual.discovery.contentRoot === wanted) return { site: usual, warnings: [] };
   const message = `Entries are read from "${usual.discovery.contentRoot || '/'}"; set content_root to "${wanted}" for them to have these addresses`;
   return {
-    site: await services.content.below(wanted).site(git, snapshot),
+    site: await studio.content.below(wanted).site(git, snapshot),
     warnings: [{ code: 'content_root_differs', message }],
   };
 }
@@ -204,7 +204,7 @@ const mostListed = 100;
 
 /** Patterns after a comparison with the pages that are there, and how many of them were right. */
 export async function confirmPatterns(
-  { git, services }: Context,
+  { git, services, studio }: Context,
   snapshot: Snapshot,
   { routes, site, published }: { routes: SiteRoutes; site: SiteIndex; published: PublishedPages },
 ) {
@@ -214,7 +214,7 @@ export async function confirmPatterns(
   const found = new Set<string | undefined>();
   let [entries, hits] = [0, 0];
   for (const index of site.collections.values()) {
-    const facts = await services.content.collectionFacts(git, snapshot, index);
+    const facts = await studio.content.collectionFacts(git, snapshot, index);
     const collection = { index, facts, pattern: patternOf(routes, index) };
     const check = checkPatterns(routes, collection, new Set(addresses.keys()), services.clock.now());
     // Without a rule a directory has pages only when some of them are there.
@@ -240,7 +240,7 @@ export async function confirmPatterns(
 
 /** Entries of every collection with a pattern, spread over them, as they are predicted. */
 export async function samplesOf(
-  { git, services }: Context,
+  { git, studio }: Context,
   snapshot: Snapshot,
   { site, patterns, urlOf }: { site: SiteIndex; patterns: readonly RoutePattern[]; urlOf: SampleUrl },
 ) {
@@ -253,7 +253,7 @@ export async function samplesOf(
       return entry ? [{ ...entry, collection }] : [];
     }).flat();
   });
-  const facts = await services.content.facts(git, snapshot, places.slice(0, maxSamples));
+  const facts = await studio.content.facts(git, snapshot, places.slice(0, maxSamples));
   return places.slice(0, maxSamples).flatMap((place, at) => {
     const url = urlOf(place.collection, place, facts[at]?.frontmatter ?? null);
     return url === undefined ? [] : [{ path: place.path, url }];

@@ -1,8 +1,8 @@
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { pad, readDate } from '../frameworks/routing/dates.ts';
 import { encodePath, nameOf, urlPath } from '../frameworks/routing/paths.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
+import type { StudioContext } from '../studio.ts';
 import { viewOf } from '../view.ts';
 import type { RoutePattern } from './routes.schema.ts';
 import type { SiteRoutes } from './routes-cache.ts';
@@ -70,12 +70,12 @@ const none: EntryRoutes = { key: '', base: '', urlOf: () => undefined };
 
 /** Reads the routes a project has saved, as its configuration has them at a tree. */
 export async function entryRoutes(
-  { git, services, project }: Pick<ProjectContext, 'git' | 'services' | 'project'>,
+  { git, studio, project }: Pick<StudioContext, 'git' | 'studio' | 'project'>,
   snapshot: Snapshot,
 ): Promise<EntryRoutes> {
   const { routes: saved, content_root } = project.settings;
   if (saved === null || saved.patterns.length === 0) return none;
-  const site = await services.routes.at(git, snapshot, saved.root ?? content_root);
+  const site = await studio.routes.at(git, snapshot, saved.root ?? content_root);
   const { urlOf } = routesWith(saved.patterns, site);
   return { key: viewOf([site.key, saved.patterns]), base: site.base, urlOf };
 }

@@ -1,9 +1,9 @@
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { findDeployment } from '../deployments/deployment-record.ts';
 import { readManifest } from '../deployments/manifest.ts';
 import { findEnvironment } from '../environments/environment-record.ts';
 import { decodePath } from '../frameworks/routing/paths.ts';
+import type { StudioContext } from '../studio.ts';
 
 /** The path of an address, decoded; the origin, query and fragment go. */
 export function pathOf(url: string): string {
@@ -63,7 +63,7 @@ interface OutputName {
  * The deployment whose output is meant.
  * @throws DomainError `not_found`, `validation_failed` where there is no output (any more)
  */
-export async function findOutput(context: Pick<ProjectContext, 'em' | 'project'>, name: OutputName) {
+export async function findOutput(context: Pick<StudioContext, 'em' | 'project'>, name: OutputName) {
   const field = name.deployment_id === undefined ? 'environment_id' : 'deployment_id';
   const id = name.deployment_id ?? (await publishedIn(context, name.environment_id ?? 0));
   const { manifest_sha256, commit_sha } = await findDeployment(context, id);
@@ -75,14 +75,14 @@ export async function findOutput(context: Pick<ProjectContext, 'em' | 'project'>
   );
 }
 
-async function publishedIn(context: Pick<ProjectContext, 'em' | 'project'>, id: number): Promise<number> {
+async function publishedIn(context: Pick<StudioContext, 'em' | 'project'>, id: number): Promise<number> {
   const { published_deployment_id: published } = await findEnvironment(context, id);
   if (published) return published;
   throw fieldError('validation_failed', 'environment_id', `environment ${id} shows nothing yet: deploy to it first`);
 }
 
 /** Files of a deployment's output. @throws DomainError `not_found` when they were let go a moment ago */
-export async function filesOf({ services }: Pick<ProjectContext, 'services'>, manifest: string): Promise<string[]> {
+export async function filesOf({ services }: Pick<StudioContext, 'services'>, manifest: string): Promise<string[]> {
   try {
     return (await readManifest(services.blobs, manifest)).map(([path]) => path);
   } catch (cause) {

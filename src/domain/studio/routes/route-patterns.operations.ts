@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
 import { holdProject } from '../../projects/project-ref.ts';
 import { checkStoredPath } from '../path-rules.ts';
 import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
+import type { StudioContext } from '../studio.ts';
+import { studioOperation } from '../studio-operation.ts';
 import { confirmPatterns, defaultsAt, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
 import { entryRoutes, routesWith } from './entry-routes.ts';
 import {
@@ -35,7 +36,7 @@ const indexes = new LRUCache<string, Promise<ReverseIndex>>({ max: 16 });
  * no entry has it.
  */
 async function entryAtUrl(
-  context: Pick<ProjectContext, 'git' | 'services' | 'project'>,
+  context: Pick<StudioContext, 'git' | 'studio' | 'project'>,
   snapshot: Snapshot,
   url: string,
 ): Promise<EntryPlace | null> {
@@ -50,15 +51,15 @@ async function entryAtUrl(
 }
 
 async function readIndex(
-  context: Pick<ProjectContext, 'git' | 'services' | 'project'>,
+  context: Pick<StudioContext, 'git' | 'studio' | 'project'>,
   snapshot: Snapshot,
 ): Promise<ReverseIndex> {
-  const { git, services } = context;
+  const { git, studio } = context;
   const routes = await entryRoutes(context, snapshot);
-  const site = await services.content.site(git, snapshot);
+  const site = await studio.content.site(git, snapshot);
   const found = new Map<string, EntryPlace>();
   for (const [collection, index] of site.collections) {
-    const facts = await services.content.collectionFacts(git, snapshot, index);
+    const facts = await studio.content.collectionFacts(git, snapshot, index);
     for (const [at, entry] of index.entries.entries()) {
       const url = routes.urlOf(collection, entry, facts[at]?.frontmatter ?? null);
       const key = url === undefined ? undefined : pageKey(url);
@@ -69,7 +70,7 @@ async function readIndex(
   return found;
 }
 
-export const findEntryByUrl = projectOperation({
+export const findEntryByUrl = studioOperation({
   name: 'studio.findEntryByUrl',
   kind: 'query',
   permission: 'browse_studio',
@@ -86,7 +87,7 @@ const compared = ['sitemap_url', 'environment_id', 'deployment_id'] as const;
 const twoOf = (names: readonly string[]) =>
   names.flatMap((one, index) => names.slice(index + 1).map((other) => ({ required: [one, other] })));
 
-export const detectRoutePatterns = projectOperation({
+export const detectRoutePatterns = studioOperation({
   name: 'studio.detectRoutePatterns',
   kind: 'command',
   effect: 'external',
@@ -110,14 +111,14 @@ export const detectRoutePatterns = projectOperation({
   output: detectedRoutes,
   audit: (_input, _output, { project }) => ({ type: 'route_patterns', id: project }),
   async execute(context, { root, sitemap_url, environment_id, deployment_id, save, ...at }) {
-    const { git, services, project } = context;
+    const { git, studio, project } = context;
     if (root) checkStoredPath('root', root);
     const isOutput = environment_id !== undefined || deployment_id !== undefined;
     const output = isOutput ? await findOutput(context, { environment_id, deployment_id }) : null;
     // Pages are compared with the entries they were made of, unless a branch is named.
     const snapshot = await (output && at.branch === undefined ? git.snapshot(output.commit_sha) : snapshotOf(git, at));
     const chosen = root ?? project.settings.content_root;
-    const routes = await services.routes.at(git, snapshot, chosen);
+    const routes = await studio.routes.at(git, snapshot, chosen);
     const { detected, base } = routes;
     const { site, warnings } = await siteAt(context, snapshot, { given: root, found: detected.root });
     const published = output
@@ -150,7 +151,7 @@ export const detectRoutePatterns = projectOperation({
 const ofDeployment = ({ id, commit_sha }: { id: number; commit_sha: string }) => ({ deployment_id: id, commit_sha });
 
 async function sitemapPages(
-  { services, organization, signal }: ProjectContext,
+  { services, organization, signal }: StudioContext,
   url: string | undefined,
 ): Promise<PublishedPages | null> {
   if (url === undefined) return null;
@@ -158,7 +159,7 @@ async function sitemapPages(
 }
 
 /** Keeps routes for a project. In a transaction of its own, since the sitemap was waited for before. */
-async function saveRoutes(context: ProjectContext, routes: SavedRoutes): Promise<void> {
+async function saveRoutes(context: StudioContext, routes: SavedRoutes): Promise<void> {
   const { em, services, project, organization } = context;
   await em.transactional(async (within) => {
     const row = await holdProject(within, project.id);
@@ -170,7 +171,7 @@ async function saveRoutes(context: ProjectContext, routes: SavedRoutes): Promise
   services.grants.evict(organization.id);
 }
 
-export const listRoutePatterns = projectOperation({
+export const listRoutePatterns = studioOperation({
   name: 'studio.listRoutePatterns',
   kind: 'query',
   permission: 'browse_studio',

@@ -1,19 +1,19 @@
 import { setTimeout } from 'node:timers/promises';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { Services } from '../../../kernel/services.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushMove, UpstreamPush } from '../../../ports/git-transfer.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import type { Resolution } from '../merge/merge.schema.ts';
-import type { ResolutionOptions } from '../merge/resolutions.ts';
+import type { Resolution, ResolutionPermission } from '../merge/merge.schema.ts';
 import { writeMerge } from '../merge/write-merge.ts';
 import { deleteWithPulls } from '../pulls/open-pulls.ts';
+import type { StudioRuntime, StudioServices } from '../studio.ts';
 import type { BranchProblem } from './upstream.entity.ts';
 
 /** What bringing a branch in step needs. */
 export interface Reconciliation {
-  services: Services;
+  services: StudioServices;
+  studio: StudioRuntime;
   project: ProjectRef;
   git: Repository;
   branch: string;
@@ -24,7 +24,7 @@ export interface Reconciliation {
   push: boolean;
   /** A person asks for it: what was rewritten or deleted there is merged or pushed again, and conflicts are settled. */
   resolutions: readonly Resolution[] | null;
-  require: ResolutionOptions['require'] | undefined;
+  require: ((permission: ResolutionPermission) => void) | undefined;
   /** Called when the resolutions were needed and applied. */
   settled(): void;
   fetch(): Promise<void>;
@@ -131,11 +131,11 @@ async function takeRewritten(work: Reconciliation, local: Oid, remote: Oid, sync
 
 /** Fast-forwards, or merges, field by field; what is here already is not taken again. */
 async function takeCommits(work: Reconciliation, local: Oid, remote: Oid): Promise<Taken> {
-  const { git, services, branch, author, resolutions } = work;
+  const { git, studio, branch, author, resolutions } = work;
   if (await git.isAncestor(remote, local)) return { move: { branch, oid: local }, synced: remote };
   try {
     await writeMerge(
-      { git, services },
+      { git, studio },
       {
         base: branch,
         head: { oid: remote },

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Services } from '../../../kernel/services.ts';
 import type { Upstream as Remote, UpstreamAuth } from '../../../ports/git-transfer.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { holdProject } from '../../projects/project-ref.ts';
+import type { StudioContext } from '../studio.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 import type { remoteDraft } from './upstream.schema.ts';
 
@@ -72,7 +72,7 @@ type Draft = z.output<typeof remoteDraft>;
  * one comes after the other: the credentials of one must never go to the address of the other.
  */
 export async function storeUpstream(
-  { em, services, project, organization }: Pick<ProjectContext, 'em' | 'services' | 'project' | 'organization'>,
+  { em, services, project, organization }: Pick<StudioContext, 'em' | 'services' | 'project' | 'organization'>,
   { url, auth, push, new_hook_secret }: Draft,
 ): Promise<{ hook_secret: string | null }> {
   const owner = { id: project.id, organization_id: organization.id };

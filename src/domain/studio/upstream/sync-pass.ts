@@ -6,10 +6,8 @@ import type { Services } from '../../../kernel/services.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { Upstream as Remote } from '../../../ports/git-transfer.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
-import { servicesFor } from '../../projects/project-ref.ts';
-import type { Resolution } from '../merge/merge.schema.ts';
-import type { ResolutionOptions } from '../merge/resolutions.ts';
 import { refuseResolution } from '../merge/resolve.ts';
+import { type StudioRuntime, type StudioServices, type SyncPass, studioFor } from '../studio.ts';
 import { type Reconciled, reconcileBranch } from './reconcile-branch.ts';
 import { openUpstream } from './remote.ts';
 import { dropSettled } from './rescued.ts';
@@ -100,25 +98,14 @@ async function withLease<T>({ orm }: Pick<Services, 'orm'>, projectId: number, w
   }
 }
 
-export interface Pass {
-  /** Asks the upstream what it has, before anything else. */
-  fetch: boolean;
-  /** Pushes what is only here; `as_set` when the project does so on every commit. */
-  push: 'never' | 'as_set' | 'always';
-  /** Short names; null: all. */
-  branches: readonly string[] | null;
-  /** Not null: a person asks for it (see `Reconciliation`). */
-  resolutions: readonly Resolution[] | null;
-  author: { name: string; email: string };
-  /** Of the person: see `ResolutionOptions`. */
-  require?: ResolutionOptions['require'];
-  signal: AbortSignal;
-}
+/** A pass with the author of its commits. */
+type Authored = SyncPass & Required<Pick<SyncPass, 'author'>>;
 
 interface Work {
-  services: Services;
+  studio: StudioRuntime;
+  services: StudioServices;
   project: ProjectRef;
-  pass: Pass;
+  pass: Authored;
   remote: Remote;
   /** Of the upstream's row when the pass began: what is found out of one that was replaced says nothing of the next. */
   version: number;
@@ -133,7 +120,7 @@ const isImporting = ({ import: state }: Project) => state?.state === 'queued' ||
  * @throws DomainError `upstream_unavailable` and others for accidents that pass, after all other branches have been tried; `not_found`
  * without an upstream; `merge_conflict`, `branch_moved`, `validation_failed` for resolutions.
  */
-export async function syncPass(services: Services, project: ProjectRef, pass: Pass): Promise<void> {
+export async function syncPass(services: StudioServices, project: ProjectRef, pass: Authored): Promise<void> {
   const em = services.orm.em.fork();
   if (isImporting(await em.findOneOrFail(Project, project.id)))
     throw new DomainError('busy', 'The repository is being imported');
@@ -142,7 +129,15 @@ export async function syncPass(services: Services, project: ProjectRef, pass: Pa
     if (!row) throw new DomainError('not_found', 'This project has no upstream');
     const push = pass.push === 'always' || (pass.push === 'as_set' && row.push === 'on_commit');
     const remote = await openUpstream(services, project, row);
-    const work = { services: servicesFor(services, project), project, pass, push, remote, version: row.version };
+    const work = {
+      services,
+      studio: studioFor(services.studio, project),
+      project,
+      pass,
+      push,
+      remote,
+      version: row.version,
+    };
     if (pass.fetch) await fetchBranches(work);
     await reconcileBranches(work, em);
   });
@@ -201,9 +196,10 @@ async function reconcileBranches(work: Work, em: EntityManager): Promise<void> {
 }
 
 function reconcileOne(work: Work, branch: string, synced: Oid | null, settled: () => void): Promise<Reconciled> {
-  const { services, project, pass, remote, push } = work;
+  const { services, studio, project, pass, remote, push } = work;
   return reconcileBranch({
     services,
+    studio,
     project,
     git: services.git.open(project.uuid),
     branch,

@@ -1,11 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import type { Services } from '../../../kernel/services.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { Project } from '../../projects/project.entity.ts';
 import { mergeCommits } from '../merge/merge-commits.ts';
 import { leftOutNotice, newRefNameProblem } from '../ref-name.ts';
+import type { StudioContext } from '../studio.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 import type { Divergence, Sync } from './upstream.schema.ts';
 
@@ -27,7 +27,7 @@ export async function branchHeads(git: Repository): Promise<{ here: Map<string, 
   return { here: await below('refs/heads'), there: await below('refs/remotes/upstream') };
 }
 
-type Context = Pick<ProjectContext, 'git' | 'services' | 'project'>;
+type Context = Pick<StudioContext, 'git' | 'services' | 'studio' | 'project'>;
 
 const isoOf = (date: Date | null | undefined) => date?.toISOString() ?? null;
 
@@ -137,11 +137,11 @@ async function divergenceOf(
   context: Context,
   { name: branch, message }: Pick<UpstreamBranch, 'name' | 'message'>,
 ): Promise<Divergence | null> {
-  const { git, services } = context;
+  const { git, studio } = context;
   const [local, remote] = [await git.head(branch), await git.upstreamHead(branch)];
   if (local === null) return null;
   const record = { branch, head_sha: remote, base_sha: local, message: message ?? '' };
   if (remote === null || (await git.mergeBase(local, remote)) === null) return { ...record, conflicts: [] };
-  const { conflicts } = await mergeCommits({ git, services }, { current: local, incoming: remote });
+  const { conflicts } = await mergeCommits({ git, studio }, { current: local, incoming: remote });
   return { ...record, conflicts };
 }

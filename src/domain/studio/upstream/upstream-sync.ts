@@ -2,10 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { systemActor } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { Services } from '../../../kernel/services.ts';
 import type { JobKind } from '../../../ports/jobs.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
-import { type Pass, syncPass } from './sync-pass.ts';
+import type { StudioServices, SyncPass, Upstreams } from '../studio.ts';
+import { syncPass } from './sync-pass.ts';
 
 /** Brings a project in step with its upstream after an attempt within a request failed; tried again for about an hour. */
 export const syncJob = {
@@ -21,9 +21,6 @@ const usualPatience = 5_000;
 const passTime = 60_000;
 /** After a failed fetch requests do not wait for the next one for this long, milliseconds. */
 const coolDown = 30_000;
-
-/** A pass, by the service itself where no author is named. */
-type PassRequest = Omit<Pass, 'author'> & Partial<Pick<Pass, 'author'>>;
 
 const tooLong = () =>
   new DomainError('upstream_unavailable', 'The upstream took too long', { details: { reason: 'timeout' } });
@@ -42,63 +39,61 @@ interface SyncState {
  * Keeps projects in step with their upstreams. One pass at a time for a project; requests that arrive meanwhile share the next one.
  * A request never fails because of the upstream: it is answered with the state so far, and a job does the rest.
  */
-export class UpstreamSync {
+export class UpstreamSync implements Upstreams {
   readonly #states = new Map<number, SyncState>();
   readonly #closing = new AbortController();
   readonly #patience: number;
+  readonly #services: () => StudioServices;
 
   /** @param patience how long a request waits for the upstream, milliseconds */
-  constructor({ patience = usualPatience } = {}) {
+  constructor(services: () => StudioServices, { patience = usualPatience } = {}) {
+    this.#services = services;
     this.#patience = patience;
   }
 
   /** Before content is used: fetches what is too old, in the background for reads, within the request for writes. */
-  async freshen(services: Services, project: ProjectRef, kind: 'read' | 'write'): Promise<void> {
+  async freshen(project: ProjectRef, kind: 'read' | 'write'): Promise<void> {
     const { fetchedAt, failedAt, fetching } = this.#of(project);
     const seconds = project.settings.fresh_for[kind];
-    const now = services.clock.now().getTime();
+    const now = this.#services().clock.now().getTime();
     // What lies ahead was written before the clock was set back.
     const isFresh = (at: number) => at <= now && now - at < seconds * 1000;
     if (isFresh(fetchedAt) || isFresh(failedAt) || (fetching && kind === 'read')) return;
     const joins = fetching && isFresh(fetching.since);
-    const done = joins ? fetching.done : this.#request(services, project, { fetch: true, branches: null });
-    if (kind === 'write') await this.#wait(services, project, done);
+    const done = joins ? fetching.done : this.#request(project, { fetch: true, branches: null });
+    if (kind === 'write') await this.#wait(project, done);
   }
 
   /** After an upstream has been named: fetches and pushes, and waits for that for a few seconds. */
-  async begin(services: Services, project: ProjectRef): Promise<void> {
-    await this.#wait(services, project, this.#request(services, project, { fetch: true, branches: null }));
+  async begin(project: ProjectRef): Promise<void> {
+    await this.#wait(project, this.#request(project, { fetch: true, branches: null }));
   }
 
   /** After a command: pushes branches it moved, and waits for that for a few seconds. */
-  async publish(services: Services, project: ProjectRef, branches: Iterable<string>): Promise<void> {
-    await this.#wait(
-      services,
-      project,
-      this.#request(services, project, { fetch: false, branches: new Set(branches) }),
-    );
+  async publish(project: ProjectRef, branches: Iterable<string>): Promise<void> {
+    await this.#wait(project, this.#request(project, { fetch: false, branches: new Set(branches) }));
   }
 
   /** Fetches and pushes in the background: somebody says that the upstream has moved. */
-  notice(services: Services, project: ProjectRef): void {
-    void this.#request(services, project, { fetch: true, branches: null });
+  notice(project: ProjectRef): void {
+    void this.#request(project, { fetch: true, branches: null });
   }
 
   /**
    * Fetches at once, and takes what came.
    * @throws DomainError `upstream_unavailable`
    */
-  fetch(services: Services, project: ProjectRef, signal: AbortSignal): Promise<void> {
-    return this.run(services, project, { fetch: true, push: 'never', branches: null, resolutions: null, signal });
+  fetch(project: ProjectRef, signal: AbortSignal): Promise<void> {
+    return this.run(project, { fetch: true, push: 'never', branches: null, resolutions: null, signal });
   }
 
   /**
    * A pass of one's own.
    * @throws DomainError as `syncPass`
    */
-  run(services: Services, project: ProjectRef, pass: PassRequest): Promise<void> {
+  run(project: ProjectRef, pass: SyncPass): Promise<void> {
     const state = this.#of(project);
-    const turn = state.running.then(() => this.#pass(services, project, pass));
+    const turn = state.running.then(() => this.#pass(project, pass));
     state.running = turn.catch(() => {});
     return turn;
   }
@@ -120,8 +115,9 @@ export class UpstreamSync {
   }
 
   /** Waits for a few seconds, but not for an upstream that has just failed or let others wait. */
-  async #wait({ clock }: Services, project: ProjectRef, work: Promise<void>): Promise<void> {
+  async #wait(project: ProjectRef, work: Promise<void>): Promise<void> {
     const state = this.#of(project);
+    const { clock } = this.#services();
     const since = clock.now().getTime() - state.failedAt;
     if (since >= 0 && since < coolDown) return;
     if (!(await within(this.#patience, work))) state.failedAt = clock.now().getTime();
@@ -136,11 +132,7 @@ export class UpstreamSync {
   }
 
   /** Asks for a pass that begins after now. Never rejects. */
-  #request(
-    services: Services,
-    project: ProjectRef,
-    wanted: { fetch: boolean; branches: ReadonlySet<string> | null },
-  ): Promise<void> {
+  #request(project: ProjectRef, wanted: { fetch: boolean; branches: ReadonlySet<string> | null }): Promise<void> {
     const state = this.#of(project);
     if (state.next) {
       const { next } = state;
@@ -154,21 +146,18 @@ export class UpstreamSync {
     next.promise = state.running.then(async () => {
       state.next = null;
       const branches = next.branches && [...next.branches];
-      await this.#inBackground(services, project, { fetch: next.fetch, branches });
+      await this.#inBackground(project, { fetch: next.fetch, branches });
     });
     state.running = next.promise;
     return next.promise;
   }
 
-  async #inBackground(
-    services: Services,
-    project: ProjectRef,
-    wanted: Pick<Pass, 'fetch' | 'branches'>,
-  ): Promise<void> {
+  async #inBackground(project: ProjectRef, wanted: Pick<SyncPass, 'fetch' | 'branches'>): Promise<void> {
+    const services = this.#services();
     const late = new AbortController();
     const timer = globalThis.setTimeout(() => late.abort(tooLong()), passTime);
     try {
-      await this.#pass(services, project, { ...wanted, push: 'as_set', resolutions: null, signal: late.signal });
+      await this.#pass(project, { ...wanted, push: 'as_set', resolutions: null, signal: late.signal });
     } catch (err) {
       if (this.#closing.signal.aborted || (err instanceof DomainError && err.code === 'not_found')) return;
       services.log.warn({ err, project: project.uuid }, 'a project is not in step with its upstream');
@@ -180,8 +169,9 @@ export class UpstreamSync {
     }
   }
 
-  async #pass(services: Services, project: ProjectRef, request: PassRequest): Promise<void> {
+  async #pass(project: ProjectRef, request: SyncPass): Promise<void> {
     const state = this.#of(project);
+    const services = this.#services();
     const signal = AbortSignal.any([request.signal, this.#closing.signal]);
     const since = services.clock.now().getTime();
     const work = syncPass(services, project, { author: authorOf(services), ...request, signal });
@@ -198,7 +188,7 @@ export class UpstreamSync {
   }
 }
 
-const authorOf = ({ settings }: Services) => systemActor('upstream', [], settings.public_host).author;
+const authorOf = ({ settings }: StudioServices) => systemActor('upstream', [], settings.public_host).author;
 
 /** Whether something ended within a time. */
 async function within(milliseconds: number, work: Promise<void>): Promise<boolean> {

@@ -2,33 +2,32 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation, publicOperation } from '../../../kernel/operation.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
-import { resolveOrganization } from '../../organizations/resolve-organization.ts';
 import { Project, type ProjectRef } from '../../projects/project.entity.ts';
-import { resolveProject } from '../../projects/project-ref.ts';
+import { loadProject } from '../../projects/project-ref.ts';
 import { checkRefName, newRefNameProblem } from '../ref-name.ts';
 import { repositoryRecord } from '../repository/repository.operations.ts';
 import { repositoryWithHook } from '../repository/repository.schema.ts';
+import type { StudioContext } from '../studio.ts';
+import { localStudioOperation, publicStudioOperation } from '../studio-operation.ts';
 import { checkAuthKind, openHookSecret, storeUpstream } from './remote.ts';
 import { syncOf, syncOfAll } from './sync-record.ts';
 import { Upstream, UpstreamBranch } from './upstream.entity.ts';
 import { type Divergence, remoteDraft, type Sync, sync, syncRequest } from './upstream.schema.ts';
 
-export const setRemote = projectOperation({
+export const setRemote = localStudioOperation({
   name: 'studio.setRemote',
   kind: 'command',
   effect: 'external',
   permission: 'manage_studio',
   fresh: true,
-  local: true,
   summary: 'Make the repository a mirror of one on another git host',
   input: remoteDraft,
   output: repositoryWithHook,
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
   async execute(context, draft) {
-    const { em, git, services, organization, project } = context;
+    const { em, git, services, studio, organization, project } = context;
     checkAuthKind(draft.url, draft.auth);
     // A wrong address or password is refused now, not reported later by a state.
     const there = await services.git.lsRemote({ url: draft.url, auth: draft.auth }, context.signal);
@@ -38,18 +37,17 @@ export const setRemote = projectOperation({
       await git.setDefaultBranch(first);
     const { hook_secret } = await em.transactional((within) => storeUpstream({ ...context, em: within }, draft));
     services.grants.evict(organization.id);
-    await services.upstreams.begin(services, project);
+    await studio.upstreams.begin(project);
     const row = await em.findOneOrFail(Project, project.id);
     return { ...(await repositoryRecord(context, row)), hook_secret };
   },
 });
 
-export const removeRemote = projectOperation({
+export const removeRemote = localStudioOperation({
   name: 'studio.removeRemote',
   kind: 'command',
   permission: 'manage_studio',
   destructive: true,
-  local: true,
   summary: 'Stop mirroring; the repository is then hosted here only',
   input: z.object({}),
   output: z.null(),
@@ -71,12 +69,12 @@ function refuseDiverged(diverged: readonly Divergence[]): never {
 }
 
 /** Whether a branch is, or was, on one of the two sides. */
-async function isKnown({ git, em, project }: ProjectContext, name: string): Promise<boolean> {
+async function isKnown({ git, em, project }: StudioContext, name: string): Promise<boolean> {
   if ((await git.head(name)) ?? (await git.upstreamHead(name))) return true;
   return (await em.count(UpstreamBranch, { project_id: project.id, name })) > 0;
 }
 
-async function currentSync(context: ProjectContext, branch: string | undefined): Promise<Sync> {
+async function currentSync(context: StudioContext, branch: string | undefined): Promise<Sync> {
   const all = await syncOfAll(context);
   if (!all) throw new DomainError('not_found', 'This project has no upstream');
   const left = all.diverged.filter((found) => branch === undefined || found.branch === branch);
@@ -85,7 +83,7 @@ async function currentSync(context: ProjectContext, branch: string | undefined):
   return one ?? all.sync;
 }
 
-export const syncRepository = projectOperation({
+export const syncRepository = localStudioOperation({
   name: 'studio.syncRepository',
   kind: 'command',
   effect: 'external',
@@ -94,18 +92,17 @@ export const syncRepository = projectOperation({
     manage_studio: 'when resolutions write files outside collections and media',
     delete_studio: 'when resolutions delete what both sides have',
   },
-  local: true,
   summary: 'Fetch from the upstream, merge and push; resolve diverged branches',
   input: syncRequest,
   output: sync,
   audit: ({ branch }, _output, { project }) => ({ type: 'repository', id: branch ?? project }),
   async execute(context, { branch, resolutions = [] }) {
-    const { services, project, actor, require, signal } = context;
+    const { studio, project, actor, require, signal } = context;
     if (!project.is_mirror) throw new DomainError('not_found', 'This project has no upstream');
     if (branch !== undefined && !(await isKnown(context, checkRefName('branch', branch))))
       throw new DomainError('not_found', `branch: ${branch} is neither here nor, as far as was fetched, there`);
     try {
-      await services.upstreams.run(services, project, {
+      await studio.upstreams.run(project, {
         fetch: true,
         push: 'always',
         branches: branch === undefined ? null : [branch],
@@ -142,10 +139,10 @@ async function upstreamNamed(
   names: Names,
 ): Promise<{ project: ProjectRef; secret: string } | null> {
   try {
-    const organization = await resolveOrganization(services, () => em, names.organization);
-    const project = await resolveProject(services, () => em, organization, names.project);
-    const row = await em.findOne(Upstream, project.id);
-    return row && { project, secret: await openHookSecret(services, project, row) };
+    const organization = await services.places.organization(() => em, names.organization);
+    const { id } = await services.places.project(() => em, organization, names.project);
+    const [project, row] = [await loadProject(em, { id }), await em.findOne(Upstream, id)];
+    return project && row && { project, secret: await openHookSecret(services, project, row) };
   } catch (error) {
     if (error instanceof DomainError && ['not_found', 'invalid_request'].includes(error.code)) return null;
     throw error;
@@ -155,7 +152,7 @@ async function upstreamNamed(
 /** Answers do not reveal which projects exist: for unknown names a random secret stands in. */
 const decoySecret = randomBytes(32).toString('base64url');
 
-export const noticePush = publicOperation({
+export const noticePush = publicStudioOperation({
   name: 'studio.noticePush',
   kind: 'command',
   effect: 'external',
@@ -164,7 +161,7 @@ export const noticePush = publicOperation({
   input: z.object({ organization: z.string(), project: z.string() }),
   output: z.object({ accepted: z.literal(true) }),
   audit: ({ project }) => ({ type: 'repository', id: project }),
-  async execute({ em, services, signed }, names) {
+  async execute({ em, services, studio, signed }, names) {
     const stranger = new DomainError(
       'unauthenticated',
       'X-Hub-Signature-256: does not fit the secret of this upstream',
@@ -172,7 +169,7 @@ export const noticePush = publicOperation({
     if (!signed?.signature) throw stranger;
     const found = await upstreamNamed(services, em, names);
     if (!isSigned(signed.body, found?.secret ?? decoySecret, signed.signature) || !found) throw stranger;
-    services.upstreams.notice(services, found.project);
+    studio.upstreams.notice(found.project);
     return { accepted: true as const };
   },
 });

@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { findPage, pageOf } from '../../../kernel/paging.ts';
 import { uuid7 } from '../../../lib/ids.ts';
 import { beginExecution } from '../executions/begin-execution.ts';
 import type { WorkflowTrigger } from '../triggers/trigger.entity.ts';
 import { findTrigger } from '../triggers/triggers.operations.ts';
+import { workflowOperation } from '../workflow-operation.ts';
 import { Delivery } from './delivery.entity.ts';
 import {
   begunExecution,
@@ -46,7 +46,7 @@ async function findDelivery(em: EntityManager, { id: trigger_id }: WorkflowTrigg
 
 const hasExpired = ({ body, body_sha256, raw_size }: Delivery) => body == null && body_sha256 == null && raw_size > 0;
 
-export const listWebhookDeliveries = projectOperation({
+export const listWebhookDeliveries = workflowOperation({
   name: 'workflows.listWebhookDeliveries',
   kind: 'query',
   permission: 'browse_workflows',
@@ -67,7 +67,7 @@ export const listWebhookDeliveries = projectOperation({
   },
 });
 
-export const getWebhookDelivery = projectOperation({
+export const getWebhookDelivery = workflowOperation({
   name: 'workflows.getWebhookDelivery',
   kind: 'query',
   permission: 'browse_workflows',
@@ -75,9 +75,13 @@ export const getWebhookDelivery = projectOperation({
   input: z.object(deliveryName),
   output: workflowDelivery,
   async execute(context, { delivery: id, ...names }) {
+    const { services, workflows } = context;
     const { trigger } = await findTrigger(context, names);
     const row = await findDelivery(context.em, trigger, id);
-    const { headers, query, body, body_note, body_error, raw } = await inputOfDelivery(context.services, row);
+    const { headers, query, body, body_note, body_error, raw } = await inputOfDelivery(
+      { blobs: services.blobs, workflows },
+      row,
+    );
     return {
       ...summaryOf(row),
       headers,
@@ -91,7 +95,7 @@ export const getWebhookDelivery = projectOperation({
   },
 });
 
-export const redeliver = projectOperation({
+export const redeliver = workflowOperation({
   name: 'workflows.redeliver',
   kind: 'command',
   permission: 'edit_workflows',

@@ -1,5 +1,5 @@
-import type { Services } from '../../../kernel/services.ts';
 import { codingOf, inflate } from '../webhook/body.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import type { Delivery } from './delivery.entity.ts';
 import { unpackBody } from './kept-body.ts';
 
@@ -241,10 +241,10 @@ interface DeliveryInput extends BodyValue {
   trigger: { id: string; type: 'webhook' };
 }
 
-type Needs = Pick<Services, 'blobs' | 'settings'>;
+type Needs = Pick<WorkflowServices, 'blobs' | 'workflows'>;
 
 /** The bytes of a delivery as they came; null when they are not kept any more. */
-async function bytesOfDelivery({ blobs }: Pick<Services, 'blobs'>, delivery: Delivery): Promise<Buffer | null> {
+async function bytesOfDelivery({ blobs }: Pick<Needs, 'blobs'>, delivery: Delivery): Promise<Buffer | null> {
   if (delivery.body != null) return unpackBody(delivery.body, delivery.raw_size);
   if (delivery.body_sha256 != null) {
     const pieces: Buffer[] = [];
@@ -254,12 +254,12 @@ async function bytesOfDelivery({ blobs }: Pick<Services, 'blobs'>, delivery: Del
   return delivery.raw_size === 0 ? Buffer.alloc(0) : null;
 }
 
-async function decodedValue({ settings }: Needs, { headers }: Delivery, raw: Buffer): Promise<BodyValue> {
+async function decodedValue({ workflows }: Needs, { headers }: Delivery, raw: Buffer): Promise<BodyValue> {
   const type = headers['content-type'];
   const coding = codingOf(headers['content-encoding']);
   if (coding == null) return bodyValueOf(raw, type);
   const pieces: Uint8Array[] = [];
-  const found = await inflate({ head: raw, chunks: [raw] }, coding, settings.webhook.body_bytes, (piece) =>
+  const found = await inflate({ head: raw, chunks: [raw] }, coding, workflows.limits.body_bytes, (piece) =>
     pieces.push(piece),
   );
   if (found === 'whole') return bodyValueOf(Buffer.concat(pieces), type);

@@ -1,5 +1,6 @@
 import type { Services } from '../../../kernel/services.ts';
 import { SharedCommits } from '../shared-commits.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import { CallSlots } from './calls.ts';
 import { CheckpointWriter, type Lease, readStepRows } from './checkpoints.ts';
 import { Journal, RunState } from './journal.ts';
@@ -38,7 +39,7 @@ class Budget {
 
 /** What a process gives to all its drivers. */
 export interface DriverResources {
-  services: Services;
+  services: WorkflowServices;
   writer: CheckpointWriter;
   calls: CallSlots;
   /** Takes a slot; concurrent requests share one transaction. */
@@ -48,7 +49,7 @@ export interface DriverResources {
 }
 
 /** @param calls steps that act at the same time */
-export function makeResources(services: Services, calls: number): DriverResources {
+export function makeResources(services: WorkflowServices, calls: number): DriverResources {
   // A transaction that takes a slot blocks others of its key until it is on disk: concurrent requests share one.
   const slots = new SharedCommits<SlotRequest, SlotResult>(
     (requests) => services.orm.em.fork().transactional((em) => takeSlots(em, services, requests)),
@@ -205,7 +206,7 @@ function makeParts(
 }
 
 interface AdvanceOptions extends DriverParts {
-  services: Services;
+  services: WorkflowServices;
   claimed: Claimed;
   lease: Lease;
   signals: Signals;

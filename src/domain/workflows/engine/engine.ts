@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { Services } from '../../../kernel/services.ts';
 import { asUnavailable } from '../../../kernel/unavailable.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import { Driver, type DriverResources, makeResources } from './driver.ts';
 import {
   type ClaimedRow,
@@ -42,7 +42,7 @@ interface PendingRelease {
  * checkpoint clears them: so the one that kills its process is found, and no bystander is blamed for it.
  */
 export class Engine {
-  readonly #services: () => Services;
+  readonly #services: () => WorkflowServices;
   readonly #calls: number;
   readonly #versions = new VersionCache();
   readonly #drivers = new Map<string, { driver: Driver; began: number; done: Promise<void> }>();
@@ -58,7 +58,7 @@ export class Engine {
   #closing = false;
 
   /** @param calls steps that act at the same time */
-  constructor(services: () => Services, { calls }: { calls: number }) {
+  constructor(services: () => WorkflowServices, { calls }: { calls: number }) {
     this.#services = services;
     this.#calls = calls;
   }

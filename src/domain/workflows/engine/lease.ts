@@ -11,6 +11,7 @@ import type { Delivery } from '../deliveries/delivery.entity.ts';
 import type { Execution } from '../executions/execution.entity.ts';
 import { deliveriesOf, inputOf } from '../executions/input-of.ts';
 import { Workflow, WorkflowVersion } from '../workflow.entity.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import { readStepRows } from './checkpoints.ts';
 import type { StepState } from './plan.ts';
 import { mostCrashes, releaseExecutions } from './workers.ts';
@@ -219,7 +220,7 @@ export async function readRelatedRows(
  * @returns null when its project is deleted: it is left alone, for that may come back
  */
 export async function readClaimed(
-  services: Services,
+  services: WorkflowServices,
   versions: VersionCache,
   row: ClaimedRow,
   known: RelatedRows | null,

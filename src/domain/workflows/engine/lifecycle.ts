@@ -6,6 +6,7 @@ import type { WorkflowDefinition } from '../definition/definition.schema.ts';
 import type { ExecutionError, TerminalStatus } from '../executions/execution.entity.ts';
 import { fillTemplates, holds } from '../expressions/evaluate.ts';
 import { asText } from '../expressions/template.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import {
   type Checkpoint,
   type CheckpointWriter,
@@ -146,7 +147,7 @@ export async function beginExecuting(
 }
 
 interface ConclusionOptions extends DriverParts {
-  services: Services;
+  services: WorkflowServices;
   claimed: Claimed;
 }
 

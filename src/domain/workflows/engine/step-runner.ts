@@ -5,6 +5,7 @@ import { day, parseDuration, type Step } from '../definition/step.schema.ts';
 import type { StepRunError, StepWait } from '../executions/step-run.entity.ts';
 import { type Evaluation, evaluateExpression, fillTemplates, holds } from '../expressions/evaluate.ts';
 import type { StepResult } from '../steps/step-call.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import { type ActingStep, type CallSlots, callStep, idempotencyKey, isActing, peerEnd, retryDelay } from './calls.ts';
 import { storeOutput } from './checkpoints.ts';
 import type { Journal } from './journal.ts';
@@ -12,7 +13,7 @@ import type { LoadedVersion } from './lease.ts';
 import { type Action, isWithin, type PlanScope, type Site, type StepState } from './plan.ts';
 
 interface ActingOptions {
-  services: Services;
+  services: WorkflowServices;
   execution_id: string;
   version: LoadedVersion;
   journal: Journal;

@@ -291,10 +291,13 @@ export async function removeLostWorkers(services: Needs, judge: string): Promise
   });
 }
 
-/** Gives up all other processes, for who knows that there are none. */
-export async function abandonAll({ orm, executing }: Pick<Services, 'orm' | 'executing'>): Promise<void> {
+/**
+ * Gives up all other processes, where it is known that there are none.
+ * @param own id of this one
+ */
+export async function abandonAll({ orm }: Pick<Services, 'orm'>, own: string): Promise<void> {
   await executeBound(orm.em.fork(), `update worker set alive_until = '-infinity' where id <> $1 and lost_at is null`, [
-    executing.id,
+    own,
   ]);
 }
 

@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { jsonValue } from '../../../kernel/shapes.ts';
 import { begunExecution } from '../deliveries/delivery.schema.ts';
 import { advanceJob } from '../engine/advance-job.ts';
 import { WorkflowVersion } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
+import { workflowOperation } from '../workflow-operation.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { beginExecution } from './begin-execution.ts';
 import { cancelExecution as cancel } from './cancel-execution.ts';
@@ -81,7 +81,7 @@ function refuseEnded({ status, finished_at }: Execution, meaning: string): void 
 
 const subject = ({ execution: id }: { execution: string }) => ({ type: 'execution', id });
 
-export const runWorkflow = projectOperation({
+export const runWorkflow = workflowOperation({
   name: 'workflows.runWorkflow',
   kind: 'command',
   permission: 'edit_workflows',
@@ -120,7 +120,7 @@ export const runWorkflow = projectOperation({
   },
 });
 
-export const cancelExecution = projectOperation({
+export const cancelExecution = workflowOperation({
   name: 'workflows.cancelExecution',
   kind: 'command',
   permission: 'edit_workflows',
@@ -137,7 +137,7 @@ export const cancelExecution = projectOperation({
   },
 });
 
-export const retryExecution = projectOperation({
+export const retryExecution = workflowOperation({
   name: 'workflows.retryExecution',
   kind: 'command',
   permission: 'edit_workflows',
@@ -157,7 +157,7 @@ export const retryExecution = projectOperation({
   },
 });
 
-export const resumeExecution = projectOperation({
+export const resumeExecution = workflowOperation({
   name: 'workflows.resumeExecution',
   kind: 'command',
   permission: 'edit_workflows',

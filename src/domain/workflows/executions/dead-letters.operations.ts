@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Workflow } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
+import { workflowOperation } from '../workflow-operation.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { Execution } from './execution.entity.ts';
 import { executionRecord, executionShown } from './execution-record.ts';
@@ -95,7 +95,7 @@ const some = {
 
 const remaining = z.int32().describe('Dead letters of the same kind that are left');
 
-export const listDeadLetters = projectOperation({
+export const listDeadLetters = workflowOperation({
   name: 'workflows.listDeadLetters',
   kind: 'query',
   permission: 'browse_workflows',
@@ -111,7 +111,7 @@ export const listDeadLetters = projectOperation({
   },
 });
 
-export const acknowledgeExecution = projectOperation({
+export const acknowledgeExecution = workflowOperation({
   name: 'workflows.acknowledgeExecution',
   kind: 'command',
   permission: 'edit_workflows',
@@ -128,7 +128,7 @@ export const acknowledgeExecution = projectOperation({
   },
 });
 
-export const acknowledgeDeadLetters = projectOperation({
+export const acknowledgeDeadLetters = workflowOperation({
   name: 'workflows.acknowledgeDeadLetters',
   kind: 'command',
   permission: 'edit_workflows',
@@ -147,7 +147,7 @@ export const acknowledgeDeadLetters = projectOperation({
   },
 });
 
-export const retryDeadLetters = projectOperation({
+export const retryDeadLetters = workflowOperation({
   name: 'workflows.retryDeadLetters',
   kind: 'command',
   permission: 'edit_workflows',

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { maxPerPage } from '../../../kernel/paging.ts';
 import { eventSubject } from '../../../ports/event-feed.ts';
+import { workflowOperation } from '../workflow-operation.ts';
 import { type Execution, terminalStatuses } from './execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from './execution-feed.ts';
 import { executionEvent, executionId } from './executions.schema.ts';
@@ -43,7 +43,7 @@ const behind = {
   after: z.coerce.number().int().min(0, 'must be at least 0').optional().describe('Only events behind this `seq`'),
 };
 
-export const listExecutionEvents = projectOperation({
+export const listExecutionEvents = workflowOperation({
   name: 'workflows.listExecutionEvents',
   kind: 'query',
   permission: 'browse_workflows',
@@ -66,7 +66,7 @@ export const listExecutionEvents = projectOperation({
 });
 
 /** One look of who watches an execution. */
-export const readExecutionEvents = projectOperation({
+export const readExecutionEvents = workflowOperation({
   name: 'workflows.readExecutionEvents',
   kind: 'query',
   permission: 'browse_workflows',

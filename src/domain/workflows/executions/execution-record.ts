@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import type { ProjectContext } from '../../../kernel/operation.ts';
 import { maxWhole, type Window } from '../../../kernel/paging.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { readStepRows, readValue } from '../engine/checkpoints.ts';
+import type { WorkflowContext } from '../workflows.ts';
 import type { Execution } from './execution.entity.ts';
 import type { execution, executionSummary, stepRun } from './executions.schema.ts';
 import { deliveriesOf, inputOf } from './input-of.ts';
@@ -73,12 +73,12 @@ export async function stepsOf(
 
 /** One execution with all there is to it. */
 export async function executionRecord(
-  { em, services }: Pick<ProjectContext, 'em' | 'services'>,
+  { em, services, workflows }: Pick<WorkflowContext, 'em' | 'services' | 'workflows'>,
   row: Execution,
 ): Promise<z.output<typeof execution>> {
   return {
     ...executionShown(row),
-    input: (await inputOf(services, row, await deliveriesOf(em, [row]))) as Json,
+    input: (await inputOf({ blobs: services.blobs, workflows }, row, await deliveriesOf(em, [row]))) as Json,
     output: (await readValue(services.blobs, row.output, row.output_sha256 ?? null)) as Json,
     steps: await stepsOf(em, services, row.id, { offset: 0, limit: maxWhole }),
     step_count: await countSteps(em, row.id),

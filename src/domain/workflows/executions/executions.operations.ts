@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { projectOperation } from '../../../kernel/operation.ts';
 import { findPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { timestamp } from '../../../kernel/shapes.ts';
 import { executionStatus, workflowId } from '../workflow.schema.ts';
+import { workflowOperation } from '../workflow-operation.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { Execution } from './execution.entity.ts';
 import { countSteps, executionRecord, executionShown, stepsOf } from './execution-record.ts';
 import { execution, executionId, executionSummary, executionTriggerType, stepRun } from './executions.schema.ts';
 import { findExecution } from './find-execution.ts';
 
-export const listExecutions = projectOperation({
+export const listExecutions = workflowOperation({
   name: 'workflows.listExecutions',
   kind: 'query',
   permission: 'browse_workflows',
@@ -45,7 +45,7 @@ export const listExecutions = projectOperation({
   },
 });
 
-export const getExecution = projectOperation({
+export const getExecution = workflowOperation({
   name: 'workflows.getExecution',
   kind: 'query',
   permission: 'browse_workflows',
@@ -57,7 +57,7 @@ export const getExecution = projectOperation({
   },
 });
 
-export const listStepRuns = projectOperation({
+export const listStepRuns = workflowOperation({
   name: 'workflows.listStepRuns',
   kind: 'query',
   permission: 'browse_workflows',

@@ -1,5 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
-import type { ProjectContext } from '../../../kernel/operation.ts';
+import type { ProjectContext } from '../../projects/operation.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { Execution } from './execution.entity.ts';
 import type { Retried } from './retry-execution.ts';

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../../kernel/services.ts';
 import { Delivery } from '../deliveries/delivery.entity.ts';
 import { inputOfDelivery } from '../deliveries/delivery-input.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import type { Execution } from './execution.entity.ts';
 
 type Started = Pick<Execution, 'input' | 'delivery_id'>;
@@ -23,7 +23,7 @@ export async function deliveriesOf(em: EntityManager, rows: readonly Started[]):
  * @param deliveries those of `deliveriesOf`
  */
 export async function inputOf(
-  services: Services,
+  services: Pick<WorkflowServices, 'blobs' | 'workflows'>,
   row: Started,
   deliveries: ReadonlyMap<string, Delivery>,
 ): Promise<unknown> {

@@ -206,7 +206,7 @@ const failed = (code: string, message: string, details?: object): StepResult => 
 /** Does an `operation` step: any operation for workflows, under what the workflow's version may do. */
 export async function runOperationStep(call: StepCall<OperationStep>): Promise<StepResult> {
   const { step, services, scope, signal } = call;
-  const known = services.stepOperations.get(step.operation);
+  const known = services.workflows.stepOperations.get(step.operation);
   if (known === undefined)
     return failed('unknown_operation', `operation "${step.operation}" does not exist or cannot be used in workflows`);
   let input: Input = {};

@@ -1,10 +1,10 @@
 import type { Permission } from '../../../kernel/permissions.ts';
-import type { Services } from '../../../kernel/services.ts';
 import type { ExpressionError } from '../../../ports/expressions.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { Step } from '../definition/step.schema.ts';
 import type { Scope } from '../expressions/evaluate.ts';
+import type { WorkflowServices } from '../workflows.ts';
 
 /** What an expression without a value means for a step that acts: it cannot help to try again, unless the server could evaluate nothing. */
 export const expressionFailed = ({ fault, message }: ExpressionError): StepResult =>
@@ -36,7 +36,7 @@ export interface StepCall<S extends Step = Step> {
   idempotency_key: string;
   /** What expressions see, without `secrets`. */
   scope: Scope;
-  services: Services;
+  services: WorkflowServices;
   organization: OrganizationRef;
   project: ProjectRef;
   /** Aborted when the step's time is over or the execution is cancelled or taken over. */

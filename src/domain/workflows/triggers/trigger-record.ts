@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ProjectContext } from '../../../kernel/operation.ts';
+import type { ProjectContext } from '../../projects/operation.ts';
 import { firesOfTiming } from '../../schedules/next-fire.ts';
 import type { RefusalReason } from '../webhook/refusals.ts';
 import { webhookUrl } from '../workflow-record.ts';

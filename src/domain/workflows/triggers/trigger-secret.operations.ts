@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { AuditRow } from '../../audit/audit.entity.ts';
+import type { ProjectContext } from '../../projects/operation.ts';
+import { workflowOperation } from '../workflow-operation.ts';
 import { newTriggerSecret, openSecret, sealSecret } from './sealed-secret.ts';
 import type { WorkflowTrigger } from './trigger.entity.ts';
 import { maxGrace, revealedSecret, rotatedTrigger, triggerName, workflowTrigger } from './trigger.schema.ts';
@@ -31,7 +32,7 @@ async function requireLeisure({ em, services, actor }: ProjectContext): Promise<
     });
 }
 
-export const revealTriggerSecret = projectOperation({
+export const revealTriggerSecret = workflowOperation({
   name: 'workflows.revealTriggerSecret',
   kind: 'command',
   permission: 'manage_workflows',
@@ -54,7 +55,7 @@ export const revealTriggerSecret = projectOperation({
 
 const graceFault = `must be an integer from 0 to ${maxGrace}`;
 
-export const rotateTriggerSecret = projectOperation({
+export const rotateTriggerSecret = workflowOperation({
   name: 'workflows.rotateTriggerSecret',
   kind: 'command',
   permission: 'manage_workflows',
@@ -95,7 +96,7 @@ export const rotateTriggerSecret = projectOperation({
   },
 });
 
-export const revokeTriggerSecret = projectOperation({
+export const revokeTriggerSecret = workflowOperation({
   name: 'workflows.revokeTriggerSecret',
   kind: 'command',
   permission: 'manage_workflows',

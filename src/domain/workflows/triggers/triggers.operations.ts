@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../kernel/operation.ts';
 import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../../kernel/paging.ts';
 import { defined } from '../../../lib/objects.ts';
+import type { ProjectContext } from '../../projects/operation.ts';
 import { firesOfTiming } from '../../schedules/next-fire.ts';
 import { ScheduleFire } from '../../schedules/schedule-fire.entity.ts';
 import type { Workflow } from '../workflow.entity.ts';
 import { workflowId } from '../workflow.schema.ts';
+import { workflowOperation } from '../workflow-operation.ts';
 import { findWorkflow } from '../workflow-record.ts';
 import { newTriggerSecret, sealSecret } from './sealed-secret.ts';
 import { WorkflowTrigger } from './trigger.entity.ts';
@@ -36,7 +37,7 @@ export async function findTrigger(
   throw new DomainError('not_found', 'Trigger not found');
 }
 
-export const listTriggers = projectOperation({
+export const listTriggers = workflowOperation({
   name: 'workflows.listTriggers',
   kind: 'query',
   permission: 'browse_workflows',
@@ -56,7 +57,7 @@ export const listTriggers = projectOperation({
   },
 });
 
-export const getTrigger = projectOperation({
+export const getTrigger = workflowOperation({
   name: 'workflows.getTrigger',
   kind: 'query',
   permission: 'browse_workflows',
@@ -104,7 +105,7 @@ async function requireRoom({ em }: ProjectContext, workflow_id: string, type: 'w
     throw new DomainError('limit_reached', `A workflow has at most ${maxCronTriggers} cron triggers; delete one first`);
 }
 
-export const createTrigger = projectOperation({
+export const createTrigger = workflowOperation({
   name: 'workflows.createTrigger',
   kind: 'command',
   permission: 'edit_workflows',
@@ -147,7 +148,7 @@ export const createTrigger = projectOperation({
   },
 });
 
-export const updateTrigger = projectOperation({
+export const updateTrigger = workflowOperation({
   name: 'workflows.updateTrigger',
   kind: 'command',
   permission: 'edit_workflows',
@@ -170,7 +171,7 @@ export const updateTrigger = projectOperation({
   },
 });
 
-export const deleteTrigger = projectOperation({
+export const deleteTrigger = workflowOperation({
   name: 'workflows.deleteTrigger',
   kind: 'command',
   permission: 'delete_workflows',

@@ -9,6 +9,7 @@ import { beginExecutions } from '../executions/begin-execution.ts';
 import { SharedCommits } from '../shared-commits.ts';
 import type { AuthMode } from '../triggers/trigger.entity.ts';
 import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import { type RawBody, SpareBuffers, signedBy } from './body.ts';
 import { type DedupOutcome, dedupKeyOf, takeKeys } from './deduplication.ts';
 import type { OpenedCall } from './opened-call.ts';
@@ -175,12 +176,12 @@ interface Stored {
 
 /** Stores proved calls, many in one transaction, and proves one again whose webhook has changed on the way. */
 export class CallStore {
-  readonly #services: Services;
+  readonly #services: WorkflowServices;
   readonly #reopen: (call: WebhookCall, stale: WebhookTrigger) => Promise<OpenedCall>;
   readonly #commits: SharedCommits<ProvedCall, Acceptance>;
 
   /** @param reopen looks at the webhook of a call anew */
-  constructor(services: Services, reopen: (call: WebhookCall, stale: WebhookTrigger) => Promise<OpenedCall>) {
+  constructor(services: WorkflowServices, reopen: (call: WebhookCall, stale: WebhookTrigger) => Promise<OpenedCall>) {
     this.#services = services;
     this.#reopen = reopen;
     this.#commits = new SharedCommits((calls) =>
@@ -216,7 +217,7 @@ export class CallStore {
     return {
       trigger,
       method: call.method,
-      headers: redactHeaders(headers, this.#services.settings.webhook.redact_headers, holdsSecret),
+      headers: redactHeaders(headers, this.#services.workflows.limits.redact_headers, holdsSecret),
       query: redactQuery(call.query, holdsSecret),
       body: body.bytes,
       raw_size: body.size,

@@ -1,22 +1,10 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import type { Services } from '../../../kernel/services.ts';
 import { upTo } from '../../../lib/lru-size.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import { Refused, webhookResponses } from './refusals.ts';
-
-/** What the operator has set for webhooks; `services.settings.webhook`. */
-export interface WebhookLimits {
-  /** Largest body, before and after it is inflated. */
-  body_bytes: number;
-  /** Bodies a process holds at the same time. */
-  memory_bytes: number;
-  /** Pending executions of an organisation that has no limit of its own. */
-  backlog: number;
-  /** Further headers whose values are never kept; lower case. */
-  redact_headers: readonly string[];
-}
 
 const minute = 60_000;
 const most = 10_000;
@@ -133,10 +121,10 @@ export class Admission {
   readonly #backlog: Backlog;
   readonly #usualBacklog: number;
 
-  constructor({ orm, clock, settings }: Pick<Services, 'orm' | 'clock' | 'settings'>) {
+  constructor({ orm, clock, workflows }: Pick<WorkflowServices, 'orm' | 'clock' | 'workflows'>) {
     this.#rates = new MinuteCounts(clock);
     this.#backlog = new Backlog(orm);
-    this.#usualBacklog = settings.webhook.backlog;
+    this.#usualBacklog = workflows.limits.backlog;
   }
 
   /** @throws Refused when a quota is used up */

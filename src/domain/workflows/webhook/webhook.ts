@@ -1,8 +1,8 @@
 import { DomainError } from '../../../kernel/errors.ts';
-import type { Services } from '../../../kernel/services.ts';
 import { asUnavailable } from '../../../kernel/unavailable.ts';
 import { countdown } from '../../../lib/timing.ts';
 import { TriggerCache, type WebhookTrigger } from '../triggers/trigger-cache.ts';
+import type { WorkflowServices } from '../workflows.ts';
 import { CallStore } from './accept.ts';
 import { Admission, MinuteCounts } from './admission.ts';
 import { BodyMemory, codingOf, inflate, type RawBody, readBody } from './body.ts';
@@ -37,17 +37,17 @@ class TimeBudget {
 /** The way in for outside services: decides by what a call brings whether it starts a workflow, and answers only when that is durable. */
 export class WebhookEndpoint {
   readonly triggers: TriggerCache;
-  readonly #services: Services;
+  readonly #services: WorkflowServices;
   readonly #memory: BodyMemory;
   readonly #failures: MinuteCounts;
   readonly #room: Admission;
   readonly #refusals: Refusals;
   readonly #store: CallStore;
 
-  constructor(services: Services) {
+  constructor(services: WorkflowServices) {
     this.#services = services;
     this.triggers = new TriggerCache(services.orm);
-    this.#memory = new BodyMemory(services.settings.webhook.memory_bytes);
+    this.#memory = new BodyMemory(services.workflows.limits.memory_bytes);
     this.#failures = new MinuteCounts(services.clock);
     this.#room = new Admission(services);
     this.#refusals = new Refusals(services);
@@ -101,8 +101,8 @@ export class WebhookEndpoint {
     const account = this.#memory.open();
     let body: RawBody | undefined;
     try {
-      const { blobs, settings } = this.#services;
-      const limit = settings.webhook.body_bytes;
+      const { blobs, workflows } = this.#services;
+      const limit = workflows.limits.body_bytes;
       const read = await readBody(call, { limit, account, blobs, secrets: opened.secrets, signature });
       if (typeof read === 'string') throw refusedBodies[read]();
       body = read.body;
@@ -138,7 +138,7 @@ export class WebhookEndpoint {
     if (coding === null) return;
     await body.keep();
     const coded = { head: body.head, chunks: body.read() };
-    const found = await inflate(coded, coding, this.#services.settings.webhook.body_bytes);
+    const found = await inflate(coded, coding, this.#services.workflows.limits.body_bytes);
     if (found === 'too_large') throw new Refused(webhookResponses.tooLarge, 'too_large');
   }
 }

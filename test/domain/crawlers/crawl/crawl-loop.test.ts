@@ -159,9 +159,9 @@ it('takes up at once what an earlier process of its own left', async () => {
   await acquireRun(app.services.orm.em.fork(), id);
   expect(await workOnRun(app.services, id, quick)).toBe(false);
   await takeUpRuns(app.services);
-  expect(app.services.crawling.has(id)).toBe(false);
+  expect(app.services.crawlers.crawling.has(id)).toBe(false);
   await takeUpAllRuns(app.services);
-  expect(app.services.crawling.has(id)).toBe(true);
+  expect(app.services.crawlers.crawling.has(id)).toBe(true);
   expect(await workThrough(app, id)).toMatchObject({ status: 'completed', counts: { html: 101, requests: 301 } });
 });
 

@@ -35,7 +35,7 @@ it('a process works on a hundred runs at once, each whole, and on one more when 
   const ids: number[] = [];
   for (const { host } of sites) ids.push(await queue(app, await makeCrawler(app, host, { workers: 2 })));
   await takeUpRuns(app.services);
-  expect(app.services.crawling.active).toBe(runs);
+  expect(app.services.crawlers.crawling.active).toBe(runs);
   expect((await runOf(app, ids.at(-1) ?? 0)).status).toBe('queued');
   const ended = async () => {
     for (const id of ids.slice(0, runs)) expect((await runOf(app, id)).completed_at).not.toBeNull();

@@ -24,8 +24,8 @@ async function write(branch: string, words: readonly string[], gone = false): Pr
   const changes = words.map((word) => ({ path: pathOf(word), content: gone ? null : Buffer.from(post(word)) }));
   const git = await app.repository();
   await git.write({ branch, author, plan: async () => ({ changes, message: 'Change', result: null }) });
-  await app.services.moves.settled();
-  await app.services.content.settled();
+  await app.services.studio.moves.settled();
+  await app.services.studio.content.settled();
 }
 
 const sql = <Row>(text: string) => app.services.orm.em.fork().execute<Row[]>(text);

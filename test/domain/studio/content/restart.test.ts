@@ -81,8 +81,8 @@ describe('after a restart', () => {
 
   it('only files that nobody has seen are read', async () => {
     await seed(app, { 'content/posts/40.md': '---\ntitle: Post 40\n---\n\nFresh zebra.\n' });
-    await app.services.moves.settled();
-    await app.services.content.settled();
+    await app.services.studio.moves.settled();
+    await app.services.studio.content.settled();
     await seed(app, { 'content/posts/41.md': 'By stock git: zebra.\n' }, 'site');
     const { git, count } = counted(await app.repository());
     const content = newIndex(app);

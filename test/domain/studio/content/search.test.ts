@@ -71,8 +71,8 @@ beforeAll(async () => {
   app = await startTestApp();
   await seed(app, Object.fromEntries(texts.map((content, at) => [`content/posts/${at}.md`, content])));
   git = await app.repository();
-  await app.services.moves.settled();
-  await app.services.content.settled();
+  await app.services.studio.moves.settled();
+  await app.services.studio.content.settled();
 });
 afterAll(() => app.stop());
 

@@ -29,7 +29,7 @@ afterAll(() => running?.stop());
 /** Deploys another build script; what was published before must be published afterwards. */
 async function deploy(script: string): Promise<Deployment> {
   await seed(running.app, builtSite(script));
-  await running.app.services.moves.settled();
+  await running.app.services.studio.moves.settled();
   await running.work();
   const deployment = await running.latest(environment);
   expect((await running.app.ask('GET', `${studio}/environments/${environment}`)).body.published_deployment_id).toBe(
@@ -103,7 +103,7 @@ it('leaves no workspace behind', async () => {
 /** Builds another script that is expected to go well. */
 async function deployWell(script: string): Promise<Deployment> {
   await seed(running.app, builtSite(script));
-  await running.app.services.moves.settled();
+  await running.app.services.studio.moves.settled();
   await running.work();
   const deployment = await running.latest(environment);
   expect(deployment.conclusion).toBe('success');
@@ -188,7 +188,7 @@ it('cancels during the install command, and nothing is left running', async () =
   });
   const work = workOnDeployments(running.app.services);
   await new Promise<void>((resolve) => {
-    running.app.services.feed.followLog(queued.jobs[1].id, ({ text }) => text === 'installing\n' && resolve());
+    running.app.services.studio.feed.followLog(queued.jobs[1].id, ({ text }) => text === 'installing\n' && resolve());
   });
   expect((await running.app.ask('POST', `${studio}/deployments/${queued.id}/cancel`)).status).toBe(202);
   await work;

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => running?.stop());
 
-const settled = () => running.app.services.building.encodings.settled();
+const settled = () => running.app.services.studio.building.encodings.settled();
 const sizes = () => running.app.services.blobs.sizes(sha256);
 /** What a crash between a publication and the compression leaves. */
 const loseCodings = () =>

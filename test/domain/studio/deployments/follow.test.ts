@@ -47,7 +47,7 @@ it('gives a follower every line as it is written, at the offset where a reader o
   const job = (await app.ask('GET', at)).body.jobs[2].id;
   const texts: { offset: number; text: string }[] = [];
   const partial: Promise<{ body: string; next: number }>[] = [];
-  const unfollow = app.services.feed.followLog(job, ({ offset, text }) => {
+  const unfollow = app.services.studio.feed.followLog(job, ({ offset, text }) => {
     texts.push({ offset, text });
     if (text.includes('line 3'))
       partial.push(

@@ -27,7 +27,7 @@ beforeAll(async () => {
   environment = (await running.environment({ name: 'Live', branch: 'main', provider: 'static' })).id;
   for (const content of ['two', 'three', 'four']) {
     await seed(running.app, { 'index.html': content });
-    await running.app.services.moves.settled();
+    await running.app.services.studio.moves.settled();
     await running.work();
   }
   runs = await list();

@@ -21,7 +21,7 @@ const deployments = async () =>
   (await running.app.ask('GET', `${studio}/deployments?environment=${id}&per_page=100`)).body as Deployment[];
 const commit = async (content: string) => {
   await seed(running.app, { 'index.html': content });
-  await running.app.services.moves.settled();
+  await running.app.services.studio.moves.settled();
   await running.work();
 };
 const em = () => running.app.services.orm.em.fork();

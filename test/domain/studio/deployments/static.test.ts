@@ -22,7 +22,7 @@ async function change(changes: { path: string; content: string; mode?: '100755' 
       changes: changes.map((one) => ({ ...one, content: Buffer.from(one.content) })),
     }),
   });
-  await running.app.services.moves.settled();
+  await running.app.services.studio.moves.settled();
 }
 
 async function again(): Promise<Deployment> {

@@ -24,14 +24,14 @@ it.each(['on', 'back'])('a branch that moves %s while another process follows it
   const before = await save(branch, 'first');
   const { body } = await app.ask('POST', `${studio}/pulls`, { body: { title: branch, head: branch } });
   const seen = await save(branch, 'second');
-  await services.moves.settled();
+  await services.studio.moves.settled();
   // As it was before the process that is slow has done what it is about to do.
   const name = pullRef(body.number);
   await git.updateRefs([{ name, to: before }]);
   const slow = withBefore(git, 'updateRefs', async () => {
     if (way === 'on') await save(branch, 'third');
     else await git.resetBranch(branch, { from: seen, to: before });
-    await services.moves.settled();
+    await services.studio.moves.settled();
   });
   const project = await loadProject(services.orm.em.fork(), { uuid: git.id });
   if (!project) throw new Error('the project is gone');

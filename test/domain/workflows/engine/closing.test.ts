@@ -10,9 +10,10 @@ it('a process that stops hands back what it is just taking, too', async () => {
     });
     const ids = [await app.begin(workflow), await app.begin(workflow)];
     app.jobs.splice(0);
-    const { executing, orm } = app.services;
-    const taken = executing.advance(ids);
-    await executing.close();
+    const { orm, workflows } = app.services;
+    const { engine } = workflows;
+    const taken = engine.advance(ids);
+    await engine.close();
     const sql = 'select driver_id, crashes, status from execution order by id';
     const rows = await orm.em.fork().execute<{ driver_id: string | null; status: string }[]>(sql);
     expect(rows.map(({ driver_id }) => driver_id)).toEqual([null, null]);
@@ -20,7 +21,7 @@ it('a process that stops hands back what it is just taking, too', async () => {
     const open = rows.filter(({ status }) => status !== 'completed').length;
     expect(new Set(app.jobs).size).toBe(open);
     await taken;
-    await expect(executing.advance(ids)).rejects.toThrow('stops');
+    await expect(engine.advance(ids)).rejects.toThrow('stops');
   } finally {
     await app.stop();
   }

@@ -32,7 +32,7 @@ async function asking() {
   const both = { id: 'both', type: 'parallel', branches: { calls: [call], asks: [ask] } };
   const workflow = await app.save({ portico: 'workflow/1', steps: [both] });
   const id = await app.begin(workflow);
-  await app.services.executing.advance(app.jobs.splice(0));
+  await app.services.workflows.engine.advance(app.jobs.splice(0));
   const step = async () =>
     (await app.look(workflow, id)).steps.find(({ path }: { path: string }) => path.endsWith('ask'));
   await vi.waitFor(async () => expect(await step()).toMatchObject({ status: 'waiting' }), { timeout: 30_000 });
@@ -48,7 +48,7 @@ it('an answer in time counts, though its driver has not been told of it when the
   app.clock.now = new Date(began.getTime() + 2_000);
   // The driver looks when the second is over, which it has waited for by the machine's clock.
   answer();
-  await app.services.executing.idle();
+  await app.services.workflows.engine.idle();
   expect(await step()).toMatchObject({ status: 'completed', output: 'yes' });
 });
 
@@ -57,6 +57,6 @@ it('an answer after the time is refused, though nobody has ended the wait yet', 
   app.clock.now = new Date(began.getTime() + 1_000);
   expect(await resume()).toMatchObject({ status: 409, body: { code: 'conflict' } });
   answer();
-  await app.services.executing.idle();
+  await app.services.workflows.engine.idle();
   expect(await step()).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
 });

@@ -31,7 +31,7 @@ afterEach(async () => {
 
 const sql = <T extends object>(text: string, values: unknown[] = []) =>
   app.services.orm.em.fork().execute<T[]>(text, values);
-const bury = () => removeLostWorkers(app.services, app.services.executing.id);
+const bury = () => removeLostWorkers(app.services, app.services.workflows.engine.id);
 const standing = (id: string) =>
   sql<{
     suspect: string | null;
@@ -238,7 +238,7 @@ describe('suspects', () => {
   const called = async (count: number) => {
     await peer.reached(count);
     // Whoever acts too early would have called by the time the others have been looked at twice.
-    for (let look = 0; look < 2; look += 1) await app.services.executing.listen({ renew: true });
+    for (let look = 0; look < 2; look += 1) await app.services.workflows.engine.listen({ renew: true });
     expect(peer.calls).toHaveLength(count);
   };
 
@@ -253,15 +253,15 @@ describe('suspects', () => {
     const held = await Promise.all(ids.map(standing));
     expect(held.map((row) => row?.suspect).sort()).toEqual(['acting', 'waiting', 'waiting', 'waiting']);
     // They are taken up all the same: their attempts say so.
-    expect(held.every((row) => row?.driver_id === app.services.executing.id)).toBe(true);
+    expect(held.every((row) => row?.driver_id === app.services.workflows.engine.id)).toBe(true);
     const fresh = await app.begin(workflow);
-    const other = app.services.executing.advance([fresh]);
+    const other = app.services.workflows.engine.advance([fresh]);
     await called(2);
     peer.answer();
     await called(4);
     peer.open();
     await Promise.all([settled, other]);
-    await app.services.executing.idle();
+    await app.services.workflows.engine.idle();
     for (const id of [...ids, fresh]) {
       expect(await app.look(workflow, id)).toMatchObject({ status: 'completed' });
       expect(await standing(id)).toMatchObject({ suspect: null, suspect_group: null, crashes: 0 });
@@ -277,7 +277,7 @@ describe('suspects', () => {
     for (const group of [1, 2, 4, 8]) {
       await called(group);
       vi.advanceTimersByTime(3_000);
-      await app.services.executing.listen({ renew: true });
+      await app.services.workflows.engine.listen({ renew: true });
     }
     peer.open();
     await settled;
@@ -339,12 +339,12 @@ describe('suspects', () => {
       const em = own.services.orm.em.fork();
       for (const each of ids) await act(each, em);
       await em.execute('update execution set driver_id = ?', [randomUUID()]);
-      await removeLostWorkers(own.services, own.services.executing.id);
+      await removeLostWorkers(own.services, own.services.workflows.engine.id);
       own.jobs.splice(0);
-      await own.services.executing.advance(ids);
+      await own.services.workflows.engine.advance(ids);
       await peer.reached(1);
       peer.open();
-      await own.services.executing.close();
+      await own.services.workflows.engine.close();
       const rows = await em.execute<{ id: string; status: string; driver_id: string | null; crashes: number }[]>(
         'select id, status, driver_id, crashes from execution',
       );
@@ -418,17 +418,17 @@ describe('who is taken for dead', () => {
   });
 
   it('and goes on under another name, its executions dropped, when it was not', async () => {
-    const { executing } = app.services;
-    await executing.listen({ renew: true });
-    const before = executing.id;
+    const { engine } = app.services.workflows;
+    await engine.listen({ renew: true });
+    const before = engine.id;
     const [id = ''] = await begin(1);
     app.jobs.push(id);
     const settled = app.settle();
     await peer.reached(1);
     await sql(`update worker set lost_at = now() where id = ? returning id`, [before]);
     await removeLostWorkers(app.services, randomUUID());
-    await executing.listen({ renew: true });
-    expect(executing.id).not.toBe(before);
+    await engine.listen({ renew: true });
+    expect(engine.id).not.toBe(before);
     peer.open();
     await app.pass(2_000);
     await settled;
@@ -448,7 +448,7 @@ it('a database that goes away under a driver counts for nothing', async () => {
   vi.useRealTimers();
   await settled;
   away.mockRestore();
-  await app.services.executing.listen({ renew: false });
+  await app.services.workflows.engine.listen({ renew: false });
   expect(await standing(id)).toMatchObject({ crashes: 0, suspect: null, driver_id: null });
   await app.pass(2_000);
   expect(await app.look(workflow, id)).toMatchObject({ status: 'completed' });

@@ -30,10 +30,10 @@ it('executions that are taken up together have what they were started with read 
   const numbers = [1, 2, 3, 4, 5];
   const ids = await callWith(numbers);
   const execute = vi.spyOn(app.services.orm.em.getConnection(), 'execute');
-  await app.services.executing.advance(ids);
+  await app.services.workflows.engine.advance(ids);
   const reads = execute.mock.calls.map(([sql]) => String(sql)).filter((sql) => /from "?delivery"? /.test(sql));
   execute.mockRestore();
-  await app.services.executing.idle();
+  await app.services.workflows.engine.idle();
   expect(reads).toHaveLength(1);
   expect(await outputsOf(ids)).toEqual(numbers);
 });
@@ -43,8 +43,8 @@ it('one whose input cannot be read keeps no other', async () => {
   await app.services.orm.em
     .fork()
     .execute(`update delivery set body = 'x', raw_size = 9 where execution_id = ?`, [ids[1]]);
-  await app.services.executing.advance(ids);
-  await app.services.executing.idle();
+  await app.services.workflows.engine.advance(ids);
+  await app.services.workflows.engine.idle();
   const [first, , third] = await outputsOf(ids);
   expect([first, third]).toEqual([1, 3]);
   expect(app.log.some((line) => line.includes('could not be advanced') && line.includes(String(ids[1])))).toBe(true);

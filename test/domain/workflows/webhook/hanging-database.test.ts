@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
+import type { AllServices } from '../../../../src/domain/services.ts';
 import { WebhookEndpoint } from '../../../../src/domain/workflows/webhook/webhook.ts';
-import type { Services } from '../../../../src/kernel/services.ts';
 
 const slow = vi.hoisted(() => ({ milliseconds: 0 }));
 vi.mock('../../../../src/domain/workflows/webhook/opened-call.ts', async (original) => {
@@ -34,7 +34,7 @@ it.each([
     metrics: { operation: () => {} },
     settings: { webhook: { memory_bytes: 1024, body_bytes: 1024, backlog: 10 } },
     log,
-  } as unknown as Services;
+  } as unknown as AllServices;
   const endpoint = new WebhookEndpoint(services);
   const workflow = '0b0f6a2e-9a36-4c1e-8f5d-2f3a4b5c6d7e';
   const call = { workflow, method: 'POST', rawHeaders: [], query: '', address: null };

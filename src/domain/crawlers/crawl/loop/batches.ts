@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Services } from '../../../../kernel/services.ts';
 import { asUnavailable, isAway } from '../../../../kernel/unavailable.ts';
+import type { CrawlerServices } from '../../crawlers.ts';
 import type { BatchInput, BatchResult } from '../../frontier/batch.ts';
 import { commitBatch } from '../../frontier/commit-batch.ts';
 import type { Outcome } from '../../frontier/outcome.ts';
@@ -36,7 +37,7 @@ const retryDelay = 500;
  * @returns also the statistics, read again when an attempt was interrupted and may or may not have committed
  */
 async function commitWithRetry(
-  services: Services,
+  services: CrawlerServices,
   input: BatchInput,
   isOver: () => boolean,
 ): Promise<{ result: BatchResult; statistics: FrontierStatistics; wasInterrupted: boolean }> {

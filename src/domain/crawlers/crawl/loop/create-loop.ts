@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Services } from '../../../../kernel/services.ts';
+import type { CrawlerServices } from '../../crawlers.ts';
 import { FrontierStatistics } from '../../frontier/statistics.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import { RequestBudget } from '../browser-session.ts';
@@ -69,7 +70,7 @@ export class ServerLimits {
 
 /** What a crawl loop is made of. */
 interface CreateLoopOptions {
-  services: Services;
+  services: CrawlerServices;
   open: OpenRun;
   hosts: RunHosts;
   timing: CrawlTiming;
@@ -111,10 +112,10 @@ export async function createLoop(
   const outlinks = new OutlinkStore(services.blobs);
   const browser =
     userAgent === null ? null : new RunBrowser({ services, run, snapshot, budget, outlinks, atOnce: limits.workers });
-  const cookies = services.crawling.cookiesOf(run.id);
+  const cookies = services.crawlers.crawling.cookiesOf(run.id);
   return new CrawlLoop({
     services,
-    crawling: services.crawling,
+    crawling: services.crawlers.crawling,
     open,
     snapshot,
     hosts,
@@ -132,7 +133,7 @@ export async function createLoop(
         site,
         seen: new SeenUrls(),
         traps,
-        depth: limits.budget.depth < 0 ? services.settings.crawl.max_depth : limits.budget.depth,
+        depth: limits.budget.depth < 0 ? services.crawlers.limits.max_depth : limits.budget.depth,
         say: (line) => log.push(line),
       },
       outlinks,
@@ -141,7 +142,7 @@ export async function createLoop(
       browser,
       cookies,
       sitemaps: { known: snapshot.sitemaps },
-      maxBody: services.settings.crawl.max_body_bytes,
+      maxBody: services.crawlers.limits.max_body_bytes,
       firstRetry: timing.firstRetry,
       async adopt(host) {
         if (await site.adopt(host)) await hosts.note(host, { is_sibling: true });

@@ -1,4 +1,4 @@
-import type { Services } from '../../../../kernel/services.ts';
+import type { CrawlerServices } from '../../crawlers.ts';
 import type { FrontierStatistics } from '../../frontier/statistics.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
 import type { Crawling } from '../crawling.ts';
@@ -35,7 +35,7 @@ export const usualTiming: CrawlTiming = {
 
 /** What a crawl loop works with. */
 export interface LoopOptions {
-  services: Services;
+  services: CrawlerServices;
   crawling: Crawling;
   open: OpenRun;
   snapshot: { id: number; base_id: number | null };

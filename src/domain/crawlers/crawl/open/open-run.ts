@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../../../kernel/services.ts';
 import { Organization } from '../../../organizations/organization.entity.ts';
 import { Project } from '../../../projects/project.entity.ts';
 import { type CrawlDefaults, crawlDefaults } from '../../config/crawl-limits.ts';
 import { Crawler } from '../../config/crawler.entity.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import { openCrawlerSecrets } from '../../config/crawler-secrets.ts';
+import type { CrawlerServices } from '../../crawlers.ts';
 import type { Budget } from '../../frontier/batch.ts';
 import type { CrawlerRun } from '../../runs/crawler-run.entity.ts';
 import { recheckBeforeRun } from '../../verification/recheck.ts';
@@ -108,7 +108,7 @@ const isRaised = ({ workers, delay, max_html, ignore_robots }: CrawlerRun['setti
 /** @returns null when the crawler, or its project, is deleted */
 export async function openRun(
   em: EntityManager,
-  services: Services,
+  services: CrawlerServices,
   run: CrawlerRun,
   signal: AbortSignal,
 ): Promise<OpenRun | null> {
@@ -123,17 +123,18 @@ export async function openRun(
     { disableIdentityMap: true },
   );
   const { settings } = run;
+  const { limits: crawl } = services.crawlers;
   const sealed = { uuid: crawler.uuid, version: run.secrets_version, secrets: run.secrets ?? null };
   const secrets = await openCrawlerSecrets(services, project, sealed);
-  const defaults = crawlDefaults(services.settings, organization);
+  const defaults = crawlDefaults(services.settings, crawl, organization);
   if (run.status === 'provisioning' && isRaised(settings))
     await recheckBeforeRun(services, { organization_id: organization.id, host: crawler.host }, signal);
-  const standing = await verificationStatesOf(em, services.settings, organization);
+  const standing = await verificationStatesOf(em, crawl, organization);
   const match = /^(https?):\/\//i.exec(settings.domain);
   const isVerified = (host: string) => standing(host).state === 'verified';
   const limits = effectiveLimits(settings, defaults, {
     isVerified: isVerified(crawler.host),
-    maxDepth: services.settings.crawl.max_depth,
+    maxDepth: crawl.max_depth,
   });
   const known = new Map<string, { delay: number; inFlight: number }>();
   const limitsOf = (host: string) => {
@@ -158,10 +159,10 @@ export async function openRun(
   return {
     run,
     organization_id: organization.id,
-    quota: organization.limits.crawl_bytes ?? services.settings.crawl.quota_bytes,
+    quota: organization.limits.crawl_bytes ?? crawl.quota_bytes,
     limits,
     domain: { scheme: match?.[1]?.toLowerCase() ?? null, host: crawler.host },
-    policy: policyFor(services, project),
+    policy: policyFor(crawl, project),
     limitsOf,
     headers: (isOwn) => (isOwn ? own : others),
   };

@@ -1,5 +1,6 @@
 import type { Services } from '../../../../kernel/services.ts';
 import type { CrawlFetcher } from '../../../../ports/fetcher.ts';
+import type { CrawlerServices } from '../../crawlers.ts';
 import type { CrawlerRun, RunHost } from '../../runs/crawler-run.entity.ts';
 import type { RunEnding } from '../../runs/end-run.ts';
 import type { LogLine } from '../../runs/run-feed.ts';
@@ -80,7 +81,7 @@ export class RunHosts {
 }
 
 interface Options {
-  services: Services;
+  services: CrawlerServices;
   open: OpenRun;
   hosts: RunHosts;
   log: LogLine[];
@@ -152,7 +153,7 @@ export async function openSite(options: Options): Promise<{ site: RunSite; failu
     hosts: hosts.siblings,
     settings: run.settings,
     robots,
-    crawl: services.settings.crawl,
+    crawl: services.crawlers.limits,
   });
   await site.robots(origin.host);
   if (settled?.robots.state !== 'unreachable' || limits.ignoreRobots) return { site, failure: null };

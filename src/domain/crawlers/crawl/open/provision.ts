@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../../../kernel/services.ts';
 import { forEachYielding } from '../../../../lib/concurrency.ts';
+import type { CrawlerServices } from '../../crawlers.ts';
 import { insertUrls } from '../../frontier/insert-urls.ts';
 import { Ledger } from '../../frontier/ledger.ts';
 import { LostRun } from '../../frontier/run-row.ts';
@@ -92,7 +92,7 @@ const startSql = `
  * @throws LostRun
  */
 export async function startRun(
-  services: Services,
+  services: CrawlerServices,
   open: OpenRun,
   site: RunSite,
   log: readonly LogLine[],

@@ -1,4 +1,4 @@
-import type { Services } from '../../../../kernel/services.ts';
+import type { CrawlLimits } from '../../config/crawl-limits.ts';
 import type { CrawlerSettings } from '../../config/crawler.schema.ts';
 import { siblingOf } from '../../config/host.ts';
 import { createDecider, type Decider } from '../../urls/decide.ts';
@@ -15,7 +15,7 @@ interface RunSiteOptions {
   settings: Pick<CrawlerSettings, 'include' | 'exclude' | 'allowed_domains'>;
   /** Null: robots are ignored. */
   robots: RobotsSource | null;
-  crawl: Pick<Services['settings']['crawl'], 'strip_params'>;
+  crawl: Pick<CrawlLimits, 'strip_params'>;
 }
 
 const allowedNothing: RobotsRules = { isAllowed: () => false, crawlDelay: null, sitemaps: [] };

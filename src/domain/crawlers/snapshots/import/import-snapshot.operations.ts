@@ -1,7 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
-import { projectOperation } from '../../../../kernel/operation.ts';
 import type { Services } from '../../../../kernel/services.ts';
 import { timestamp } from '../../../../kernel/shapes.ts';
 import type { JobKind } from '../../../../ports/jobs.ts';
@@ -9,8 +8,9 @@ import { authorOf } from '../../../studio/entries/write-entry.ts';
 import { checkPath } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
-import { findCrawler } from '../../config/find-crawler.ts';
-import { findableSnapshots, findSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
+import { findCrawler, namedCrawler } from '../../config/find-crawler.ts';
+import { crawlerOperation } from '../../crawler-operation.ts';
+import { findableSnapshots, findSnapshot, namedSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
 import { importStates, SnapshotImport } from '../snapshot.entity.ts';
 import { snapshotNumber } from '../snapshots.schema.ts';
 
@@ -103,7 +103,7 @@ const longestMessage = 10_000;
 
 const withoutSlashes = (directory: string) => directory.replace(/^(?:\.?\/)+|\/+$/g, '').replace(/^\.$/, '');
 
-export const importSnapshot = projectOperation({
+export const importSnapshot = crawlerOperation({
   name: 'crawlers.importSnapshot',
   kind: 'command',
   permission: 'browse_crawlers',
@@ -134,6 +134,7 @@ export const importSnapshot = projectOperation({
   }),
   output: snapshotImport,
   audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
+  find: namedSnapshot,
   async execute(context, input) {
     const { em, services } = context;
     context.require('manage_studio');
@@ -168,13 +169,14 @@ export const importSnapshot = projectOperation({
   },
 });
 
-export const getImport = projectOperation({
+export const getImport = crawlerOperation({
   name: 'crawlers.getImport',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'Get the state of an import of a snapshot into a branch',
   input: z.object({ ...crawlerName, import: z.int32().min(1, 'must be at least 1') }),
   output: snapshotImport,
+  find: namedCrawler,
   async execute(context, input) {
     const crawler = await findCrawler(context, input.crawler);
     const row = await context.em.findOne(

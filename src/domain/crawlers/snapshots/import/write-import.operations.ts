@@ -2,10 +2,13 @@ import type { EntityData } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../../kernel/errors.ts';
-import { type ProjectContext, projectOperation } from '../../../../kernel/operation.ts';
 import type { Committed } from '../../../../ports/git-writes.ts';
+import type { ProjectContext } from '../../../projects/operation.ts';
 import { messageOf } from '../../../studio/entries/write-entry.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
+import { mirror } from '../../../studio/upstream/mirror.ts';
+import { crawlerOperation } from '../../crawler-operation.ts';
+import type { CrawlerContext } from '../../crawlers.ts';
 import { normalise } from '../../urls/normalise.ts';
 import type { LinkMapper } from '../rewrite/carrier.ts';
 import { siteAddresses } from '../site-addresses.ts';
@@ -82,7 +85,7 @@ async function claimImport(em: EntityManager, id: number): Promise<ImportClaim |
   };
 }
 
-type PrepareContext = Pick<ProjectContext, 'git' | 'services' | 'em' | 'log' | 'signal'>;
+type PrepareContext = Pick<CrawlerContext, 'git' | 'services' | 'crawlers' | 'em' | 'log' | 'signal'>;
 
 /** Object ids of what a branch holds below a directory. */
 async function presentFiles(
@@ -104,7 +107,7 @@ async function prepareImport(
   row: SnapshotImport,
   snapshot: CrawlSnapshot,
 ): Promise<{ importing: Importing; tooLarge: SkippedFile[] }> {
-  const { em, services, log, signal } = context;
+  const { em, crawlers, log, signal } = context;
   const { origin, origins } = snapshot;
   if (origins === null || origins === undefined || snapshot.state === 'expired')
     throw new DomainError('not_found', 'The snapshot is no longer kept');
@@ -114,7 +117,7 @@ async function prepareImport(
     log.info({ import: row.id, collisions: collisions.length, example: collisions[0] }, 'merge_collision');
   const { branch, directory, rewrite_links } = row.request;
   const fileOf = fileFinder(files, site.redirects);
-  const stripParams = services.settings.crawl.strip_params;
+  const stripParams = crawlers.limits.strip_params;
   const wanted = site.captured.flatMap((file) => {
     const path = files.get(file.url);
     if (path === undefined || owners.get(path) !== file.url) return [];
@@ -211,7 +214,7 @@ async function commitImport(
   }
 }
 
-type Context = Pick<ProjectContext, 'git' | 'services' | 'project' | 'em' | 'log' | 'signal'>;
+type Context = Pick<CrawlerContext, 'git' | 'services' | 'crawlers' | 'project' | 'em' | 'log' | 'signal'>;
 
 /** Another process has the import now. */
 class TakenOver extends Error {}
@@ -232,7 +235,7 @@ async function work(context: Context, { row, wasBegun, write }: ImportClaim): Pr
   await write({ commit_sha, state: 'completed', completed_at: services.clock.now() });
 }
 
-export const writeImport = projectOperation({
+export const writeImport = crawlerOperation.with(mirror)({
   name: 'crawlers.writeImport',
   kind: 'command',
   effect: 'external',

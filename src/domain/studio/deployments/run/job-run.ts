@@ -1,5 +1,6 @@
 import type { Services } from '../../../../kernel/services.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
+import type { StudioServices } from '../../studio.ts';
 import type { Conclusion, DeploymentJob, DeploymentStep } from '../deployment.entity.ts';
 import { cleanLine, JobLog } from '../job-log.ts';
 import type { Attempt } from '../transitions.ts';
@@ -31,12 +32,12 @@ export async function keepWarnings(
 /** One job of a deployment while it runs: its steps, and its log. */
 export class JobRun {
   readonly log: JobLog;
-  readonly #services: Pick<Services, 'orm' | 'feed' | 'log' | 'clock'>;
+  readonly #services: Pick<StudioServices, 'orm' | 'studio' | 'log' | 'clock'>;
   readonly #job: Pick<DeploymentJob, 'id' | 'deployment_id'>;
   readonly #steps: DeploymentStep[] = [];
 
   constructor(
-    services: Pick<Services, 'orm' | 'feed' | 'log' | 'clock'>,
+    services: Pick<StudioServices, 'orm' | 'studio' | 'log' | 'clock'>,
     job: Pick<DeploymentJob, 'id' | 'deployment_id'>,
     mask: (text: string) => string,
   ) {

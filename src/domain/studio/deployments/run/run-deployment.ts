@@ -12,6 +12,7 @@ import { pathProblem } from '../../path-rules.ts';
 import { environmentLabel, labelUrl } from '../../previews/previews.ts';
 import { largestPointer, readLfsPointer } from '../../repository/lfs-pointer.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
+import type { StudioServices } from '../../studio.ts';
 import { type Deployment, DeploymentJob, type FailureReason, type Worker } from '../deployment.entity.ts';
 import { addJobs } from '../queue-deployment.ts';
 import { type Attempt, conclude, publish, requeue } from '../transitions.ts';
@@ -146,7 +147,7 @@ async function freshJobs({ orm }: Pick<Services, 'orm'>, row: Deployment): Promi
 }
 
 /** Says in the log of the first job why nothing was begun. */
-async function refuse(services: Services, row: Deployment, why: string): Promise<void> {
+async function refuse(services: StudioServices, row: Deployment, why: string): Promise<void> {
   const [first] = await freshJobs(services, row);
   if (!first) return;
   const job = new JobRun(services, first, (text) => text);
@@ -178,7 +179,7 @@ async function runJobs(run: Run, work: Work): Promise<{ digest: string; last: Jo
   throw new Error('a deployment ends with a job that publishes');
 }
 
-async function open(services: Services, row: Deployment) {
+async function open(services: StudioServices, row: Deployment) {
   const em = services.orm.em.fork();
   const project = await loadProject(em, { id: row.project_id });
   const environment = await em.findOne(Environment, row.environment_id);
@@ -190,7 +191,7 @@ async function open(services: Services, row: Deployment) {
 
 /** What the end of an attempt does to its row; `digest` is there when all went well. */
 async function settle(
-  services: Services,
+  services: StudioServices,
   row: Deployment,
   signal: AbortSignal,
   outcome: { digest: string } | { error: unknown },
@@ -199,8 +200,8 @@ async function settle(
   const at = services.clock.now();
   if ('digest' in outcome && (await publish(em, row, { digest: outcome.digest, at }))) {
     // Other processes are notified by the database; this one should not wait for that.
-    services.previews.targets.forget();
-    return services.building.encodings.add(services, outcome.digest);
+    services.studio.previews.targets.forget();
+    return services.studio.building.encodings.add(services, outcome.digest);
   }
   const stopped: StopReason | null = signal.aborted ? signal.reason : 'digest' in outcome ? 'cancelled' : null;
   if (stopped === 'lost') return;
@@ -220,7 +221,7 @@ interface AttemptContext {
 }
 
 async function attempt(
-  services: Services,
+  services: StudioServices,
   row: Deployment,
   { worker, signal, beat, show }: AttemptContext,
 ): Promise<void> {
@@ -262,8 +263,8 @@ async function attempt(
 }
 
 /** Runs one attempt at a claimed deployment to its end, whatever that is. */
-export async function runDeployment(services: Services, row: Deployment, worker: Worker): Promise<void> {
-  await services.building.run(row.id, async (signal, stop) => {
+export async function runDeployment(services: StudioServices, row: Deployment, worker: Worker): Promise<void> {
+  await services.studio.building.run(row.id, async (signal, stop) => {
     const { beat, end } = keepAlive(services, row, worker, stop);
     try {
       const show = (digest: string) => settle(services, row, signal, { digest });

@@ -1,16 +1,16 @@
-import type { Services } from '../../../../kernel/services.ts';
 import type { Sha256 } from '../../../../ports/blobs.ts';
 import type { Workspace } from '../../../../ports/deployer.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { ProjectRef } from '../../../projects/project.entity.ts';
 import type { OpenVariable } from '../../environments/environment-secrets.ts';
 import type { Warning } from '../../schema/schema.schema.ts';
+import type { StudioServices } from '../../studio.ts';
 import type { Deployment, FailureReason } from '../deployment.entity.ts';
 import type { JobRun } from './job-run.ts';
 
 /** What the stages of one attempt share. */
 export interface Run {
-  services: Services;
+  services: StudioServices;
   project: ProjectRef;
   git: Repository;
   row: Deployment;

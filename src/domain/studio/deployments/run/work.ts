@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Services } from '../../../../kernel/services.ts';
+import type { StudioServices } from '../../studio.ts';
 import { Deployment, type Worker } from '../deployment.entity.ts';
 import { wake } from '../queue-deployment.ts';
 import { type Attempt, conclude, requeue } from '../transitions.ts';
@@ -14,7 +14,7 @@ const claimLock = 0x6465706c;
  * longest, the oldest first.
  * @returns null when none may begin
  */
-export async function claimDeployment({ orm, clock }: Services, worker: Worker): Promise<Deployment | null> {
+export async function claimDeployment({ orm, clock }: StudioServices, worker: Worker): Promise<Deployment | null> {
   return orm.em.fork().transactional(async (em) => {
     await em.execute('select pg_advisory_xact_lock(?)', [claimLock]);
     // The state is read again from the locked row: a concurrent end is waited for.
@@ -44,7 +44,7 @@ const patience = 30_000;
 const mostAttempts = 2;
 
 async function isLost(
-  { deployer, orm, sharedClock }: Services,
+  { deployer, orm, sharedClock }: StudioServices,
   { worker, heartbeat_at }: Deployment,
 ): Promise<boolean> {
   const standing = worker ? await deployer.standing(worker.process) : 'gone';
@@ -62,7 +62,7 @@ const lockDeployment = (em: EntityManager, id: number) =>
  * Ends what the worker left running, and queues the deployment once more, or gives it up. Its row is locked meanwhile: remains are found by the
  * deployment alone, so it must not begin again while they are cleared away.
  */
-async function recover(services: Services, { id, attempt }: Attempt): Promise<void> {
+async function recover(services: StudioServices, { id, attempt }: Attempt): Promise<void> {
   const { deployer, orm, clock, log } = services;
   const isOurs = await orm.em.fork().transactional(async (em) => {
     const row = await lockDeployment(em, id);
@@ -78,14 +78,14 @@ async function recover(services: Services, { id, attempt }: Attempt): Promise<vo
 }
 
 /** Clears away what others left of a deployment on this machine, unless somebody is at it. */
-async function clearRemains({ deployer, orm }: Services, id: number): Promise<void> {
+async function clearRemains({ deployer, orm }: StudioServices, id: number): Promise<void> {
   await orm.em.fork().transactional(async (em) => {
     if ((await lockDeployment(em, id))?.status !== 'in_progress') await deployer.clear(id, null);
   });
 }
 
 /** Looks for deployments whose worker is gone, and for what others left behind on this machine. */
-export async function recoverDeployments(services: Services): Promise<void> {
+export async function recoverDeployments(services: StudioServices): Promise<void> {
   const { deployer, orm } = services;
   const running = await orm.em.fork().find(Deployment, { status: 'in_progress' }, { disableIdentityMap: true });
   const ours = running.filter(({ settings }) => settings.provider !== 'webhook');
@@ -97,8 +97,8 @@ export async function recoverDeployments(services: Services): Promise<void> {
  * Runs the deployment whose turn it is, if there is one.
  * @returns its number, or null when none may begin
  */
-export async function workOnDeployments(services: Services): Promise<number | null> {
-  if (services.building.closing) return null;
+export async function workOnDeployments(services: StudioServices): Promise<number | null> {
+  if (services.studio.building.closing) return null;
   await recoverDeployments(services);
   const worker = { process: await services.deployer.self(), command: null };
   const row = await claimDeployment(services, worker);

@@ -1,5 +1,5 @@
 /**
- * Holds src/ to its one rule of direction, so that it stays true without anybody watching:
+ * Holds src/ to its one rule of direction, and to small circles:
  * `main → server → {rest, graphql, mcp, git-http, preview, cli, jobs} → domain → kernel → ports ← {engines, db}`; everything may import `lib`.
  * Run by node itself (`node scripts/check-imports.ts`); needs no package.
  */
@@ -92,16 +92,47 @@ function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return cycles;
 }
 
+/** Files that reach each other by imports, types included; only circles of more than one file, largest first. */
+export function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  // Tarjan, 1972: depth-first search and linear graph algorithms.
+  const circles: string[][] = [];
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const isOpen = new Set<string>();
+  const visit = (file: string): void => {
+    order.set(file, order.size);
+    lowest.set(file, order.size - 1);
+    open.push(file);
+    isOpen.add(file);
+    for (const target of graph.get(file) ?? []) {
+      if (!order.has(target)) visit(target);
+      if (isOpen.has(target)) lowest.set(file, Math.min(lowest.get(file) ?? 0, lowest.get(target) ?? 0));
+    }
+    if (lowest.get(file) !== order.get(file)) return;
+    const circle = open.splice(open.indexOf(file));
+    for (const member of circle) isOpen.delete(member);
+    if (circle.length > 1) circles.push(circle);
+  };
+  for (const file of graph.keys()) if (!order.has(file)) visit(file);
+  return circles.sort((a, b) => b.length - a.length);
+}
+
+/** Files that may lead back to one another, where some of their imports are types only. */
+const largestCircle = 3;
+
 /**
- * Finds every import that goes against the direction of the house, and every cycle.
+ * Finds every import that goes against the direction of the house, every cycle of values, and every circle of more than three files, types counted.
  * @param files text by path, such as `src/rest/router.ts`
  * @returns one line per fault; none when all is well
  */
 export function checkImports(files: ReadonlyMap<string, string>): string[] {
   const faults: string[] = [];
   const graph = new Map<string, string[]>();
+  const withTypes = new Map<string, string[]>();
   for (const [file, text] of files) {
     const targets: string[] = [];
+    const all: string[] = [];
     for (const { specifier, isValue } of importsOf(text)) {
       const isOurs = specifier.startsWith('.') || specifier.startsWith('/');
       const target = isOurs ? path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier)) : null;
@@ -110,11 +141,20 @@ export function checkImports(files: ReadonlyMap<string, string>): string[] {
       if (target === null) continue;
       if (problem === null && target !== mapperConfig && !files.has(target))
         faults.push(`${file} imports ${target}: no such file`);
-      else if (isValue) targets.push(target);
+      else {
+        all.push(target);
+        if (isValue) targets.push(target);
+      }
     }
     graph.set(file, targets);
+    withTypes.set(file, all);
   }
-  return [...faults, ...cyclesIn(graph)];
+  const large = circlesOf(withTypes).filter(({ length }) => length > largestCircle);
+  const circles = large.map(
+    (circle) =>
+      `${circle.sort().join(', ')}: a circle of ${circle.length} files, types counted; at most ${largestCircle}`,
+  );
+  return [...faults, ...cyclesIn(graph), ...circles];
 }
 
 /** All TypeScript files below `<root>/src`, by path from the root. */

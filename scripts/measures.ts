@@ -3,7 +3,7 @@
  * `npm run check -- --measures` prints them beside where they should stand.
  */
 import path from 'node:path';
-import { importsOf, readSources } from './check-imports.ts';
+import { circlesOf, importsOf, readSources } from './check-imports.ts';
 
 /** One line of the table: what is measured, how it stands, and its limit. */
 export interface Measure {
@@ -49,32 +49,6 @@ function proseOf(text: string): string {
     .replace(/^import[\s\S]*?from '.*';$/gm, '')
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .replace(/\.slice\(/g, '(');
-}
-
-/** Files that reach each other by imports, types included; only circles of more than one file, largest first. */
-function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
-  // Tarjan, 1972: depth-first search and linear graph algorithms.
-  const circles: string[][] = [];
-  const order = new Map<string, number>();
-  const lowest = new Map<string, number>();
-  const open: string[] = [];
-  const isOpen = new Set<string>();
-  const visit = (file: string): void => {
-    order.set(file, order.size);
-    lowest.set(file, order.size - 1);
-    open.push(file);
-    isOpen.add(file);
-    for (const target of graph.get(file) ?? []) {
-      if (!order.has(target)) visit(target);
-      if (isOpen.has(target)) lowest.set(file, Math.min(lowest.get(file) ?? 0, lowest.get(target) ?? 0));
-    }
-    if (lowest.get(file) !== order.get(file)) return;
-    const circle = open.splice(open.indexOf(file));
-    for (const member of circle) isOpen.delete(member);
-    if (circle.length > 1) circles.push(circle);
-  };
-  for (const file of graph.keys()) if (!order.has(file)) visit(file);
-  return circles.sort((a, b) => b.length - a.length);
 }
 
 /** A migration is a file of its own, however short. */

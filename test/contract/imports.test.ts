@@ -67,6 +67,18 @@ describe('the import rule', () => {
       /domain imports only itself, kernel, ports, lib/,
     ],
     [
+      'the kernel importing a feature',
+      'src/kernel/a.ts',
+      "import type { U } from '../domain/studio/studio.ts';",
+      /kernel imports only itself, ports, lib/,
+    ],
+    [
+      'a port importing the kernel',
+      'src/ports/a.ts',
+      "import { run } from '../kernel/run.ts';",
+      /ports imports only itself, lib/,
+    ],
+    [
       'the domain importing lazily',
       'src/domain/a.ts',
       "const m = await import('../rest/router.ts');",
@@ -131,6 +143,20 @@ describe('the import rule', () => {
       'src/domain/b.ts': "import { a } from './a.ts';",
     };
     expect(check(files)).toEqual([]);
+  });
+
+  it('lets three files lead back to one another by types, and no more', () => {
+    const ring = (names: string[]) =>
+      Object.fromEntries(
+        names.map((name, at) => {
+          const next = names[(at + 1) % names.length];
+          return [`src/domain/${name}.ts`, `import type { T } from './${next}.ts';`];
+        }),
+      );
+    expect(check(ring(['a', 'b', 'c']))).toEqual([]);
+    expect(check(ring(['a', 'b', 'c', 'd']))).toEqual([
+      'src/domain/a.ts, src/domain/b.ts, src/domain/c.ts, src/domain/d.ts: a circle of 4 files, types counted; at most 3',
+    ]);
   });
 
   it('does not take words in comments and strings for imports', () => {

@@ -1,13 +1,11 @@
-import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { ConflictKind, FileSide, MergeConflict, MergedTree, Mode, Oid } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
-import type { StudioContext } from '../studio.ts';
-import type { Conflict, ConflictType, Resolution, resolvedFile } from './merge.schema.ts';
+import type { Conflict, ConflictType, Resolution, ResolvedFile } from './merge.schema.ts';
 import { mergeEntry } from './merge-entry.ts';
 import { conflictOf, type FileMerge } from './merge-outcome.ts';
-import { type FileStages, type FoundStages, openSides, type Sides } from './merge-sides.ts';
+import { type FileStages, type FoundStages, type MergeContext, openSides, type Sides } from './merge-sides.ts';
 import { type ResolutionOptions, Resolutions } from './resolutions.ts';
 import { refuseResolution } from './resolve.ts';
 
@@ -124,9 +122,6 @@ async function isReadable(sides: Sides, path: string): Promise<boolean> {
   const bytes = await linesOf(sides, path);
   return bytes !== null && parseFile(bytes, path).error === undefined;
 }
-
-export type MergeContext = Pick<StudioContext, 'git' | 'studio'>;
-export type ResolvedFile = z.output<typeof resolvedFile>;
 
 /** Two commits merged: `changes` on top of `tree` are the result, unless something is left in conflict. */
 interface CommitMerge {

@@ -1,6 +1,5 @@
 import type { Change } from '../../../ports/git-writes.ts';
-import type { Conflict } from './merge.schema.ts';
-import type { ResolvedFile } from './merge-commits.ts';
+import type { Conflict, ResolvedFile } from './merge.schema.ts';
 import type { FileConflict } from './merge-entry.ts';
 import type { FileStages, Sides } from './merge-sides.ts';
 

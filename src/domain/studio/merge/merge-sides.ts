@@ -3,7 +3,10 @@ import type { FileSide, MergedTree, Mode, Oid, Snapshot } from '../../../ports/g
 import { isContent, refusalOf } from '../content/admission.ts';
 import { entryAt, schemaAt } from '../content/collection-index.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
-import type { MergeContext } from './merge-commits.ts';
+import type { StudioContext } from '../studio.ts';
+
+/** What a merge is made in. */
+export type MergeContext = Pick<StudioContext, 'git' | 'studio'>;
 
 export interface FileStages {
   base: FileSide | null;

@@ -100,3 +100,4 @@ export const resolvedFile = z
     fields: z.array(z.string()).describe('JSON Pointers of the keys that were changed and merged without help'),
   })
   .meta({ id: 'ResolvedFile' });
+export type ResolvedFile = z.output<typeof resolvedFile>;

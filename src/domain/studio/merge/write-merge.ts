@@ -4,9 +4,9 @@ import { counted } from '../../../lib/text.ts';
 import type { Commit, Oid } from '../../../ports/git-records.ts';
 import type { CommitPlan } from '../../../ports/git-writes.ts';
 import type { StudioContext } from '../studio.ts';
-import type { Conflict, Resolution } from './merge.schema.ts';
+import type { Conflict, Resolution, ResolvedFile } from './merge.schema.ts';
 import type { mergeStrategy } from './merge-branches.schema.ts';
-import { mergeCommits, type ResolvedFile } from './merge-commits.ts';
+import { mergeCommits } from './merge-commits.ts';
 import type { ResolutionOptions } from './resolutions.ts';
 
 export interface MergeRequest {

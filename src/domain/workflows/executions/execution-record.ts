@@ -2,11 +2,11 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { maxWhole, type Window } from '../../../kernel/paging.ts';
 import type { Services } from '../../../kernel/services.ts';
+import { deliveriesOf, inputOf } from '../deliveries/input-of.ts';
 import { readStepRows, readValue } from '../engine/checkpoints.ts';
 import type { WorkflowContext } from '../workflows.ts';
 import type { Execution } from './execution.entity.ts';
 import type { execution, executionSummary, stepRun } from './executions.schema.ts';
-import { deliveriesOf, inputOf } from './input-of.ts';
 
 type Json = z.output<typeof execution>['output'];
 

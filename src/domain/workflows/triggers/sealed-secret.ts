@@ -1,7 +1,6 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { checksum62, random62 } from '../../../lib/ids.ts';
-import type { TriggerSecret } from '../webhook/authenticate.ts';
 import type { WorkflowTrigger } from './trigger.entity.ts';
 
 const letters = 40;
@@ -16,6 +15,12 @@ export function newTriggerSecret(): string {
 }
 
 const purpose = 'workflow.trigger';
+
+/** A secret that opens a trigger now: the current one, or the one before within its grace. */
+export interface TriggerSecret {
+  version: number;
+  value: string;
+}
 
 /** What of a trigger its secrets are opened with. */
 export type SealedSecrets = Pick<

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { ProjectContext } from '../../projects/operation.ts';
 import { firesOfTiming } from '../../schedules/next-fire.ts';
-import type { RefusalReason } from '../webhook/refusals.ts';
 import { webhookUrl } from '../workflow-record.ts';
 import { isInGrace, secretStateOf } from './sealed-secret.ts';
+import type { RefusalReason } from './trigger.entity.ts';
 import { type Refusal, WorkflowRefusal, type WorkflowTrigger } from './trigger.entity.ts';
 import type { workflowTrigger } from './trigger.schema.ts';
 

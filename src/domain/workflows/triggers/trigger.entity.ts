@@ -1,5 +1,4 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { RefusalReason } from '../webhook/refusals.ts';
 
 export const authModes = ['secret', 'hmac'] as const;
 export type AuthMode = (typeof authModes)[number];
@@ -38,6 +37,23 @@ export const WorkflowTrigger = defineEntity({
   },
 });
 export type WorkflowTrigger = InferEntity<typeof WorkflowTrigger>;
+
+/** Why a call of a known webhook was refused. */
+export const refusalReasons = [
+  'disabled',
+  'no_secret',
+  'method',
+  'credential',
+  'signature',
+  'too_many_failures',
+  'too_large',
+  'timeout',
+  'encoding',
+  'rate_limit',
+  'backlog',
+  'unavailable',
+] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
 
 /** A refused call: nothing of what it said is kept. */
 export interface Refusal {

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { changeOf, timestamp } from '../../../kernel/shapes.ts';
 import { cronString, timeZone } from '../../schedules/schedules.schema.ts';
-import { refusalReasons } from '../webhook/refusals.ts';
 import { workflowId } from '../workflow.schema.ts';
-import { authModes, webhookMethods } from './trigger.entity.ts';
+import { authModes, refusalReasons, webhookMethods } from './trigger.entity.ts';
 
 export const maxCronTriggers = 10;
 export const maxGrace = 604_800;

@@ -1,14 +1,8 @@
 import { createHash, createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
-import { type WebhookMethod, webhookMethods } from '../triggers/trigger.entity.ts';
+import type { TriggerSecret } from '../triggers/sealed-secret.ts';
+import { type RefusalReason, type WebhookMethod, webhookMethods } from '../triggers/trigger.entity.ts';
 import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
-import type { RefusalReason } from './refusals.ts';
 import { headerLines, type WebhookCall } from './webhook-call.ts';
-
-/** A secret that opens a trigger now: the current one, or the one before within its grace. */
-export interface TriggerSecret {
-  version: number;
-  value: string;
-}
 
 const sha256 = (text: string) => createHash('sha256').update(text, 'utf8').digest();
 

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { PassThrough, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import type { BlobStore, KeptBlob, Sha256 } from '../../../ports/blobs.ts';
-import { BodySignatures, type TriggerSecret } from './authenticate.ts';
+import type { TriggerSecret } from '../triggers/sealed-secret.ts';
+import { BodySignatures } from './authenticate.ts';
 import { headerLines, type WebhookCall } from './webhook-call.ts';
 
 type BodyCoding = 'gzip' | 'deflate' | 'br';

@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
-import { type Refusal, type WebhookMethod, WorkflowRefusal } from '../triggers/trigger.entity.ts';
+import { type Refusal, type RefusalReason, type WebhookMethod, WorkflowRefusal } from '../triggers/trigger.entity.ts';
 import type { BodyFault } from './body.ts';
 import type { WebhookResponse } from './webhook-call.ts';
 
@@ -28,23 +28,6 @@ export const webhookResponses = {
   badEncoding: refusal(415, 'Unsupported content encoding'),
   unavailable: refusal(503, 'Service unavailable', { 'Retry-After': '5' }),
 };
-
-/** Why a call of a known webhook was refused. */
-export const refusalReasons = [
-  'disabled',
-  'no_secret',
-  'method',
-  'credential',
-  'signature',
-  'too_many_failures',
-  'too_large',
-  'timeout',
-  'encoding',
-  'rate_limit',
-  'backlog',
-  'unavailable',
-] as const;
-export type RefusalReason = (typeof refusalReasons)[number];
 
 /** Thrown to answer early. */
 export class Refused extends Error {

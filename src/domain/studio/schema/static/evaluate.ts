@@ -1,5 +1,4 @@
-import type { ModuleGraph } from './module-graph.ts';
-import { bindings, exportsOf } from './module-scope.ts';
+import { bindings, exportsOf, type ModuleGraph } from './module-scope.ts';
 import type { CallNode, Expression, FunctionNode, ObjectNode } from './syntax.ts';
 import { type Place, property, type Scalar, type Scope, scalar, unknown, type Value } from './values.ts';
 

@@ -1,8 +1,9 @@
 import type { SiteFiles } from '../collection-schema.ts';
 import type { Warning } from '../schema.schema.ts';
 import { type Aliases, readAliases } from './aliases.ts';
+import type { Module, ModuleGraph } from './module-scope.ts';
 import { changedNames, MAX_SOURCE, type Program, parseModule } from './syntax.ts';
-import { fromPlain, type Value } from './values.ts';
+import { fromPlain } from './values.ts';
 
 const MAX_FILES = 50;
 const MAX_DEPTH = 8;
@@ -20,19 +21,6 @@ const extensions = [
   '/index.mts',
   '/index.mjs',
 ];
-
-/** A file of the site's code, parsed. */
-export interface Module {
-  path: string;
-  program: Program | null;
-  /** Set for JSON files instead of a program. */
-  data: Value | null;
-  changed: ReadonlySet<string>;
-  /** Specifier → path, for the imports that were found in the repository. */
-  imports: Map<string, string>;
-}
-
-export type ModuleGraph = Map<string, Module>;
 
 /** `a/b` + `../c` → `a/c`; null when the path leaves the repository. */
 export function resolvePath(directory: string, relative: string): string | null {

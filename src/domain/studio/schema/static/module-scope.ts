@@ -1,7 +1,19 @@
 import type { Evaluator } from './evaluate.ts';
-import type { Module } from './module-graph.ts';
-import type { Expression, Statement } from './syntax.ts';
+import type { Expression, Program, Statement } from './syntax.ts';
 import { type Scope, scalar, unknown, type Value } from './values.ts';
+
+/** A file of the site's code, parsed. */
+export interface Module {
+  path: string;
+  program: Program | null;
+  /** Set for JSON files instead of a program. */
+  data: Value | null;
+  changed: ReadonlySet<string>;
+  /** Specifier → path, for the imports that were found in the repository. */
+  imports: Map<string, string>;
+}
+
+export type ModuleGraph = Map<string, Module>;
 
 /** What a name stands for; null: nothing. */
 type Binding = () => Value | null;

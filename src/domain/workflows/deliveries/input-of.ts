@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { Delivery } from '../deliveries/delivery.entity.ts';
-import { inputOfDelivery } from '../deliveries/delivery-input.ts';
+import type { Execution } from '../executions/execution.entity.ts';
 import type { WorkflowServices } from '../workflows.ts';
-import type { Execution } from './execution.entity.ts';
+import { Delivery } from './delivery.entity.ts';
+import { inputOfDelivery } from './delivery-input.ts';
 
 type Started = Pick<Execution, 'input' | 'delivery_id'>;
 

@@ -1,26 +1,19 @@
-import type { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import type { Permission } from '../../kernel/permissions.ts';
 import type { WorkflowDefinition } from './definition/definition.schema.ts';
+import type { DefinitionSource } from './definition/parse-source.ts';
 import { type DefinitionFault, type DefinitionReading, readDefinition } from './definition/read-definition.ts';
 import { type Workflow, WorkflowSecret, WorkflowVersion } from './workflow.entity.ts';
-import type { definitionSource } from './workflow.schema.ts';
 import type { WorkflowContext } from './workflows.ts';
-
-type Source = z.output<typeof definitionSource>;
-
-/** The text of a definition, which is what is kept. */
-export const sourceOf = (source: Source): string =>
-  typeof source === 'string' ? source : JSON.stringify(source, null, 2);
 
 /** What a definition holds, against the operations there are and the secrets that are set of its workflow, when there is one. */
 export async function reading(
   { em, workflows }: Pick<WorkflowContext, 'em' | 'services' | 'workflows'>,
-  source: Source,
+  source: DefinitionSource,
   row: Workflow | null,
 ): Promise<DefinitionReading> {
   const rows = row ? await em.find(WorkflowSecret, { workflow_id: row.id }, { fields: ['name'] }) : [];
-  return readDefinition(sourceOf(source), workflows.stepOperations, new Set(rows.map(({ name }) => name)));
+  return readDefinition(source, workflows.stepOperations, new Set(rows.map(({ name }) => name)));
 }
 
 /**
@@ -29,11 +22,11 @@ export async function reading(
  */
 export async function requireDefinition(
   context: Pick<WorkflowContext, 'em' | 'services' | 'workflows'>,
-  source: Source,
+  source: DefinitionSource,
   row: Workflow | null,
-): Promise<{ definition: WorkflowDefinition; warnings: DefinitionFault[] }> {
-  const { definition, errors, warnings } = await reading(context, source, row);
-  if (definition !== null) return { definition, warnings };
+): Promise<{ text: string; definition: WorkflowDefinition; warnings: DefinitionFault[] }> {
+  const { text, definition, errors, warnings } = await reading(context, source, row);
+  if (definition !== null) return { text, definition, warnings };
   const [first] = errors;
   const message = first
     ? `definition: line ${first.line}: ${first.field || 'it'} ${first.message}`
@@ -50,11 +43,14 @@ export function requireHeld({ grant }: Pick<WorkflowContext, 'grant'>, permissio
   if (lacking) throw new DomainError('forbidden', `definition.permissions: you lack ${lacking} and cannot grant it`);
 }
 
-/** Adds the next version of a workflow, and publishes it by default. */
+/**
+ * Adds the next version of a workflow, and publishes it by default.
+ * @param text of the definition
+ */
 export async function addVersion(
   { em, actor, services }: Pick<WorkflowContext, 'em' | 'actor' | 'services'>,
   row: Workflow,
-  source: Source,
+  text: string,
   definition: WorkflowDefinition,
   { publish = true }: { publish?: boolean } = {},
 ): Promise<void> {
@@ -67,7 +63,7 @@ export async function addVersion(
   await em.insert(WorkflowVersion, {
     workflow_id: row.id,
     number: row.latest_version,
-    source: sourceOf(source),
+    source: text,
     definition,
     permissions: definition.permissions ?? [],
     created_by: actor.id,

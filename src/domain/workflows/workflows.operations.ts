@@ -8,7 +8,7 @@ import type { ProjectContext } from '../projects/operation.ts';
 import { holdProject } from '../projects/project-ref.ts';
 import type { DefinitionFault } from './definition/read-definition.ts';
 import { cancelAll } from './executions/cancel-execution.ts';
-import { addVersion, reading, requireDefinition, requireHeld, sourceOf } from './save-definition.ts';
+import { addVersion, reading, requireDefinition, requireHeld } from './save-definition.ts';
 import { Workflow, WorkflowVersion } from './workflow.entity.ts';
 import {
   definitionFault,
@@ -103,7 +103,7 @@ export const createWorkflow = workflowOperation({
   audit: subject,
   async execute(context, { name, description, definition: source, enabled }) {
     const { em, project, services } = context;
-    const { definition, warnings } = await requireDefinition(context, source, null);
+    const { text, definition, warnings } = await requireDefinition(context, source, null);
     requireHeld(context, definition.permissions ?? []);
     await holdProject(em, project.id);
     if ((await em.count(Workflow, { project_id: project.id, deleted_at: null })) >= maxWorkflows)
@@ -120,7 +120,7 @@ export const createWorkflow = workflowOperation({
       created_at: now,
       updated_at: now,
     });
-    await addVersion(context, row, source, definition);
+    await addVersion(context, row, text, definition);
     context.tag(workflowTag(row));
     return { ...(await workflowRecord(context, row)), ...(warnings.length > 0 && { warnings }) };
   },
@@ -153,12 +153,12 @@ export const updateWorkflow = workflowOperation({
     requireCurrent(context, row, base_version);
     let faults: DefinitionFault[] = [];
     if (source !== undefined) {
-      const { definition, warnings } = await requireDefinition(context, source, row);
+      const { text, definition, warnings } = await requireDefinition(context, source, row);
       faults = warnings;
       requireHeld(context, definition.permissions ?? []);
       const latest = await em.findOneOrFail(WorkflowVersion, { workflow_id: row.id, number: row.latest_version });
-      if (latest.source !== sourceOf(source))
-        await addVersion(context, row, source, definition, publish === undefined ? {} : { publish });
+      if (latest.source !== text)
+        await addVersion(context, row, text, definition, publish === undefined ? {} : { publish });
     }
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
     if (Object.keys(given).length > 0) em.assign(row, { ...given, updated_at: services.clock.now() });

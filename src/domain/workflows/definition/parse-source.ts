@@ -1,5 +1,4 @@
 import {
-  Composer,
   CST,
   type Document,
   isAlias,
@@ -15,7 +14,8 @@ import {
   Parser,
   YAMLParseError,
 } from 'yaml';
-import { forEachYielding } from '../../../lib/concurrency.ts';
+import { forEachYielding, yieldLoop } from '../../../lib/concurrency.ts';
+import { composeDocument } from '../../../lib/yaml.ts';
 import type { Place, Problem } from './definition.schema.ts';
 
 /** A fault and where in the text it begins. */
@@ -180,25 +180,23 @@ async function tokensOf(source: string, lines: LineCounter): Promise<{ tokens: C
 
 /**
  * Reads a text as one document of YAML 1.2, yielding to the event loop: a quarter of a megabyte may take half a second. Its faults are in the document,
- * also that there is another one, or that it goes beyond the limits, when nothing of it is read. Keys are not compared.
+ * also that there is another one, or that it goes beyond the limits, when nothing of it is read.
  * @param lines learns where lines begin
  */
 async function readYaml(source: string, lines: LineCounter): Promise<Document> {
   lines.addNewLine(0);
   const { tokens, excess } = await tokensOf(source, lines);
-  const composer = new Composer({ version: '1.2', prettyErrors: false, uniqueKeys: false });
-  const [document, another] = composer.compose(tokens, true, source.length);
-  if (!document) throw new Error('a text without a document');
-  if (another) document.errors.push(faultAt(another.range[0], 'MULTIPLE_DOCS', 'holds more than one document'));
-  if (excess) document.errors.push(faultAt(excess.at, 'RESOURCE_EXHAUSTION', excess.message));
+  await yieldLoop();
+  const document = composeDocument(tokens, source.length);
+  await yieldLoop();
+  if (excess) document.errors.push(new YAMLParseError([excess.at, excess.at], 'RESOURCE_EXHAUSTION', excess.message));
   return document;
 }
 
-const faultAt = (at: number, code: YAMLParseError['code'], message: string) =>
-  new YAMLParseError([at, at], code, message);
-
 /** A definition's text as a value, and a way back from places of the value to lines of the text. */
 interface ParsedSource {
+  /** What the definition is kept as; empty when it is too long. */
+  text: string;
   value: unknown;
   problems: Problem[];
   /** Line and column, both from 1, of a place; of the nearest thing around it that the text has, when it has none itself. */
@@ -206,6 +204,40 @@ interface ParsedSource {
 }
 
 const maxSourceBytes = 256 * 1024;
+
+/** A definition as it is sent: YAML or JSON, or the object that is the same as its JSON. */
+export type DefinitionSource = string | Record<string, unknown>;
+
+/** The members of an object or the items of a list, which have no key of their own. */
+function* membersOf(container: object): Generator<[key: string, value: unknown]> {
+  if (Array.isArray(container)) for (const item of container) yield ['', item];
+  else for (const key of Object.keys(container)) yield [key, (container as Record<string, unknown>)[key]];
+}
+
+/**
+ * Whether the text of an object is surely longer than so many bytes, seen before it is made and without looking further than that: each value
+ * takes a line of its own, with two spaces for each level.
+ */
+function isLonger(object: object, bytes: number): boolean {
+  let size = 0;
+  const left = [{ container: object, level: 1 }];
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { container, level } = next;
+    for (const [key, value] of membersOf(container)) {
+      size += 2 * level + 2 + key.length + (typeof value === 'string' ? value.length : 0);
+      if (size > bytes) return true;
+      if (typeof value === 'object' && value !== null) left.push({ container: value, level: level + 1 });
+    }
+  }
+  return false;
+}
+
+/** The text of a definition, which is what is kept; null: it would be longer than may be. */
+function textOf(source: DefinitionSource): string | null {
+  if (typeof source !== 'string' && isLonger(source, maxSourceBytes)) return null;
+  const text = typeof source === 'string' ? source : JSON.stringify(source, null, 2);
+  return Buffer.byteLength(text) > maxSourceBytes ? null : text;
+}
 
 /** What no YAML document may contain as it is (YAML 1.2.2, 5.1). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
@@ -244,13 +276,14 @@ function withinBlock(source: string, starts: readonly number[], mark: Spot, text
 }
 
 /**
- * Reads YAML 1.2 or JSON, which is a part of it. Custom tags, repeated keys and the other faults of its tree are problems; `value` is undefined
+ * Reads a definition, YAML 1.2 or JSON, which is a part of it. Custom tags, repeated keys and the other faults of its tree are problems; `value` is undefined
  * when there is any.
  */
-export async function parseSource(source: string): Promise<ParsedSource> {
+export async function parseSource(source: DefinitionSource): Promise<ParsedSource> {
   const lines = new LineCounter();
-  const tooLong = Buffer.byteLength(source) > maxSourceBytes;
-  const document = await readYaml(tooLong ? '' : source, lines);
+  const whole = textOf(source);
+  const text = whole ?? '';
+  const document = await readYaml(text, lines);
   const lineAt = (at: number): Spot => {
     const { line, col } = lines.linePos(at);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -260,12 +293,14 @@ export async function parseSource(source: string): Promise<ParsedSource> {
     at: fault.pos[0],
   }));
   const add = (message: string, at = 0) => fixed.push({ problem: { place: [], code: 'syntax', message }, at });
-  if (tooLong) add(`is longer than ${maxSourceBytes} bytes`);
-  const controlAt = source.search(control);
-  if (!tooLong && controlAt >= 0) add('holds a control character', controlAt);
+  if (whole === null) add(`is longer than ${maxSourceBytes} bytes`);
+  const controlAt = text.search(control);
+  if (controlAt >= 0) add('holds a control character', controlAt);
   if (fixed.length === 0) for (const { message, at } of treeFaults(document)) add(message, at);
+  await yieldLoop();
   const positions = new Map(fixed.map(({ problem, at }) => [problem.place, at]));
   return {
+    text,
     value: fixed.length === 0 ? document.toJS({ maxAliasCount: -1 }) : undefined,
     problems: fixed.map(({ problem }) => problem),
     locate(place, offset = 0) {
@@ -274,7 +309,7 @@ export async function parseSource(source: string): Promise<ParsedSource> {
       const { at, node } = startOf(document, place);
       if (!isScalar(node) || offset === 0) return lineAt(at);
       if (node.type === 'BLOCK_LITERAL')
-        return withinBlock(source, lines.lineStarts, lineAt(at), String(node.value), offset);
+        return withinBlock(text, lines.lineStarts, lineAt(at), String(node.value), offset);
       return lineAt(at + offset + (node.type === 'PLAIN' ? 0 : 1));
     },
   };

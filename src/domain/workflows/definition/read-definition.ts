@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import { faultOf } from '../../../kernel/parse.ts';
 import type { Permission } from '../../../kernel/permissions.ts';
-import { forEachYielding } from '../../../lib/concurrency.ts';
+import { forEachYielding, yieldLoop } from '../../../lib/concurrency.ts';
 import { pointer } from '../../../lib/json-pointer.ts';
 import { hasTemplate } from '../expressions/template.ts';
 import type { StepOperations } from '../step-operations.ts';
 import { checkExpressions } from './check-expressions.ts';
 import { type Place, type Problem, type WorkflowDefinition, workflowDefinition } from './definition.schema.ts';
-import { parseSource } from './parse-source.ts';
+import { type DefinitionSource, parseSource } from './parse-source.ts';
 import { allSteps } from './walk-steps.ts';
 
 const maxSteps = 500;
@@ -99,6 +99,8 @@ export interface DefinitionFault {
 
 /** What a definition's text holds: a definition when there are no errors. */
 export interface DefinitionReading {
+  /** What it is kept as. */
+  text: string;
   definition: WorkflowDefinition | null;
   errors: DefinitionFault[];
   warnings: DefinitionFault[];
@@ -144,11 +146,11 @@ function problemsOf(issue: z.core.$ZodIssue, value: unknown): Problem[] {
  * @param secrets names of the workflow's secrets that are set; of a new workflow, none
  */
 export async function readDefinition(
-  source: string,
+  source: DefinitionSource,
   operations: StepOperations,
   secrets: ReadonlySet<string> = new Set(),
 ): Promise<DefinitionReading> {
-  const { value, problems, locate } = await parseSource(source);
+  const { text, value, problems, locate } = await parseSource(source);
   const tell = async (found: readonly Problem[]): Promise<DefinitionFault[]> => {
     const faults: DefinitionFault[] = [];
     await forEachYielding(found.slice(0, mostFaults), ({ place, code, message, offset }) =>
@@ -157,11 +159,13 @@ export async function readDefinition(
     return faults;
   };
   const answer = async (definition: WorkflowDefinition | null, errors: Problem[], warnings: Problem[] = []) => ({
+    text,
     definition: errors.length === 0 ? definition : null,
     errors: await tell(errors),
     warnings: await tell(warnings),
   });
   if (problems.length > 0) return answer(null, problems);
+  await yieldLoop();
   const parsed = workflowDefinition.safeParse(value, { reportInput: true });
   if (!parsed.success)
     return answer(

@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Parser } from 'yaml';
+import { readDefinition } from '../../../../src/domain/workflows/definition/read-definition.ts';
+import { stepOperationsOf } from '../../../../src/domain/workflows/step-operations.ts';
 import { faults, read, withSteps } from '../../../support/workflows/definitions.ts';
 
 describe('limits, on both sides', () => {
@@ -89,5 +91,40 @@ describe('limits, on both sides', () => {
       (await read(withSteps('  - {id: a, type: fail}', `variables:\n${bomb}\n`))).errors.map(({ code }) => code),
     ).toEqual(['syntax']);
     expect(process.memoryUsage().heapUsed - started).toBeLessThan(200 * 1024 * 1024);
+  });
+});
+
+describe('an object as a definition', () => {
+  it('is read no further than the text of it could be long', async () => {
+    let reads = 0;
+    const list = Array.from({ length: 100_000 }, () => ({}));
+    for (const [at] of list.entries())
+      Object.defineProperty(list, at, {
+        get: () => {
+          reads += 1;
+          return 0;
+        },
+      });
+    const { errors } = await readDefinition({ portico: 'workflow/1', variables: { list } }, stepOperationsOf([]));
+    expect(errors).toMatchObject([{ code: 'syntax', message: 'is longer than 262144 bytes', line: 1, column: 1 }]);
+    expect(reads).toBeLessThan(40_000);
+  });
+
+  it.each([
+    ['by its values', { a: Array.from({ length: 33_000 }, () => 1) }],
+    ['by a name', { ['k'.repeat(262_144)]: 1 }],
+    ['by a string', { a: 'v'.repeat(262_144) }],
+    ['by characters of several bytes', { a: '漢'.repeat(90_000) }],
+  ])('is too long %s', async (_how, variables) => {
+    const { errors } = await readDefinition({ portico: 'workflow/1', variables }, stepOperationsOf([]));
+    expect(errors).toMatchObject([{ message: 'is longer than 262144 bytes' }]);
+  });
+
+  it('may be as long as a text', async () => {
+    const without = { portico: 'workflow/1', variables: { a: '' }, steps: [{ id: 'a', type: 'fail' }] };
+    const room = 262_144 - JSON.stringify(without, null, 2).length;
+    const ofLength = (length: number) => ({ ...without, variables: { a: 'v'.repeat(length) } });
+    expect((await readDefinition(ofLength(room), stepOperationsOf([]))).errors).toEqual([]);
+    expect((await readDefinition(ofLength(room + 1), stepOperationsOf([]))).errors).toHaveLength(1);
   });
 });

@@ -1,5 +1,4 @@
 import {
-  Composer,
   type CST,
   type Document,
   isAlias,
@@ -11,10 +10,10 @@ import {
   Parser,
   type Scalar,
   type YAMLMap,
-  YAMLParseError,
 } from 'yaml';
 import { pointerTo } from '../../../../lib/json-pointer.ts';
 import { isRecord } from '../../../../lib/objects.ts';
+import { composeDocument } from '../../../../lib/yaml.ts';
 import { type Frontmatter, limits, type Reading, setOwn } from '../values.ts';
 
 /** A fault of the content, at an offset of the source. */
@@ -43,16 +42,11 @@ function* tokensOf(source: string): Generator<CST.Token> {
 }
 
 /**
- * Parses without resolving anything twice: duplicate keys are found by `YamlReader`, because the library compares every key
- * with every other. `keepSourceTokens` is needed for editing only.
+ * Parses without resolving anything twice: duplicate keys are found by `YamlReader`. `keepSourceTokens` is needed for editing only.
  * @throws RangeError for what is nested far too deep
  */
 export function parseYaml(source: string, keepSourceTokens = false): YamlDocument {
-  const composer = new Composer({ schema: 'core', uniqueKeys: false, prettyErrors: false, keepSourceTokens });
-  const [document, another] = composer.compose(tokensOf(source), true, source.length);
-  if (!document) throw new Error('a text without a document');
-  if (another) document.errors.push(new YAMLParseError([another.range[0], another.range[1]], 'MULTIPLE_DOCS', ''));
-  return document as YamlDocument;
+  return composeDocument(tokensOf(source), source.length, { schema: 'core', keepSourceTokens });
 }
 
 /** Reads a YAML map with the core schema of YAML 1.2 (dates stay strings); merge keys (`<<`) are resolved. */
@@ -85,6 +79,12 @@ function yamlMessage(code: string, message: string): string {
   if (code === 'TAB_AS_INDENT') return 'a tab is used as indentation';
   if (code === 'MULTIPLE_DOCS') return 'the file holds more than one document';
   return message;
+}
+
+/** How far the reading had come where a node begins. */
+interface Mark {
+  expansions: number;
+  lossy: number;
 }
 
 /** Converts nodes to plain values, in document order, so that an anchor is known before its aliases. */
@@ -135,8 +135,9 @@ class YamlReader {
   }
 
   private scalar(node: Scalar, pointer: string): unknown {
+    const before = this.mark();
     const value = this.plainValue(node, pointer);
-    this.remember(node, value, this.expansions, pointer);
+    this.remember(node, value, before, pointer);
     return value;
   }
 
@@ -175,16 +176,19 @@ class YamlReader {
     return result;
   }
 
-  private enter(node: Node, depth: number): number {
-    if (depth > limits.depth) throw new YamlFault(`nested deeper than ${limits.depth} levels`, offsetOf(node));
-    return this.expansions;
+  private mark(): Mark {
+    return { expansions: this.expansions, lossy: this.lossy.length };
   }
 
-  private remember(node: { anchor?: string | undefined }, value: unknown, before: number, pointer: string): void {
+  private enter(node: Node, depth: number): Mark {
+    if (depth > limits.depth) throw new YamlFault(`nested deeper than ${limits.depth} levels`, offsetOf(node));
+    return this.mark();
+  }
+
+  private remember(node: { anchor?: string | undefined }, value: unknown, before: Mark, pointer: string): void {
     if (node.anchor === undefined) return;
-    const inside = this.lossy.filter((found) => found === pointer || found.startsWith(`${pointer}/`));
-    const lossy = inside.map((found) => found.slice(pointer.length));
-    this.anchors.set(node.anchor, { value, cost: this.expansions - before, lossy });
+    const lossy = this.lossy.slice(before.lossy).map((found) => found.slice(pointer.length));
+    this.anchors.set(node.anchor, { value, cost: this.expansions - before.expansions, lossy });
   }
 }
 

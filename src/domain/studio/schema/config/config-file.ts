@@ -1,4 +1,5 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, Parser } from 'yaml';
+import { composeDocument } from '../../../../lib/yaml.ts';
 import { readToml } from '../../frontmatter/toml/toml.ts';
 import type { SiteReading } from '../reader.ts';
 import { below, extensionOf, joinPath } from '../site-layout.ts';
@@ -75,7 +76,7 @@ function sourcesOf(value: Value): Part[] {
  */
 function yamlValue(path: string, text: string): Value {
   const lines = new LineCounter();
-  const document = parseDocument(text, { schema: 'core', uniqueKeys: false, prettyErrors: false, lineCounter: lines });
+  const document = composeDocument(new Parser(lines.addNewLine).parse(text), text.length, { schema: 'core' });
   const [fault] = document.errors;
   if (fault) {
     const loc = { line: lines.linePos(fault.pos[0]).line || 1 };

@@ -31,7 +31,7 @@ const insertSql = `
   insert into execution (id, project_id, workflow_id, version, status, trigger_id, trigger_type, started_by, delivery_id, replay_of,
     retry_of, input, created_at)
   select id, project_id, workflow_id, version, 'pending', trigger_id, trigger_type, started_by, delivery_id, replay_of,
-    retry_of, input::json, created_at
+    retry_of, coalesce(input, $2)::json, created_at
   from json_to_recordset($1::json) as begun (id uuid, project_id integer, workflow_id uuid, version integer, trigger_id uuid,
     trigger_type text, started_by text, delivery_id uuid, replay_of uuid, retry_of uuid, input text, created_at timestamptz)`;
 
@@ -58,6 +58,10 @@ export async function beginExecutions(
     input: input === undefined ? null : JSON.stringify(input),
     created_at: now,
   }));
+  // That of one alone, which may have megabytes, is not written as JSON within JSON.
+  const [only, ...others] = rows;
+  const input = others.length === 0 ? (only?.input ?? null) : null;
+  const begun = input === null ? rows : rows.map((row) => ({ ...row, input: null }));
   const news = rows.map((row) => {
     const created: ExecutionEvent = {
       type: 'execution.created',
@@ -72,7 +76,7 @@ export async function beginExecutions(
   });
   const payloads = rows.map(({ id }) => ({ execution_id: id }));
   await Promise.all([
-    executeBound(em, insertSql, [JSON.stringify(rows)]),
+    executeBound(em, insertSql, [JSON.stringify(begun), input]),
     events.append(em, news),
     jobs.sendMany(advanceJob, payloads, { em }),
   ]);

@@ -88,6 +88,7 @@ export const hostileValues: readonly HostileValue[] = [
     name: 'YAML keys',
     make: yaml((bytes) => Array.from({ length: Math.min(bytes / 8, 30_000) }, (_, at) => `k${at}: 0`).join('\n')),
   },
+  { name: 'a faulty YAML list', make: yaml((bytes) => `---\na: [${','.repeat(Math.min(bytes, 120_000))}\n---\n`) },
   { name: 'frontmatter in text', make: yaml((bytes) => `---\n${'a: &a [*a]\n? b\n'.repeat(bytes / 20)}---\n`) },
   { name: 'templates', make: text('${{ a & ') },
   { name: 'JSONata brackets', make: text('$f(', '1') },

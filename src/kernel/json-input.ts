@@ -5,8 +5,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { yieldLoop } from '../lib/concurrency.ts';
 import { DomainError, fieldError } from './errors.ts';
 
 /** What an input may hold: containers within containers, the whole included; values of every kind, containers included. */
@@ -190,11 +190,11 @@ function checkUtf8(bytes: Buffer): void {
 
 async function parseLarge(bytes: Buffer): Promise<unknown> {
   checkUtf8(bytes);
-  await nextTurn();
+  await yieldLoop();
   const text = textOf(bytes);
-  await nextTurn();
+  await yieldLoop();
   const value = parsed(text);
-  await nextTurn();
+  await yieldLoop();
   return value;
 }
 
@@ -235,11 +235,20 @@ export async function readJsonBody(request: BodySource, limit: number): Promise<
   }
 }
 
-interface Place {
-  /** The field of the input all this stands in; empty: it is the input itself. */
-  top: string;
+/** A container that is still to be looked through. */
+interface Pending {
+  /** The field of the input it stands in. */
+  field: string;
   value: object;
   level: number;
+}
+
+/** What a look at each value of an input has found. */
+export interface Measured {
+  /** How many there are below its fields. */
+  values: number;
+  /** Whether an object among them has a key `__proto__`. */
+  hasProto: boolean;
 }
 
 /** Whether a value is an object or list of data: bytes, dates and the like are one value. */
@@ -255,22 +264,27 @@ function isContainer(value: unknown): value is object {
  * @param isKnown fields to look at; the others are ignored whole
  * @throws DomainError `invalid_request` when it is beyond the limits
  */
-export function checkValues(input: object, isKnown: (name: string) => boolean): void {
+export function measureValues(input: object, isKnown: (name: string) => boolean): Measured {
   const { levels, values: most } = inputLimits;
   let values = 1;
-  const left: Place[] = [{ top: '', value: input, level: 1 }];
-  for (let place = left.pop(); place; place = left.pop()) {
-    const isTop = place.level === 1;
-    for (const key of Object.keys(place.value)) {
-      if (isTop && !isKnown(key)) continue;
-      const top = isTop ? key : place.top;
-      // What stands at the top came from the path and the query too.
-      if (!isTop) values += 1;
-      if (values > most) throw fieldError('invalid_request', top, excessText().values);
-      const value: unknown = (place.value as Record<string, unknown>)[key];
-      if (!isContainer(value)) continue;
-      if (place.level >= levels) throw fieldError('invalid_request', top, excessText().levels);
-      left.push({ top, value, level: place.level + 1 });
+  let hasProto = false;
+  const left: Pending[] = [];
+  const look = (field: string, value: unknown, level: number) => {
+    if (!isContainer(value)) return;
+    if (level > levels) throw fieldError('invalid_request', field, excessText().levels);
+    left.push({ field, value, level });
+  };
+  for (const name of Object.keys(input)) if (isKnown(name)) look(name, (input as Record<string, unknown>)[name], 2);
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { field, value, level } = next;
+    const names = Array.isArray(value) ? null : Object.keys(value);
+    values += names ? names.length : (value as unknown[]).length;
+    if (values > most) throw fieldError('invalid_request', field, excessText().values);
+    if (names === null) for (const item of value as unknown[]) look(field, item, level + 1);
+    else {
+      hasProto ||= Object.hasOwn(value, '__proto__');
+      for (const name of names) look(field, (value as Record<string, unknown>)[name], level + 1);
     }
   }
+  return { values, hasProto };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pointer } from '../lib/json-pointer.ts';
 import { DomainError, type FieldError, fieldError } from './errors.ts';
-import { checkValues } from './json-input.ts';
+import { measureValues } from './json-input.ts';
 import { isFree } from './shapes.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -78,17 +78,18 @@ function losesKey(schema: Schema | undefined, value: unknown, path: string[]): b
 }
 
 /**
- * The input as it came, when it is within the limits and every name in it can be kept. Names the schema does not know are ignored whole.
+ * Refuses an input that is beyond the limits, or with a name in it that cannot be kept. Names the schema does not know are ignored whole.
+ * @returns how many values its fields hold
  * @throws DomainError `invalid_request`
  */
-export function holdable<T>(schema: z.ZodType, input: T): T {
-  const shape = schema instanceof z.ZodObject ? schema.shape : {};
+export function checkInput(schema: z.ZodType, input: unknown): number {
+  const shape: object | null = schema instanceof z.ZodObject ? schema.shape : null;
   // First of all: what follows goes down by calls.
-  checkValues((input ?? {}) as object, (name) => Object.hasOwn(shape, name));
+  const { values, hasProto } = measureValues(input ?? {}, (name) => shape === null || Object.hasOwn(shape, name));
   const path: string[] = [];
-  if (losesKey(schema, input, path))
+  if (hasProto && losesKey(schema, input, path))
     throw fieldError('invalid_request', path.join('.'), 'is not a name that can be used');
-  return input;
+  return values;
 }
 
 /** Characters a text may have beyond its largest length and still be judged whole: space around it may be cut off first. */
@@ -127,7 +128,12 @@ function longest(schema: z.core.$ZodType): number | undefined {
  * @throws DomainError `invalid_request`; the message begins with the first faulty field's dotted name, `details.errors` holds the first 100.
  */
 export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
-  holdable(schema, input);
+  checkInput(schema, input);
+  return parseChecked(schema, input);
+}
+
+/** Reads an input that has passed `checkInput`. @throws DomainError as `parseInput` does */
+export function parseChecked<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const parsed = schema.safeParse(shortened(schema, input), { reportInput: true });
   if (parsed.success) return parsed.data;
   const errors: FieldError[] = parsed.error.issues.slice(0, maxErrors).map((issue) => ({

@@ -1,10 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { yieldLoop } from '../lib/concurrency.ts';
 import type { Actor, Grant } from './actor.ts';
 import { auditEntries, auditRefusal } from './audit.ts';
 import { DomainError } from './errors.ts';
 import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
-import { holdable, parseInput } from './parse.ts';
+import { checkInput, parseChecked, parseInput } from './parse.ts';
 import type { Permission } from './permissions.ts';
 import type { Fork, IdempotencyClaim, Place } from './services.ts';
 import { withCleared } from './shapes.ts';
@@ -183,6 +184,9 @@ function around(operation: AnyOperation, context: object, execute: () => Promise
   )();
 }
 
+/** An input of so many values is read in pieces between which others are served. */
+const manyValues = 10_000;
+
 /** Reads the input; what it names and is unknown is refused before what is wrong with the rest. */
 async function readInput(
   operation: AnyOperation,
@@ -191,7 +195,8 @@ async function readInput(
 ): Promise<unknown> {
   const input = withCleared(operation.input, given);
   try {
-    return operation.reads_input ? holdable(operation.input, input) : parseInput(operation.input, input);
+    if (checkInput(operation.input, input) > manyValues) await yieldLoop();
+    return operation.reads_input ? input : parseChecked(operation.input, input);
   } catch (error) {
     await operation.find?.(context() as never, input as Record<string, unknown>);
     throw error;

@@ -18,14 +18,17 @@ export const timeText = z.string().meta({ format: 'date-time' });
 
 /** Whether a value is JSON through and through, seen without going down by calls. */
 function isJson(value: unknown): boolean {
-  const left = [value];
-  while (left.length > 0) {
-    const next = left.pop();
-    if (next === null || typeof next === 'string' || typeof next === 'boolean') continue;
-    if (typeof next === 'number' && Number.isFinite(next)) continue;
-    if (typeof next !== 'object' || !(Array.isArray(next) || z.core.util.isPlainObject(next))) return false;
-    for (const item of Array.isArray(next) ? next : Object.values(next)) left.push(item);
-  }
+  const left: object[] = [];
+  const mayBe = (item: unknown): boolean => {
+    if (item === null || typeof item === 'string' || typeof item === 'boolean') return true;
+    if (typeof item === 'number') return Number.isFinite(item);
+    if (typeof item !== 'object' || !(Array.isArray(item) || z.core.util.isPlainObject(item))) return false;
+    left.push(item);
+    return true;
+  };
+  if (!mayBe(value)) return false;
+  for (let next = left.pop(); next; next = left.pop())
+    if (!(Array.isArray(next) ? next : Object.values(next)).every(mayBe)) return false;
   return true;
 }
 

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 
 /**
  * Works on items as they come, a few at the same time. The first failure ends it, once everything that had begun is over: a caller that catches it
@@ -28,6 +28,19 @@ export async function forEachConcurrently<T>(
   if (failures.length > 0) throw failures[0];
 }
 
+/** Settled once all that has yielded so far has been resumed. */
+let resumed: Promise<void> = Promise.resolve();
+
+/**
+ * Gives way to everything that waits for the event loop. What yields at the same time is resumed one after the other, each in an iteration of the
+ * loop of its own: the pieces of long work that many requests do side by side do not add up to one that holds all else up.
+ */
+export function yieldLoop(): Promise<void> {
+  const mine = resumed.then(() => setImmediate());
+  resumed = mine;
+  return mine;
+}
+
 /** Milliseconds all else may have to wait. */
 const longestHold = 20;
 
@@ -40,7 +53,7 @@ export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => 
   for (const item of items) {
     work(item);
     if (performance.now() - began < longestHold) continue;
-    await nextTurn();
+    await yieldLoop();
     began = performance.now();
   }
 }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type BodySource, checkValues, JsonMeter, readJsonBody as readBody } from '../../src/kernel/json-input.ts';
+import { type BodySource, JsonMeter, measureValues, readJsonBody as readBody } from '../../src/kernel/json-input.ts';
 import fc from '../support/properties.ts';
 
 const json = 'application/json';
@@ -149,8 +149,8 @@ describe('readJsonBody', () => {
   });
 });
 
-describe('checkValues', () => {
-  const check = (input: object) => checkValues(input, (name) => name === 'known');
+describe('measureValues', () => {
+  const check = (input: object) => measureValues(input, (name) => name === 'known');
   const holding = (text: string) => ({ known: JSON.parse(text) });
 
   it.each([
@@ -173,5 +173,11 @@ describe('checkValues', () => {
     let value: unknown = 1;
     for (let level = 0; level < 200_000; level += 1) value = [value];
     expect(() => check({ known: value })).toThrow('levels deep');
+  });
+
+  it('says how many values there are, and whether a key is __proto__, below the known names only', () => {
+    expect(check(holding('[{"a": [1, 2]}, "b"]'))).toEqual({ values: 6, hasProto: false });
+    expect(check(holding('[{"a": {"__proto__": 1}}]'))).toEqual({ values: 4, hasProto: true });
+    expect(check({ ...JSON.parse('{"other": {"__proto__": 1}}'), known: 1 }).hasProto).toBe(false);
   });
 });

@@ -1,11 +1,11 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
 import type { DomainError } from '../../kernel/errors.ts';
-import { checkValues } from '../../kernel/json-input.ts';
+import { measureValues } from '../../kernel/json-input.ts';
 
 /** Free values travel through recursive code (hashing, serialising): one nested without end must not reach it. */
 function bounded(value: unknown): unknown {
   try {
-    checkValues({ JSON: value }, () => true);
+    measureValues({ JSON: value }, () => true);
   } catch (error) {
     throw new GraphQLError((error as DomainError).message);
   }

@@ -1,8 +1,8 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { faultOf } from '../../../kernel/parse.ts';
 import type { Settings } from '../../../kernel/services.ts';
+import { yieldLoop } from '../../../lib/concurrency.ts';
 import { pointer } from '../../../lib/json-pointer.ts';
 import { defined } from '../../../lib/objects.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';
@@ -175,7 +175,7 @@ async function patternFaults(field: 'include' | 'exclude', patterns: readonly st
       refuse('the patterns before it and it are too large together');
       break;
     }
-    await nextIteration();
+    await yieldLoop();
   }
   return faults;
 }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
+import { yieldLoop } from '../../../lib/concurrency.ts';
 import type { Change, CommitPlan, StagedTree } from '../../../ports/git-writes.ts';
 import { entryChange, entryDraft, renameDetails, writeInput } from '../entries/entries.schema.ts';
 import { planCreate } from '../entries/plan-create.ts';
@@ -187,7 +187,7 @@ async function planChanges(
   const results: Omit<ChangeResult, 'warnings'>[] = [];
   for (const [at, ready] of actions.entries()) {
     // A hundred large entries take seconds together: others are served between them.
-    await nextTurn();
+    await yieldLoop();
     await naming(at, ready.action, async () => {
       const step = await planAction(context, staged, ready);
       staged = await advance(context, staged, step.changes);
@@ -218,10 +218,9 @@ async function checkAll(
   steps: readonly Step<Done>[],
   after: StagedContent,
 ): Promise<Warning[][]> {
-  let turn = Promise.resolve();
-  const checks = steps.map((step, at) => {
-    turn = turn.then(() => nextTurn());
-    return turn.then(() => naming(at, actions[at]?.action ?? {}, () => step.check(after)));
+  const checks = steps.map(async (step, at) => {
+    await yieldLoop();
+    return naming(at, actions[at]?.action ?? {}, () => step.check(after));
   });
   const outcomes = await Promise.allSettled(checks);
   return outcomes.map((outcome) => {

@@ -12,6 +12,7 @@ import { entries } from './entries.ts';
 import { executions } from './executions.ts';
 import { fields } from './fields.ts';
 import { frontier } from './frontier.ts';
+import { graphql } from './graphql.ts';
 import { history } from './history.ts';
 import { hostile } from './hostile.ts';
 import { largeBody } from './large-body.ts';
@@ -48,6 +49,7 @@ const studio: readonly Benchmark[] = [
 const benchmarks: readonly Benchmark[] = [
   start,
   organization,
+  graphql,
   ...studio,
   crawl,
   browser,

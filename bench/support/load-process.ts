@@ -6,6 +6,7 @@ process.once('message', async (options: LoadOptions) => {
   const { requests, latency, non2xx, errors, duration } = await autocannon(options);
   const result: LoadResult = {
     perSecond: requests.total / duration,
+    answered: requests.total,
     p50: latency.p50,
     p99: latency.p99,
     max: latency.max,

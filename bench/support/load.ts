@@ -16,6 +16,7 @@ export interface LoadOptions {
 
 export interface LoadResult {
   perSecond: number;
+  answered: number;
   /** Milliseconds. */
   p50: number;
   p99: number;

@@ -10,7 +10,7 @@ import { readPostgresRecord } from '../../src/db/postgres.ts';
 import { durationsIn, type ReadyLine, readyLine } from './server-log.ts';
 
 /** The root of the repository, seen from `bench/dist/bench/support`. */
-const root = path.resolve(import.meta.dirname, '../../../..');
+export const root = path.resolve(import.meta.dirname, '../../../..');
 const mainFile = path.join(root, 'dist/src/main.js');
 /** What `npm start` gives node: the server is measured as it is run. */
 const { scripts } = createRequire(import.meta.url)(path.join(root, 'package.json')) as { scripts: { start: string } };

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { ApolloServer } from '@apollo/server';
+import { ApolloServer, HeaderMap, type HTTPGraphQLRequest } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginInlineTraceDisabled,
@@ -7,7 +7,6 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
-import { expressMiddleware } from '@as-integrations/express5';
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
@@ -109,6 +108,16 @@ function requestNow(): Current {
 
 const sentBy = (request: Request): unknown => (request.method === 'GET' ? request.query : request.body);
 
+/** A request in Apollo's form. Where a header came several times it is one line (RFC 9110 5.3). */
+function asApolloRequest(request: Request): HTTPGraphQLRequest {
+  const headers = new HeaderMap();
+  for (const [name, value] of Object.entries(request.headers))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  const { method, url, body } = request;
+  const query = url.indexOf('?');
+  return { method, headers, search: query === -1 ? '' : url.slice(query), body };
+}
+
 const apolloLog = (log: Log) => ({
   debug: (message?: string) => log.debug({}, message ?? ''),
   info: (message?: string) => log.debug({}, message ?? ''),
@@ -199,14 +208,19 @@ export function createGraphql({
     if (typeof query === 'string') checkSource(query);
     next();
   };
-  const execute = expressMiddleware(apollo, { context: async () => requestNow().context });
-  const answer: RequestHandler = (request, response, next) => {
+  const answer: RequestHandler = async (request, response) => {
     const actor = response.locals.actor as Actor | null;
     const request_id = requestIdOf(response);
     const caller = { services, actor, request_id, address: request.ip ?? null, deadline: deadlineOf(response, times) };
     const context = new GraphqlContext(caller);
     const audience = { request_id, anonymous: actor === null, log: services.log };
-    return current.run({ ...audience, context, sent: sentBy(request) }, () => execute(request, response, next));
+    const { headers, status, body } = await current.run({ ...audience, context, sent: sentBy(request) }, () =>
+      apollo.executeHTTPGraphQLRequest({ httpGraphQLRequest: asApolloRequest(request), context: async () => context }),
+    );
+    // Sent outside of `run`: what a connection keeps until its next request would keep the context, with all that was read.
+    if (body.kind !== 'complete') throw new Error('GraphQL answered in parts');
+    response.setHeaders(headers);
+    response.status(status ?? 200).send(body.string);
   };
 
   const stream: RequestHandler = (request, response, next) => {

@@ -1,4 +1,5 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Oid, Ref } from '../../../ports/git-records.ts';
 import { isOid } from '../objects/object-id.ts';
@@ -12,12 +13,22 @@ const absent = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG']);
 /** What would lead out of the directory of refs; git allows none of it in a name. */
 const strays = /(^|\/)\.|\0/;
 
-async function readIfThere(path: string): Promise<string | null> {
+function nullIfAbsent(error: NodeJS.ErrnoException): null {
+  if (absent.has(error.code ?? '')) return null;
+  throw error;
+}
+
+const readIfThere = (path: string) => readFile(path, 'utf8').catch(nullIfAbsent);
+
+/**
+ * Reads a ref at once. It is one line, and every request to content begins with two of them: through the thread pool they are six turns of the
+ * event loop, a quarter of the processor time of a page of entries, and under load what all requests wait for.
+ */
+function readNow(path: string): string | null {
   try {
-    return await readFile(path, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch (error) {
-    if (absent.has((error as NodeJS.ErrnoException).code ?? '')) return null;
-    throw error;
+    return nullIfAbsent(error as NodeJS.ErrnoException);
   }
 }
 
@@ -34,11 +45,15 @@ export class RefFiles {
   }
 
   /** The object a full ref name leads to; null when there is no such ref. */
-  async read(name: string): Promise<Oid | null> {
+  read(name: string): Promise<Oid | null> {
+    return this.#follow(name, readNow);
+  }
+
+  async #follow(name: string, read: (path: string) => string | null | Promise<string | null>): Promise<Oid | null> {
     let current = name;
     for (let depth = 0; depth <= deepest; depth += 1) {
       if (strays.test(current)) return null;
-      const text = (await readIfThere(join(this.#gitDir, current)))?.trim();
+      const text = (await read(join(this.#gitDir, current)))?.trim();
       if (text === undefined || text === '') return (await this.#packedRefs()).get(current) ?? null;
       if (!text.startsWith('ref:')) return isOid(text) ? text : null;
       current = text.slice(4).trim();
@@ -48,7 +63,7 @@ export class RefFiles {
 
   /** The ref HEAD names, whether it exists or not; null when HEAD is detached or missing. */
   async head(): Promise<string | null> {
-    const text = await readIfThere(join(this.#gitDir, 'HEAD'));
+    const text = readNow(join(this.#gitDir, 'HEAD'));
     return text?.startsWith('ref:') ? text.slice(4).trim() : null;
   }
 
@@ -56,7 +71,10 @@ export class RefFiles {
   async list(prefix: string): Promise<Ref[]> {
     const names = await this.#looseNames(prefix);
     for (const name of (await this.#packedRefs()).keys()) if (name.startsWith(`${prefix}/`)) names.add(name);
-    const refs = await Promise.all([...names].map(async (name) => ({ name, oid: await this.read(name) })));
+    // There may be thousands: these are read in the thread pool.
+    const refs = await Promise.all(
+      [...names].map(async (name) => ({ name, oid: await this.#follow(name, readIfThere) })),
+    );
     return refs
       .filter((ref): ref is Ref => ref.oid !== null)
       .sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
@@ -79,8 +97,8 @@ export class RefFiles {
   /** The parsed file is kept until the file is another one: git replaces it by rename. */
   async #packedRefs(): Promise<Map<string, Oid>> {
     const path = join(this.#gitDir, 'packed-refs');
-    const seen = await stat(path, { bigint: true }).catch(() => null);
-    const stamp = seen === null ? '' : `${seen.ino}:${seen.mtimeNs}:${seen.size}`;
+    const seen = statSync(path, { bigint: true, throwIfNoEntry: false });
+    const stamp = seen === undefined ? '' : `${seen.ino}:${seen.mtimeNs}:${seen.size}`;
     if (this.#packed.stamp !== stamp) this.#packed = { stamp, refs: parsePackedRefs((await readIfThere(path)) ?? '') };
     return this.#packed.refs;
   }

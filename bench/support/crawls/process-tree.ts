@@ -48,6 +48,12 @@ function treeOf(all: ReadonlyMap<number, ProcessStat>, roots: readonly number[])
   return [...tree];
 }
 
+/** Seconds of processor time that a process and all it started and that still runs have used. */
+export function processorTime(root: number): number {
+  const all = processes();
+  return treeOf(all, [root]).reduce((sum, pid) => sum + (all.get(pid)?.cpu ?? 0), 0);
+}
+
 const mebibytes = (pid: number, file: string, field: string): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(told(pid, file))?.[1] ?? 0) / 1024;
 

@@ -1,4 +1,3 @@
-import { errors } from 'undici';
 import { DomainError, type ErrorCode } from '../../kernel/errors.ts';
 import type { HttpFailure } from '../../ports/http.ts';
 
@@ -37,7 +36,8 @@ export function asHttpFailure(error: unknown, host: string, begun: boolean): Dom
   }
   // Not every parser error of undici carries its HPE_ code.
   const unparsed =
-    error instanceof errors.HTTPParserError || /^HPE_|HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH/.test(code);
+    (error instanceof Error && error.name === 'HTTPParserError') ||
+    /^HPE_|HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH/.test(code);
   if (unparsed && !begun) {
     const isTooLong = code === 'UND_ERR_HEADERS_OVERFLOW';
     const problem = isTooLong ? `the headers are larger than ${maxHeaderBytes} bytes` : 'the answer is not valid HTTP';

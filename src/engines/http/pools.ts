@@ -1,11 +1,16 @@
+import { createRequire } from 'node:module';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
-import { Agent, buildConnector } from 'undici';
+import type { Agent, buildConnector } from 'undici';
 import type { HttpPolicy } from '../../ports/http.ts';
 import { asConnectFailure, httpFailure, maxHeaderBytes } from './failures.ts';
 import type { Guard } from './guard.ts';
+
+const require = createRequire(import.meta.url);
+/** The client below, loaded with the first request: a start sends none, and would read a hundred files for it. */
+const undici = () => require('undici') as typeof import('undici');
 
 interface ConnectorOptions {
   guard: Guard;
@@ -31,7 +36,7 @@ function guardedConnector({ guard, policy, ca, timeout }: ConnectorOptions): bui
         // Certificate errors are never waived, whatever NODE_TLS_REJECT_UNAUTHORIZED is.
         const tls = { ca, rejectUnauthorized: true, allowH2: false, maxCachedSessions: 0 };
         const left = Math.max(1, timeout - (performance.now() - started));
-        const connect = buildConnector({ ...tls, timeout: left, lookup: fixedLookup(addresses) });
+        const connect = undici().buildConnector({ ...tls, timeout: left, lookup: fixedLookup(addresses) });
         let stood = false;
         const dialled = dial(connect, { ...options, hostname: host }, (error, socket) => {
           if (error !== null) callback(asConnectFailure(error, host, stood), null);
@@ -132,7 +137,7 @@ export function createPools(guard: Guard, ca: string[]): Pools {
     noDisposeOnSet: true,
   });
   const open = (policy: HttpPolicy, timeout: number, pooled: boolean): Agent =>
-    new Agent({
+    new (undici().Agent)({
       connect: guardedConnector({ guard, policy, ca, timeout }),
       pipelining: pooled ? 1 : 0,
       allowH2: false,

@@ -104,7 +104,7 @@ export class GraphqlContext {
   ): Promise<z.input<Out>> {
     if (operation.kind === 'command') return this.command(operation, input);
     const wanted = withoutNulls(operation.input, input);
-    if (operation.single_use) return this.call(operation, wanted, {});
+    if (operation.singleUse) return this.call(operation, wanted, {});
     const key = `${operation.name} ${stableText(wanted)}`;
     const known = this.answers.get(key);
     if (known) return known as Promise<z.input<Out>>;

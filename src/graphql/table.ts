@@ -330,7 +330,7 @@ interface MutationOptions {
 }
 
 /** Whether a command can be repeated under a key: not one that answers with a secret, which must not be stored, nor a deletion. */
-const isRepeatable = (operation: AnyOperation) => !operation.fresh && !operation.destructive;
+const isRepeatable = (operation: AnyOperation) => !operation.freshGrant && !operation.irreversible;
 
 const conditions = {
   if_match: z.string().optional().describe('Only when the stored version has this object id or ETag'),
@@ -342,7 +342,7 @@ function inputShape(operation: AnyOperation, more: Record<string, AnySchema>): R
   const own = Object.entries<AnySchema>({ ...operation.input.shape, ...more });
   return {
     ...Object.fromEntries(own.filter(([name]) => !places.project.includes(name))),
-    ...(operation.conditional && { if_match: conditions.if_match }),
+    ...(operation.comparesTag && { if_match: conditions.if_match }),
     ...(isRepeatable(operation) && { idempotency_key: conditions.idempotency_key }),
   };
 }

@@ -120,27 +120,25 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   /** Of operations of an organisation alone; `run()` refuses where it is missing. */
   confined?: Confined;
   /** Reads the caller's grant from the database, not the cache: for commands that hand out power. */
-  fresh?: boolean;
+  freshGrant?: boolean;
   /** What it takes away cannot be brought back by the same means: GraphQL keeps no idempotency key for it. */
-  destructive?: boolean;
+  irreversible?: boolean;
   /** A command that names the version of the record it answers with, as `ETag`. */
-  tagged?: true;
-  /** A query whose answer can be too large to give: `too_large`. */
-  oversized?: true;
+  givesTag?: boolean;
   /** Compares `If-Match` with the stored version: `precondition_failed` when it is stale. */
-  conditional?: true;
+  comparesTag?: boolean;
   /** A project can require that calls name the stored version: `precondition_required` when they do not. */
-  versioned?: true;
-  /** A query whose answer is good for one use: GraphQL runs it for each field, however often a document asks the same. */
-  single_use?: true;
+  mayRequireTag?: boolean;
+  /** A query whose answer can be too large to give: `too_large`. */
+  mayBeTooLarge?: boolean;
   /** A query that may be refused by the present state, as commands may. */
-  conflicts?: true;
+  mayConflict?: boolean;
+  /** A query whose answer is good for one use: GraphQL runs it for each field, however often a document repeats it. */
+  singleUse?: boolean;
   /** Reads its input itself, since its rules depend on what is stored: `execute` gets the input as it came. */
-  reads_input?: true;
-  /** Steps of workflows cannot call it: it hands out power or secrets, or changes workflows themselves. */
-  workflow?: false;
-  /** Works with what is here: a mirror does not look at its upstream first, nor push afterwards. */
-  local?: boolean;
+  rawInput?: boolean;
+  /** Steps of workflows cannot call it: it hands out power or secrets, changes workflows, takes files, or serves one protocol alone. */
+  notInSteps?: boolean;
 }
 
 type Kind<In extends z.ZodObject, Out extends z.ZodType> =

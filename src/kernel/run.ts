@@ -196,7 +196,7 @@ async function readInput(
   const input = withCleared(operation.input, given);
   try {
     if (checkInput(operation.input, input) > manyValues) await yieldLoop();
-    return operation.reads_input ? input : parseChecked(operation.input, input);
+    return operation.rawInput ? input : parseChecked(operation.input, input);
   } catch (error) {
     await operation.find?.(context() as never, input as Record<string, unknown>);
     throw error;
@@ -229,7 +229,7 @@ export async function run<
   let claim: IdempotencyClaim | null = null;
   let outcome = 'ok';
   try {
-    if (operation.fresh && actor?.reload) actor = await actor.reload();
+    if (operation.freshGrant && actor?.reload) actor = await actor.reload();
     await locate(any, call, em, actor, rawInput, place);
     authorise(any, actor, place);
     input = await readInput(any, rawInput ?? {}, () => makeContext(any, call, em, actor, place));
@@ -279,7 +279,7 @@ export async function run<
  * @throws DomainError as `run()` does
  */
 export async function admitByPath(operation: AnyOperation, call: Call, path: Record<string, unknown>): Promise<void> {
-  if (!operation.fresh) await placeOf(operation, call, forkOnce(call), path);
+  if (!operation.freshGrant) await placeOf(operation, call, forkOnce(call), path);
 }
 
 async function placeOf(operation: AnyOperation, call: Call, em: Fork, known: Record<string, unknown>): Promise<Place> {

@@ -34,7 +34,10 @@ function conditionsOf(row: Row, request: Request): Call['conditions'] {
   return {
     ...(ifMatch !== undefined && { if_match: ifMatch }),
     ...(ifNoneMatch !== undefined && { if_none_match: ifNoneMatch }),
-    ...(row.method === 'post' && !row.operation.fresh && small && typeof key === 'string' && { idempotency_key: key }),
+    ...(row.method === 'post' &&
+      !row.operation.freshGrant &&
+      small &&
+      typeof key === 'string' && { idempotency_key: key }),
   };
 }
 

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { Candidate } from '../domain/workflows/step-operations.ts';
 import type { AnyOperation } from '../kernel/operation.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -70,9 +69,3 @@ export const defaultBodyLimit = 10 * mebibyte;
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/[:*]([a-z_]+)/g)].map((match) => match[1] ?? '');
 }
-
-/** A row as workflows see it. */
-export const candidateOf = ({ operation, multipart, signedBy }: Row): Candidate => ({
-  operation,
-  needsStream: multipart === true || signedBy !== undefined,
-});

@@ -5,6 +5,7 @@ import { createDatabaseClock } from '../db/database-clock.ts';
 import { PostgresEventFeed } from '../db/event-feed.ts';
 import type { StallWatch } from '../db/stall-watch.ts';
 import { createAuditLog } from '../domain/audit/audit.ts';
+import { catalogue } from '../domain/catalogue.ts';
 import { Crawling } from '../domain/crawlers/crawl/crawling.ts';
 import { GrantCache } from '../domain/identity/grant-cache.ts';
 import { createSecrets } from '../domain/keys/secrets.ts';
@@ -34,8 +35,6 @@ import type { Clock, SharedClock } from '../ports/clock.ts';
 import type { Deployer } from '../ports/deployer.ts';
 import type { Kms } from '../ports/kms.ts';
 import type { Log } from '../ports/log.ts';
-import { routes } from '../rest/routes.ts';
-import { candidateOf } from '../rest/table.ts';
 import { type Config, previewUrlFor } from './config.ts';
 import { crawlLimitsOf, webhookLimitsOf } from './feature-settings.ts';
 
@@ -142,7 +141,7 @@ export function makeServices(ingredients: Ingredients) {
     crawlers: { crawling: new Crawling(), limits: crawlLimitsOf(config) },
     workflows: {
       engine: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),
-      stepOperations: stepOperationsOf(routes.map(candidateOf)),
+      stepOperations: stepOperationsOf(catalogue),
       limits: webhookLimitsOf(config),
     },
   };

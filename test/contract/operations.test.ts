@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { catalogue } from '../../src/domain/catalogue.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { codeOf } from '../../src/graphql/errors.ts';
@@ -153,6 +154,17 @@ describe('every operation', () => {
     expect(operations.length).toBeGreaterThan(20);
     const unreached = operations.map((operation) => operation.name).filter((name) => !reached.has(name));
     expect(unreached.sort()).toEqual(Object.keys(withoutRoute).sort());
+  });
+
+  it('is in the catalogue, once', async () => {
+    const names = (await exportedOperations()).map((operation) => operation.name);
+    expect(catalogue.map(({ name }) => name).sort()).toEqual(names.sort());
+  });
+
+  it('looks up the crawler it names before its input is refused', () => {
+    const named = catalogue.filter(({ input }) => Object.hasOwn(input.shape, 'crawler'));
+    expect(named.length).toBeGreaterThan(30);
+    expect(named.filter(({ find }) => find === undefined).map(({ name }) => name)).toEqual([]);
   });
 
   it('has a name of its own', async () => {

@@ -11,7 +11,7 @@ import { timestamp } from '../../src/kernel/shapes.ts';
 let count = 0;
 
 /** An operation of a kind, for its shapes only. */
-function operation(shapes: { input?: z.ZodObject; output?: z.ZodType; fresh?: boolean; destructive?: boolean }) {
+function operation(shapes: { input?: z.ZodObject; output?: z.ZodType; freshGrant?: boolean; irreversible?: boolean }) {
   const { input = z.object({}), output = z.null(), ...rest } = shapes;
   count += 1;
   return publicOperation({
@@ -39,9 +39,9 @@ function outputText(shape: z.ZodRawShape): string {
 
 function inputText(
   shape: z.ZodRawShape,
-  more: { fresh?: boolean; destructive?: boolean; conditional?: true } = {},
+  more: { freshGrant?: boolean; irreversible?: boolean; comparesTag?: true } = {},
 ): string {
-  const made = operation({ input: z.object(shape), output: z.string(), fresh: true, ...more });
+  const made = operation({ input: z.object(shape), output: z.string(), freshGrant: true, ...more });
   const type = schemaOf([mutation('thing', made)]).getType('ThingInput');
   return type ? printType(type) : '';
 }
@@ -226,14 +226,14 @@ describe('an input', () => {
 
   it('of a command carries the conditions of the call', () => {
     const fields = (text: string) => [...text.matchAll(/^ {2}(\w+):/gm)].map((match) => match[1]);
-    expect(fields(inputText({ a: z.string() }, { fresh: false }))).toEqual(['a', 'idempotency_key']);
-    expect(fields(inputText({ a: z.string() }, { fresh: false, conditional: true }))).toEqual([
+    expect(fields(inputText({ a: z.string() }, { freshGrant: false }))).toEqual(['a', 'idempotency_key']);
+    expect(fields(inputText({ a: z.string() }, { freshGrant: false, comparesTag: true }))).toEqual([
       'a',
       'if_match',
       'idempotency_key',
     ]);
-    expect(fields(inputText({ a: z.string() }, { fresh: false, destructive: true }))).toEqual(['a']);
-    expect(fields(inputText({ a: z.string() }, { fresh: true }))).toEqual(['a']);
+    expect(fields(inputText({ a: z.string() }, { freshGrant: false, irreversible: true }))).toEqual(['a']);
+    expect(fields(inputText({ a: z.string() }, { freshGrant: true }))).toEqual(['a']);
   });
 
   it('of a list is its filters, `first` and `after`', () => {

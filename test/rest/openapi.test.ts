@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { catalogue } from '../../src/domain/catalogue.ts';
 import { stepOperationsOf } from '../../src/domain/workflows/step-operations.ts';
 import { errorCodes } from '../../src/kernel/errors.ts';
 import { openapiDocument, openapiText } from '../../src/rest/openapi/openapi.ts';
 import { createSchemaWriter } from '../../src/rest/openapi/openapi-schemas.ts';
 import type { OperationObject, Parameter, ResponseObject } from '../../src/rest/openapi/openapi-types.ts';
 import { routes } from '../../src/rest/routes.ts';
-import { candidateOf, pathParameters } from '../../src/rest/table.ts';
+import { pathParameters } from '../../src/rest/table.ts';
 
 const document = openapiDocument(routes);
 // What a reader of the file sees: without the undefined members a JavaScript object could hide.
@@ -54,7 +55,7 @@ test('it tells which operations steps of workflows may call, and by what name', 
   const told = operations.flatMap(
     ({ operation }) => /Steps of workflows call it `(.*)`\./.exec(operation.description)?.[1] ?? [],
   );
-  const names = stepOperationsOf(routes.map(candidateOf)).keys();
+  const names = stepOperationsOf(catalogue).keys();
   expect(told.sort()).toEqual([...names].sort());
   expect(told).toContain('studio.createEntry');
   expect(told).not.toContain('workflows.revealTriggerSecret');
@@ -272,8 +273,8 @@ describe('the document says what the table does', () => {
       if (row.method === 'get') expect(statuses(id)).toContain(304);
       else expect(statuses(id)).toEqual(expect.arrayContaining([408, 413, 415]));
       expect(statuses(id).includes(404)).toBe(pathParameters(row.path).length > 0);
-      expect(statuses(id).includes(412)).toBe(row.operation.conditional === true);
-      expect(statuses(id).includes(428)).toBe(row.operation.versioned === true);
+      expect(statuses(id).includes(412)).toBe(row.operation.comparesTag === true);
+      expect(statuses(id).includes(428)).toBe(row.operation.mayRequireTag === true);
     }
     for (const id of ['updateWorkflow', 'deleteBranch', 'updatePull', 'mergePull'])
       expect(names(id, 'header')).toContain('If-Match');

@@ -91,7 +91,6 @@ export const backupProject = projectOperation({
   kind: 'command',
   effect: 'external',
   permission: 'instance_admin',
-  local: true,
   summary: 'Write a backup of a project: its rows and its repository',
   input: z.object({ directory: place }),
   output: backup,

@@ -70,7 +70,6 @@ export const checkProject = projectOperation({
   name: 'backups.checkProject',
   kind: 'query',
   permission: 'instance_admin',
-  local: true,
   summary: 'Check the integrity of a project: its repository, and that rows and refs agree',
   input: z.object({}),
   output: findings,

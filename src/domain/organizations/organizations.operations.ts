@@ -121,7 +121,7 @@ export const updateOrganization = organizationOperation({
   name: 'organizations.updateOrganization',
   kind: 'command',
   permission: 'manage_organization',
-  fresh: true,
+  freshGrant: true,
   confined: 'refused',
   summary: 'Change an organisation',
   input: organizationChange,

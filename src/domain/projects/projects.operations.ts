@@ -162,7 +162,7 @@ export const deleteProject = projectOperation({
   name: 'projects.deleteProject',
   kind: 'command',
   permission: 'manage_organization',
-  destructive: true,
+  irreversible: true,
   summary: 'Delete a project; its data is kept 30 days',
   input: z.object({}),
   output: z.null(),

@@ -20,26 +20,15 @@ const starters = new Set(['crawlers.runCrawler', 'studio.startDeployment', 'stud
 
 const isGrantable = (name: string): name is Permission => Object.hasOwn(permissions, name);
 
-/** An operation, and whether it moves files or streams, which steps have not. */
-export interface Candidate {
-  operation: AnyOperation;
-  needsStream: boolean;
-}
+/** Whether steps may call an operation: within one project, under a permission that can be granted, and not kept from them. */
+export const isForSteps = (operation: AnyOperation): operation is AnyOperation & { permission: Permission } =>
+  operation.scope === 'project' && operation.notInSteps !== true && isGrantable(operation.permission);
 
-/** Whether steps may call an operation: within one project, under a permission that can be granted, and not kept from workflows. */
-export const isForSteps = (
-  candidate: Candidate,
-): candidate is Candidate & { operation: { permission: Permission } } => {
-  const { scope, workflow, permission } = candidate.operation;
-  return scope === 'project' && workflow !== false && !candidate.needsStream && isGrantable(permission);
-};
-
-/** The operations that steps may call. */
-export function stepOperationsOf(operations: Iterable<Candidate>): StepOperations {
+/** Of all operations those that steps may call. */
+export function stepOperationsOf(operations: Iterable<AnyOperation>): StepOperations {
   const found = new Map<string, StepOperation>();
-  for (const candidate of operations) {
-    if (!isForSteps(candidate)) continue;
-    const { operation } = candidate;
+  for (const operation of operations) {
+    if (!isForSteps(operation)) continue;
     const { name, permission, input } = operation;
     found.set(name, { operation, permission, input, canBeAwaited: starters.has(name) });
   }

@@ -4,7 +4,7 @@ import type { Permission, Requirement } from '../../kernel/permissions.ts';
 import { jsonValue, machineName } from '../../kernel/shapes.ts';
 import { withIgnored } from '../ignored-fields.ts';
 import { unwrap } from '../query.ts';
-import { candidateOf, pathParameters, type Row } from '../table.ts';
+import { pathParameters, type Row } from '../table.ts';
 import { maxFiles } from '../upload.ts';
 import { headersOfRead, refusalsOf } from './openapi-errors.ts';
 import type { JsonSchema, SchemaWriter } from './openapi-schemas.ts';
@@ -35,7 +35,7 @@ function description(row: Row): string {
     );
   const greedy = /\*([a-z_]+)/.exec(path)?.[1];
   if (greedy) lines.push(`\`{${greedy}}\` is the rest of the path and may contain \`/\`.`);
-  if (isForSteps(candidateOf(row))) lines.push(`Steps of workflows call it \`${operation.name}\`.`);
+  if (isForSteps(operation)) lines.push(`Steps of workflows call it \`${operation.name}\`.`);
   return lines.join(' ');
 }
 
@@ -93,7 +93,7 @@ function success(row: Row, status: number, writer: SchemaWriter): ResponseObject
   const shape = shapeOf(output._zod.def.options?.[0] ?? output);
   const items = itemsOf(operation.output);
   if (items) Object.assign(headers, { Link: header('Link'), 'X-Total-Count': header('X-Total-Count') });
-  if (method === 'get' || shape.sha || operation.tagged) headers.ETag = header('ETag');
+  if (method === 'get' || shape.sha || operation.givesTag) headers.ETag = header('ETag');
   if (status === 201 && row.location) headers.Location = header('Location');
   if (shape.commit && operation.kind === 'command') headers['X-Commit-Sha'] = header('X-Commit-Sha');
   if (takesKey(row)) headers['Idempotency-Replayed'] = header('Idempotency-Replayed');
@@ -148,8 +148,8 @@ const meanings: Record<number, string> = {
   202: 'Accepted; the work continues after the answer',
 };
 
-/** `fresh` commands hand out power, and the router does not repeat their answers. */
-const takesKey = ({ method, operation }: Row) => method === 'post' && !operation.fresh;
+/** `freshGrant` commands hand out power, and the router does not repeat their answers. */
+const takesKey = ({ method, operation }: Row) => method === 'post' && !operation.freshGrant;
 
 /** The fields of the JSON body but the file's content, and the files themselves. */
 function multipartBody({ properties, ...schema }: JsonSchema): Record<string, { schema: JsonSchema }> {
@@ -192,7 +192,7 @@ export function operationObject(row: Row, writer: SchemaWriter): OperationObject
     ...inPath.map((name) => parameter('path', name, properties[name] ?? writer.write(machineName), true)),
     ...inUrl.map((name) => inQuery(name, input[name] ?? z.unknown(), properties[name] ?? {}, required.has(name))),
     ...(method === 'get' ? [headerParameter('If-None-Match')] : []),
-    ...(operation.conditional ? [headerParameter('If-Match')] : []),
+    ...(operation.comparesTag ? [headerParameter('If-Match')] : []),
     ...(takesKey(row) ? [headerParameter('Idempotency-Key')] : []),
     headerParameter('Prefer'),
     ...(row.signedBy ? [signature(row.signedBy)] : []),

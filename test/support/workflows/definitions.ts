@@ -12,7 +12,7 @@ const branchOperation = projectOperation({
   output: z.null(),
   execute: async () => null,
 });
-const operations = stepOperationsOf([{ operation: branchOperation, needsStream: false }]);
+const operations = stepOperationsOf([branchOperation]);
 
 /** Reads a definition where there is one operation, `studio.createBranch`. */
 export const read = (source: string) => readDefinition(source, operations);

@@ -186,6 +186,7 @@ export const getRunProgress = crawlerOperation({
   name: 'crawlers.getRunProgress',
   kind: 'query',
   permission: 'browse_crawlers',
+  notInSteps: true,
   summary: 'How a run stands, with what is new in its log',
   input: z.object({
     ...runNumber,

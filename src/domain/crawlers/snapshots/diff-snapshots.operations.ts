@@ -52,7 +52,7 @@ export const diffSnapshots = crawlerOperation({
   name: 'crawlers.diffSnapshots',
   kind: 'query',
   permission: 'browse_crawlers',
-  conflicts: true,
+  mayConflict: true,
   summary: 'Compare a snapshot with another one of its crawler, by URL',
   input: z.object({
     ...snapshotNumber,

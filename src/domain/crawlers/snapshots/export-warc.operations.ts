@@ -183,7 +183,7 @@ export const exportWarcFile = crawlerOperation({
   name: 'crawlers.exportWarc',
   kind: 'query',
   permission: 'browse_crawlers',
-  conflicts: true,
+  mayConflict: true,
   summary: 'Export a snapshot as a WARC file',
   input: z.object(snapshotNumber),
   output: z.object({ name: z.string().describe('Name for the file') }),

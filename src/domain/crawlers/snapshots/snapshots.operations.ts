@@ -119,7 +119,7 @@ export const deleteSnapshot = crawlerOperation({
   name: 'crawlers.deleteSnapshot',
   kind: 'command',
   permission: 'delete_crawlers',
-  destructive: true,
+  irreversible: true,
   summary: 'Delete a snapshot that is neither live nor pinned',
   input: z.object(snapshotNumber),
   output: z.object({}),

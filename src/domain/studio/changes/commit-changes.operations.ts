@@ -271,7 +271,7 @@ export const commitChanges = studioOperation({
     delete_studio: 'when it deletes',
     manage_studio: 'when it names another author, or a path outside collections and media roots',
   },
-  versioned: true,
+  mayRequireTag: true,
   summary: 'Change several entries and files in one commit',
   input: changeSet,
   output: committedChanges,

@@ -146,6 +146,7 @@ export const getCollection = studioOperation({
   name: 'studio.getCollection',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: 'Get one collection with its schema',
   input: z.object({ collection: z.string(), ...refInput }),
   output: collectionShape,

@@ -42,6 +42,7 @@ export const listDeploymentsOfBranches = studioOperation({
   name: 'studio.listDeploymentsOfBranches',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: `The newest deployments of each of some branches, at most ${mostOfBranch} of a branch`,
   input: z.object({ branches: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
   output: z.array(z.array(deployment)),

@@ -147,6 +147,7 @@ export const searchEntries = studioOperation({
   name: 'studio.searchEntries',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: 'Find entries of all collections by their words',
   input: z.object({
     q: z

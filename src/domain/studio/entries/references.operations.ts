@@ -43,6 +43,7 @@ export const listReferences = studioOperation({
   name: 'studio.listReferences',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: 'Entries that entries of a collection name in their relations, for each in the order asked',
   input: z.object(entriesInput),
   output: z.array(z.array(entryReference)),
@@ -66,6 +67,7 @@ export const listReferrers = studioOperation({
   name: 'studio.listReferrers',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: 'Entries that name one entry in their relations',
   input: z.object({
     collection: z.string(),
@@ -88,6 +90,7 @@ export const listTranslations = studioOperation({
   name: 'studio.listTranslations',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: 'The same entries in other languages, for each in the order asked',
   input: z.object(entriesInput),
   output: z.array(z.array(entrySummary)),

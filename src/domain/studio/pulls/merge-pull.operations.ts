@@ -45,7 +45,7 @@ export const mergePull = studioOperation({
     manage_studio: 'when it names another author, or resolutions write files outside collections and media',
     delete_studio: 'when it deletes the head branch, or resolutions delete what both branches have',
   },
-  conditional: true,
+  comparesTag: true,
   summary: 'Merge pull request',
   input: pullMerge,
   output: pullMerged,

@@ -58,6 +58,7 @@ export const readBranchMoves = studioOperation({
   name: 'studio.readBranchMoves',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: 'Follow the commits a branch moves to',
   input: z.object({
     branch: z.string().max(1000).optional().describe('Default: the default branch'),

@@ -65,6 +65,7 @@ export const getBranch = studioOperation({
   name: 'studio.getBranch',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: 'Get one branch',
   input: z.object({
     name: z.string(),
@@ -86,6 +87,7 @@ export const getBranches = studioOperation({
   name: 'studio.getBranches',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: 'Branches by their names, in the order of the input; null for missing ones',
   input: z.object({ names: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
   output: z.array(branch.nullable()),
@@ -137,8 +139,8 @@ export const deleteBranch = studioOperation({
   kind: 'command',
   effect: 'external',
   permission: 'delete_studio',
-  destructive: true,
-  conditional: true,
+  irreversible: true,
+  comparesTag: true,
   summary: 'Delete a branch',
   input: z.object({
     name: z.string(),

@@ -65,6 +65,7 @@ export const getCommits = studioOperation({
   name: 'studio.getCommits',
   kind: 'query',
   permission: 'browse_studio',
+  notInSteps: true,
   summary: 'Commits by their ids, in the order of the input',
   input: z.object({ shas: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
   output: z.array(commit),

@@ -93,7 +93,7 @@ export const getFile = studioOperation({
   name: 'studio.getFile',
   kind: 'query',
   permission: 'browse_studio',
-  oversized: true,
+  mayBeTooLarge: true,
   summary: 'Single file',
   input: z.object({
     ...refInput,

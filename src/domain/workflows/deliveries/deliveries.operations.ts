@@ -99,7 +99,7 @@ export const redeliver = workflowOperation({
   name: 'workflows.redeliver',
   kind: 'command',
   permission: 'edit_workflows',
-  workflow: false,
+  notInSteps: true,
   summary: 'Start a workflow again with the body of an earlier webhook call',
   input: z.object(deliveryName),
   output: begunExecution,

@@ -70,6 +70,7 @@ export const readExecutionEvents = workflowOperation({
   name: 'workflows.readExecutionEvents',
   kind: 'query',
   permission: 'browse_workflows',
+  notInSteps: true,
   summary: 'The events of an execution: those there are, each as it comes, until it has ended',
   input: z.object({ ...executionId, ...behind }),
   output: z.object({ subject: eventSubject, events: z.array(executionEvent), ended: z.boolean() }),

@@ -240,6 +240,7 @@ export const writeImport = crawlerOperation.with(mirror)({
   kind: 'command',
   effect: 'external',
   permission: 'manage_studio',
+  notInSteps: true,
   summary: 'Commit an import',
   input: z.object({ import_id: z.int32() }),
   output: z.object({}),

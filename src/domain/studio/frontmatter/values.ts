@@ -39,7 +39,7 @@ export type Reading =
   | { ok: true; value: Frontmatter; lossy: string[] }
   | { ok: false; message: string; offset: number };
 
-export const limits = { frontmatterBytes: 256 * 1024, depth: 64, aliasExpansions: 100, yamlMarks: 30_000 } as const;
+export const limits = { frontmatterBytes: 256 * 1024, depth: 64, aliasExpansions: 100, yamlMarks: 12_000 } as const;
 
 /** Says of a string at a JSON Pointer whether it is a date that may stand without quotes. */
 export type DateRule = (pointer: string, value: string) => boolean;

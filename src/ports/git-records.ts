@@ -58,9 +58,21 @@ export interface Snapshot {
   treeOid(path: string): Promise<Oid | null>;
   /** All files below a directory, in git's order; served from a cache by tree oid. */
   files(path?: string): Promise<readonly TreeFile[]>;
+  /**
+   * Files that differ from another tree (null: the empty one), in git's order; null when more than `limit` files and directories do. Takes as
+   * long as there are differences.
+   */
+  changesSince(tree: Oid | null, limit: number): Promise<FileChange[] | null>;
   blob(oid: Oid): Promise<Buffer>;
   /** Streams blobs in the order requested, without holding them all; those of commits that are not stored yet too. */
   blobs(oids: readonly Oid[]): AsyncIterable<{ oid: Oid; content: Buffer }>;
+}
+
+/** A file of which two trees hold different versions; null: it is not there. */
+export interface FileChange {
+  path: string;
+  before: FileSide | null;
+  after: FileSide | null;
 }
 
 /** A blob that is in the store already. */

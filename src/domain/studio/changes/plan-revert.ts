@@ -2,7 +2,7 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change } from '../../../ports/git-writes.ts';
 import { refusalOf, refusalOfName } from '../content/admission.ts';
-import { type CollectionIndex, entryAt, findEntry } from '../content/collection-index.ts';
+import { type CollectionIndex, entryAt } from '../content/collection-index.ts';
 import { planDelete } from '../entries/plan-delete.ts';
 import { checkSize } from '../entries/saved-entry.ts';
 import { judgeWrite } from '../entries/validate.ts';
@@ -88,11 +88,11 @@ async function placeOf(
   const { collection, slug } = target;
   checkAddress('slug', slug);
   const index = site.collection(collection);
-  const there = findEntry(index, slug);
+  const there = index.find(slug);
   if (there) return { path: there.path, entry: { index, slug } };
   for (const snapshot of [after, before]) {
     const former = (await studio.content.site(git, snapshot)).collections.get(collection);
-    const path = former && findEntry(former, slug)?.path;
+    const path = former?.find(slug)?.path;
     if (path === undefined) continue;
     if (!index.schema.matches(path))
       throw new DomainError(

@@ -74,7 +74,7 @@ async function recordOf(
   if (!stored) return { sha: null };
   const site = await studio.content.site(git, snapshot);
   const index = collection === undefined ? undefined : site.collections.get(collection);
-  const place = index?.entries.find((one) => one.path === path);
+  const place = index?.at(path);
   if (index && place) {
     const saved = { index, schemaKey: site.schemaKey, place, bytes: await snapshot.blob(stored.oid), warnings };
     return { sha: stored.oid, slug: place.slug, entry: await savedRecord(context, snapshot, made, saved) };

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { TreeEntry } from '../../../ports/git-records.ts';
+import type { FileSide, TreeEntry } from '../../../ports/git-records.ts';
 import type { Change, CommitPlan, Committed, StagedTree } from '../../../ports/git-writes.ts';
 import { changeSite, type SiteIndex } from '../content/site-index.ts';
 import { messageOf } from '../entries/write-entry.ts';
@@ -72,7 +72,7 @@ export async function advance(
 }
 
 /** What changes left at their paths: a listing of the whole tree would cost more than the step. */
-async function entriesAt(tree: StagedTree, changes: readonly Change[]): Promise<Map<string, TreeEntry | null>> {
+async function entriesAt(tree: StagedTree, changes: readonly Change[]): Promise<Map<string, FileSide | null>> {
   const found = changes.map(async ({ path }) => [path, (await tree.lookup(path)).entry] as const);
   return new Map(await Promise.all(found));
 }

@@ -1,14 +1,14 @@
-import { LRUCache } from 'lru-cache';
+import { VersionCache } from '../../../lib/version-cache.ts';
 import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
-import type { Commit, Oid, Snapshot } from '../../../ports/git-records.ts';
+import type { Commit, FileChange, Oid, Snapshot } from '../../../ports/git-records.ts';
 import type { Log } from '../../../ports/log.ts';
+import type { ParsedFile } from '../frontmatter/values.ts';
 import type { CollectionIndex, IndexedEntry } from './collection-index.ts';
 import { type EntryFacts, type Place, unreadable } from './entry-facts.ts';
 import { LastCommits } from './last-commits.ts';
-import { type ListAt, type ListOrder, ListOrders } from './list-orders.ts';
-import type { SiteIndex } from './site-index.ts';
-import { SiteCache, Sites } from './sites.ts';
+import type { SiteAtTree, SiteIndex } from './site-index.ts';
+import { Sites } from './sites.ts';
 import { Damage, FactStore } from './stored/fact-store.ts';
 import { FullText } from './stored/full-text.ts';
 import { Indexer } from './stored/indexer.ts';
@@ -16,52 +16,29 @@ import { pruneContent } from './stored/prune.ts';
 import { SchemaStore } from './stored/schema-store.ts';
 import { StoredBlobs } from './stored/stored-blobs.ts';
 
-interface Known {
+/** The facts of all entries of a collection at one tree: what lists sort and filter by. */
+interface CollectionFacts {
   entries: readonly IndexedEntry[];
   facts: readonly EntryFacts[];
 }
 
-/** The facts of all entries of a collection as lists show them, kept as long as its index is: what they sort and filter by. */
-class CollectionFacts {
-  readonly #store: FactStore;
-  readonly #lists = new WeakMap<readonly IndexedEntry[], Promise<readonly EntryFacts[]>>();
-  readonly #latest = new LRUCache<string, Known>({ max: 16 });
+/** The order of a list at one tree, and all entries it was chosen from, in order of their paths. */
+export interface ListOrder {
+  entries: readonly IndexedEntry[];
+  ordered: readonly IndexedEntry[];
+}
 
-  constructor(store: FactStore) {
-    this.#store = store;
-  }
-
-  of(git: Repository, snapshot: Snapshot, index: CollectionIndex): Promise<readonly EntryFacts[]> {
-    const known = this.#lists.get(index.entries);
-    if (known) return known;
-    const made = this.#make(git, snapshot, index);
-    this.#lists.set(index.entries, made);
-    const forget = () => this.#lists.delete(index.entries);
-    // An object that is damaged now may come back.
-    made.then((facts) => facts.includes(unreadable) && forget(), forget);
-    return made;
-  }
-
-  async #make(
-    git: Repository,
-    snapshot: Snapshot,
-    { schema, entries }: CollectionIndex,
-  ): Promise<readonly EntryFacts[]> {
-    const key = `${git.id}:${schema.collection}`;
-    const latest = this.#latest.get(key);
-    const facts = entries.map((entry, at) => (latest?.entries[at] === entry ? latest.facts[at] : undefined));
-    const missing = facts.flatMap((fact, at) => (fact ? [] : [at]));
-    const places = missing.flatMap((at) => entries[at] ?? []);
-    for (const [at, read] of (await this.#store.listed(git, snapshot, places)).entries())
-      facts[missing[at] ?? 0] = read;
-    const whole = facts as EntryFacts[];
-    if (!whole.includes(unreadable)) this.#latest.set(key, { entries, facts: whole });
-    return whole;
-  }
+/** A list at a tree. */
+interface ListAt {
+  /** Names everything that decides what is shown and how it is ordered, but for the files. */
+  list: string;
+  /** Of the directory the entries are in. */
+  tree: string | null;
+  entries: readonly IndexedEntry[];
 }
 
 /** What all content roots share. */
-function partsOver(cache: ContentCache, log: Log) {
+function cachesOver(cache: ContentCache, log: Log) {
   const damage = new Damage();
   const facts = new FactStore(cache, damage);
   const stored = new StoredBlobs(cache);
@@ -70,11 +47,10 @@ function partsOver(cache: ContentCache, log: Log) {
     facts,
     damage,
     cache,
-    sites: new SiteCache(),
+    sites: new VersionCache<SiteAtTree>({ versions: 64, subjects: 64 }),
     schemas: new SchemaStore(cache),
-    collections: new CollectionFacts(facts),
-    lists: new ListOrders(),
-    orders: new LRUCache<string, Promise<readonly IndexedEntry[]>>({ max: 256 }),
+    collections: new VersionCache<CollectionFacts>({ versions: 32, subjects: 16 }),
+    lists: new VersionCache<ListOrder>({ versions: 512, subjects: 64 }),
     fullText: new FullText(cache, stored, indexer, damage),
     lastCommits: new LastCommits(cache, log),
     indexer,
@@ -87,15 +63,15 @@ function partsOver(cache: ContentCache, log: Log) {
  * is dear to make also goes into a cache that survives restarts.
  */
 export class ContentIndex {
-  readonly #parts: ReturnType<typeof partsOver>;
+  readonly #caches: ReturnType<typeof cachesOver>;
   readonly #contentRoot: string | null;
   readonly #sites: Sites;
 
   /** @param from the cache to use and where to tell of its faults, or an index to share everything with for another content root */
   constructor(from: { cache: ContentCache; log: Log } | ContentIndex, contentRoot: string | null = null) {
-    this.#parts = from instanceof ContentIndex ? from.#parts : partsOver(from.cache, from.log);
+    this.#caches = from instanceof ContentIndex ? from.#caches : cachesOver(from.cache, from.log);
     this.#contentRoot = contentRoot;
-    const { sites, facts, schemas } = this.#parts;
+    const { sites, facts, schemas } = this.#caches;
     const read = { facts: facts.listed.bind(facts), stored: schemas };
     this.#sites = new Sites(sites, read, contentRoot);
   }
@@ -107,10 +83,21 @@ export class ContentIndex {
 
   /** The site at a tree. */
   site(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
-    return this.#sites.at(git, snapshot, ({ collections }) => {
-      const lists = [...collections.values()].map(({ entries }) => entries);
-      this.#parts.indexer.want(git, lists);
+    const { indexer } = this.#caches;
+    return this.#sites.at(git, snapshot, (site, changes) => {
+      if (changes) indexer.add(git, entriesOf(site, changes));
+      else
+        indexer.want(
+          git,
+          [...site.collections.values()].map(({ entries }) => entries),
+        );
     });
+  }
+
+  /** Takes over what a save has read of the file it wrote: nothing has to be read or parsed again for lists and search. */
+  wrote(git: Repository, place: Place, parsed: ParsedFile, size: number): void {
+    this.#caches.facts.set(git, place, parsed, size);
+    this.#caches.indexer.add(git, [{ ...place, content: { parsed, size } }]);
   }
 
   /** Discovers the schemas of a tree again, whatever is cached. */
@@ -130,50 +117,62 @@ export class ContentIndex {
 
   /** Facts of files, in their order. @throws DomainError `repository_unavailable` when one cannot be read */
   facts(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
-    return this.#parts.facts.of(git, snapshot, files);
+    return this.#caches.facts.of(git, snapshot, files);
   }
 
   /** The same for lists, which show a file that cannot be read as just that. */
   listedFacts(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
-    return this.#parts.facts.listed(git, snapshot, files);
+    return this.#caches.facts.listed(git, snapshot, files);
   }
 
   /** How often something could not be read: what it says of a list may change though no commit is made. */
   damage({ id }: Repository): number {
-    return this.#parts.damage.met(id);
+    return this.#caches.damage.met(id);
   }
 
-  /** Facts of all entries of a collection for lists, in their order. */
-  collectionFacts(git: Repository, snapshot: Snapshot, index: CollectionIndex): Promise<readonly EntryFacts[]> {
-    return this.#parts.collections.of(git, snapshot, index);
+  /** Facts of all entries of a collection for lists, in their order; kept while the index is in use. */
+  async collectionFacts(git: Repository, snapshot: Snapshot, index: CollectionIndex): Promise<readonly EntryFacts[]> {
+    const subject = JSON.stringify([git.id, index.schema.collection]);
+    const { facts } = await this.#caches.collections.of(
+      subject,
+      String(index.version),
+      (latest) => this.#readFacts(git, snapshot, index, latest),
+      // An object that is damaged now may come back.
+      (read) => !read.facts.includes(unreadable),
+    );
+    return facts;
   }
 
-  /** A choice of entries, computed once; `key` names all it depends on, and the repository. */
-  order(
+  async #readFacts(
     git: Repository,
-    key: string,
-    compute: () => Promise<readonly IndexedEntry[]>,
-  ): Promise<readonly IndexedEntry[]> {
-    const { orders } = this.#parts;
-    const known = orders.get(key);
-    if (known) return known;
-    const damage = this.damage(git);
-    const made = compute();
-    orders.set(key, made);
-    const forget = () => orders.delete(key);
-    made.then(() => this.damage(git) !== damage && forget(), forget);
-    return made;
+    snapshot: Snapshot,
+    { entries }: CollectionIndex,
+    latest: CollectionFacts | undefined,
+  ): Promise<CollectionFacts> {
+    const known = entries.map((entry, at) => (latest?.entries[at] === entry ? latest.facts[at] : undefined));
+    const missing = entries.filter((_, at) => !known[at]);
+    const read = await this.#caches.facts.listed(git, snapshot, missing);
+    let next = 0;
+    return { entries, facts: known.map((facts) => facts ?? read[next++] ?? unreadable) };
   }
 
-  /** An order of a list, computed once per tree, from the order at another tree where one is known. */
-  listOrder(
+  /**
+   * A choice of entries in an order, computed once per tree.
+   * @param compute gets the order at another tree, where one is known, to go on from
+   */
+  async listOrder(
     git: Repository,
-    at: ListAt,
+    { list, tree, entries }: ListAt,
     compute: (before: ListOrder | undefined) => Promise<readonly IndexedEntry[]>,
   ): Promise<readonly IndexedEntry[]> {
     const damage = this.damage(git);
-    const list = `${git.id}:${at.list}`;
-    return this.#parts.lists.of({ ...at, list }, compute, () => this.damage(git) === damage);
+    const { ordered } = await this.#caches.lists.of(
+      JSON.stringify([git.id, list]),
+      tree ?? '',
+      async (latest) => ({ entries, ordered: await compute(latest) }),
+      () => this.damage(git) === damage,
+    );
+    return ordered;
   }
 
   /**
@@ -186,35 +185,39 @@ export class ContentIndex {
     wanted: SearchWords,
     among?: (entry: P) => boolean,
   ): Promise<ReadonlySet<P>> {
-    return this.#parts.fullText.search(git, entries, wanted, among);
+    return this.#caches.fullText.search(git, entries, wanted, among);
   }
 
   /** For each path the newest commit reachable from `head` that touched it. */
   lastCommits(git: Repository, head: Oid, paths: readonly string[]): Promise<Map<string, Commit>> {
-    return this.#parts.lastCommits.of(git, head, paths);
+    return this.#caches.lastCommits.of(git, head, paths);
   }
 
   /** Retires what is stored of a repository and nothing there holds any more. */
   prune(git: Repository, signal: AbortSignal): Promise<void> {
-    return pruneContent(this.#parts.cache, git, signal);
+    return pruneContent(this.#caches.cache, git, signal);
   }
 
   /** Removes up to `limit` rows that have been retired long enough. @returns how many; null: the cache cannot say */
   removeExpired(limit: number): Promise<number | null> {
-    return this.#parts.cache.removeExpired(limit);
+    return this.#caches.cache.removeExpired(limit);
   }
 
   /** Resolves when nothing is being stored in the background. */
   async settled(): Promise<void> {
-    await this.#parts.indexer.settled();
-    await this.#parts.schemas.settled();
-    await this.#parts.lastCommits.settled();
+    await this.#caches.indexer.settled();
+    await this.#caches.schemas.settled();
+    await this.#caches.lastCommits.settled();
   }
 
   /** Ends the background work; nothing is lost that cannot be made again. */
   async close(): Promise<void> {
-    await this.#parts.indexer.close();
-    await this.#parts.schemas.settled();
-    await this.#parts.lastCommits.settled();
+    await this.#caches.indexer.close();
+    await this.#caches.schemas.settled();
+    await this.#caches.lastCommits.settled();
   }
 }
+
+/** The entries that changes left, where they are now. */
+const entriesOf = ({ collections }: SiteIndex, changes: readonly FileChange[]): IndexedEntry[] =>
+  changes.flatMap(({ path }) => [...collections.values()].flatMap((index) => index.at(path) ?? []));

@@ -66,13 +66,13 @@ export function factsFrom(parsed: ParsedFile, size: number): EntryFacts {
   };
 }
 
-/**
- * Reads one file for lists. `path` decides whether it is content or data. The facts are a copy: a value cut out of the file's text would keep
- * all of it in memory.
- */
-export function factsOf(content: Buffer, path: string): EntryFacts {
-  return JSON.parse(JSON.stringify(factsFrom(parseFile(content, path), content.length)));
-}
+/** The same as a copy to be kept: a value cut out of the file's text would keep all of it in memory. */
+export const keptFacts = (parsed: ParsedFile, size: number): EntryFacts =>
+  JSON.parse(JSON.stringify(factsFrom(parsed, size)));
+
+/** Reads one file for lists. `path` decides whether it is content or data. */
+export const factsOf = (content: Buffer, path: string): EntryFacts =>
+  keptFacts(parseFile(content, path), content.length);
 
 /** Bytes that values take in memory, roughly. */
 function weightOf(value: unknown): number {

@@ -132,12 +132,12 @@ export const listCollections = studioOperation({
   },
 });
 
-const collectionRecord = ({ schema, entries }: CollectionIndex, invalid_count: number) => ({
+const collectionRecord = ({ schema, size }: CollectionIndex, invalid_count: number) => ({
   name: schema.collection,
   label: schema.label,
   path: schema.path,
   format: schema.format,
-  entries_count: entries.length,
+  entries_count: size,
   invalid_count,
   schema: toRecord(schema),
 });

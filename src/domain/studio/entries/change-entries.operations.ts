@@ -3,7 +3,7 @@ import { DomainError, type FieldError } from '../../../kernel/errors.ts';
 import { fieldFault, freeObject } from '../../../kernel/shapes.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import { commitStep } from '../changes/staged-content.ts';
-import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
+import type { CollectionIndex } from '../content/collection-index.ts';
 import { editFile } from '../frontmatter/edit-file.ts';
 import { parseFile } from '../frontmatter/parse-file.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
@@ -42,7 +42,7 @@ export const createEntry = studioOperation({
     );
     const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
-    const place = index.entries.find((item) => item.path === result.place.path) ?? result.place;
+    const place = index.at(result.place.path) ?? result.place;
     return savedRecord(context, snapshot, commit, { ...result, schemaKey: site.schemaKey, index, place });
   },
 });
@@ -131,7 +131,7 @@ async function targetOf(index: CollectionIndex, snapshot: Snapshot, slug: string
   const { path: home, slugs } = index.schema;
   const path = [home, `new.${slugs.extensions[0] ?? 'md'}`].filter(Boolean).join('/');
   const target: Target = { path, before: null, faults: [] };
-  const stored = slug === undefined ? undefined : findEntry(index, slug);
+  const stored = slug === undefined ? undefined : index.find(slug);
   if (stored) return { ...target, path: stored.path, before: await snapshot.blob(stored.oid) };
   if (slug === undefined) return target;
   const faults = faultsOf(() => {

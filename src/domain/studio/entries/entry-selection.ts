@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
 import { freeObject } from '../../../kernel/shapes.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { type CollectionIndex, type IndexedEntry, lowerBound } from '../content/collection-index.ts';
-import type { ListOrder } from '../content/list-orders.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
+import type { ListOrder } from '../content/content-index.ts';
 import { searchWords } from '../content/search.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { checkAddress } from '../path-rules.ts';
@@ -223,6 +223,17 @@ function timed({ schema: { fields } }: CollectionIndex, { conditions, keys }: Se
   };
 }
 
+/** Where an entry is in the list of all, which is in order of the paths. */
+function positionOf({ path }: IndexedEntry, entries: readonly IndexedEntry[]): number {
+  let [low, high] = [0, entries.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((entries[middle]?.path ?? '') < path) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 const unread = { frontmatter: null, title: '', draft: false, size: 0 };
 
 /**
@@ -257,7 +268,7 @@ export async function orderEntries(
       ? nextOrder(before, entries, {
           knownAt: (at) => known(entries[at] as IndexedEntry, at),
           isShown,
-          knownOf: (entry) => known(entry, lowerBound(entries, entry.path)),
+          knownOf: (entry) => known(entry, positionOf(entry, entries)),
           comesBefore: (one, other) =>
             keys.length > 0 ? comesBefore(one, other, keys) : one.entry.path < other.entry.path,
         })

@@ -3,7 +3,7 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { PlanContext, StagedContent, Step } from '../changes/staged-content.ts';
 import { refusalOfName } from '../content/admission.ts';
-import { type CollectionIndex, findEntry } from '../content/collection-index.ts';
+import type { CollectionIndex } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { createFile } from '../frontmatter/edit-file.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
@@ -85,7 +85,7 @@ export async function planCreate(
 ): Promise<Step<PlannedSave>> {
   const slug = checkPath('slug', draft.slug);
   const index = await collectionFor(context, staged, collection, slug);
-  if (findEntry(index, slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
+  if (index.find(slug)) throw fieldError('already_exists', 'slug', `${collection} has an entry ${slug}`);
   const path = pathForNew(index, slug, {
     ...(draft.format !== undefined && { format: draft.format }),
     ...(draft.path !== undefined && { path: checkPath('path', draft.path) }),

@@ -1,7 +1,7 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { counted } from '../../../lib/text.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
-import { findEntry, storedEntry } from '../content/collection-index.ts';
+import { storedEntry } from '../content/collection-index.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { namedIn, referencesTo } from './references.ts';
 import { checkVersion } from './write-entry.ts';
@@ -33,7 +33,7 @@ export async function planDelete(
     summary: `Delete ${collection}/${entry}`,
     result: { path },
     async check(after) {
-      const isThereAgain = after.changed.has(path) && findEntry(after.site.collection(collection), entry) !== undefined;
+      const isThereAgain = after.changed.has(path) && after.site.collection(collection).find(entry) !== undefined;
       if (force || isThereAgain) return [];
       const references = await referencesTo(context, after, target);
       const required = references.filter((reference) => reference.required && reference.path !== path);

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
-import { type CollectionIndex, findEntry, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
+import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import type { Conflict } from '../merge/merge.schema.ts';
 import { type FileConflict, mergeEntry } from '../merge/merge-entry.ts';
 import { conflictOf } from '../merge/merge-outcome.ts';
@@ -181,7 +181,7 @@ export async function planUpdate(
       check: checkIn(place.path),
     };
   }
-  if (findEntry(index, slug)) throw fieldError('already_exists', to.field, `${collection} has an entry ${slug}`);
+  if (index.find(slug)) throw fieldError('already_exists', to.field, `${collection} has an entry ${slug}`);
   const renamed = await renameEntry(context, staged, index, place, { slug, field: to.field }, bytes);
   const { path, changes, references } = renamed;
   return {

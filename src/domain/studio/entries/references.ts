@@ -1,6 +1,5 @@
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { findEntry } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { referenceIds } from '../schema/reference-ids.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';
@@ -62,7 +61,7 @@ interface Named {
 
 export function namedIn(site: SiteIndex, { collection, slug }: { collection: string; slug: string }): Named {
   const index = site.collections.get(collection);
-  const entry = index && findEntry(index, slug);
+  const entry = index?.find(slug);
   return { collection, ids: new Set(index && entry ? referenceIds(index.schema, entry) : []) };
 }
 

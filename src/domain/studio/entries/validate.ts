@@ -1,6 +1,6 @@
 import { DomainError, type FieldError } from '../../../kernel/errors.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { type CollectionIndex, findEntry, type IndexedEntry } from '../content/collection-index.ts';
+import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
@@ -26,7 +26,7 @@ function namesOf(index: CollectionIndex): ReadonlyMap<string, IndexedEntry> {
 
 /** The entry a reference means; a slug is read as one before any other form of a name. */
 export function entryNamed(index: CollectionIndex, id: string): IndexedEntry | undefined {
-  return findEntry(index, id) ?? namesOf(index).get(id);
+  return index.find(id) ?? namesOf(index).get(id);
 }
 
 const asWarning = (path: string, collection: string, { code, field, message }: FieldError): Warning => ({
@@ -129,8 +129,8 @@ export async function invalidEntries(
 ): Promise<readonly IndexedEntry[]> {
   // A relation is broken by what happens in other collections too.
   const tree = hasRelation(schema.fields) ? snapshot.tree : await snapshot.treeOid(schema.path);
-  const key = `${git.id}:${tree ?? ''}:${site.schemaKey}:invalid:${schema.collection}`;
-  return studio.content.order(git, key, async () => {
+  const list = JSON.stringify([site.schemaKey, 'invalid', schema.collection]);
+  return studio.content.listOrder(git, { list, tree, entries }, async () => {
     const facts = await studio.content.listedFacts(git, snapshot, entries);
     const found = [];
     for (const [at, entry] of entries.entries()) {

@@ -19,10 +19,13 @@ export const branchSubject = (project_id: number, branch: string): EventSubject 
 
 /** Paths that differ between two commits, both names of a renamed file; null: too many, or one of the commits is gone. */
 async function changedPaths(git: Repository, before: string, after: string): Promise<string[] | null> {
-  const diff = await git.diff(before, after, { skip: 0, limit: mostPaths }).catch(() => null);
-  if (!diff || diff.total > mostPaths) return null;
-  const paths = diff.files.flatMap(({ path, previous_path }) => (previous_path ? [previous_path, path] : [path]));
-  return [...new Set(paths)];
+  try {
+    const [from, to] = await Promise.all([git.snapshot(before), git.snapshot(after)]);
+    const changes = await to.changesSince(from.tree, mostPaths);
+    return changes?.map(({ path }) => path) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** Publishes the moves of branches to their subscribers, whichever process moved them. */

@@ -1,8 +1,7 @@
-import { LRUCache } from 'lru-cache';
+import { VersionCache } from '../../../lib/version-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
-import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
+import type { FileChange, Oid, Snapshot } from '../../../ports/git-records.ts';
 import { siteFilesOf } from '../content/site-files.ts';
-import { compareListings } from '../content/site-index.ts';
 import { type DetectedSite, detectFramework } from '../frameworks/detect-framework.ts';
 import { routeReaders } from '../frameworks/route-readers.ts';
 import { encodePath } from '../frameworks/routing/paths.ts';
@@ -69,31 +68,23 @@ interface KeyedRoutes extends SiteRoutes {
 const mayMatter =
   /\.(astro|[cm]?[jt]sx?|svelte|json|ya?ml|toml|lock)$|(^|\/)(_?index(\.[\w-]+)?\.\w+|Gemfile|go\.mod|requirements\.txt|\.\w+ignore)$/;
 
+/** Trees that differ in more files than this are read anew. */
+const mostChanges = 10_000;
+
 /** The routes of sites by their trees; read again only when a file they rest on is another one. */
 export class RoutesCache {
-  readonly #trees = new LRUCache<string, Promise<KeyedRoutes>>({ max: 64 });
-  readonly #latest = new LRUCache<string, { files: readonly TreeFile[]; routes: KeyedRoutes }>({ max: 64 });
+  readonly #routes = new VersionCache<{ tree: Oid | null; routes: KeyedRoutes }>({ versions: 64, subjects: 64 });
 
   /** @param root the site's directory; null: found by its configuration */
-  at(git: Repository, snapshot: Snapshot, root: string | null): Promise<KeyedRoutes> {
+  async at(git: Repository, snapshot: Snapshot, root: string | null): Promise<KeyedRoutes> {
+    const { tree } = snapshot;
     const site = JSON.stringify([git.id, root]);
-    const key = `${site}:${snapshot.tree}`;
-    const known = this.#trees.get(key);
-    if (known) return known;
-    const made = this.#make(git, snapshot, root, site);
-    this.#trees.set(key, made);
-    made.catch(() => this.#trees.delete(key));
-    return made;
-  }
-
-  async #make(git: Repository, snapshot: Snapshot, root: string | null, site: string): Promise<KeyedRoutes> {
-    const files = await snapshot.files();
-    const latest = this.#latest.get(site);
-    const routes =
-      latest && !changesRoutes(latest, files)
-        ? latest.routes
-        : await this.#read(git, snapshot, root === null ? {} : { root });
-    this.#latest.set(site, { files, routes });
+    const { routes } = await this.#routes.of(site, tree ?? '', async (latest) => {
+      // The last tree may be gone since its branch was moved by force.
+      const changes = latest ? await snapshot.changesSince(latest.tree, mostChanges).catch(() => null) : null;
+      const isSame = latest && changes && !changes.some((change) => changesRoutes(latest.routes, change));
+      return { tree, routes: isSame ? latest.routes : await this.#read(git, snapshot, root === null ? {} : { root }) };
+    });
     return routes;
   }
 
@@ -106,12 +97,8 @@ export class RoutesCache {
   }
 }
 
-function changesRoutes(
-  { files, routes }: { files: readonly TreeFile[]; routes: KeyedRoutes },
-  now: readonly TreeFile[],
-): boolean {
-  const { added, removed, modified } = compareListings(files, now);
-  const { dependencies, detected } = routes;
-  const read = ({ path }: TreeFile) => dependencies.has(path) || path === detected.manifest?.path;
-  return modified.some(read) || [...added, ...removed].some((file) => read(file) || mayMatter.test(file.path));
+/** Whether a file that came, went or changed may be one that routes rest on. */
+function changesRoutes({ dependencies, detected }: SiteRoutes, { path, before, after }: FileChange): boolean {
+  if (dependencies.has(path) || path === detected.manifest?.path) return true;
+  return (before === null || after === null) && mayMatter.test(path);
 }

@@ -71,9 +71,7 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
     await store(context, [...pending.objects]);
     const moved = await moveRef(context, { ref, to: tip.commit, from: head }, expected);
     if (!moved) return outcomes.map(({ writer }) => writer);
-    // The next reader needs the whole listing; derived from the last one it costs next to nothing.
-    if (tip.tree !== null && pending.knowsListing(tip.tree, '')) await pending.listing(tip.tree, '');
-    context.objects.remember(pending.trees, pending.commits, pending.listings);
+    context.objects.remember(pending.trees, pending.commits);
   }
   for (const outcome of outcomes) settle(context, outcome);
   return [];

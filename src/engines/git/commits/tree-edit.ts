@@ -66,10 +66,7 @@ async function editDirectory(objects: PendingObjects, oid: Oid | null, branch: B
   if (edits.size === 0) return oid;
   const edited = tree.edit(edits);
   if (edited.size === 0) return null;
-  return objects.addTree(
-    edited,
-    oid === null ? undefined : { base: oid, prefix: branch.path === '' ? '' : `${branch.path}/`, edits },
-  );
+  return objects.addTree(edited);
 }
 
 async function editEntry(

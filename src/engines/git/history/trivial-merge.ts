@@ -29,7 +29,6 @@ interface Sides<T> {
 export async function trivialMerge(
   objects: PendingObjects,
   sides: Sides<Oid | null>,
-  prefix = '',
 ): Promise<{ tree: Oid | null } | null> {
   const [base, current, incoming] = await Promise.all(
     [sides.base, sides.current, sides.incoming].map((oid) =>
@@ -48,28 +47,26 @@ export async function trivialMerge(
       edits.set(name, theirs);
       continue;
     }
-    const merged = await mergeEntry(objects, { base: old, current: mine.new, incoming: theirs }, `${prefix}${name}/`);
+    const merged = await mergeEntry(objects, { base: old, current: mine.new, incoming: theirs });
     if (!merged) return null;
     if (merged.entry?.oid !== mine.new?.oid || merged.entry?.mode !== mine.new?.mode) edits.set(name, merged.entry);
   }
   if (edits.size === 0) return { tree: sides.current };
   const edited = current.edit(edits);
   if (edited.size === 0) return { tree: null };
-  const from = sides.current === null ? undefined : { base: sides.current, prefix, edits };
-  return { tree: objects.addTree(edited, from) };
+  return { tree: objects.addTree(edited) };
 }
 
 /** An entry both sides have changed. */
 async function mergeEntry(
   objects: PendingObjects,
   { base, current, incoming }: Sides<TreeEntry | null>,
-  prefix: string,
 ): Promise<{ entry: TreeEntry | null } | null> {
   const isTree = (entry: TreeEntry | null) => entry?.mode === modes.tree;
   if (current === null || incoming === null) return null;
   if (isTree(current) && isTree(incoming) && (base === null || isTree(base))) {
     const sides = { base: base?.oid ?? null, current: current.oid, incoming: incoming.oid };
-    const merged = await trivialMerge(objects, sides, prefix);
+    const merged = await trivialMerge(objects, sides);
     return merged && { entry: merged.tree === null ? null : { ...current, oid: merged.tree } };
   }
   return current.oid === incoming.oid && current.mode === incoming.mode && !isTree(base) ? { entry: current } : null;

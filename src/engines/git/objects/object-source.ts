@@ -35,6 +35,4 @@ export interface ObjectSource {
   commit(oid: Oid): Promise<Commit>;
   /** All files below a tree, their paths led by `prefix` ('' or ending in a slash). */
   listing(oid: Oid, prefix: string, budget?: ListingBudget): Promise<readonly TreeFile[]>;
-  /** Whether `listing` would answer from memory. */
-  knowsListing(oid: Oid, prefix: string): boolean;
 }

@@ -1,6 +1,7 @@
-import type { Oid, PathLookup, Snapshot, TreeEntry, TreeFile } from '../../../ports/git-records.ts';
+import type { FileChange, Oid, PathLookup, Snapshot, TreeEntry, TreeFile } from '../../../ports/git-records.ts';
 import type { ObjectSource } from './object-source.ts';
 import { isLink, modes } from './tree-codec.ts';
+import { changedFiles } from './tree-diff.ts';
 
 const nothing: PathLookup = { entry: null, blocked: null };
 
@@ -48,6 +49,10 @@ export class TreeSnapshot implements Snapshot {
   async files(path = ''): Promise<readonly TreeFile[]> {
     const oid = await this.treeOid(path);
     return oid === null ? [] : this.#source.listing(oid, '');
+  }
+
+  changesSince(tree: Oid | null, limit: number): Promise<FileChange[] | null> {
+    return changedFiles(this.#source, tree, this.tree, limit);
   }
 
   blob(oid: Oid): Promise<Buffer> {

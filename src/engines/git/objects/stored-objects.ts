@@ -117,15 +117,11 @@ export class StoredObjects implements ObjectSource {
       return known;
     }
     const files = await listTree(this, oid, prefix, budget, {
-      known: (subtree, below) => this.knowsListing(subtree, below),
+      known: (subtree, below) => this.#caches.listings.has(`${this.#key}:${subtree}:${below}`),
       readAll: () => this.#listWithGit(oid, prefix, budget),
     });
     this.#caches.listings.set(key, files);
     return files;
-  }
-
-  knowsListing(oid: Oid, prefix: string): boolean {
-    return this.#caches.listings.has(`${this.#key}:${oid}:${prefix}`);
   }
 
   /** Size of an object in bytes; null when it is not there. */
@@ -139,12 +135,7 @@ export class StoredObjects implements ObjectSource {
   }
 
   /** Adds what was just stored, so that the next reader needs no git process. */
-  remember(
-    trees: Iterable<[Oid, Tree]>,
-    commits: Iterable<Commit>,
-    listings: Iterable<[string, readonly TreeFile[]]>,
-  ): void {
-    for (const [key, files] of listings) this.#caches.listings.set(`${this.#key}:${key}`, files);
+  remember(trees: Iterable<[Oid, Tree]>, commits: Iterable<Commit>): void {
     for (const [oid, tree] of trees) this.#caches.trees.set(`${this.#key}:${oid}`, tree);
     for (const commit of commits) this.#caches.commits.set(`${this.#key}:${commit.sha}`, commit);
   }

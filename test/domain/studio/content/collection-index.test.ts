@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  changeCollection,
-  entryIn,
-  findEntry,
-  indexCollection,
-} from '../../../../src/domain/studio/content/collection-index.ts';
+import { CollectionIndex, entryIn } from '../../../../src/domain/studio/content/collection-index.ts';
 import type { CollectionSchema } from '../../../../src/domain/studio/schema/collection-schema.ts';
 import fc from '../../../support/properties.ts';
 
@@ -28,8 +23,8 @@ const oid = fc.constantFrom('1', '2');
 const files = fc.uniqueArray(fc.record({ path: file, oid }), { maxLength: 14, selector: ({ path }) => path });
 const changes = fc.array(fc.tuple(file, fc.option(oid)), { maxLength: 5 });
 
-describe('changeCollection', () => {
-  it('makes the index that the files would have from scratch', () => {
+describe('an index after changes', () => {
+  it('is the one that the files would have from scratch', () => {
     fc.assert(
       fc.property(fc.constantFrom('', 'src/posts'), fc.boolean(), files, changes, (path, isLocalised, list, wanted) => {
         const schema = collection(path, isLocalised);
@@ -45,15 +40,18 @@ describe('changeCollection', () => {
         // A name is a file or a directory.
         fc.pre(isTree(before) && isTree(after));
         const indexOf = (of: Map<string, string>) =>
-          indexCollection(
+          CollectionIndex.of(
             schema,
             [...of].map(([at, now]) => ({ path: at, oid: now })),
           );
         const edits = new Map(wanted.map(([name, now]) => [place(name), now === null ? null : { oid: now }]));
-        const changed = changeCollection(indexOf(before), edits);
-        expect(changed).toEqual(indexOf(after));
-        for (const entry of changed.entries) expect(findEntry(changed, entry.slug)).toBe(entry);
-        expect(findEntry(changed, 'nothing')).toBeUndefined();
+        const [changed, made] = [indexOf(before).with(edits), indexOf(after)];
+        expect([changed.size, changed.entries, changed.warnings]).toEqual([made.size, made.entries, made.warnings]);
+        for (const entry of changed.entries) {
+          expect(changed.find(entry.slug)).toBe(entry);
+          expect(changed.at(entry.path)).toBe(entry);
+        }
+        expect(changed.find('nothing')).toBeUndefined();
       }),
       { numRuns: 3000 },
     );
@@ -62,10 +60,8 @@ describe('changeCollection', () => {
   it('begins anew when very many files come', () => {
     const schema = collection('', false);
     const coming = Array.from({ length: 501 }, (_, at) => `new-${at}.md`);
-    const changed = changeCollection(
-      indexCollection(schema, [{ path: 'old.md', oid: '1' }]),
-      new Map(coming.map((path) => [path, { oid: '2' }])),
-    );
+    const old = CollectionIndex.of(schema, [{ path: 'old.md', oid: '1' }]);
+    const changed = old.with(new Map(coming.map((path) => [path, { oid: '2' }])));
     expect(changed.entries).toHaveLength(502);
     expect(entryIn(changed, 'new-500')).toEqual({ slug: 'new-500', path: 'new-500.md', oid: '2' });
   });
@@ -73,7 +69,7 @@ describe('changeCollection', () => {
 
 describe('entryIn', () => {
   it('refuses what is no slug of the collection', () => {
-    const index = indexCollection(collection('posts', false), [{ path: 'posts/a/index.md', oid: '1' }]);
+    const index = CollectionIndex.of(collection('posts', false), [{ path: 'posts/a/index.md', oid: '1' }]);
     expect(entryIn(index, 'a').path).toBe('posts/a/index.md');
     expect(() => entryIn(index, 'a/index')).toThrow('posts has no entry a/index');
   });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createContentCache } from '../../../../src/db/content-cache.ts';
 import type { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
 import type { SiteIndex } from '../../../../src/domain/studio/content/site-index.ts';
@@ -26,6 +26,8 @@ const declared = {
 let app: TestApp;
 beforeAll(async () => {
   app = await startTestApp();
+  // The application itself reads every new head in the background: here only the tests read.
+  vi.spyOn(app.services.moves, 'note').mockImplementation(() => {});
 });
 afterAll(() => app.stop());
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CollectionIndex } from '../../../../src/domain/studio/content/collection-index.ts';
 import { newBytes } from '../../../../src/domain/studio/entries/change-entry.ts';
 import { applyMergePatch } from '../../../../src/domain/studio/frontmatter/merge-patch.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
@@ -9,7 +10,7 @@ import { hostileFile } from '../frontmatter/hostile.ts';
 import { hostileToml } from '../frontmatter/hostile-toml.ts';
 import { file } from '../merge/files.ts';
 
-const index = { schema: { fields: [] } as unknown as CollectionSchema, entries: [], warnings: [] };
+const index = CollectionIndex.of({ fields: [] } as unknown as CollectionSchema, []);
 
 /** What a client holds after GET: JSON. */
 const shown = (bytes: Buffer, path: string): { frontmatter: Record<string, unknown> | null; body: string } => {

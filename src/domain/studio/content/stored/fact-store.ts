@@ -3,7 +3,8 @@ import { DomainError } from '../../../../kernel/errors.ts';
 import type { ContentCache } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Snapshot } from '../../../../ports/git-records.ts';
-import { blobKey, type EntryFacts, factsOf, factsWeight, type Place, unreadable } from '../entry-facts.ts';
+import type { ParsedFile } from '../../frontmatter/values.ts';
+import { blobKey, type EntryFacts, factsOf, factsWeight, keptFacts, type Place, unreadable } from '../entry-facts.ts';
 
 /** Counts how often objects were met that cannot be read, per repository: what was made meanwhile lacks what they say, and is not to be kept. */
 export class Damage {
@@ -92,7 +93,12 @@ export class FactStore {
     return (await this.#read(git, snapshot, files)).facts;
   }
 
-  /** Resolves at a moment when nobody waits for facts. */
+  /** Adds the facts of a file that has been read already. */
+  set(git: Repository, file: Place, parsed: ParsedFile, size: number): void {
+    this.#known.set(keyOf(git, file), keptFacts(parsed, size));
+  }
+
+  /** Resolves at a moment when no facts are being loaded. */
   async quiet(): Promise<void> {
     while (this.#loading.size > 0) await Promise.allSettled(this.#loading);
   }

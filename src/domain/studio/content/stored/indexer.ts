@@ -3,6 +3,7 @@ import type { BlobRecord, ContentCache } from '../../../../ports/content-cache.t
 import type { Repository } from '../../../../ports/git.ts';
 import type { Log } from '../../../../ports/log.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
+import type { ParsedFile } from '../../frontmatter/values.ts';
 import { blobKey, factsFrom, type Place } from '../entry-facts.ts';
 import { wordsOf } from '../search.ts';
 import type { FactStore } from './fact-store.ts';
@@ -10,14 +11,14 @@ import type { StoredBlobs } from './stored-blobs.ts';
 
 /** What one statement should carry, in characters. */
 const charactersAtOnce = 4_000_000;
-/** How long a slice of reading keeps the process from everything else, milliseconds. */
+/** How long reading goes on before other work of the process, milliseconds. */
 const timeSlice = 8;
 
 /**
- * Reads files for the cache, in parts that one statement can carry; gives way to other work between slices. What cannot be read is left out:
+ * Reads files for the cache, in parts that one statement can carry; other work goes on in between. What cannot be read is left out:
  * it may be damaged, or the commit that brings it is not stored yet.
  */
-async function* recordsOf(git: Repository, files: readonly Place[]): AsyncGenerator<BlobRecord[]> {
+async function* recordsOf(git: Repository, files: readonly IndexedFile[]): AsyncGenerator<BlobRecord[]> {
   try {
     yield* readAll(git, files);
   } catch {
@@ -25,69 +26,101 @@ async function* recordsOf(git: Repository, files: readonly Place[]): AsyncGenera
   }
 }
 
-async function* readAll(git: Repository, files: readonly Place[]): AsyncGenerator<BlobRecord[]> {
+async function* readAll(git: Repository, files: readonly IndexedFile[]): AsyncGenerator<BlobRecord[]> {
   let records: BlobRecord[] = [];
   let characters = 0;
-  let next = 0;
   let began = performance.now();
-  for await (const { content } of git.blobs(files.map(({ oid }) => oid))) {
-    const file = files[next++];
-    if (!file) continue;
-    const record = recordOf(file, content);
-    records.push(record);
-    characters += record.facts.length + record.words.reduce((sum, word) => sum + word.length, 0);
-    if (characters >= charactersAtOnce) {
-      yield records;
-      records = [];
-      characters = 0;
+  const unread = git.blobs(files.flatMap(({ oid, content }) => (content ? [] : [oid])))[Symbol.asyncIterator]();
+  try {
+    for (const file of files) {
+      const record = file.content
+        ? recordOf(file, file.content.parsed, file.content.size)
+        : recordFrom(file, (await unread.next()).value.content);
+      records.push(record);
+      characters += record.facts.length + record.words.reduce((sum, word) => sum + word.length, 0);
+      if (characters >= charactersAtOnce) {
+        yield records;
+        records = [];
+        characters = 0;
+      }
+      if (performance.now() - began < timeSlice) continue;
+      await nextTurn();
+      began = performance.now();
     }
-    if (performance.now() - began < timeSlice) continue;
-    await nextTurn();
-    began = performance.now();
+    if (records.length > 0) yield records;
+  } finally {
+    await unread.return?.();
   }
-  if (records.length > 0) yield records;
 }
 
-function recordOf(file: Place, content: Buffer): BlobRecord {
-  const parsed = parseFile(content, file.path);
-  const facts = JSON.stringify(factsFrom(parsed, content.length));
-  return { ...blobKey(file), facts, words: wordsOf(parsed) };
+const recordFrom = (file: Place, content: Buffer): BlobRecord =>
+  recordOf(file, parseFile(content, file.path), content.length);
+
+function recordOf(file: Place, parsed: ParsedFile, size: number): BlobRecord {
+  return { ...blobKey(file), facts: JSON.stringify(factsFrom(parsed, size)), words: wordsOf(parsed) };
 }
 
 /** Blobs read and stored at a time. */
 const blobsAtOnce = 200;
-/** How long those who ask first go before; what comes meanwhile is done in one. Milliseconds. */
+/** How long requests go before; what comes meanwhile is done in one batch. Milliseconds. */
 const startDelay = 100;
 /** Repositories that may wait; of more the newest are left for when they are asked for again. */
 const mostWaiting = 64;
+/** Files of one repository that may wait by themselves; more come with the next list that is asked for. */
+const mostFiles = 10_000;
+/** Bytes of files that may wait as they were parsed; beyond that they are read again. */
+const mostParsed = 8 * 1024 * 1024;
 /** From so many rows on it pays to make them quick to search at once. */
 const manyRows = 100;
 
-/** Files of a repository that should be stored. */
+/** A file to be stored, with its content where a save has parsed it. */
+interface IndexedFile extends Place {
+  content?: { parsed: ParsedFile; size: number };
+}
+
+/** What of a repository should be stored. */
 interface Work {
   git: Repository;
+  /** Of a site that was read anew; only what is not stored yet. */
   lists: readonly (readonly Place[])[];
+  /** What changed since, by its path. */
+  files: Map<string, IndexedFile>;
 }
 
 /**
- * Stores the facts and words of blobs in the background: one repository after another, a few blobs at a time, and only while nobody waits for
- * facts. What waits is names of blobs, never content; what is not stored today is tomorrow.
+ * Stores the facts and words of blobs in the background: one repository after another, a few blobs at a time, and only while no facts are being
+ * loaded. What is not stored today is tomorrow.
  */
 export class Indexer {
-  readonly #parts: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log };
+  readonly #over: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log };
   readonly #waiting = new Map<string, Work>();
+  #parsed = 0;
   #running: Promise<void> | null = null;
   readonly #closing = new AbortController();
 
-  constructor(parts: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log }) {
-    this.#parts = parts;
+  constructor(over: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log }) {
+    this.#over = over;
   }
 
-  /** Sees to it that these files are stored, instead of those that were wanted of the repository before. */
+  /** Has all files of some lists stored, in place of the lists that were wanted of the repository before. */
   want(git: Repository, lists: readonly (readonly Place[])[]): void {
-    if (this.#closing.signal.aborted || (!this.#waiting.has(git.id) && this.#waiting.size >= mostWaiting)) return;
-    this.#waiting.set(git.id, { git, lists });
-    this.#running ??= this.#run();
+    const work = this.#workFor(git);
+    if (work) work.lists = lists;
+  }
+
+  /** Has single files stored, in addition. */
+  add(git: Repository, files: readonly IndexedFile[]): void {
+    const work = files.length > 0 ? this.#workFor(git) : null;
+    if (!work) return;
+    for (const { path, oid, content } of files) {
+      const known = work.files.get(path);
+      if (known?.oid === oid && (known.content || !content)) continue;
+      if (!known && work.files.size >= mostFiles) continue;
+      this.#parsed -= known?.content?.size ?? 0;
+      const isKept = content !== undefined && this.#parsed + content.size <= mostParsed;
+      if (isKept) this.#parsed += content.size;
+      work.files.set(path, { path, oid, ...(isKept && { content }) });
+    }
   }
 
   /** Resolves when nothing waits. */
@@ -102,41 +135,60 @@ export class Indexer {
     await this.settled();
   }
 
+  #workFor(git: Repository): Work | null {
+    if (this.#closing.signal.aborted) return null;
+    const known = this.#waiting.get(git.id);
+    if (!known && this.#waiting.size >= mostWaiting) return null;
+    const work = known ?? { git, lists: [], files: new Map() };
+    this.#waiting.set(git.id, work);
+    this.#running ??= this.#run();
+    return work;
+  }
+
   async #run(): Promise<void> {
     while (this.#waiting.size > 0) {
       await delay(startDelay, undefined, { ref: false, signal: this.#closing.signal }).catch(() => {});
       const [next] = this.#waiting.values();
       if (!next) break;
       this.#waiting.delete(next.git.id);
+      for (const { content } of next.files.values()) this.#parsed -= content?.size ?? 0;
       try {
         await this.#store(next);
       } catch (err) {
-        this.#parts.log.warn({ err, repository: next.git.id }, 'content not indexed');
+        this.#over.log.warn({ err, repository: next.git.id }, 'content not indexed');
       }
     }
     this.#running = null;
   }
 
-  async #store({ git, lists }: Work): Promise<void> {
-    const { cache, stored, facts } = this.#parts;
-    const known = await stored.of(git.id);
-    if (!known) return;
-    const missing = new Map<string, Place>();
-    for (const list of lists) {
-      for (const file of list) {
-        const key = blobKey(file);
-        if (known.get(key) === undefined) missing.set(`${key.format}:${key.oid}`, file);
-      }
-    }
-    const files = [...missing.values()];
-    for (let from = 0; from < files.length && !this.#closing.signal.aborted; from += blobsAtOnce) {
+  async #store({ git, lists, files }: Work): Promise<void> {
+    const { cache, stored, facts } = this.#over;
+    const missing = await this.#missing(git, lists, [...files.values()]);
+    if (!missing) return;
+    for (let from = 0; from < missing.length && !this.#closing.signal.aborted; from += blobsAtOnce) {
       await facts.quiet();
-      for await (const records of recordsOf(git, files.slice(from, from + blobsAtOnce))) {
+      for await (const records of recordsOf(git, missing.slice(from, from + blobsAtOnce))) {
         const now = await cache.store(git.id, records);
         if (!now) return;
-        for (const blob of now) known.add(blob);
+        await stored.add(git.id, now);
       }
     }
-    if (files.length >= manyRows) await cache.settle();
+    if (missing.length >= manyRows) await cache.settle();
+  }
+
+  /** What is not stored yet; null: the cache cannot say. Few files are stored without a look at what is: they are likely new. */
+  async #missing(git: Repository, lists: Work['lists'], files: readonly IndexedFile[]): Promise<IndexedFile[] | null> {
+    const { stored } = this.#over;
+    const isFew = lists.length === 0 && files.length <= blobsAtOnce;
+    const known = await (isFew ? stored.known(git.id) : stored.of(git.id));
+    if (!known && !isFew) return null;
+    const missing = new Map<string, IndexedFile>();
+    for (const list of [...lists, files]) {
+      for (const file of list) {
+        const key = blobKey(file);
+        if (known?.get(key) === undefined) missing.set(`${key.format}:${key.oid}`, file);
+      }
+    }
+    return [...missing.values()];
   }
 }

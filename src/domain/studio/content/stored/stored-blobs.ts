@@ -41,6 +41,17 @@ export class StoredBlobs {
     return made;
   }
 
+  /** What is remembered of a repository; null: nothing is. */
+  async known(repository: string): Promise<BlobNumbers | null> {
+    return (await this.#known.get(repository)) ?? null;
+  }
+
+  /** Adds blobs that have just been stored to what is remembered. */
+  async add(repository: string, blobs: readonly StoredBlob[]): Promise<void> {
+    const known = await this.known(repository);
+    for (const blob of blobs) known?.add(blob);
+  }
+
   async #load(repository: string): Promise<BlobNumbers | null> {
     const blobs = await this.#cache.stored(repository);
     if (!blobs) {

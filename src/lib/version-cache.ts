@@ -1,0 +1,49 @@
+import { LRUCache } from 'lru-cache';
+
+/**
+ * What is derived from versions of subjects, computed once per version: the one kind of cache for content, whose versions are named by object
+ * ids and so are never stale. Callers that ask for a version while it is computed share the computation; one that fails is forgotten. The value
+ * derived last of each subject is kept apart, for the next version can be derived from it and from what changed, often in no time.
+ */
+export class VersionCache<V> {
+  readonly #versions: LRUCache<string, Promise<V>>;
+  readonly #latest: LRUCache<string, V & {}>;
+
+  /** @param bounds how many versions in all, and the last values of how many subjects */
+  constructor(bounds: { versions: number; subjects: number }) {
+    this.#versions = new LRUCache({ max: bounds.versions });
+    this.#latest = new LRUCache({ max: bounds.subjects });
+  }
+
+  /**
+   * The value of a version.
+   * @param derive called when it is not known, with the value derived last of the subject
+   * @param mayKeep asked once it is derived: false where it lacks what could not be read just now
+   */
+  of(
+    subject: string,
+    version: string,
+    derive: (latest: V | undefined) => Promise<V & {}>,
+    mayKeep: (value: V) => boolean = () => true,
+  ): Promise<V> {
+    const key = keyOf(subject, version);
+    const known = this.#versions.get(key);
+    if (known) return known;
+    const made = derive(this.#latest.get(subject));
+    this.#versions.set(key, made);
+    const forget = () => {
+      if (this.#versions.peek(key) === made) this.#versions.delete(key);
+    };
+    made.then((value) => (mayKeep(value) ? this.#latest.set(subject, value) : forget()), forget);
+    return made;
+  }
+
+  /** Replaces what is known of a version. */
+  set(subject: string, version: string, value: V & {}): void {
+    this.#versions.set(keyOf(subject, version), Promise.resolve(value));
+    this.#latest.set(subject, value);
+  }
+}
+
+/** No subject ends in what another goes on with. */
+const keyOf = (subject: string, version: string) => JSON.stringify([subject, version]);

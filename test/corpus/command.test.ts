@@ -3,6 +3,7 @@ import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Engine, serviceEngine } from '../../corpus/engine.ts';
+import { parseFile } from '../../src/domain/studio/frontmatter/parse-file.ts';
 import { corpus, fingerprint, git, siteOf, temporary } from './support.ts';
 
 const post = '---\ntitle: A # kept\ndate: 2024-01-01\n---\n\nText\n';
@@ -120,7 +121,7 @@ describe('a wrong engine', () => {
     const site = await siteOf({ 'a.md': post });
     const noOp = await corpus(
       [site, '--json', '--fixtures', await temporary()],
-      broken((bytes) => ({ bytes: Buffer.from(`${bytes} `), changed: true })),
+      broken((bytes, path) => ({ bytes: Buffer.from(`${bytes} `), parsed: parseFile(bytes, path), changed: true })),
     );
     expect([noOp.code, noOp.report.total.checks.own.no_op?.wrong]).toEqual([1, 1]);
     const merge: Engine['merge'] = ({ current }) => ({ kind: 'clean', bytes: current, resolved: [] });

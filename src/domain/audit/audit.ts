@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { AuditEntry, AuditLog, Ports } from '../../kernel/services.ts';
+import { executeBound } from '../../kernel/sql.ts';
+import { Batch } from '../../lib/batch.ts';
 import { uuid7 } from '../../lib/ids.ts';
-import { AuditRow } from './audit.entity.ts';
 
 const secretName = /password|secret|token|authorization|auth|cookie|key|variables|headers/i;
 /** Content is in git, a definition in its version, and a log is no second place for it; a bare value may be a secret. */
@@ -34,47 +35,79 @@ const withoutCredentials = (value: unknown) =>
         .replace(/\/\/[^/@\s]*@/g, '//')
     : value;
 
-/** Writes the audit row of one command, in the transaction of `em` when there is one. */
-export async function recordAudit(em: EntityManager, entry: AuditEntry): Promise<void> {
-  const { at, subject } = entry;
-  await em.insert(AuditRow, {
-    id: uuid7(at),
-    at,
-    organization_id: entry.organization_id,
-    project_id: entry.project_id,
-    actor: entry.actor,
-    address: entry.address,
-    action: entry.action,
-    subject_type: subject.type,
-    subject_id: subject.id?.replaceAll('\u0000', '') ?? null,
-    outcome: entry.outcome,
-    changes: changesOf(entry),
-    request_id: entry.request_id,
-  });
+/** Columns of the table, in the order of `columnsOf`. */
+const insertSql = `
+  insert into audit (id, at, organization_id, project_id, actor, address, action, subject_type, subject_id, outcome, changes, request_id)
+  select * from unnest($1::uuid[], $2::timestamptz[], $3::int[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::json[], $12::text[])`;
+
+/** Entries as one array of values for each column. */
+function columnsOf(entries: readonly AuditEntry[]): unknown[][] {
+  const rows = entries.map((entry) => [
+    uuid7(entry.at),
+    entry.at,
+    entry.organization_id,
+    entry.project_id,
+    entry.actor,
+    entry.address,
+    entry.action,
+    entry.subject.type,
+    entry.subject.id?.replaceAll('\u0000', '') ?? null,
+    entry.outcome,
+    JSON.stringify(changesOf(entry)),
+    entry.request_id,
+  ]);
+  return Array.from({ length: 12 }, (_, column) => rows.map((row) => row[column]));
 }
 
-/** Tries again after these milliseconds: the database is back within seconds, or the log has the row. */
+/** Writes audit rows, in the transaction of `em` when there is one. */
+export async function recordAudit(em: EntityManager, ...entries: readonly AuditEntry[]): Promise<void> {
+  if (entries.length > 0) await executeBound(em, insertSql, columnsOf(entries));
+}
+
+/** Tries again after these milliseconds: the database is back within seconds, or the log has the rows. */
 const tryAgainAfter = [250, 1_000, 4_000, 15_000, 60_000];
 
+/** PostgreSQL's classes 22 and 23: one of the rows cannot be stored, which says nothing about the others. */
+const isAboutData = (error: unknown) => /^2[23]/.test(String((error as { code?: unknown }).code ?? ''));
+
 /**
- * Writes the row of a command whose effect is already durable outside the database. When the database is away the row is tried again in the
- * background: to answer that the command failed would be wrong.
+ * Rows of commands whose effect is already durable outside the database: those of commands that end at the same time share one statement, and
+ * so one sync. When the database is away the rows are tried again in the background: to answer that the command failed would be wrong.
  */
-async function recordSoon(services: Pick<Ports, 'orm' | 'log'>, entry: AuditEntry, attempt = 0): Promise<void> {
-  try {
-    await recordAudit(services.orm.em.fork(), entry);
-  } catch (err) {
-    const wait = tryAgainAfter[attempt];
-    if (wait === undefined) {
-      services.log.error({ err, audit: { ...entry, input: Object.keys(entry.input) } }, 'audit row not written');
-      return;
+class AuditRows implements AuditLog {
+  readonly #services: Pick<Ports, 'orm' | 'log'>;
+  readonly #batch = new Batch<AuditEntry>((entries) => this.#write(entries));
+
+  constructor(services: Pick<Ports, 'orm' | 'log'>) {
+    this.#services = services;
+  }
+
+  record(em: EntityManager, entry: AuditEntry): Promise<void> {
+    return recordAudit(em, entry);
+  }
+
+  recordSoon(entry: AuditEntry): Promise<void> {
+    return this.#batch.add(entry);
+  }
+
+  async #write(entries: readonly AuditEntry[], attempt = 0): Promise<void> {
+    const { orm, log } = this.#services;
+    try {
+      await recordAudit(orm.em.fork(), ...entries);
+    } catch (err) {
+      if (isAboutData(err) && entries.length > 1) {
+        for (const entry of entries) await this.#write([entry], attempt);
+        return;
+      }
+      const wait = tryAgainAfter[attempt];
+      if (wait !== undefined) setTimeout(() => void this.#write(entries, attempt + 1), wait).unref();
+      else
+        for (const entry of entries)
+          log.error({ err, audit: { ...entry, input: Object.keys(entry.input) } }, 'audit row not written');
     }
-    setTimeout(() => void recordSoon(services, entry, attempt + 1), wait).unref();
   }
 }
 
 /** The audit log as rows. */
-export const createAuditLog = (services: Pick<Ports, 'orm' | 'log'>): AuditLog => ({
-  record: recordAudit,
-  recordSoon: (entry) => recordSoon(services, entry),
-});
+export const createAuditLog = (services: Pick<Ports, 'orm' | 'log'>): AuditLog => new AuditRows(services);

@@ -4,6 +4,7 @@ import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import { entry, writeInput } from '../entries/entries.schema.ts';
 import { savedRecord } from '../entries/saved-entry.ts';
 import { authorOf } from '../entries/write-entry.ts';
+import { openFile } from '../frontmatter/parse-file.ts';
 import { media } from '../media/media.schema.ts';
 import { mediaFacts } from '../media/media-facts.ts';
 import { mediaRecord } from '../media/media-record.ts';
@@ -76,7 +77,8 @@ async function recordOf(
   const index = collection === undefined ? undefined : site.collections.get(collection);
   const place = index?.at(path);
   if (index && place) {
-    const saved = { index, schemaKey: site.schemaKey, place, bytes: await snapshot.blob(stored.oid), warnings };
+    const content = openFile(await snapshot.blob(stored.oid), path);
+    const saved = { index, schemaKey: site.schemaKey, place, content, warnings };
     return { sha: stored.oid, slug: place.slug, entry: await savedRecord(context, snapshot, made, saved) };
   }
   const file = { path, oid: stored.oid };

@@ -14,7 +14,7 @@ import { studioWarning } from '../schema/schema.schema.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { isDateField } from './change-entry.ts';
 import { deletedEntry, entryChange, entryDraft, savedEntry, writeInput } from './entries.schema.ts';
-import { collectionFor, newEntryBytes, pathForNew, planCreate } from './plan-create.ts';
+import { collectionFor, newEntry, pathForNew, planCreate } from './plan-create.ts';
 import { planDelete } from './plan-delete.ts';
 import { planUpdate } from './plan-update.ts';
 import { checkSize, savedRecord } from './saved-entry.ts';
@@ -142,7 +142,7 @@ async function targetOf(index: CollectionIndex, snapshot: Snapshot, slug: string
 
 /** Makes the bytes of the save, and throws what makes them impossible. */
 function write(index: CollectionIndex, { path, before }: Target, { frontmatter, body }: Draft): void {
-  if (before === null) newEntryBytes(index, path, { frontmatter, body: body ?? '', format: undefined });
+  if (before === null) newEntry(index, path, { frontmatter, body: body ?? '', format: undefined });
   else {
     const changes = { frontmatter, ...(body !== undefined && { body }) };
     checkSize(editFile(before, path, changes, { isDate: isDateField(index.schema) }).bytes);

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { StagedContent } from '../changes/staged-content.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
-import { editFile } from '../frontmatter/edit-file.ts';
+import { editOpened } from '../frontmatter/edit-file.ts';
 import { applyMergePatch } from '../frontmatter/merge-patch.ts';
-import { parseFile } from '../frontmatter/parse-file.ts';
+import { type FileContent, type OpenedFile, parseFile } from '../frontmatter/parse-file.ts';
 import type { FileKind, Frontmatter, FrontmatterFormat } from '../frontmatter/values.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { SchemaField, Warning } from '../schema/schema.schema.ts';
@@ -13,9 +13,9 @@ import { checkSize } from './saved-entry.ts';
 import { validateWrite } from './validate.ts';
 
 /**
- * Holds an entry that a step wrote against its schema, as later steps of the same commit left it; one they took away is their business.
+ * Checks an entry that a step wrote against its schema, as later steps of the same commit left it; one they took away is their business.
  * @param paths where it is, and where it came from when it was renamed
- * @param bytes what the step wrote
+ * @param content what the step wrote
  * @param before what the file held before it; null: there was none
  * @throws DomainError `validation_failed`
  */
@@ -23,19 +23,22 @@ export async function checkFile(
   after: StagedContent,
   index: CollectionIndex,
   paths: readonly [string, ...string[]],
-  bytes: Buffer,
-  before: Buffer | null,
+  content: FileContent,
+  before: FileContent | null,
 ): Promise<Warning[]> {
   const [path] = paths;
-  let wanted = bytes;
+  let { parsed } = content;
   if (after.changed.has(path)) {
     const { entry } = await after.tree.lookup(path);
     if (!entry) return [];
-    wanted = await after.tree.blob(entry.oid);
+    const bytes = await after.tree.blob(entry.oid);
+    if (!bytes.equals(content.bytes)) parsed = parseFile(bytes, path);
   }
-  const written = parseFile(wanted, path).frontmatter ?? {};
-  const stored = before && parseFile(before, path).frontmatter;
-  return validateWrite(after, index, { paths, wanted: written, stored });
+  return validateWrite(after, index, {
+    paths,
+    wanted: parsed.frontmatter ?? {},
+    stored: before?.parsed.frontmatter ?? null,
+  });
 }
 
 const dataFormats: Record<string, FrontmatterFormat> = { yml: 'yaml', yaml: 'yaml', json: 'json', toml: 'toml' };
@@ -76,44 +79,49 @@ export function isDateField(schema: CollectionSchema): (pointer: string) => bool
 type EntryChange = Pick<z.output<typeof entryChange>, 'frontmatter' | 'body' | 'raw' | 'mode' | 'unset'>;
 
 /**
- * The bytes of a file given as its whole text.
+ * A file given as its whole text.
  * @throws DomainError `frontmatter_invalid` when it cannot be read back, `validation_failed` for half a surrogate pair, `too_large`
  */
-export function rawBytes(raw: string, path: string): Buffer {
+export function rawContent(raw: string, path: string): FileContent {
   if (!raw.isWellFormed())
     throw fieldError('validation_failed', 'raw', 'holds half a surrogate pair, which UTF-8 cannot store');
   const bytes = checkSize(Buffer.from(raw, 'utf8'), 'raw');
-  const { error } = parseFile(bytes, path);
-  if (!error) return bytes;
-  const { message, line, column } = error;
+  const parsed = parseFile(bytes, path);
+  if (!parsed.error) return { bytes, parsed };
+  const { message, line, column } = parsed.error;
   throw new DomainError('frontmatter_invalid', `raw: ${message} (line ${line}, column ${column})`, {
     details: { errors: [{ field: '/raw', code: 'frontmatter_invalid', message, line, column }] },
   });
 }
 
 /**
- * The bytes a save wants: the stored file with the change laid over it, or the whole raw text. What a reader was given of a file that
+ * What a save leaves behind: the stored file with the change laid over it, or the whole raw text. What a reader was given of a file that
  * cannot be read is no change when it is sent back.
  */
-export function newBytes(index: CollectionIndex, place: IndexedEntry, bytes: Buffer, change: EntryChange): Buffer {
+export function newContent(
+  index: CollectionIndex,
+  place: IndexedEntry,
+  stored: OpenedFile,
+  change: EntryChange,
+): FileContent {
   if (change.raw !== undefined) {
     if (change.frontmatter || change.body !== undefined || change.unset) {
       throw fieldError('invalid_request', 'raw', 'excludes frontmatter, body and unset');
     }
-    return change.raw === bytes.toString('utf8') ? bytes : rawBytes(change.raw, place.path);
+    return change.raw === stored.bytes.toString('utf8') ? stored : rawContent(change.raw, place.path);
   }
+  const { parsed } = stored;
   const editsMetadata = change.frontmatter != null || change.unset !== undefined;
-  const stored = parseFile(bytes, place.path);
-  if (stored.frontmatter === null && !editsMetadata && (change.body ?? stored.body) === stored.body) return bytes;
-  const current = stored.frontmatter ?? {};
+  if (parsed.frontmatter === null && !editsMetadata && (change.body ?? parsed.body) === parsed.body) return stored;
+  const current = parsed.frontmatter ?? {};
   const frontmatter =
     change.mode === 'replace' && change.frontmatter
       ? applyMergePatch(change.frontmatter, {}, change.unset)
       : applyMergePatch(current, change.frontmatter ?? {}, change.unset);
-  return editFile(
-    bytes,
+  return editOpened(
+    stored,
     place.path,
     { ...(editsMetadata && { frontmatter }), ...(change.body !== undefined && { body: change.body }) },
     { isDate: isDateField(index.schema) },
-  ).bytes;
+  );
 }

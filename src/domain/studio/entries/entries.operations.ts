@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
-import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
+import { type IndexedEntry, storedEntry } from '../content/collection-index.ts';
 import { unreadable } from '../content/entry-facts.ts';
 import { searchWords } from '../content/search.ts';
 import { soundBlobs } from '../content/stored/fact-store.ts';
+import { openFile, parseFile } from '../frontmatter/parse-file.ts';
 import { pageSnapshot, refInput, snapshotOf } from '../repository/refs.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import type { StudioContext } from '../studio.ts';
@@ -37,7 +38,6 @@ async function include(
   { git, studio }: Pick<StudioContext, 'git' | 'studio'>,
   snapshot: Snapshot,
   items: z.output<typeof entrySummary>[],
-  index: CollectionIndex,
   places: readonly IndexedEntry[],
   wanted: readonly string[],
 ): Promise<void> {
@@ -49,7 +49,7 @@ async function include(
       at += 1;
       if (!item || !place) continue;
       if (content instanceof DomainError) Object.assign(item, { error: unreadable.error });
-      else item.body = entryOf(index, place, content).body;
+      else item.body = parseFile(content, place.path).body;
     }
   }
   if (wanted.includes('updated') && snapshot.commit) {
@@ -111,7 +111,7 @@ export const listEntries = studioOperation({
         if (known) Object.assign(item, { faults: await faultsOf(site, index.schema, known) });
       }
     }
-    await include(context, snapshot, items, index, places, wanted);
+    await include(context, snapshot, items, places, wanted);
     const isWhole = items.every(({ error }) => error?.code !== 'unreadable');
     if (!isWhole || studio.content.damage(git) !== damage) tag(passingTag());
     return pageFrom(items, ordered.length, window, snapshot.commit);
@@ -138,7 +138,7 @@ export const getEntry = studioOperation({
     const place = storedEntry(index, slug);
     const routes = await entryRoutes(context, snapshot);
     tag(`"${place.oid}.${viewOf([site.schemaKey + routes.key, place.slug, raw])}"`);
-    const record = entryOf(index, place, await snapshot.blob(place.oid), { raw });
+    const record = entryOf(index, place, openFile(await snapshot.blob(place.oid), place.path), { raw });
     return { ...record, ...urlMember(routes, collection, place, record.frontmatter) };
   },
 });

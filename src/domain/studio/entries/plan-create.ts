@@ -6,11 +6,12 @@ import { refusalOfName } from '../content/admission.ts';
 import type { CollectionIndex } from '../content/collection-index.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { createFile } from '../frontmatter/edit-file.ts';
+import type { FileContent } from '../frontmatter/parse-file.ts';
 import type { Frontmatter } from '../frontmatter/values.ts';
 import { checkPath } from '../path-rules.ts';
 import { collectionNamePattern } from '../schema/schema.schema.ts';
 import { type PathOptions, pathForSlug } from '../slug.ts';
-import { checkFile, defaultsOf, formatOf, isDateField, rawBytes } from './change-entry.ts';
+import { checkFile, defaultsOf, formatOf, isDateField, rawContent } from './change-entry.ts';
 import type { entryDraft } from './entries.schema.ts';
 import { checkSize, type PlannedSave } from './saved-entry.ts';
 import { checkFree } from './write-entry.ts';
@@ -45,38 +46,38 @@ export async function collectionFor(
   return (isFirst ? await studio.content.firstSite(collection, slug) : site).collection(collection);
 }
 
-/** The bytes of a new entry made of frontmatter and body. @throws DomainError where its format cannot hold what was given, `too_large` */
-export function newEntryBytes(
+/** A new entry made of frontmatter and body. @throws DomainError where its format cannot hold what was given, `too_large` */
+export function newEntry(
   { schema }: CollectionIndex,
   path: string,
   { format, frontmatter = {}, body = '' }: Pick<NewEntry, 'format' | 'frontmatter' | 'body'>,
-): Buffer {
-  return checkSize(
-    createFile({
-      ...formatOf(schema, path, format),
-      frontmatter,
-      body,
-      fieldOrder: schema.fields.map((field) => field.name),
-      isDate: isDateField(schema),
-    }),
-  );
+): FileContent {
+  const content = createFile({
+    ...formatOf(schema, path, format),
+    frontmatter,
+    body,
+    fieldOrder: schema.fields.map((field) => field.name),
+    isDate: isDateField(schema),
+  });
+  checkSize(content.bytes);
+  return content;
 }
 
-/** @throws DomainError what `newEntryBytes` and `rawBytes` throw; `invalid_request` when `raw` comes with what it excludes */
-function bytesOf(index: CollectionIndex, path: string, draft: Omit<NewEntry, 'collection'>): Buffer {
+/** @throws DomainError what `newEntry` and `rawContent` throw; `invalid_request` when `raw` comes with what it excludes */
+function contentOf(index: CollectionIndex, path: string, draft: Omit<NewEntry, 'collection'>): FileContent {
   const { raw, body, apply_defaults } = draft;
   if (raw === undefined) {
     const frontmatter: Frontmatter = { ...(apply_defaults && defaultsOf(index.schema)), ...draft.frontmatter };
-    return newEntryBytes(index, path, { ...draft, frontmatter });
+    return newEntry(index, path, { ...draft, frontmatter });
   }
   if (draft.frontmatter !== undefined || body !== undefined || apply_defaults)
     throw fieldError('invalid_request', 'raw', 'excludes frontmatter, body and apply_defaults');
-  return rawBytes(raw, path);
+  return rawContent(raw, path);
 }
 
 /**
  * Plans a new entry.
- * @throws DomainError `not_found` for its collection, `already_exists`, `name_collision`, `invalid_name`, and what `bytesOf` throws
+ * @throws DomainError `not_found` for its collection, `already_exists`, `name_collision`, `invalid_name`, and what `contentOf` throws
  */
 export async function planCreate(
   context: PlanContext,
@@ -92,11 +93,11 @@ export async function planCreate(
     ...(draft.locale !== undefined && { locale: draft.locale }),
   });
   await checkFree(staged.tree, path, draft.path === undefined ? 'slug' : 'path');
-  const bytes = bytesOf(index, path, draft);
+  const content = contentOf(index, path, draft);
   return {
-    changes: [{ path, content: bytes }],
+    changes: [{ path, content: content.bytes }],
     summary: `Create ${collection}/${slug}`,
-    result: { index, schemaKey: staged.site.schemaKey, place: { slug, path, oid: '' }, bytes },
-    check: (after) => checkFile(after, index, [path], bytes, null),
+    result: { index, schemaKey: staged.site.schemaKey, place: { slug, path, oid: '' }, content },
+    check: (after) => checkFile(after, index, [path], content, null),
   };
 }

@@ -4,6 +4,7 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import type { Oid, Snapshot, TreeEntry } from '../../../ports/git-records.ts';
 import { type PlanContext, publishedVersion, type StagedContent, type Step } from '../changes/staged-content.ts';
 import { type CollectionIndex, type IndexedEntry, storedEntry } from '../content/collection-index.ts';
+import { type FileContent, type OpenedFile, openFile, parseFile } from '../frontmatter/parse-file.ts';
 import type { Conflict } from '../merge/merge.schema.ts';
 import { type FileConflict, mergeEntry } from '../merge/merge-entry.ts';
 import { conflictOf } from '../merge/merge-outcome.ts';
@@ -13,7 +14,7 @@ import { checkPath } from '../path-rules.ts';
 import { checkPrecondition } from '../repository/branch-rules.ts';
 import { isOid } from '../repository/refs.ts';
 import type { StudioContext } from '../studio.ts';
-import { checkFile, newBytes } from './change-entry.ts';
+import { checkFile, newContent } from './change-entry.ts';
 import type { entryChange } from './entries.schema.ts';
 import { renameEntry } from './rename-entry.ts';
 import { checkSize, maxEntryBytes, type PlannedSave, redirectFor } from './saved-entry.ts';
@@ -35,27 +36,30 @@ interface Target {
 }
 
 /**
- * The bytes a save leaves behind. When the writer saw another version than is stored, the save is merged with what happened since
+ * What a save leaves behind. When the writer saw another version than is stored, the save is merged with what happened since
  * (`on_conflict=merge`) or refused; a version that is no longer kept leaves both sides without a base.
  *
  * @throws DomainError `precondition_failed`, `sha_mismatch` or `merge_conflict`, each with `details.conflicts` where they are known;
  * `branch_moved` for resolutions of another state.
  */
-async function bytesToSave(
+async function contentToSave(
   context: Context,
   target: Target,
-): Promise<{ before: Buffer; bytes: Buffer; merged: boolean }> {
+): Promise<{ before: FileContent; content: FileContent; merged: boolean }> {
   const { tree, index, place, stored, published, change } = target;
   const { if_match } = context.conditions;
-  const before = await tree.blob(stored.oid);
+  const before = openFile(await tree.blob(stored.oid), place.path);
   const seen = seenOid(published, if_match, change.sha);
   if (seen === null) {
     const [first] = change.resolutions ?? [];
     if (first) refuseResolution(first.path, 'the file is not in conflict');
-    return { before, bytes: newBytes(index, place, before, change), merged: false };
+    return { before, content: newContent(index, place, before, change), merged: false };
   }
   const base = await storedVersion(context, tree, seen);
-  if (change.on_conflict === 'merge') return { before, bytes: mergeSave(target, base, before), merged: true };
+  if (change.on_conflict === 'merge') {
+    const bytes = mergeSave(target, base, before);
+    return { before, content: { bytes, parsed: parseFile(bytes, place.path) }, merged: true };
+  }
   try {
     checkVersion(published, if_match, change.sha);
   } catch (error) {
@@ -80,18 +84,18 @@ const blobOid = (bytes: Buffer, like: Oid): Oid =>
     .update(bytes)
     .digest('hex');
 
-function versionsOf({ index, place, stored, change }: Target, base: Buffer | null, before: Buffer) {
-  const incoming = newBytes(index, place, base ?? before, change);
+function versionsOf({ index, place, stored, change }: Target, base: Buffer | null, before: OpenedFile) {
+  const incoming = newContent(index, place, base ? openFile(base, place.path) : before, change).bytes;
   const side = (oid: Oid) => ({ oid, mode: stored.mode });
   const stages = {
     base: base && side(blobOid(base, stored.oid)),
     current: side(stored.oid),
     incoming: side(blobOid(incoming, stored.oid)),
   };
-  return { input: { base, current: before, incoming, path: place.path, schema: index.schema }, stages };
+  return { input: { base, current: before.bytes, incoming, path: place.path, schema: index.schema }, stages };
 }
 
-function mergeSave(target: Target, base: Buffer | null, before: Buffer): Buffer {
+function mergeSave(target: Target, base: Buffer | null, before: OpenedFile): Buffer {
   const { place, index, change, stored } = target;
   const given = change.resolutions ?? [];
   const stranger = given.find(({ path }) => path !== place.path);
@@ -121,7 +125,7 @@ function mergeSave(target: Target, base: Buffer | null, before: Buffer): Buffer 
 }
 
 /** Adds to a refusal what a merge would have met; the refusal stays what it is when that cannot be told. */
-function withConflicts(error: unknown, target: Target, base: Buffer, before: Buffer): unknown {
+function withConflicts(error: unknown, target: Target, base: Buffer, before: OpenedFile): unknown {
   if (!(error instanceof DomainError)) return error;
   try {
     const { on_conflict: _, resolutions: __, ...change } = target.change;
@@ -149,7 +153,7 @@ type EntryEdit = Omit<z.output<typeof entryChange>, 'branch' | 'message' | 'auth
 
 /**
  * Plans a save of an entry, a rename, or both.
- * @throws DomainError `not_found`, `not_editable`, `already_exists` for the new slug, and what `bytesToSave` throws
+ * @throws DomainError `not_found`, `not_editable`, `already_exists` for the new slug, and what `contentToSave` throws
  */
 export async function planUpdate(
   context: PlanContext,
@@ -165,14 +169,14 @@ export async function planUpdate(
     throw new DomainError('not_editable', `${place.path} cannot be written: it is behind a symlink`);
   const published = await publishedVersion(staged, place.path, stored);
   const target = { tree: staged.tree, index, place, stored, published, change };
-  const { before, merged, ...made } = await bytesToSave(context, target);
-  const bytes = checkSize(made.bytes);
-  const isEdited = !bytes.equals(before);
-  const saved = { index, schemaKey: staged.site.schemaKey, place, bytes, merged };
+  const { before, merged, content } = await contentToSave(context, target);
+  const bytes = checkSize(content.bytes);
+  const isEdited = !bytes.equals(before.bytes);
+  const saved = { index, schemaKey: staged.site.schemaKey, place, content, merged };
   const checkIn =
     (...paths: [string, ...string[]]) =>
     (after: StagedContent) =>
-      isEdited ? checkFile(after, index, paths, bytes, before) : Promise.resolve([]);
+      isEdited ? checkFile(after, index, paths, content, before) : Promise.resolve([]);
   if (slug === null || to === undefined) {
     return {
       changes: isEdited ? [{ path: place.path, content: bytes }] : [],

@@ -5,8 +5,8 @@ import type { Change } from '../../../ports/git-writes.ts';
 import type { StagedContent } from '../changes/staged-content.ts';
 import { isContent, refusalOf } from '../content/admission.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
-import { editFile } from '../frontmatter/edit-file.ts';
-import { parseFile } from '../frontmatter/parse-file.ts';
+import { editOpened } from '../frontmatter/edit-file.ts';
+import { openFile } from '../frontmatter/parse-file.ts';
 import { referenceIds } from '../schema/reference-ids.ts';
 import { pathForSlug } from '../slug.ts';
 import type { StudioContext } from '../studio.ts';
@@ -133,11 +133,11 @@ export async function renameEntry(
   for (const [path, pointers] of byPath) {
     if (path === place.path) continue;
     const { entry } = await tree.lookup(path);
-    const content = await tree.blob(entry?.oid ?? '');
-    let frontmatter: unknown = parseFile(content, path).frontmatter ?? {};
+    const content = openFile(await tree.blob(entry?.oid ?? ''), path);
+    let frontmatter: unknown = content.parsed.frontmatter ?? {};
     for (const { field: pointer, id } of pointers)
       frontmatter = pointAt(frontmatter, parsePointer(pointer) ?? [], after[before.indexOf(id)] ?? slug);
-    const edited = editFile(content, path, { frontmatter: frontmatter as Record<string, unknown> });
+    const edited = editOpened(content, path, { frontmatter: frontmatter as Record<string, unknown> });
     moved.changes.push({ path, content: edited.bytes });
   }
   return { ...moved, references: [...new Set(references.map((item) => `${item.collection}/${item.slug}`))] };

@@ -4,7 +4,7 @@ import { isRecord } from '../../../lib/objects.ts';
 import type { Commit, Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
-import { parseFile } from '../frontmatter/parse-file.ts';
+import type { FileContent } from '../frontmatter/parse-file.ts';
 import { summarize, titleOfSlug } from '../frontmatter/summarize.ts';
 import { entryRoutes, urlMember } from '../routes/entry-routes.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
@@ -91,14 +91,13 @@ export function summaryOf(
   };
 }
 
-/** The whole entry from its file's bytes. */
+/** The whole entry from its file. */
 export function entryOf(
   { schema }: CollectionIndex,
   place: IndexedEntry,
-  bytes: Buffer,
+  { bytes, parsed }: FileContent,
   options: { raw?: boolean | undefined; warnings?: readonly Warning[] } = {},
 ): z.output<typeof entry> {
-  const parsed = parseFile(bytes, place.path);
   return {
     collection: schema.collection,
     ...placeOf(place),
@@ -122,7 +121,7 @@ interface Saved {
   index: CollectionIndex;
   schemaKey: string;
   place: IndexedEntry;
-  bytes: Buffer;
+  content: FileContent;
   warnings: Warning[];
   /** The save was merged with what happened since the writer read the entry. */
   merged?: boolean;
@@ -155,7 +154,9 @@ export async function savedRecord(
   const place = { ...saved.place, oid: entry?.oid ?? saved.place.oid };
   const routes = await entryRoutes(context, snapshot);
   context.tag(`"${place.oid}.${viewOf([saved.schemaKey + routes.key, place.slug, undefined])}"`);
-  const record = entryOf(saved.index, place, saved.bytes, { warnings: saved.warnings });
+  const { bytes, parsed } = saved.content;
+  if (commit) context.studio.content.wrote(context.git, place, parsed, bytes.length);
+  const record = entryOf(saved.index, place, saved.content, { warnings: saved.warnings });
   return {
     ...record,
     ...urlMember(routes, record.collection, place, record.frontmatter),

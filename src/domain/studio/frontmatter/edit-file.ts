@@ -1,7 +1,7 @@
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import { jsonText } from './json.ts';
-import { openFile, parseFile } from './parse-file.ts';
+import { type FileContent, type OpenedFile, openFile, parseFile } from './parse-file.ts';
 import { eolOf, joinSplit, lineEnd, type Split, splitFile } from './split.ts';
 import { editTomlSource } from './toml/edit-toml.ts';
 import { tomlText } from './toml/toml.ts';
@@ -120,11 +120,11 @@ interface NewFile {
 }
 
 /**
- * The bytes of a new entry, LF throughout, with a gap between block and body.
+ * A new entry, LF throughout, with a gap between block and body.
  *
  * @throws DomainError `validation_failed` for values the format cannot hold, `frontmatter_invalid` when the result breaks a limit.
  */
-export function createFile(file: NewFile): Buffer {
+export function createFile(file: NewFile): FileContent {
   const { format, body, kind = 'content' } = file;
   checkWritable(file.frontmatter, format);
   const frontmatter = ordered(file.frontmatter, file.fieldOrder ?? []);
@@ -133,15 +133,15 @@ export function createFile(file: NewFile): Buffer {
   const block =
     kind === 'data' ? { ...empty, format, source: blockSource(frontmatter, file) } : content(empty, frontmatter, file);
   const bytes = Buffer.from(joinSplit(withBody(block, body, path)), 'utf8');
-  const read = parseFile(bytes, path);
-  if (read.error !== undefined) throw new DomainError('frontmatter_invalid', `frontmatter: ${read.error.message}`);
-  if (!deepEqual(read.frontmatter, frontmatter) || read.body !== body) {
+  const parsed = parseFile(bytes, path);
+  if (parsed.error !== undefined) throw new DomainError('frontmatter_invalid', `frontmatter: ${parsed.error.message}`);
+  if (!deepEqual(parsed.frontmatter, frontmatter) || parsed.body !== body) {
     throw new DomainError(
       'not_editable',
       'frontmatter: a value would not read back as given; write the file as raw text instead',
     );
   }
-  return bytes;
+  return { bytes, parsed };
 }
 
 function content(empty: Split, frontmatter: Frontmatter, file: NewFile): Split {
@@ -190,8 +190,7 @@ interface EditOptions {
   isDate?: DateRule;
 }
 
-interface EditedFile {
-  bytes: Buffer;
+interface EditedFile extends FileContent {
   changed: boolean;
 }
 
@@ -203,17 +202,24 @@ interface EditedFile {
  * the change cannot be written safely, `validation_failed` for values no file can hold. The raw text can still be replaced whole.
  */
 export function editFile(bytes: Uint8Array, path: string, changes: FileChanges, options: EditOptions = {}): EditedFile {
-  const { parsed, split } = openFile(bytes, path);
+  return editOpened(openFile(bytes, path), path, changes, options);
+}
+
+/** `editFile` for a file that has been opened already. */
+export function editOpened(
+  { bytes, parsed, split }: OpenedFile,
+  path: string,
+  changes: FileChanges,
+  options: EditOptions = {},
+): EditedFile {
   if (split === undefined || parsed.frontmatter === null) throw unreadable(parsed);
   const wanted = changes.frontmatter ?? parsed.frontmatter;
   checkWritable(wanted, split.format);
   const keyed = deepEqual(wanted, parsed.frontmatter) ? split : withFrontmatter(split, wanted, options);
   const edited = changes.body === undefined ? keyed : withBody(keyed, changes.body, path);
-  const before = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (edited === split) return { bytes: before, changed: false };
+  if (edited === split) return { bytes, parsed, changed: false };
   const after = Buffer.from(joinSplit(edited), 'utf8');
-  verify(after, path, wanted, edited.body);
-  return { bytes: after, changed: !after.equals(before) };
+  return { bytes: after, parsed: verified(after, path, wanted, edited.body), changed: !after.equals(bytes) };
 }
 
 function withFrontmatter(split: Split, wanted: Frontmatter, options: EditOptions): Split {
@@ -225,7 +231,8 @@ function withFrontmatter(split: Split, wanted: Frontmatter, options: EditOptions
   return { ...split, source: editYamlSource(split.source, wanted, { eol, isDate, json }) };
 }
 
-function verify(bytes: Buffer, path: string, wanted: Frontmatter, body: string): void {
+/** Reads what was written. @throws DomainError when it does not say what was wanted */
+function verified(bytes: Buffer, path: string, wanted: Frontmatter, body: string): ParsedFile {
   const read = parseFile(bytes, path);
   if (read.error !== undefined) {
     throw new DomainError(
@@ -239,6 +246,7 @@ function verify(bytes: Buffer, path: string, wanted: Frontmatter, body: string):
       'frontmatter: the change would not read back as wanted; write the file as raw text instead',
     );
   }
+  return read;
 }
 
 function unreadable({ error }: ParsedFile): DomainError {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { channel } from 'node:diagnostics_channel';
 import { readJson } from './json.ts';
 import { eolOf, type Split, splitFile } from './split.ts';
 import { readToml } from './toml/toml.ts';
@@ -6,9 +7,17 @@ import { limits, type ParsedFile, type Reading } from './values.ts';
 import { readSimpleYaml } from './yaml/read-simple.ts';
 import { readYaml } from './yaml/read-yaml.ts';
 
-/** A file read together with the parts it was cut into; `split` is undefined when the bytes are not UTF-8. */
-export interface OpenedFile {
+/** Publishes the path of every file that is parsed, for those who count. */
+const parses = channel('portico.frontmatter.parse');
+
+/** A file's bytes with what they say: parsed once, and handed on. */
+export interface FileContent {
+  bytes: Buffer;
   parsed: ParsedFile;
+}
+
+/** A file read together with the parts it was cut into; `split` is undefined when the bytes are not UTF-8. */
+export interface OpenedFile extends FileContent {
   split?: Split;
 }
 
@@ -22,11 +31,14 @@ export function parseFile(bytes: Uint8Array, path: string): ParsedFile {
   return openFile(bytes, path).parsed;
 }
 
+/** Reads a file as `parseFile` does, and keeps the parts that an edit is made of. */
 export function openFile(bytes: Uint8Array, path: string): OpenedFile {
-  if (!isUtf8(bytes)) return { parsed: notUtf8(bytes) };
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  parses.publish(path);
+  if (!isUtf8(buffer)) return { bytes: buffer, parsed: notUtf8(buffer) };
+  const text = buffer.toString('utf8');
   const split = splitFile(text, path);
-  return { parsed: parseSplit(split, text), split };
+  return { bytes: buffer, parsed: parseSplit(split, text), split };
 }
 
 function parseSplit(split: Split, text: string): ParsedFile {

@@ -27,7 +27,7 @@ let app: TestApp;
 beforeAll(async () => {
   app = await startTestApp();
   // The application itself reads every new head in the background: here only the tests read.
-  vi.spyOn(app.services.moves, 'note').mockImplementation(() => {});
+  vi.spyOn(app.services.studio.moves, 'note').mockImplementation(() => {});
 });
 afterAll(() => app.stop());
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CollectionIndex } from '../../../../src/domain/studio/content/collection-index.ts';
-import { newBytes } from '../../../../src/domain/studio/entries/change-entry.ts';
+import { newContent } from '../../../../src/domain/studio/entries/change-entry.ts';
 import { applyMergePatch } from '../../../../src/domain/studio/frontmatter/merge-patch.ts';
-import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
+import { openFile, parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import type { CollectionSchema } from '../../../../src/domain/studio/schema/collection-schema.ts';
 import fc from '../../../support/properties.ts';
 import { frontmatter, text, yamlSource } from '../frontmatter/generate.ts';
@@ -41,9 +41,10 @@ describe('a document sent back as it was read', () => {
         if (JSON.stringify(read.frontmatter).includes(':null')) nulls++;
         const place = { slug: 'a', path, oid: '' };
         for (const mode of ['merge', 'replace'] as const) {
-          expect(newBytes(index, place, bytes, { ...read, mode } as never).equals(bytes)).toBe(true);
+          expect(newContent(index, place, openFile(bytes, path), { ...read, mode } as never).bytes.equals(bytes)).toBe(true);
         }
-        expect(newBytes(index, place, bytes, { raw: bytes.toString('utf8'), mode: 'merge' }).equals(bytes)).toBe(true);
+        const raw = { raw: bytes.toString('utf8'), mode: 'merge' } as const;
+        expect(newContent(index, place, openFile(bytes, path), raw).bytes.equals(bytes)).toBe(true);
       }),
       { numRuns: 2500 },
     );

@@ -132,7 +132,7 @@ describe('blank lines before a block', () => {
 
   it('of a body that begins like a block are written behind an empty one', () => {
     const body = '\n---\ntitle: T\n---\nText\n';
-    const made = createFile({ format: 'none', frontmatter: {}, body });
+    const made = createFile({ format: 'none', frontmatter: {}, body }).bytes;
     expect(parseFile(made, 'a.md')).toMatchObject({ frontmatter: {}, body });
   });
 });

@@ -66,7 +66,7 @@ describe('checkWritable', () => {
         // As large as a block may be: what is written is never less than what was counted.
         let written = 0;
         try {
-          written = createFile({ format, frontmatter: some, body: '' }).length;
+          written = createFile({ format, frontmatter: some, body: '' }).bytes.length;
         } catch (error) {
           // Some texts do not read back as given, whatever their size.
           fc.pre((error as DomainError).code !== 'not_editable');
@@ -74,7 +74,7 @@ describe('checkWritable', () => {
         }
         const padding = kibibytes - written - 20;
         const padded = { ...some, padding: 'x'.repeat(padding) };
-        expect(createFile({ format, frontmatter: padded, body: '' }).length).toBeGreaterThan(kibibytes - 40);
+        expect(createFile({ format, frontmatter: padded, body: '' }).bytes.length).toBeGreaterThan(kibibytes - 40);
       }),
       { numRuns: 40 },
     );

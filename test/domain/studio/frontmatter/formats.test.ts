@@ -17,7 +17,7 @@ describe('createFile', () => {
     fc.assert(
       fc.property(frontmatter, text, (given, body) => {
         fc.pre(body.isWellFormed());
-        const read = parseFile(createFile({ format, frontmatter: given, body }), 'a.md');
+        const read = parseFile(createFile({ format, frontmatter: given, body }).bytes, 'a.md');
         expect(read.frontmatter).toEqual(given);
         expect(read).toMatchObject({ body, format, gap: true });
       }),
@@ -30,7 +30,7 @@ describe('createFile', () => {
       fc.property(frontmatter, (given) => {
         fc.pre(!lone(given));
         const whole = withoutNulls(given) as Record<string, unknown>;
-        const read = parseFile(createFile({ format: 'toml', frontmatter: whole, body: 'x' }), 'a.md');
+        const read = parseFile(createFile({ format: 'toml', frontmatter: whole, body: 'x' }).bytes, 'a.md');
         expect(read.frontmatter).toEqual(whole);
       }),
     );
@@ -39,7 +39,7 @@ describe('createFile', () => {
   it('writes YAML that readers of 1.1 and 1.2 read the same, dates apart', () => {
     fc.assert(
       fc.property(frontmatter, (given) => {
-        const bytes = createFile({ format: 'yaml', frontmatter: given, body: '', kind: 'data', isDate: () => false });
+        const { bytes } = createFile({ format: 'yaml', frontmatter: given, body: '', kind: 'data', isDate: () => false });
         for (const version of ['1.1', '1.2'] as const) {
           const document = parseDocument(bytes.toString(), { version });
           expect(document.errors).toEqual([]);
@@ -56,7 +56,7 @@ describe('createFile', () => {
   });
 
   it('orders keys by the schema and keeps the gap', () => {
-    const bytes = createFile({
+    const { bytes } = createFile({
       format: 'yaml',
       frontmatter: { tags: ['a', 'yes'], date: '2024-05-01', title: 'A: b', extra: null },
       body: 'Text\n',
@@ -123,7 +123,7 @@ describe('editing JSON and TOML', () => {
         (pair) => {
           fc.pre(format === 'json' || !lone(pair));
           const [given, wanted] = (format === 'json' ? pair : withoutNulls(pair)) as Record<string, unknown>[];
-          const bytes = createFile({ format, frontmatter: given ?? {}, body: 'Text' });
+          const { bytes } = createFile({ format, frontmatter: given ?? {}, body: 'Text' });
           try {
             const result = editFile(bytes, 'a.md', { frontmatter: wanted ?? {} });
             const after = parseFile(result.bytes, 'a.md');

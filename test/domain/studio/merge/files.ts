@@ -33,7 +33,7 @@ const created = fc
   })
   .map((file) => ({
     path: file.kind === 'data' ? `a.${file.format}` : 'a.md',
-    bytes: unlessRefused(() => createFile({ ...file, body: file.kind === 'data' ? '' : file.body })),
+    bytes: unlessRefused(() => createFile({ ...file, body: file.kind === 'data' ? '' : file.body }).bytes),
   }))
   .filter((file): file is { path: string; bytes: Buffer } => file.bytes !== undefined);
 

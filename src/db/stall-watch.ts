@@ -1,4 +1,5 @@
 import pg, { type Pool, type PoolClient } from 'pg';
+import { tally } from '../lib/tally.ts';
 import { countdown } from '../lib/timing.ts';
 import type { Log } from '../ports/log.ts';
 
@@ -89,6 +90,7 @@ export class StallWatch {
     const giveUp = () => void client.connection.stream.destroy(stalled());
     client.query = ((...given: unknown[]) => {
       const callback = given.at(-1);
+      tally.statement.publish(given[0]);
       const end = this.#begin(giveUp);
       if (typeof callback === 'function')
         return query(...given.slice(0, -1), (...answer: unknown[]) => {

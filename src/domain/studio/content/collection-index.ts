@@ -1,5 +1,6 @@
 import { DomainError } from '../../../kernel/errors.ts';
 import { SortedList } from '../../../lib/sorted-list.ts';
+import { tally } from '../../../lib/tally.ts';
 import type { FileSide, TreeFile } from '../../../ports/git-records.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
@@ -49,6 +50,7 @@ export class CollectionIndex {
 
   /** Indexes the files of a collection. */
   static of(schema: CollectionSchema, files: readonly Pick<TreeFile, 'path' | 'oid'>[]): CollectionIndex {
+    tally.pass.publish(files.length);
     const sorted = files.toSorted(byPath);
     const { entries: assigned, warnings } = assignSlugs(schema, sorted.map(pathOf));
     const entries = assigned.map((entry, index) => ({ ...entry, oid: sorted[index]?.oid ?? '' }));
@@ -61,6 +63,7 @@ export class CollectionIndex {
 
   /** All entries, the same array each time. */
   get entries(): readonly IndexedEntry[] {
+    tally.pass.publish(this.size);
     return this.#list.toArray();
   }
 

@@ -1,14 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { channel } from 'node:diagnostics_channel';
+import { tally } from '../../../lib/tally.ts';
 import { readJson } from './json.ts';
 import { eolOf, type Split, splitFile } from './split.ts';
 import { readToml } from './toml/toml.ts';
 import { limits, type ParsedFile, type Reading } from './values.ts';
 import { readSimpleYaml } from './yaml/read-simple.ts';
 import { readYaml } from './yaml/read-yaml.ts';
-
-/** Publishes the path of every file that is parsed, for those who count. */
-const parses = channel('portico.frontmatter.parse');
 
 /** A file's bytes with what they say: parsed once, and handed on. */
 export interface FileContent {
@@ -34,7 +31,7 @@ export function parseFile(bytes: Uint8Array, path: string): ParsedFile {
 /** Reads a file as `parseFile` does, and keeps the parts that an edit is made of. */
 export function openFile(bytes: Uint8Array, path: string): OpenedFile {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  parses.publish(path);
+  tally.parse.publish(path);
   if (!isUtf8(buffer)) return { bytes: buffer, parsed: notUtf8(buffer) };
   const text = buffer.toString('utf8');
   const split = splitFile(text, path);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DomainError } from '../../../kernel/errors.ts';
+import { tally } from '../../../lib/tally.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { type NewObject, writeObjects } from '../objects/object-writer.ts';
 import { writePack } from '../objects/pack-writer.ts';
@@ -38,6 +39,7 @@ export async function commitRound(context: RoundContext, branch: string, writers
 
 /** @returns the writers to plan anew, because the branch had moved; none when all are settled */
 async function attempt(context: RoundContext, branch: string, writers: Writer[]): Promise<Writer[]> {
+  tally.commitRound.publish(writers.length);
   const ref = `refs/heads/${branch}`;
   const head = await context.refs.read(ref);
   if (head === null) await checkFirstCommit(context, branch);

@@ -1,3 +1,4 @@
+import { tally } from '../../../lib/tally.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { GitChild, SpawnOptions } from '../git-child.ts';
 import type { GitProcesses } from '../git-process.ts';
@@ -83,6 +84,7 @@ export class CatFile {
   ask(oid: Oid, withContent: boolean, counted = false): Promise<StoredObject | null> {
     if (!isOid(oid)) return Promise.resolve(null);
     if (this.#gone) return Promise.reject(new ProcessGone());
+    tally.gitRequest.publish('cat-file');
     return new Promise((resolve, reject) => {
       if (this.open === 0) this.#watchdog.refresh();
       this.#questions.push({ withContent, counted, resolve, reject });

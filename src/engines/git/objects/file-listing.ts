@@ -1,4 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
+import { tally } from '../../../lib/tally.ts';
 import type { Oid, TreeFile } from '../../../ports/git-records.ts';
 import type { ObjectSource } from './object-source.ts';
 import { modes } from './tree-codec.ts';
@@ -44,6 +45,7 @@ export async function listTree(
   shortcut?: { known(oid: Oid, prefix: string): boolean; readAll(): Promise<TreeFile[]> },
 ): Promise<TreeFile[]> {
   const tree = await source.tree(oid);
+  tally.pass.publish(tree.size);
   spend(budget, tree.size);
   const entries = tree.entries();
   if (shortcut !== undefined) {

@@ -1,5 +1,6 @@
 import { stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { tally } from '../../../lib/tally.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { syncDirectories } from '../durable-files.ts';
 import type { GitChild } from '../git-child.ts';
@@ -106,6 +107,7 @@ export class RefUpdater implements Holder {
 
   async #transact(updates: readonly (RefUpdate | RefCheck)[]): Promise<void> {
     clearTimeout(this.#idle);
+    tally.gitRequest.publish('update-ref');
     const child = this.#running();
     const done = new Promise<boolean>((resolve) => {
       let said = '';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { buildSite, changesSchemas, changeSite, placedBy } from '../../../../src/domain/studio/content/site-index.ts';
+import { buildSite, changeSite, changesSchemas, placedBy } from '../../../../src/domain/studio/content/site-index.ts';
 import type { CollectionSchema, Discovery } from '../../../../src/domain/studio/schema/collection-schema.ts';
 
 const posts = {

@@ -41,7 +41,9 @@ describe('a document sent back as it was read', () => {
         if (JSON.stringify(read.frontmatter).includes(':null')) nulls++;
         const place = { slug: 'a', path, oid: '' };
         for (const mode of ['merge', 'replace'] as const) {
-          expect(newContent(index, place, openFile(bytes, path), { ...read, mode } as never).bytes.equals(bytes)).toBe(true);
+          expect(newContent(index, place, openFile(bytes, path), { ...read, mode } as never).bytes.equals(bytes)).toBe(
+            true,
+          );
         }
         const raw = { raw: bytes.toString('utf8'), mode: 'merge' } as const;
         expect(newContent(index, place, openFile(bytes, path), raw).bytes.equals(bytes)).toBe(true);

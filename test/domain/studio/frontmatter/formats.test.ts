@@ -39,7 +39,13 @@ describe('createFile', () => {
   it('writes YAML that readers of 1.1 and 1.2 read the same, dates apart', () => {
     fc.assert(
       fc.property(frontmatter, (given) => {
-        const { bytes } = createFile({ format: 'yaml', frontmatter: given, body: '', kind: 'data', isDate: () => false });
+        const { bytes } = createFile({
+          format: 'yaml',
+          frontmatter: given,
+          body: '',
+          kind: 'data',
+          isDate: () => false,
+        });
         for (const version of ['1.1', '1.2'] as const) {
           const document = parseDocument(bytes.toString(), { version });
           expect(document.errors).toEqual([]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SchemaField } from '../../../../src/domain/studio/schema/schema.schema.ts';
 import { hostileConfigs } from './hostile-texts.ts';
 import { discover } from './sites.ts';
 
@@ -44,6 +45,18 @@ describe('configurations that want to do harm', () => {
       '{"collections":{"c":{"path":"c","schema":{"type":"object","properties":{"x":{"$ref":"#/properties/x"},"y":{"$ref":"#"}}}}}}';
     const found = await discover({ '.pages.yml': pages, 'studio.config.json': studio });
     expect(found.schemas.map((one) => one.collection)).toEqual(['c', 'p']);
+    expect(found.warnings.map(({ message }) => message)).toContain(
+      'The fields are too many or circular; the rest is left out',
+    );
+  });
+
+  it('components that name one another many times over are read as far as they may be', async () => {
+    const fields = Array.from({ length: 9 }, (_, at) => `{ name: f${at}, component: a }`).join(', ');
+    const pages = `components: { a: { type: object, fields: [${fields}] } }\ncontent: [{ name: p, type: collection, path: p, fields: [${fields}] }]`;
+    const found = await discover({ '.pages.yml': pages });
+    const count = (list: readonly SchemaField[] = []): number =>
+      list.reduce((sum, one) => sum + 1 + count(one.fields), 0);
+    expect(count(found.schemas[0]?.fields)).toBeLessThanOrEqual(5_000);
   });
 
   it.each([60, 3_000, 10_000])(

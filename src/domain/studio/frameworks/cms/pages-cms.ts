@@ -28,6 +28,7 @@ import {
   optional,
   skipCollection,
   unknownField,
+  unknownPlace,
   type Warn,
   warnTo,
 } from './field-tools.ts';
@@ -37,7 +38,11 @@ interface PagesContext {
   components: Value | undefined;
   warn: Warn;
   depth: number;
+  /** How many fields the collection may still have: components multiply when they name one another. */
+  left: { fields: number };
 }
+
+const MAX_FIELDS = 5_000;
 
 type Kind = (value: Value, context: PagesContext) => SchemaField;
 
@@ -116,6 +121,14 @@ function inner(value: Value, context: PagesContext): SchemaField[] {
 function pagesFields(values: readonly Value[], context: PagesContext): SchemaField[] {
   if (context.depth > MAX_DEPTH) return [];
   return values.flatMap((given) => {
+    context.left.fields -= 1;
+    if (context.left.fields === -1)
+      context.warn(
+        'schema_unknown',
+        'The fields are too many or circular; the rest is left out',
+        placeOf(given, unknownPlace),
+      );
+    if (context.left.fields < 0) return [];
     const value = withComponent(given, context);
     const name = textAt(value, 'name');
     if (name === undefined) return [];
@@ -209,6 +222,7 @@ function readEntry(value: Value, components: Value | undefined, reading: SiteRea
     components,
     warn: warnTo(warnings, configPath, name),
     depth: 0,
+    left: { fields: MAX_FIELDS },
   });
   const markdown = markdownExtensions.some((known) => known === extension);
   const itemsInFile = single && at(value, 'list') !== undefined && !isFalse(at(value, 'list'));

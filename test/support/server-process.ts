@@ -3,18 +3,10 @@ import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { processIdentity, signalProcess, waitUntilGone } from '../../src/db/postgres/processes.ts';
 import { builtProgram } from './build.ts';
 import { oncePerRun } from './once-per-run.ts';
-
-const directories: string[] = [];
-const children: ChildProcess[] = [];
-
-afterEach(async () => {
-  for (const child of children.splice(0)) await kill(child);
-  for (const directory of directories.splice(0)) await removeDataDir(directory);
-});
 
 /** An ordinary environment: none of the settings of whoever runs the tests. */
 function plainEnvironment(settings: Record<string, string>): Record<string, string> {
@@ -25,7 +17,7 @@ function plainEnvironment(settings: Record<string, string>): Record<string, stri
 /** A data directory that does not exist yet, in a directory of mode 0700; its remains are gone after the test. */
 export async function newDataDir(): Promise<string> {
   const directory = await mkdtemp(path.join(tmpdir(), 'portico-run-'));
-  directories.push(directory);
+  onTestFinished(() => removeDataDir(directory));
   return path.join(directory, 'data');
 }
 
@@ -75,7 +67,7 @@ export async function startProgram(
   const file = path.join(await builtProgram(), `${program}.js`);
   const env = plainEnvironment(settings);
   const child = spawn(process.execPath, [file, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  children.push(child);
+  onTestFinished(() => kill(child));
   const written = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {

@@ -1,18 +1,9 @@
 import { cp, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { oncePerRun } from './once-per-run.ts';
-import { createDatabase, type TestDatabase } from './postgres.ts';
-import { kill, newDataDir, portico, type ServerProcess, settingsFor, startServer } from './server-process.ts';
-
-let database: TestDatabase | undefined;
-const servers: ServerProcess[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await kill(server.child);
-  await database?.drop();
-  database = undefined;
-});
+import { createDatabase } from './postgres.ts';
+import { newDataDir, portico, settingsFor, startServer } from './server-process.ts';
 
 /** The demo in a database and a data directory, with tokens for it: made once for all test files, then copied. */
 const demo = () =>
@@ -35,14 +26,13 @@ const demo = () =>
 export async function twoServers(settings: Record<string, string> = {}) {
   const { directory, value } = await demo();
   const { template, owner, reader } = value;
-  database = await createDatabase(template);
-  const { url } = database;
+  const { url, drop } = await createDatabase(template);
+  onTestFinished(drop);
   const dataDir = await newDataDir();
   await cp(path.join(directory, 'data'), dataDir, { recursive: true });
   const more = { DATABASE_URL: url, ...settings };
   const one = await startServer(dataDir, more);
   const other = await startServer(dataDir, more);
-  servers.push(one, other);
   return { url, one, other, owner, reader, gitDir: await onlyRepository(dataDir) };
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { afterAll, afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { processIdentity, signalProcess, waitUntilGone } from '../../../src/db/postgres/processes.ts';
 import {
   type EmbeddedPostgres,
@@ -14,30 +14,20 @@ import {
   startEmbeddedPostgres,
 } from '../../../src/db/postgres.ts';
 
-const directories: string[] = [];
-const children: ChildProcess[] = [];
-const servers: EmbeddedPostgres[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop();
-  for (const child of children.splice(0)) await kill(child);
-  for (const directory of directories.splice(0)) {
-    const pid = await postmasterPid(directory);
-    if (pid !== null) await killPid(pid, 'SIGQUIT');
-    await rm(directory, { recursive: true, force: true, maxRetries: 5 });
-  }
-});
-
 /** A fresh data directory; below a directory of mode 0700, as mkdtemp makes them. */
 export async function temporaryDataDir(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-pg-'));
-  directories.push(directory);
+  onTestFinished(async () => {
+    const pid = await postmasterPid(directory);
+    if (pid !== null) await killPid(pid, 'SIGQUIT');
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+  });
   return join(directory, 'data');
 }
 
 let prepared: Promise<string> | undefined;
 
-/** A data directory with a cluster, as a first start and a stop leave it. */
+/** A data directory with a cluster, as a first start and a stop leave it: made once, in a directory that goes with the run, then copied. */
 export async function preparedDataDir(): Promise<string> {
   prepared ??= prepare();
   const dataDir = await temporaryDataDir();
@@ -52,10 +42,6 @@ async function prepare(): Promise<string> {
   return dataDir;
 }
 
-afterAll(async () => {
-  if (prepared) await rm(await prepared, { recursive: true, force: true });
-});
-
 /** Starts a server in this process; it is stopped after the test. */
 export async function start(
   dataDir: string,
@@ -63,7 +49,7 @@ export async function start(
 ): Promise<EmbeddedPostgres> {
   const log = { info() {}, warn() {}, error() {} };
   const server = await startEmbeddedPostgres({ dataDir, log, durable: false, ...options });
-  servers.push(server);
+  onTestFinished(() => server.stop());
   return server;
 }
 
@@ -81,7 +67,7 @@ export async function startProcess(dataDir: string, options: { lock?: boolean; e
     stdio: ['ignore', 'pipe', 'inherit'],
     env: options.env ?? process.env,
   });
-  children.push(child);
+  onTestFinished(() => kill(child));
   for await (const line of createInterface({ input: child.stdout })) {
     return { child, answer: JSON.parse(line) as Answer };
   }

@@ -1,18 +1,13 @@
 import pg from 'pg';
-import { afterEach, expect, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { readPostgresRecord } from '../../../src/db/postgres.ts';
-
-const holders: pg.Client[] = [];
-afterEach(async () => {
-  for (const holder of holders.splice(0)) await holder.end().catch(() => {});
-});
 
 /** A connection of its own to a server's embedded database, by which a test holds locks until it ends. */
 export async function openHolder(dataDir: string): Promise<pg.Client> {
   const holder = new pg.Client({ connectionString: (await readPostgresRecord(dataDir))?.url });
   // After the test the database may end first.
   holder.on('error', () => {});
-  holders.push(holder);
+  onTestFinished(() => holder.end().catch(() => {}));
   await holder.connect();
   return holder;
 }

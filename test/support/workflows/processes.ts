@@ -1,22 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
-import { afterEach } from 'vitest';
-import { createDatabase, type TestDatabase } from '../postgres.ts';
-import { kill, newDataDir, portico, type ServerProcess, settingsFor, startServer } from '../server-process.ts';
+import { onTestFinished } from 'vitest';
+import { createDatabase } from '../postgres.ts';
+import { newDataDir, portico, type ServerProcess, settingsFor, startServer } from '../server-process.ts';
 
 const workflows = '/api/v2/organizations/demo/projects/site/workflows';
-
-let database: TestDatabase | undefined;
-const servers: ServerProcess[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.child.kill('SIGCONT');
-    await kill(server.child);
-  }
-  await database?.drop();
-  database = undefined;
-});
 
 /** Asks until an answer fits. @throws when none has in so many seconds */
 export async function until<T>(ask: () => Promise<T> | T, fits: (answer: T) => boolean, seconds: number): Promise<T> {
@@ -45,15 +33,11 @@ export interface Processes {
 export async function startProcesses(
   settings: Record<string, string> = {},
 ): Promise<Processes & { web: ServerProcess }> {
-  database = await createDatabase();
-  const { url: databaseUrl } = database;
+  const { url: databaseUrl, drop } = await createDatabase();
+  onTestFinished(drop);
   const dataDir = await newDataDir();
   const more = { DATABASE_URL: databaseUrl, PORTICO_ALLOWED_CIDRS: '127.0.0.0/8', ...settings };
-  const start = async (roles: string) => {
-    const server = await startServer(dataDir, { ...more, PORTICO_ROLES: roles });
-    servers.push(server);
-    return server;
-  };
+  const start = (roles: string) => startServer(dataDir, { ...more, PORTICO_ROLES: roles });
   const web = await start('web');
   const made = await portico(
     ['token', 'create', '--organization', 'demo', '--preset', 'admin'],

@@ -27,7 +27,9 @@ export const empty = 'template0';
  */
 export async function createDatabase(template = inject('migratedDatabase')): Promise<TestDatabase> {
   const name = `${databasePrefix()}${randomBytes(5).toString('hex')}`;
-  await administer(`CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(template)} ENCODING 'UTF8'`);
+  await administer(
+    `CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(template)} ENCODING 'UTF8' STRATEGY FILE_COPY`,
+  );
   const url = new URL(inject('databaseUrl'));
   url.pathname = `/${name}`;
   return {

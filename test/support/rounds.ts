@@ -1,5 +1,5 @@
-/** Whether disturbances are repeated as often as they are outside CI. */
+/** Whether what is repeated with other cases or at other moments is repeated as often as it is outside CI. */
 export const isLong = process.env.PORTICO_TEST_LONG === '1';
 
-/** How often a disturbance is repeated: a few times usually, many times by `npm run test:long`. */
+/** How often a disturbance or a costly property is tried: a few times usually, many times by `npm run test:long`. */
 export const rounds = (usual: number, long: number): number => (isLong ? long : usual);

@@ -10,6 +10,7 @@ import { commitTo, post, postPath, seedPosts } from '../../support/conflict-site
 import { temporaryDirectory } from '../../support/git-store.ts';
 import { readProject } from '../../support/project-reads.ts';
 import fc from '../../support/properties.ts';
+import { rounds } from '../../support/rounds.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -133,7 +134,7 @@ it('a project that was backed up, deleted and restored reads the same everywhere
   };
   const steps = fc.array(step, { maxLength: 12 });
   await fc.assert(fc.asyncProperty(steps, roundTrip), {
-    numRuns: 7,
+    numRuns: rounds(5, 30),
     examples: [[[]], [endedWithTheirBase], [openWithoutBase]],
   });
   expect(await app.run(findRemains, {})).toEqual({ problems: [] });

@@ -6,6 +6,7 @@ import { modes, Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import type { TreeEntry } from '../../../src/ports/git-records.ts';
 import { git, temporaryDirectory } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
+import { rounds } from '../../support/rounds.ts';
 
 const oid = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('hex'));
 /** Short names of few letters meet often: `a`, `a.b`, `a/`, `ab`, and code points whose UTF-8 and UTF-16 orders differ. */
@@ -37,7 +38,7 @@ describe('trees', () => {
         const made = git(repository, ['mktree', '-z', '--missing'], mktreeInput(list));
         expect(hashObject('sha1', 'tree', build(list).raw)).toBe(made);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(25, 300) },
     );
   });
 
@@ -148,7 +149,7 @@ describe('commits', () => {
           expect(git(repository, ['hash-object', '-t', 'commit', '-w', '--stdin'], content)).toHaveLength(40);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: rounds(15, 200) },
     );
     git(repository, ['fsck', '--strict', '--no-dangling']);
   });

@@ -4,6 +4,7 @@ import { checkPath, isGitDisguise } from '../../../src/domain/studio/path-rules.
 import { checkNewRefName, checkRefName, refNameProblem } from '../../../src/domain/studio/ref-name.ts';
 import { DomainError } from '../../../src/kernel/errors.ts';
 import fc from '../../support/properties.ts';
+import { rounds } from '../../support/rounds.ts';
 
 function codeOf(run: () => unknown): string {
   try {
@@ -59,7 +60,7 @@ describe('checkRefName', () => {
           expect([name, isTaken]).toEqual([name, status('--branch', name) === 0 && name !== '@']);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: rounds(80, 1_000) },
     );
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { commitFiles } from '../../support/git-history.ts';
 import { fsck, git, testStore } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
+import { rounds } from '../../support/rounds.ts';
 
 const names = ['a', 'b', 'd/x', 'd/y', 'd/e/z', 'd.md', 'f/g/h'];
 const texts = ['', 'one\n', 'two\n', `${'line\n'.repeat(20)}end\n`, `${'line\n'.repeat(20)}other end\n`];
@@ -50,7 +51,7 @@ describe('a merge without a process', () => {
           first === current ? first : git(gitDir, ['merge-base', current, incoming]),
         );
       }),
-      { numRuns: 50 },
+      { numRuns: rounds(20, 200) },
     );
     fsck(gitDir);
   });
@@ -82,7 +83,7 @@ describe('a merge without a process', () => {
         })();
         expect(best).toContain(found);
       }),
-      { numRuns: 30 },
+      { numRuns: rounds(12, 100) },
     );
   });
 

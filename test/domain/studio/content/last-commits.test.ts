@@ -7,6 +7,7 @@ import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { commitFiles, setRef } from '../../../support/git-history.ts';
 import { git as stock } from '../../../support/git-store.ts';
 import fc from '../../../support/properties.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { counted, newIndex } from './reading.ts';
 
 const paths = ['a.md', 'b.md', 'd/c.md', 'd/e\t "é".md', 'commit.md'];
@@ -158,6 +159,6 @@ it('any history, asked at any commits in any order: the answer is git’s own', 
       }
       for (const oid of made) expect(await answers(newIndex(app), oid)).toEqual(truths(oid));
     }),
-    { numRuns: 12, seed: 3, endOnFailure: true },
+    { numRuns: rounds(6, 60), seed: 3, endOnFailure: true },
   );
 }, 240_000);

@@ -1,13 +1,8 @@
 import { defineConfig, mergeConfig } from 'vitest/config';
-import base from './vitest.config.ts';
+import base, { faults, system } from './vitest.config.ts';
 
-// What kills, stops and restarts processes: quicker and steadier with nothing else beside it.
+// What starts, stops, kills and starts again whole servers and databases: quicker and steadier with nothing else beside it.
 const config = mergeConfig(base, defineConfig({}));
-config.test = {
-  ...config.test,
-  include: ['test/faults/**/*.test.ts'],
-  exclude: ['test/**/*.system.test.ts'],
-  maxWorkers: 2,
-};
+config.test = { ...config.test, include: faults, exclude: system, isolate: true };
 
 export default config;

@@ -21,6 +21,25 @@ export function commitFiles(gitDir: string, parent: string | null, files: Record
   return git(gitDir, ['commit-tree', tree, '-m', 'by hand', ...(parent === null ? [] : ['-p', parent])]);
 }
 
+/**
+ * Commits one text of a file after the other on top of `parent`, all by one process of git.
+ *
+ * @returns the last commit's id
+ */
+export function commitChain(gitDir: string, parent: string, file: string, texts: readonly string[]): string {
+  const ref = 'refs/scratch/chain';
+  const size = (text: string) => Buffer.byteLength(text);
+  const commits = texts.map((text, at) => {
+    const from = at === 0 ? `from ${parent}\n` : '';
+    const head = `commit ${ref}\ncommitter Stock <stock@example.org> ${1_700_000_000 + at} +0000\ndata 7\nby hand\n${from}`;
+    return `${head}M 100644 inline ${file}\ndata ${size(text)}\n${text}\n`;
+  });
+  git(gitDir, ['fast-import', '--quiet'], commits.join(''));
+  const tip = git(gitDir, ['rev-parse', ref]);
+  git(gitDir, ['update-ref', '-d', ref]);
+  return tip;
+}
+
 export function setRef(gitDir: string, ref: string, oid: string): string {
   git(gitDir, ['update-ref', ref, oid]);
   return oid;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commitFiles } from '../../support/git-history.ts';
+import { commitChain, commitFiles } from '../../support/git-history.ts';
 import { fsck, git, testStore } from '../../support/git-store.ts';
 import fc from '../../support/properties.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -113,10 +113,14 @@ describe('a merge without a process', () => {
 
   it('follows a history only so far before it asks git', async () => {
     const { repository, gitDir } = await fresh();
-    let tip = commitFiles(gitDir, null, { a: '0' });
-    const root = tip;
+    const root = commitFiles(gitDir, null, { a: '0' });
     const side = commitFiles(gitDir, root, { b: '1' });
-    for (let at = 1; at <= 260; at += 1) tip = commitFiles(gitDir, tip, { a: String(at) });
+    const tip = commitChain(
+      gitDir,
+      root,
+      'a',
+      Array.from({ length: 260 }, (_, at) => String(at + 1)),
+    );
     expect(await repository.mergeBase(tip, side)).toBe(root);
     expect(await repository.isAncestor(root, tip)).toBe(true);
     expect((await repository.mergeTrees(tip, side)).clean).toBe(true);

@@ -8,7 +8,6 @@ import { acme, seed, startTestApp, studio, type TestApp } from '../support/app.t
 import { client } from '../support/git-client.ts';
 import { git } from '../support/git-store.ts';
 import fc from '../support/properties.ts';
-import { rounds } from '../support/rounds.ts';
 
 let app: TestApp;
 let home: string;
@@ -142,7 +141,7 @@ describe('a file pushed with edit_studio alone', () => {
         expect({ name, kind, isTaken: refused === null, refused }).toEqual({ name, kind, isTaken: rest, refused });
         taken.set(rest, (taken.get(rest) ?? 0) + 1);
       }),
-      { numRuns: rounds(12, 40) },
+      { numRuns: 40 },
     );
     expect(Math.min(taken.get(true) ?? 0, taken.get(false) ?? 0)).toBeGreaterThan(2);
   });

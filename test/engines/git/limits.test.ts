@@ -60,7 +60,7 @@ describe('git processes', () => {
     await processes.close();
     expect(spawn).toThrow(expect.objectContaining({ message: 'The server is stopping' }));
     expect(await children[255]?.exited).toMatchObject({ ended: expect.objectContaining({ code: 'unavailable' }) });
-  }, 60_000);
+  });
 });
 
 describe('slots with an end of patience', () => {

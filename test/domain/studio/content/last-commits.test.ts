@@ -161,4 +161,4 @@ it('any history, asked at any commits in any order: the answer is git’s own', 
     }),
     { numRuns: rounds(6, 60), seed: 3, endOnFailure: true },
   );
-}, 240_000);
+});

@@ -20,7 +20,7 @@ it.each([
     orm: { em: { fork: () => ({ execute: asked }) } },
     clock: { now: () => new Date() },
     metrics: { operation: () => {} },
-    settings: { webhook: { memory_bytes: 1024, body_bytes: 1024, backlog: 10 } },
+    workflows: { limits: { memory_bytes: 1024, body_bytes: 1024, backlog: 10 } },
     secrets,
     log,
   } as unknown as AllServices;

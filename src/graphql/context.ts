@@ -8,11 +8,18 @@ import type { AnyOperation, Call, Conditions, Operation, Scope } from '../kernel
 import { maxPerPage, type Page } from '../kernel/paging.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { recordRefusal, run } from '../kernel/run.ts';
+import { isRecord } from '../lib/objects.ts';
 import { type Connection, connectionFrom, type ListArguments, pageSize } from './connection.ts';
 import type { Deadline } from './deadline.ts';
-import { stableText } from './stable-text.ts';
 import type { StreamState } from './stream/stream-state.ts';
 import { type AnySchema, definitionOf, shapeOf, unwrap } from './types/zod-schema.ts';
+
+/** JSON of a value with the keys of its objects in order: the same text for the same arguments, however they were written. */
+export function stableText(value: unknown): string {
+  return JSON.stringify(value, (_key, item: unknown) =>
+    isRecord(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
+  );
+}
 
 /**
  * Removes the fields a client left empty by null: GraphQL lets it do so for every optional field, an operation only for those where null means

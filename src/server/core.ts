@@ -7,7 +7,7 @@ import { checkKeys, countByKek } from '../domain/keys/check-keys.ts';
 import type { AllServices } from '../domain/services.ts';
 import { type ExecutionCounts, executionCounts } from '../domain/workflows/executions/execution-counts.ts';
 import { WebhookEndpoint } from '../domain/workflows/webhook/webhook.ts';
-import { systemClock } from '../engines/clock/system-clock.ts';
+import { systemClock } from '../engines/clock/clocks.ts';
 import { KeyringMissing, openLocalKeyring } from '../engines/kms/local-keyring.ts';
 import type { PrometheusMetrics } from '../engines/metrics/prometheus.ts';
 import type { RunningQueue } from '../jobs/queue.ts';

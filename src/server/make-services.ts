@@ -1,7 +1,6 @@
 import path from 'node:path';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { createContentCache } from '../db/content-cache.ts';
-import { createDatabaseClock } from '../db/database-clock.ts';
 import { PostgresEventFeed } from '../db/event-feed.ts';
 import type { StallWatch } from '../db/stall-watch.ts';
 import { createAuditLog } from '../domain/audit/audit.ts';
@@ -17,7 +16,7 @@ import { stepOperationsOf } from '../domain/workflows/step-operations.ts';
 import { createArchiveStore } from '../engines/archive/archive-store.ts';
 import { createBlobStore } from '../engines/blobs/blob-store.ts';
 import { ChromiumBrowser } from '../engines/browser/chromium-browser.ts';
-import { systemClock } from '../engines/clock/system-clock.ts';
+import { createDatabaseClock, systemClock } from '../engines/clock/clocks.ts';
 import { createCrawlFetcher } from '../engines/crawler/fetcher.ts';
 import { ThreadedPageReader } from '../engines/crawler/page-reader.ts';
 import { createDeployer } from '../engines/deployer/deployer.ts';

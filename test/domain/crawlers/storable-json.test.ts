@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { storableJson } from '../../../src/domain/crawlers/storable-json.ts';
+import { storableJson } from '../../../src/domain/crawlers/snapshots/snapshot-entries.ts';
 
 it.each([
   ['a\u0000b', 'ab'],

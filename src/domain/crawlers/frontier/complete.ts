@@ -1,8 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../../kernel/sql.ts';
 import { settleAll } from '../../../lib/concurrency.ts';
-import { entryRow, insertEntriesSql } from '../snapshots/snapshot-entries.ts';
-import { storableJson } from '../storable-json.ts';
+import { entryRow, insertEntriesSql, storableJson } from '../snapshots/snapshot-entries.ts';
 import type { Ledger } from './ledger.ts';
 import { keyBytes } from './link-keys.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';

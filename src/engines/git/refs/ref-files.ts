@@ -22,7 +22,7 @@ const readIfThere = (path: string) => readFile(path, 'utf8').catch(nullIfAbsent)
 
 /**
  * Reads a ref at once. It is one line, and every request to content begins with two of them: through the thread pool they are six turns of the
- * event loop, a quarter of the processor time of a page of entries, and under load what all requests wait for.
+ * event loop, which cost a page of entries more than the reads do, and under load what all requests wait for.
  */
 function readNow(path: string): string | null {
   try {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newTriggerSecret } from '../../../../src/domain/workflows/triggers/sealed-secret.ts';
-import { dedupKeyOf } from '../../../../src/domain/workflows/webhook/deduplication.ts';
+import { dedupKeyOf } from '../../../../src/domain/workflows/webhook/accept.ts';
 import { redactHeaders, redactQuery, secretFinder } from '../../../../src/domain/workflows/webhook/secret-retention.ts';
 import { joinedHeaders } from '../../../../src/domain/workflows/webhook/webhook-call.ts';
 import fc from '../../../support/properties.ts';

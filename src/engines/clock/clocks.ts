@@ -1,4 +1,7 @@
-import type { SharedClock } from '../ports/clock.ts';
+import type { Clock, SharedClock } from '../../ports/clock.ts';
+
+/** The time of the machine. */
+export const systemClock: Clock = { now: () => new Date() };
 
 /** The time of the database server, to the millisecond; before the first reading, that of this machine. */
 export function createDatabaseClock(): SharedClock {

@@ -6,11 +6,11 @@ import {
   type GraphQLOutputType,
   GraphQLSchema,
   getNamedType,
+  getNullableType,
   isObjectType,
   lexicographicSortSchema,
   printSchema,
 } from 'graphql';
-import type { AnyOperation } from '../kernel/operation.ts';
 import type { Connection } from './connection.ts';
 import { crawlers } from './fields/crawlers.ts';
 import { deployments } from './fields/deployments.ts';
@@ -18,6 +18,7 @@ import { entries } from './fields/entries.ts';
 import { organizations } from './fields/organizations.ts';
 import { repository } from './fields/repository.ts';
 import { workflows } from './fields/workflows.ts';
+import { Node, type NodeType, nodeField, nodeId } from './node.ts';
 import { Located, type Place, placed, placeOf } from './place.ts';
 import type { Builder, FieldRow, ObjectRow, PlaceAll, Row } from './table.ts';
 import { type Field, type Fields, Types } from './types/types.ts';
@@ -32,7 +33,8 @@ const isObject = (row: Row): row is ObjectRow => 'object' in row;
 function placeBelow({ keys }: ObjectRow): (record: object, above: Place) => Place {
   const named = Object.entries<string | ((record: never, above: Place) => unknown)>(keys);
   return (record, above) => {
-    const place: Place = { organization: above.organization, project: above.project };
+    const { organization, project } = above;
+    const place: Place = { organization, project };
     for (const [input, key] of named)
       place[input] = typeof key === 'string' ? record[key as never] : key(record as never, above);
     return place;
@@ -53,24 +55,35 @@ export function schemaOf(table: readonly Row[]): GraphQLSchema {
       fields.set(on, [...siblings, row]);
     }
   }
+  const nodes = new Map<string, NodeType>();
+  // The UUID of the project stands for its name.
+  for (const { object, read, keys } of objects.values())
+    if (read) nodes.set(object, { read, keys: Object.keys(keys).filter((key) => key !== 'project') });
   const built = new Map<string, Fields>();
   const types = new Types({
     fieldsOf(type) {
       const known = built.get(type);
       if (known) return known;
       const made = Object.fromEntries((fields.get(type) ?? []).map((row) => [row.name, row.build(builder, type)]));
+      const own = nodes.get(type);
+      if (own) made.node_id = nodeId(type, own);
+      if (type === 'Query' && nodes.size > 0) made.node = nodeField(nodes);
       built.set(type, made);
       return made;
     },
-    resolverOf(type, field, answer) {
-      const read = objects.get(type)?.read;
-      if (read) return readField(read, field);
-      if (!objects.has(getNamedType(answer).name)) return undefined;
-      if (!objects.has(type)) throw new Error(`${type}.${field}: leads on, so ${type} needs a row`);
-      const place = builder.placing(answer);
-      return (record) => {
-        place(record[field], placeOf(record));
-        return record[field];
+    interfacesOf: (type) => (nodes.has(type) ? [Node] : []),
+    recordField(type, name, made) {
+      const row = objects.get(type);
+      if (row?.isLocated) return readField(row, name, made);
+      if (!objects.has(getNamedType(made.type).name)) return made;
+      if (!row) throw new Error(`${type}.${name}: leads on, so ${type} needs a row`);
+      const place = builder.placing(made.type);
+      return {
+        ...made,
+        resolve(record) {
+          place(record[name], placeOf(record));
+          return record[name];
+        },
       };
     },
   });
@@ -87,10 +100,14 @@ export function schemaOf(table: readonly Row[]): GraphQLSchema {
 }
 
 /** A field of a record that may be only located. */
-const readField =
-  (read: AnyOperation, field: string): Field['resolve'] =>
-  async (record, _args, context) =>
-    (record instanceof Located ? await context.run(read, placeOf(record)) : record)[field];
+const readField = ({ read }: ObjectRow, name: string, made: Field): Field => ({
+  ...made,
+  type: getNullableType(made.type),
+  async resolve(record, _args, context) {
+    const found = record instanceof Located && read ? await context.run(read, placeOf(record)) : record;
+    return found[name];
+  },
+});
 
 /** How the records of an answer get their places. */
 function placing(answer: GraphQLOutputType, objects: ReadonlyMap<string, ObjectRow>): PlaceAll {

@@ -50,8 +50,10 @@ export interface ObjectRow {
   schema: AnySchema | null;
   description?: string;
   keys: Keys;
-  /** The operation that reads a record of the type by its place. */
+  /** The operation that reads a record of the type by its place: the type is a Node. */
   read?: AnyOperation;
+  /** Its objects may be located only: fields of the record are read when they are selected. */
+  isLocated?: true;
 }
 
 /** A field of one type, or the same field of several. */
@@ -67,7 +69,16 @@ type ItemOf<Out> = Out extends { items: (infer Item)[] } ? Item : Out;
 
 const itemSchema = (operation: AnyOperation): AnySchema => pageItem(operation.output) ?? operation.output;
 
-/** The type of an operation's records. */
+/** The type of the records that an operation reads one of, by these keys: a Node. */
+export function node<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
+  name: string,
+  read: Operation<S, In, Out, Also>,
+  keys: Keys<z.input<Out>>,
+): ObjectRow {
+  return { object: name, schema: read.output, keys, read: read as unknown as AnyOperation };
+}
+
+/** The type of an operation's records that have no address of their own. */
 export function object<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
   name: string,
   operation: Operation<S, In, Out, Also>,
@@ -77,15 +88,10 @@ export function object<S extends Scope, In extends z.ZodObject, Out extends z.Zo
 }
 
 /**
- * The type of what `located()` finds: each field of its record is read with the operation, and nullable, since who may see what lies below it may
- * not be allowed to read the record.
+ * A Node whose objects may be located only: each field of the record is then read with the operation. So they are nullable: a caller who may see
+ * what lies below it may not be allowed to read the record.
  */
-export const place = (name: string, read: AnyOperation, keys: Keys): ObjectRow => ({
-  object: name,
-  schema: read.output,
-  keys,
-  read,
-});
+export const place: typeof node = (name, read, keys) => ({ ...node(name, read, keys), isLocated: true });
 
 /** The type of records that come within others. */
 export const part = <Shape extends z.ZodType>(name: string, schema: Shape, keys: Keys<z.input<Shape>>): ObjectRow => ({
@@ -320,10 +326,8 @@ interface MutationOptions {
   /** Chooses the operation by the input as it was sent. */
   choose?: Choice;
   numbers?: FieldOptions['numbers'];
-  /** The type of the answer, where `answer` makes another one of the output. */
-  type?: AnySchema;
-  // biome-ignore lint/suspicious/noExplicitAny: each row knows what its operation answers with
-  answer?(output: any): unknown;
+  /** What the record of the output is called in an answer that holds it. */
+  payload?: string;
   /** The answer to a refusal that a client has to show; others are thrown again. `input` has the place in it. */
   // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own input
   refused?(error: unknown, input: any, context: GraphqlContext): unknown;
@@ -361,7 +365,7 @@ function inputArgument(
 
 /** A command. The field keeps which one: a request may be refused before its resolver is called. */
 export function mutation(name: string, operation: AnyOperation, options: MutationOptions = {}): FieldRow {
-  const { input: more = {}, choose, numbers = {}, type, answer: answered, refused } = options;
+  const { input: more = {}, choose, numbers = {}, payload, refused } = options;
   const { description = operation.summary } = options;
   const shape = inputShape(operation, { ...more, ...numbers });
   const own = [...Object.keys(shape).filter((key) => !Object.hasOwn(more, key)), ...placeOfScope(operation)];
@@ -371,11 +375,11 @@ export function mutation(name: string, operation: AnyOperation, options: Mutatio
     build({ types, placing }) {
       const verb = pascal(name);
       const fields = types.inputs(shape, verb);
-      const answer = types.answer(type ?? operation.output);
-      const place = placing(answer);
+      const output = types.answer(operation.output);
+      const place = placing(output);
       const toInput = inputsFrom({}, numbers);
       return {
-        type: answer,
+        type: payload === undefined ? output : types.payload(`${verb}Payload`, payload, output),
         args: { ...placeArguments(operation.scope), ...inputArgument(types, `${verb}Input`, fields) },
         ...described(description),
         extensions: { command: choose ?? operation },
@@ -385,7 +389,7 @@ export function mutation(name: string, operation: AnyOperation, options: Mutatio
           try {
             const output = await context.run(command, values);
             place(output, values);
-            return answered ? answered(output) : output;
+            return payload === undefined ? output : { [payload]: output };
           } catch (error) {
             if (!refused) throw error;
             const output = await refused(error, values, context);

@@ -88,6 +88,7 @@ const unreachedQueries = [
   'crawlers.getRunProgress',
   'crawlers.listFires',
   'crawlers.listSchedules',
+  'projects.findProject',
   'studio.fetchRepository',
   'studio.getDeploymentLog',
   'studio.getDeploymentPreview',

@@ -36,8 +36,9 @@ const query = async (document: string) => {
   return body.data;
 };
 const start = async () => {
-  const data = await query(`mutation { runCrawler(${place}, input: { crawler: "${crawler}" }) }`);
-  return Number(data.runCrawler);
+  const data = await query(`mutation { runCrawler(${place}, input: { crawler: "${crawler}" }) { run_id run { id } } }`);
+  expect(data.runCrawler.run.id).toBe(Number(data.runCrawler.run_id));
+  return data.runCrawler.run.id;
 };
 const inProject = async (fields: string) => (await query(`{ project(${place}) { ${fields} } }`)).project;
 

@@ -48,8 +48,10 @@ describe('crawlers', () => {
       `mutation { updateCrawler(${at}, input: { crawler: "${uuid}", domain: "example.com", exclude: null, depth: 2 }) { exclude depth headers } }`,
     );
     expect(changed.body).toEqual({ data: { updateCrawler: { exclude: [], depth: 2, headers: { A: '1' } } } });
-    expect((await ask(`mutation { deleteCrawler(${at}, input: { crawler: "${uuid}" }) }`)).body.data).toEqual({
-      deleteCrawler: true,
+    expect(
+      (await ask(`mutation { deleteCrawler(${at}, input: { crawler: "${uuid}" }) { crawler { uuid } } }`)).body.data,
+    ).toEqual({
+      deleteCrawler: { crawler: { uuid } },
     });
     const gone = (await ask(read)).body.errors[0];
     expect(gone).toMatchObject({ message: 'Crawler not found', extensions: { code: 'NOT_FOUND' } });

@@ -78,8 +78,10 @@ it('starts, cancels, repeats and deletes', async () => {
     'latest_deployment { run_number } deployments(first: 1) { total_count }',
   );
   expect([latest_deployment.run_number, deployments.total_count]).toEqual([3, 3]);
-  expect(await command(`deleteEnvironment(${at}, input: { environment: 1, force: true })`)).toEqual({
-    deleteEnvironment: true,
+  expect(
+    await command(`deleteEnvironment(${at}, input: { environment: 1, force: true }) { environment { id } }`),
+  ).toEqual({
+    deleteEnvironment: { environment: { id: 1 } },
   });
   expect((await studio('environments { total_count }')).environments.total_count).toBe(0);
 });

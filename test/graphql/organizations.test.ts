@@ -73,7 +73,7 @@ describe('organization', () => {
     expect(body.errors).toBeUndefined();
     expect(body.data.organization.tokens.total_count).toBeGreaterThan(0);
     const refused = await app.query('{ organization(organization: "acme") { name } }', { token: manager });
-    expect(refused.body.data).toEqual({ organization: null });
+    expect(refused.body.data).toEqual({ organization: { name: null } });
     expect(refused.body.errors[0].extensions.code).toBe('FORBIDDEN');
   });
 

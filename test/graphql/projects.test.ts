@@ -26,8 +26,15 @@ describe('projects', () => {
     );
     expect(changed.body.data.updateProject).toEqual({ machine_name: 'blog', name: 'Journal', region: null });
 
-    const deleted = await app.query(`mutation { deleteProject(${at}, project: "blog") }`, { token });
-    expect(deleted.body.data).toEqual({ deleteProject: true });
+    const deleted = await app.query(
+      `mutation { deleteProject(${at}, project: "blog") { project { machine_name deleted_at node_id } } }`,
+      { token },
+    );
+    expect(deleted.body.data.deleteProject.project).toEqual({
+      machine_name: 'blog',
+      deleted_at: expect.any(String),
+      node_id: expect.any(String),
+    });
     const gone = await app.query(`{ project(${at}, project: "blog") { name } }`, { token });
     expect(gone.body.errors[0]).toMatchObject({ message: 'Project not found', extensions: { code: 'NOT_FOUND' } });
 

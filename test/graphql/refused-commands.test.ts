@@ -66,7 +66,7 @@ describe('a command that is refused before it runs leaves a row', () => {
 
   it('for each command of a document, ten at most', async () => {
     const two = await send({
-      query: `mutation { a: ${branch('a')} { name } b: deleteProject(organization: "acme", project: 1) }`,
+      query: `mutation { a: ${branch('a')} { name } b: deleteProject(organization: "acme", project: 1) { project { id } } }`,
     });
     expect(two.rows).toMatchObject([createBranch, failed('projects.deleteProject')]);
     const names = Array.from({ length: 12 }, (_, at) => `b${at}`);
@@ -76,7 +76,7 @@ describe('a command that is refused before it runs leaves a row', () => {
   });
 
   it('for the operation that is chosen, and for no other', async () => {
-    const query = `mutation A { ${branch('a')} { nothing } } mutation B { deleteProject(organization: "acme", project: "site") } query C { me { id } }`;
+    const query = `mutation A { ${branch('a')} { nothing } } mutation B { deleteProject(organization: "acme", project: "site") { project { id } } } query C { me { id } }`;
     expect((await send({ query, operationName: 'A' })).rows).toMatchObject([createBranch]);
     expect((await send({ query, operationName: 'B' })).rows).toMatchObject([failed('projects.deleteProject')]);
     expect((await send({ query, operationName: 'C' })).rows).toEqual([]);

@@ -23,7 +23,7 @@ describe('the same read many times', () => {
       },
     );
     expect(Object.keys(body.data)).toHaveLength(20);
-    expect(app.operations).toEqual(['projects.getProject']);
+    expect(app.operations).toEqual(['projects.locateProject', 'projects.getProject']);
   });
 
   it('runs once whatever the order its arguments are written in', async () => {
@@ -35,7 +35,7 @@ describe('the same read many times', () => {
          } }`,
       { token },
     );
-    expect(app.operations).toEqual(['audit.listAudit']);
+    expect(app.operations).toEqual(['organizations.locateOrganization', 'audit.listAudit']);
   });
 
   it('runs again for other arguments', async () => {
@@ -43,7 +43,7 @@ describe('the same read many times', () => {
       '{ organization(organization: "acme") { a: projects(first: 1) { total_count } b: projects(first: 2) { total_count } } }',
       { token },
     );
-    expect(app.operations).toEqual(['projects.listProjects', 'projects.listProjects']);
+    expect(app.operations).toEqual(['organizations.locateOrganization', 'projects.listProjects', 'projects.listProjects']);
   });
 
   it('runs again for another request', async () => {
@@ -56,7 +56,7 @@ describe('the same read many times', () => {
       token,
     });
     expect(body.errors).toHaveLength(5);
-    expect(app.operations).toEqual(['projects.getProject']);
+    expect(app.operations).toEqual(['projects.locateProject']);
   });
 
   it('runs again after a command of the same request', async () => {

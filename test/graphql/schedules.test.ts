@@ -66,8 +66,8 @@ it('names runs that are there, and looks for those of all in one statement', asy
     );
   const [first, ...others] = await look();
   const run = async (at: number) => {
-    const { runCrawler } = await data(`mutation { runCrawler(${place}, input: {crawler: "${ids[at]}"}) }`);
-    return Number(runCrawler);
+    const { runCrawler } = await data(`mutation { runCrawler(${place}, input: {crawler: "${ids[at]}"}) { run_id } }`);
+    return Number(runCrawler.run_id);
   };
   const setRun = (id: number | undefined, run_id: number | null) =>
     em.execute('update crawler_schedule set last_run_id = ? where id = ?', [run_id, id]);
@@ -97,7 +97,9 @@ it('changes and removes one, and shows when one would run', async () => {
   ).project.crawler;
   expect(one.schedule).toEqual({ schedule_cron_string: '0 1 * * *' });
   expect(one.schedule_preview.next_runs).toHaveLength(2);
-  await data(`mutation { deleteSchedule(${place}, input: {crawler: "${ids[0]}", crawler_schedule: ${id}}) }`);
+  await data(
+    `mutation { deleteSchedule(${place}, input: {crawler: "${ids[0]}", crawler_schedule: ${id}}) { schedule { id } } }`,
+  );
   expect(await read()).toEqual([]);
 });
 

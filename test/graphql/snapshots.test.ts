@@ -81,7 +81,9 @@ it('publishes, pins, imports and deletes snapshots, and shows broken links', asy
   );
   expect(shown.import).toMatchObject({ state: 'completed', added: 1, skipped: [] });
   expect(shown.run.broken_links.nodes).toEqual([{ url: `${origin}/gone`, http_status: 404, linked_from: [] }]);
-  const { body } = await app.query(`mutation { deleteSnapshot(${at}, input: { ${input} }) }`, { token });
+  const { body } = await app.query(`mutation { deleteSnapshot(${at}, input: { ${input} }) { snapshot { id } } }`, {
+    token,
+  });
   expect(body.errors[0].extensions.reason).toBe('in_use');
 });
 
@@ -99,7 +101,7 @@ it('names no snapshot that was deleted, and asks for those of a list in one batc
     `mutation { importSnapshot(${at}, input: { ${input}, branch: "main" }) { id snapshot_id } }`,
   );
   expect(importSnapshot.snapshot_id).toBe(second);
-  await ask(`mutation { deleteSnapshot(${at}, input: { ${input} }) }`);
+  await ask(`mutation { deleteSnapshot(${at}, input: { ${input} }) { snapshot { id } } }`);
   const imported = await crawlerField(crawler.uuid, `import(id: ${importSnapshot.id}) { snapshot_id }`);
   expect(imported).toEqual({ import: { snapshot_id: null } });
   expect(await look()).toMatchObject({

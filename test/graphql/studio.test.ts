@@ -278,7 +278,12 @@ describe('edges of a list', () => {
       expect(collection.entries.nodes).toHaveLength(100);
     });
     expect(all).toEqual(one);
-    expect(one.operations).toEqual(['studio.getCollection', 'studio.getSchema', 'studio.listEntries']);
+    expect(one.operations).toEqual([
+      'projects.locateProject',
+      'studio.getCollection',
+      'studio.getSchema',
+      'studio.listEntries',
+    ]);
     app.services.grants.setListening(false);
   });
 
@@ -292,7 +297,7 @@ describe('edges of a list', () => {
     app.reset();
     const { branches } = await studio('branches(q: "many", first: 100) { nodes { name commit { sha message } } }');
     expect(new Set(branches.nodes.map(({ commit }: { commit: { sha: string } }) => commit.sha)).size).toBe(100);
-    expect(app.operations).toEqual(['studio.listBranches', 'studio.getCommits']);
+    expect(app.operations).toEqual(['projects.locateProject', 'studio.listBranches', 'studio.getCommits']);
   });
 });
 

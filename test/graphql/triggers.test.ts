@@ -57,5 +57,6 @@ it('triggers are made, read, changed and deleted; their secrets shown, rotated a
     `mutation { revokeTriggerSecret(${at}, input: { ${names}, which: all }) { secret_state } }`,
   );
   expect(revoked.revokeTriggerSecret.secret_state).toBe('revoked');
-  expect((await ask(`mutation { deleteTrigger(${at}, input: { ${names} }) }`)).deleteTrigger).toBe(true);
+  const gone = await ask(`mutation { deleteTrigger(${at}, input: { ${names} }) { trigger { id } } }`);
+  expect(gone.deleteTrigger).toEqual({ trigger: { id } });
 });

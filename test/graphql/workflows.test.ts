@@ -33,7 +33,9 @@ it('workflows are made, disabled, enabled and deleted', async () => {
   const read = () => ask(`{ project(${at}) { workflows { nodes { id enabled } } } }`);
   expect((await read()).project.workflows.nodes).toEqual([{ id: createWorkflow.id, enabled: true }]);
 
-  const gone = await ask(`mutation { deleteWorkflow(${at}, input: { workflow: "${createWorkflow.id}" }) }`);
-  expect(gone).toEqual({ deleteWorkflow: true });
+  const gone = await ask(
+    `mutation { deleteWorkflow(${at}, input: { workflow: "${createWorkflow.id}" }) { workflow { id } } }`,
+  );
+  expect(gone).toEqual({ deleteWorkflow: { workflow: { id: createWorkflow.id } } });
   expect((await read()).project.workflows.nodes).toEqual([]);
 });

@@ -100,6 +100,17 @@ export const getOrganization = organizationOperation({
   },
 });
 
+export const locateOrganization = organizationOperation({
+  name: 'organizations.locateOrganization',
+  kind: 'query',
+  permission: 'signed_in',
+  confined: 'own_projects',
+  summary: 'An organisation and what lies below it',
+  input: z.object({}),
+  output: z.object({ machine_name: z.string() }),
+  execute: async ({ organization: { machine_name } }) => ({ machine_name }),
+});
+
 export const createOrganization = publicOperation({
   name: 'organizations.createOrganization',
   kind: 'command',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
-import { organizationOperation } from '../../kernel/operation.ts';
+import { organizationOperation, publicOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import {
   addressOf,
@@ -17,6 +17,7 @@ import {
 import { orTaken } from '../../kernel/sql.ts';
 import { defined } from '../../lib/objects.ts';
 import { grantsChanged } from '../identity/grant-cache.ts';
+import { Organization } from '../organizations/organization.entity.ts';
 import { importJob, queuedImport } from '../studio/repository/import-repository.ts';
 import { projectOperation } from './operation.ts';
 import { Project } from './project.entity.ts';
@@ -111,6 +112,33 @@ export const getProject = projectOperation({
   },
 });
 
+export const locateProject = projectOperation({
+  name: 'projects.locateProject',
+  kind: 'query',
+  permission: 'signed_in',
+  summary: 'A project and what lies below it',
+  input: z.object({}),
+  output: z.object({ uuid: z.uuid() }),
+  execute: async ({ project: { uuid } }) => ({ uuid }),
+});
+
+export const findProject = publicOperation({
+  name: 'projects.findProject',
+  kind: 'query',
+  permission: 'signed_in',
+  summary: 'Find a project by its UUID; one that the caller has no grant in is not found',
+  input: z.object({ uuid: z.uuid() }),
+  output: z.object({ organization: z.string(), project: z.string() }),
+  async execute({ em, actor }, { uuid }) {
+    const row = await em.findOne(Project, { uuid, deleted_at: null });
+    const grant = row && actor?.grantFor(row.organization_id);
+    if (!row || !grant || (grant.projects && !grant.projects.has(row.id)))
+      throw new DomainError('not_found', 'Project not found');
+    const { machine_name: organization } = await em.findOneOrFail(Organization, row.organization_id);
+    return { organization, project: row.machine_name };
+  },
+});
+
 export const createProject = organizationOperation({
   name: 'projects.createProject',
   kind: 'command',
@@ -165,13 +193,13 @@ export const deleteProject = projectOperation({
   irreversible: true,
   summary: 'Delete a project; its data is kept 30 days',
   input: z.object({}),
-  output: z.null(),
+  output: project,
   audit: (_input, _output, { project: name }) => ({ type: 'project', id: name }),
   async execute({ em, services, organization, project: { id } }) {
     const now = services.clock.now();
     await em.nativeUpdate(Project, { id }, { deleted_at: now, updated_at: now });
     await grantsChanged(em, organization.id);
-    return null;
+    return present(await em.findOneOrFail(Project, id));
   },
 });
 

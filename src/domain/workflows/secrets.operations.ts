@@ -48,7 +48,7 @@ export const putWorkflowSecret = workflowOperation({
       .refine((value) => Buffer.byteLength(value) <= maxSecretBytes, tooLong)
       .describe(`At most ${maxSecretBytes} bytes of UTF-8`),
   }),
-  output: z.null(),
+  output: workflowSecret,
   audit: (input) => ({ type: 'workflow_secret', id: `${input.workflow}/${input.name}` }),
   async execute(context, { workflow, name, value }) {
     const { em, organization, services } = context;
@@ -59,14 +59,9 @@ export const putWorkflowSecret = workflowOperation({
     const version = (known?.version ?? 0) + 1;
     const record = secretRecord(row.id, name);
     const ciphertext = await services.secrets.encrypt(organization.id, 'workflow.secret', record, version, value);
-    await em.upsert(WorkflowSecret, {
-      workflow_id: row.id,
-      name,
-      version,
-      ciphertext,
-      updated_at: services.clock.now(),
-    });
-    return null;
+    const updated_at = services.clock.now();
+    await em.upsert(WorkflowSecret, { workflow_id: row.id, name, version, ciphertext, updated_at });
+    return { name, updated_at };
   },
 });
 
@@ -79,12 +74,15 @@ export const deleteWorkflowSecret = workflowOperation({
   irreversible: true,
   summary: 'Remove a secret of a workflow',
   input: z.object({ ...workflowId, name: secretName }),
-  output: z.null(),
+  output: workflowSecret,
   audit: (input) => ({ type: 'workflow_secret', id: `${input.workflow}/${input.name}` }),
   async execute(context, { workflow, name }) {
+    const { em } = context;
     const row = await findWorkflow(context, workflow, { lock: true });
-    if ((await context.em.nativeDelete(WorkflowSecret, { workflow_id: row.id, name })) === 0)
-      throw new DomainError('not_found', 'Secret not found');
-    return null;
+    const secret = await em.findOne(WorkflowSecret, { workflow_id: row.id, name });
+    if (!secret) throw new DomainError('not_found', 'Secret not found');
+    const { updated_at } = secret;
+    await em.nativeDelete(WorkflowSecret, { workflow_id: row.id, name });
+    return { name, updated_at };
   },
 });

@@ -209,7 +209,7 @@ export const deleteWorkflow = workflowOperation({
   irreversible: true,
   summary: 'Delete a workflow; its open executions are cancelled',
   input: z.object(workflowId),
-  output: z.null(),
+  output: workflow,
   audit: ({ workflow }) => ({ type: 'workflow', id: workflow }),
   async execute(context, { workflow }) {
     const { em, services } = context;
@@ -218,6 +218,6 @@ export const deleteWorkflow = workflowOperation({
     row.deleted_at = now;
     await em.flush();
     await cancelAll(em, now, row.id, { reason: 'workflow_deleted', by: context.actor.id });
-    return null;
+    return workflowRecord(context, row);
   },
 });

@@ -57,8 +57,7 @@ import {
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
 import type { Source } from '../stream/follow.ts';
-import { batch, field, mutation, object, type Row, subscription } from '../table.ts';
-import { done } from './done.ts';
+import { batch, field, mutation, node, object, type Row, subscription } from '../table.ts';
 
 interface AtRun {
   organization: string;
@@ -92,34 +91,36 @@ function runProgress({ organization, project, run_id }: AtRun, context: GraphqlC
 }
 
 export const crawlers: readonly Row[] = [
-  object('Crawler', getCrawler, { crawler: 'uuid' }),
+  node('Crawler', getCrawler, { crawler: 'uuid' }),
   field('Project', 'crawlers', listCrawlers),
   field('Project', 'crawler', getCrawler),
+  node('CrawlerVerification', getVerification, { crawler: (_verification, { crawler }) => crawler, host: 'host' }),
   field('Crawler', 'verification', getVerification, { cost: 5 }),
   field('Crawler', 'test_url', testUrl, { cost: 20 }),
   mutation('createCrawler', createCrawler),
   mutation('updateCrawler', updateCrawler),
-  mutation('deleteCrawler', deleteCrawler, done),
+  mutation('deleteCrawler', deleteCrawler, { payload: 'crawler' }),
   mutation('startVerification', startVerification),
   mutation('checkVerification', checkVerification),
 
   // A crawler's number names it as well as its UUID.
-  object('CrawlerRun', getRun, { crawler: (run) => String(run.crawler_config_id), run_id: 'id' }),
+  node('CrawlerRun', getRun, { crawler: (run) => String(run.crawler_config_id), run_id: 'id' }),
   object('CrawlerRunProgress', getRunProgress, {}),
   field('Crawler', 'runs', listRuns, { cost: 5 }),
   field('Crawler', 'run', getRun),
   field('CrawlerRun', 'pages', listRunPages, { cost: 10 }),
   field('CrawlerRun', 'log', listRunLog, { cost: 5 }),
   field('CrawlerRun', 'broken_links', listBrokenLinks, { cost: 5 }),
-  mutation('runCrawler', runCrawler, {
-    description: `${runCrawler.summary}. Answers with the number of the run`,
-    type: z.string(),
-    answer: ({ run_id }) => run_id,
+  object('StartedRun', runCrawler, {
+    crawler: (_run, { crawler }) => crawler,
+    run_id: ({ run_id }) => Number(run_id),
   }),
+  field('StartedRun', 'run', getRun),
+  mutation('runCrawler', runCrawler),
   mutation('stopRun', stopRun),
   mutation('cancelRun', cancelRun),
 
-  object('CrawlerSchedule', getSchedule, {
+  node('CrawlerSchedule', getSchedule, {
     crawler: 'crawler_uuid',
     crawler_schedule: (schedule) => String(schedule.id),
   }),
@@ -138,9 +139,9 @@ export const crawlers: readonly Row[] = [
   field('CrawlerSchedule', 'fires', listFires),
   mutation('createSchedule', createSchedule),
   mutation('updateSchedule', updateSchedule, byNumber),
-  mutation('deleteSchedule', deleteSchedule, { ...byNumber, ...done }),
+  mutation('deleteSchedule', deleteSchedule, { ...byNumber, payload: 'schedule' }),
 
-  object('Snapshot', getSnapshot, { crawler: (snapshot) => String(snapshot.crawler_id), snapshot: 'id' }),
+  node('Snapshot', getSnapshot, { crawler: (snapshot) => String(snapshot.crawler_id), snapshot: 'id' }),
   field('Crawler', 'snapshots', listSnapshots, { cost: 5 }),
   field('Crawler', 'snapshot', getSnapshot, { names: { snapshot: 'id' } }),
   batch(
@@ -153,14 +154,16 @@ export const crawlers: readonly Row[] = [
     },
     { description: 'The copy of the site that is live' },
   ),
+  node('SnapshotImport', getImport, { crawler: (_import, { crawler }) => crawler, import: 'id' }),
   field('Crawler', 'import', getImport, { names: { import: 'id' } }),
   field('Snapshot', 'entries', listSnapshotEntries, { cost: 5 }),
   field('Snapshot', 'diff', diffSnapshots, { cost: 5 }),
   mutation('publishSnapshot', publishSnapshot),
   mutation('updateSnapshot', updateSnapshot),
-  mutation('deleteSnapshot', deleteSnapshot, done),
+  mutation('deleteSnapshot', deleteSnapshot, { payload: 'snapshot' }),
   mutation('importSnapshot', importSnapshot),
 
+  node('NotificationDelivery', getDelivery, { crawler: (_delivery, { crawler }) => crawler, delivery: 'id' }),
   field('Crawler', 'deliveries', listDeliveries),
   field('Crawler', 'delivery', getDelivery, { names: { delivery: 'id' } }),
   mutation('resendDelivery', resendDelivery),

@@ -27,8 +27,7 @@ import { DomainError } from '../../kernel/errors.ts';
 import type { GraphqlContext } from '../context.ts';
 import { placeOf } from '../place.ts';
 import { type News, type Source, stateNews } from '../stream/follow.ts';
-import { batch, edge, field, mutation, object, part, type Row, subscription } from '../table.ts';
-import { done } from './done.ts';
+import { batch, edge, field, mutation, node, part, type Row, subscription } from '../table.ts';
 
 interface AtProject {
   organization: string;
@@ -153,7 +152,7 @@ function logTexts(args: AtProject & { deployment_id: number; job: number }, cont
 }
 
 export const deployments: readonly Row[] = [
-  object('Environment', getEnvironment, { environment: 'id' }),
+  node('Environment', getEnvironment, { environment: 'id' }),
   field('Studio', 'environments', listEnvironments),
   field('Studio', 'environment', getEnvironment, { names: { environment: 'id' } }),
   field('Branch', 'environments', listEnvironments, {
@@ -192,9 +191,9 @@ export const deployments: readonly Row[] = [
   field('Environment', 'preview', getEnvironmentPreview, { cost: 5 }),
   mutation('createEnvironment', createEnvironment),
   mutation('updateEnvironment', updateEnvironment),
-  mutation('deleteEnvironment', deleteEnvironment, done),
+  mutation('deleteEnvironment', deleteEnvironment, { payload: 'environment' }),
 
-  object('Deployment', getDeployment, { deployment: 'id' }),
+  node('Deployment', getDeployment, { deployment: 'id' }),
   part('DeploymentJob', deploymentJob, { deployment: (_job, { deployment }) => deployment, job: 'id' }),
   field('Studio', 'deployments', listDeployments),
   field('Studio', 'deployment', getDeployment, { names: { deployment: 'id' } }),

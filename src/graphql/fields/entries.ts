@@ -27,7 +27,7 @@ import {
 import type { GraphqlContext } from '../context.ts';
 import { type Place, placed, placeOf } from '../place.ts';
 import type { Selects } from '../selected-fields.ts';
-import { batch, edge, field, mutation, object, type Row } from '../table.ts';
+import { batch, edge, field, mutation, node, object, type Row } from '../table.ts';
 import { conflictsIn } from './conflicts.ts';
 
 interface Slugged {
@@ -71,16 +71,18 @@ async function refusedUpdate(error: unknown, input: Place, context: GraphqlConte
 }
 
 export const entries: readonly Row[] = [
+  node('Schema', getSchema, { ...state, collection: 'collection' }),
   field('Studio', 'schemas', listSchemas),
+  object('RefreshedSchemas', refreshSchemas, { branch: state.branch }),
   mutation('refreshSchemas', refreshSchemas),
 
-  object('Collection', getCollection, { ...state, collection: 'name' }),
+  node('Collection', getCollection, { ...state, collection: 'name' }),
   field('Studio', 'collections', listCollections),
   field('Studio', 'collection', getCollection, { names: { collection: 'name' } }),
   field('Collection', 'schema', getSchema),
   field('Collection', 'entries', listEntries, { given: { include } }),
 
-  object('Entry', getEntry, entryKeys),
+  node('Entry', getEntry, entryKeys),
   object('EntrySummary', listEntries, entryKeys),
   object('SavedEntry', createEntry, entryKeys),
   field('Studio', 'entry', getEntry, {

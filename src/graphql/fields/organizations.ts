@@ -6,6 +6,7 @@ import {
   createOrganization,
   getOrganization,
   listOrganizations,
+  locateOrganization,
   updateOrganization,
 } from '../../domain/organizations/organizations.operations.ts';
 import {
@@ -13,13 +14,13 @@ import {
   deleteProject,
   getProject,
   listProjects,
+  locateProject,
   restoreProject,
   updateProject,
 } from '../../domain/projects/projects.operations.ts';
 import type { GraphqlContext } from '../context.ts';
 import { located } from '../place.ts';
 import { edge, field, mutation, place, type Row } from '../table.ts';
-import { done } from './done.ts';
 
 export const organizations: readonly Row[] = [
   field('Query', 'me', getMe),
@@ -29,8 +30,8 @@ export const organizations: readonly Row[] = [
   edge('Query', 'organization', 'Organization', {
     description: 'An organisation and what lies below it',
     scope: 'organization',
-    resolve(_root, at, context: GraphqlContext) {
-      context.requireActor();
+    async resolve(_root, at, context: GraphqlContext) {
+      await context.run(locateOrganization, at);
       return located(at);
     },
   }),
@@ -46,13 +47,13 @@ export const organizations: readonly Row[] = [
   edge('Query', 'project', 'Project', {
     description: 'A project and what lies below it',
     scope: 'project',
-    resolve(_root, at, context: GraphqlContext) {
-      context.requireActor();
+    async resolve(_root, at, context: GraphqlContext) {
+      await context.run(locateProject, at);
       return located(at);
     },
   }),
   mutation('createProject', createProject),
   mutation('updateProject', updateProject),
-  mutation('deleteProject', deleteProject, done),
+  mutation('deleteProject', deleteProject, { payload: 'project' }),
   mutation('restoreProject', restoreProject),
 ];

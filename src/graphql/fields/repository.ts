@@ -37,9 +37,8 @@ import type { GraphqlContext } from '../context.ts';
 import { type Place, placeOf } from '../place.ts';
 import type { Selects } from '../selected-fields.ts';
 import { stateNews } from '../stream/follow.ts';
-import { batch, edge, field, group, mutation, object, type Row, subscription } from '../table.ts';
+import { batch, edge, field, group, mutation, node, object, type Row, subscription } from '../table.ts';
 import { conflictsIn } from './conflicts.ts';
-import { done } from './done.ts';
 
 interface AtProject {
   organization: string;
@@ -59,6 +58,12 @@ const pulls = ['Pull', 'PullSummary'];
 
 /** Whether fields are selected that need the histories of two branches compared. */
 const compare = (_: unknown, selects: Selects) => selects('ahead_by', 'behind_by');
+
+/** Which state of the content is read: that of a branch or of one commit; the default branch without either. */
+const state = {
+  branch: (_record: unknown, { branch }: Place) => branch,
+  ref: (_record: unknown, { ref }: Place) => ref,
+};
 
 const nothing = () => undefined;
 
@@ -117,14 +122,16 @@ function importProgress({ organization, project }: AtProject, context: GraphqlCo
 export const repository: readonly Row[] = [
   group('Studio', 'Content of a project, read from its repository'),
   edge('Project', 'studio', 'Studio', { description: 'Its content', always: true, resolve: () => ({}) }),
+  node('Repository', getRepository, {}),
   field('Studio', 'repository', getRepository),
   mutation('updateRepository', updateRepository),
   mutation('importRepository', startImport),
   mutation('setRemote', setRemote),
-  mutation('removeRemote', removeRemote, done),
+  mutation('removeRemote', removeRemote, { payload: 'repository' }),
   mutation('syncRepository', syncRepository),
 
   field('Studio', 'commits', listCommits),
+  node('File', getFile, { ...state, path: 'path' }),
   field('Studio', 'file', getFile, { given: { raw: nothing } }),
   field('Studio', 'filetree', getFiletree),
   field('Studio', 'compare', compareBranches),
@@ -140,7 +147,7 @@ export const repository: readonly Row[] = [
   mutation('revertMedia', revertMedia, { refused: refusedRevert }),
   mutation('mergeBranches', mergeBranches, { refused: refusedMerge }),
 
-  object('Branch', getBranch, { name: 'name' }),
+  node('Branch', getBranch, { name: 'name' }),
   field('Studio', 'branches', listBranches, { given: { compare } }),
   field('Studio', 'branch', getBranch, { given: { compare } }),
   batch(
@@ -176,9 +183,9 @@ export const repository: readonly Row[] = [
     },
   ),
   mutation('createBranch', createBranch),
-  mutation('deleteBranch', deleteBranch, done),
+  mutation('deleteBranch', deleteBranch, { payload: 'branch' }),
 
-  object('Pull', getPull, { number: 'number' }),
+  node('Pull', getPull, { number: 'number' }),
   object('PullSummary', listPulls, { number: 'number' }),
   object('MergedPull', mergePull, {}),
   field('Studio', 'pulls', listPulls),

@@ -54,8 +54,7 @@ import {
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
 import type { Source } from '../stream/follow.ts';
-import { field, mutation, object, type Row, subscription } from '../table.ts';
-import { done } from './done.ts';
+import { field, mutation, node, type Row, subscription } from '../table.ts';
 
 interface AtExecution {
   organization: string;
@@ -80,7 +79,7 @@ function executionEvents({ organization, project, execution }: AtExecution, cont
 }
 
 export const workflows: readonly Row[] = [
-  object('Workflow', getWorkflow, { workflow: 'id' }),
+  node('Workflow', getWorkflow, { workflow: 'id' }),
   field('Project', 'workflows', listWorkflows),
   field('Project', 'workflow', getWorkflow, { names: { workflow: 'id' } }),
   field('Project', 'validate_workflow', validateWorkflow),
@@ -91,29 +90,35 @@ export const workflows: readonly Row[] = [
     input: { enabled: z.boolean().describe('Whether its triggers start it') },
     choose: ({ enabled }) => (enabled === true ? enableWorkflow : disableWorkflow),
   }),
-  mutation('deleteWorkflow', deleteWorkflow, done),
+  mutation('deleteWorkflow', deleteWorkflow, { payload: 'workflow' }),
 
+  node('WorkflowVersion', getVersion, { workflow: (_version, { workflow }) => workflow, number: 'number' }),
   field('Workflow', 'versions', listVersions),
   field('Workflow', 'version_number', getVersion, { names: { number: 'n' } }),
   mutation('publishWorkflowVersion', publishVersion),
   field('Workflow', 'secrets', listWorkflowSecrets),
-  mutation('putWorkflowSecret', putWorkflowSecret, done),
-  mutation('deleteWorkflowSecret', deleteWorkflowSecret, done),
+  mutation('putWorkflowSecret', putWorkflowSecret, { payload: 'secret' }),
+  mutation('deleteWorkflowSecret', deleteWorkflowSecret, { payload: 'secret' }),
 
-  object('WorkflowTrigger', getTrigger, { workflow: (_trigger, { workflow }) => workflow, trigger: 'id' }),
+  node('WorkflowTrigger', getTrigger, { workflow: (_trigger, { workflow }) => workflow, trigger: 'id' }),
   field('Workflow', 'triggers', listTriggers),
   field('Workflow', 'trigger', getTrigger, { names: { trigger: 'id' } }),
+  node('WorkflowDelivery', getWebhookDelivery, {
+    workflow: (_delivery, { workflow }) => workflow,
+    trigger: (_delivery, { trigger }) => trigger,
+    delivery: 'id',
+  }),
   field('WorkflowTrigger', 'deliveries', listWebhookDeliveries),
   field('WorkflowTrigger', 'delivery', getWebhookDelivery, { names: { delivery: 'id' } }),
   mutation('createTrigger', createTrigger),
   mutation('updateTrigger', updateTrigger),
-  mutation('deleteTrigger', deleteTrigger, done),
+  mutation('deleteTrigger', deleteTrigger, { payload: 'trigger' }),
   mutation('revealTriggerSecret', revealTriggerSecret),
   mutation('rotateTriggerSecret', rotateTriggerSecret),
   mutation('revokeTriggerSecret', revokeTriggerSecret),
   mutation('redeliver', redeliver),
 
-  object('Execution', getExecution, { execution: 'id' }),
+  node('Execution', getExecution, { execution: 'id' }),
   field('Workflow', 'executions', listExecutions),
   field('Project', 'execution', getExecution, { names: { execution: 'id' }, given: { workflow: nothing } }),
   field('Project', 'dead_letters', listDeadLetters),

@@ -13,6 +13,7 @@ import {
   GraphQLInputObjectType,
   type GraphQLInputType,
   GraphQLInt,
+  type GraphQLInterfaceType,
   GraphQLList,
   type GraphQLNamedType,
   GraphQLNonNull,
@@ -38,11 +39,16 @@ export type Fields = Record<string, Field>;
 export interface Additions {
   /** Fields of a type beside those of its record, or in their place. */
   fieldsOf(type: string): Fields;
-  /** How a field of a record is resolved; default: the record's value. */
-  resolverOf(type: string, field: string, answer: GraphQLOutputType): Field['resolve'];
+  /** A field of a record, changed where it is more than the record's value. */
+  recordField(type: string, name: string, field: Field): Field;
+  interfacesOf(type: string): GraphQLInterfaceType[];
 }
 
-const nothing: Additions = { fieldsOf: () => ({}), resolverOf: () => undefined };
+const nothing: Additions = {
+  fieldsOf: () => ({}),
+  recordField: (_type, _name, field) => field,
+  interfacesOf: () => [],
+};
 
 /** How one schema shows as the type of a field. */
 interface Derived {
@@ -175,6 +181,11 @@ export class Types {
     return made;
   }
 
+  /** The answer of a command that holds the record it changed. */
+  payload(name: string, field: string, record: GraphQLOutputType): GraphQLObjectType {
+    return this.#add(new GraphQLObjectType({ name, fields: { [field]: required(record) } }));
+  }
+
   /** Arguments or fields of an input by their schemas. @param owner name that nested types without one of their own begin with */
   inputs(shape: Record<string, AnySchema>, owner: string): Record<string, GraphQLInputFieldConfig> {
     const fields = Object.entries(shape).map(([name, schema]) => {
@@ -207,12 +218,12 @@ export class Types {
       const own = Object.entries(shape).filter(([field]) => !Object.hasOwn(added, field));
       const derived = own.map(([field, type]) => {
         const made = this.#fieldOf(field, type, name, false) as Field;
-        const resolve = this.#additions.resolverOf(name, field, made.type);
-        return [field, { ...made, ...(resolve && { resolve }) }] as const;
+        return [field, this.#additions.recordField(name, field, made)] as const;
       });
       return { ...Object.fromEntries(derived), ...added };
     };
-    const made = this.#add(new GraphQLObjectType({ name, fields, ...descriptionOf(schema) }));
+    const interfaces = this.#additions.interfacesOf(name);
+    const made = this.#add(new GraphQLObjectType({ name, fields, interfaces, ...descriptionOf(schema) }));
     this.#outputs.set(original, made);
     return made;
   }

@@ -93,7 +93,7 @@ export const deleteCrawler = crawlerOperation({
   irreversible: true,
   summary: 'Delete a crawler: its runs are canceled and its schedules end',
   input: z.object(crawlerName),
-  output: z.null(),
+  output: crawler,
   audit: ({ crawler: name }) => ({ type: 'crawler', id: name }),
   find: namedCrawler,
   async execute(context, { crawler: name }) {
@@ -103,7 +103,7 @@ export const deleteCrawler = crawlerOperation({
     await em.flush();
     await em.execute('update crawler_schedule set enabled = false, next_fire_at = null where crawler_id = ?', [row.id]);
     await cancelRunsOf(em, { ...services, crawlers }, row);
-    return null;
+    return crawlerRecord(context, row);
   },
 });
 

@@ -83,7 +83,7 @@ export const runCrawler = crawlerOperation({
       .optional()
       .describe('Only these pages and their assets, without following links'),
   }),
-  output: z.object({ run_id: z.string().describe('Number of the run') }),
+  output: z.object({ run_id: z.string().describe('Number of the run') }).meta({ id: 'StartedRun' }),
   audit: ({ crawler }) => ({ type: 'crawler', id: crawler }),
   find: namedCrawler,
   async execute(context, { crawler, urls }) {

@@ -273,14 +273,16 @@ export const deleteSchedule = crawlerOperation({
   irreversible: true,
   summary: 'Delete a schedule; the runs it has started stay',
   input: z.object(scheduleName),
-  output: z.null(),
+  output: crawlerSchedule,
   audit: ({ crawler_schedule }) => subject(crawler_schedule),
   find: namedSchedule,
   async execute(context, { crawler: name, crawler_schedule }) {
-    const { em } = context;
-    const row = await findSchedule(context, await findCrawler(context, name), crawler_schedule);
+    const { em, services } = context;
+    const crawler = await findCrawler(context, name);
+    const row = await findSchedule(context, crawler, crawler_schedule);
+    const deleted = await scheduleRecord(em, row, crawler, await services.sharedClock.now(em));
     await em.nativeDelete(CrawlerSchedule, { id: row.id });
     await em.nativeDelete(ScheduleFire, { source: 'crawler', source_id: String(row.id) });
-    return null;
+    return deleted;
   },
 });

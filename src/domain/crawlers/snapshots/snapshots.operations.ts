@@ -122,7 +122,7 @@ export const deleteSnapshot = crawlerOperation({
   irreversible: true,
   summary: 'Delete a snapshot that is neither live nor pinned',
   input: z.object(snapshotNumber),
-  output: z.object({}),
+  output: snapshot,
   audit: ({ snapshot: id }) => ({ type: 'snapshot', id: String(id) }),
   find: namedSnapshot,
   async execute(context, input) {
@@ -132,11 +132,12 @@ export const deleteSnapshot = crawlerOperation({
     if (crawler.published_snapshot_id === row.id)
       throw new DomainError('in_use', `Snapshot ${row.id} is the live copy; publish another one first`);
     if (row.pinned) throw new DomainError('protected', `Snapshot ${row.id} is pinned; unpin it first`);
+    const deleted = await openSnapshot(context, row, crawler);
     // Its entries may be very many: they are deleted in the background; the snapshot is hidden at once.
     row.state = 'expired';
     row.sealed_at = null;
     await context.em.flush();
-    return {};
+    return deleted;
   },
 });
 

@@ -263,7 +263,7 @@ export const deleteEnvironment = studioOperation({
     ...environmentNumber,
     force: z.boolean().default(false).describe('Cancel a queued or running deployment'),
   }),
-  output: z.null(),
+  output: environment,
   audit: ({ environment }) => ({ type: 'environment', id: String(environment) }),
   async execute(context, { environment: id, force }) {
     const { em, project } = context;
@@ -275,14 +275,21 @@ export const deleteEnvironment = studioOperation({
       throw new DomainError('in_use', `Environment ${row.name} is being deployed to; force cancels that`, {
         details: { deployments: open.map((deployment) => deployment.id) },
       });
-    const environment = { uuid: row.uuid, name: row.name, secret: row.deploy_hook_secret ?? null };
+    const record = await environmentRecord(context, row);
+    const target = { uuid: row.uuid, name: row.name, secret: row.deploy_hook_secret ?? null };
     for (const deployment of open) {
       const { branch, commit_sha, settings } = deployment;
-      const deleted = { project_id: project.id, environment, branch, commit_sha, url: settings.deploy_webhook_url };
+      const deleted = {
+        project_id: project.id,
+        environment: target,
+        branch,
+        commit_sha,
+        url: settings.deploy_webhook_url,
+      };
       await stopDeployment(context, deployment, 'cancelled', deleted);
     }
     // A worker whose deployment has gone ends what it runs, as one that was cancelled.
     await em.nativeDelete(Environment, { id });
-    return null;
+    return record;
   },
 });

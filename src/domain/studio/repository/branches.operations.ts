@@ -146,7 +146,7 @@ export const deleteBranch = studioOperation({
     name: z.string(),
     force: z.boolean().optional().describe('Also when it is the head of open pull requests, which it closes'),
   }),
-  output: z.null(),
+  output: branch,
   audit: ({ name }) => ({ type: 'branch', id: name }),
   async execute(context, { name, force }) {
     const { git, project, conditions } = context;
@@ -156,7 +156,8 @@ export const deleteBranch = studioOperation({
       const details = { current_sha: oid };
       throw new DomainError('precondition_failed', 'If-Match: the branch has moved since it was read', { details });
     }
-    if (name === (await git.defaultBranch())) throw new DomainError('protected', `name: ${name} is the default branch`);
+    const main = await git.defaultBranch();
+    if (name === main) throw new DomainError('protected', `name: ${name} is the default branch`);
     if (isProtected(project, name)) throw new DomainError('protected', `name: ${name} is a protected branch`);
     const pulls = await openPullsFrom(context, name);
     if (pulls.length > 0 && !force) {
@@ -169,6 +170,6 @@ export const deleteBranch = studioOperation({
       );
     }
     await deleteWithPulls(context, name, oid);
-    return null;
+    return branchRecord(context, { name, oid }, main, null);
   },
 });

@@ -8,7 +8,7 @@ import { Project, type ProjectRef } from '../../projects/project.entity.ts';
 import { loadProject } from '../../projects/project-ref.ts';
 import { checkRefName, newRefNameProblem } from '../ref-name.ts';
 import { repositoryRecord } from '../repository/repository.operations.ts';
-import { repositoryWithHook } from '../repository/repository.schema.ts';
+import { repository, repositoryWithHook } from '../repository/repository.schema.ts';
 import type { StudioContext } from '../studio.ts';
 import { localStudioOperation, publicStudioOperation } from '../studio-operation.ts';
 import { checkAuthKind, openHookSecret, storeUpstream } from './remote.ts';
@@ -50,13 +50,14 @@ export const removeRemote = localStudioOperation({
   irreversible: true,
   summary: 'Stop mirroring; the repository is then hosted here only',
   input: z.object({}),
-  output: z.null(),
+  output: repository,
   audit: (_input, _output, { project }) => ({ type: 'repository', id: project }),
-  async execute({ em, organization, project }) {
+  async execute(context) {
+    const { em, organization, project } = context;
     if ((await em.nativeDelete(Upstream, { project_id: project.id })) === 0)
       throw new DomainError('not_found', 'This project has no upstream');
     await grantsChanged(em, organization.id);
-    return null;
+    return repositoryRecord(context, await em.findOneOrFail(Project, project.id));
   },
 });
 

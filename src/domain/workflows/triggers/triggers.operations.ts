@@ -179,14 +179,15 @@ export const deleteTrigger = workflowOperation({
   irreversible: true,
   summary: 'Delete a trigger and its secret; executions it started continue',
   input: z.object(triggerName),
-  output: z.null(),
+  output: workflowTrigger,
   audit: ({ trigger }) => ({ type: 'workflow_trigger', id: trigger }),
   async execute(context, input) {
     const { em, services } = context;
     const { trigger } = await findTrigger(context, input, { lock: true });
+    const deleted = await triggerRecord(context, trigger);
     em.assign(trigger, { secret: null, previous_secret: null, next_fire_at: null, deleted_at: services.clock.now() });
     await em.flush();
     await em.nativeDelete(ScheduleFire, { source: 'workflow', source_id: trigger.id });
-    return null;
+    return deleted;
   },
 });

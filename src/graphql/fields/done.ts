@@ -1,3 +1,0 @@
-import { z } from 'zod';
-
-export const done = { type: z.boolean(), answer: () => true };

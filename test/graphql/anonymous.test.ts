@@ -33,7 +33,7 @@ function example(type: GraphQLInputType): string {
     const fields = Object.values(type.getFields()).filter(isRequiredInputField);
     return `{ ${fields.map((field) => `${field.name}: ${example(field.type)}`).join(', ')} }`;
   }
-  return { Int: '1', Float: '1', Boolean: 'true', JSON: '{}' }[type.name] ?? '"acme"';
+  return { Int: '1', Float: '1', Long: '1', Boolean: 'true', JSON: '{}' }[type.name] ?? '"acme"';
 }
 
 function ask(field: GraphQLField<unknown, unknown>): string {

@@ -6,7 +6,7 @@ import { schemaOf } from '../../src/graphql/schema.ts';
 import { field, mutation } from '../../src/graphql/table.ts';
 import { type AnyOperation, publicOperation } from '../../src/kernel/operation.ts';
 import { pageInput, pageOf } from '../../src/kernel/paging.ts';
-import { timestamp } from '../../src/kernel/shapes.ts';
+import { timestamp, timeText } from '../../src/kernel/shapes.ts';
 
 let count = 0;
 
@@ -63,6 +63,8 @@ describe('an answer', () => {
           .min(0)
           .max(2 ** 31),
         when: timestamp,
+        text_time: timeText,
+        unix_time: z.int().meta({ format: 'unix-time' }).nullable(),
       }),
     ).toBe(`type Out {
   text: String!
@@ -72,9 +74,11 @@ describe('an answer', () => {
   number: Float!
   small: Int!
   bounded: Int!
-  bytes: Float!
-  long: Float!
+  bytes: Long!
+  long: Long!
   when: DateTime!
+  text_time: DateTime!
+  unix_time: DateTime
 }`);
   });
 

@@ -61,8 +61,8 @@ export const workflowSummary = z
     name: z.string(),
     description: z.string().nullable(),
     enabled: z.boolean(),
-    version: z.int().describe('The published version'),
-    latest_version: z.int(),
+    version: z.int32().describe('The published version'),
+    latest_version: z.int32(),
     permissions: z.array(permissionName).describe('What its steps may do, by the published version'),
     webhook_url: z.string().nullable(),
     last_execution: z
@@ -90,7 +90,7 @@ export const workflow = workflowSummary
 /** What lists say of a version. */
 export const versionSummary = z
   .object({
-    number: z.int(),
+    number: z.int32(),
     published: z.boolean(),
     permissions: z.array(permissionName),
     created_by: z.string(),

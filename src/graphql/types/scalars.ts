@@ -47,11 +47,32 @@ function text(value: unknown): string {
   throw new GraphQLError('DateTime: must be a string');
 }
 
-/** Operations read and give times as text already, so nothing is converted here. */
+/** An instant as operations give it: text, of git with the offset of its author, or Unix seconds. */
+function instant(value: unknown): string {
+  const date = new Date(typeof value === 'number' ? value * 1000 : text(value));
+  if (Number.isNaN(date.getTime())) throw new GraphQLError('DateTime: is not a time');
+  return date.toISOString();
+}
+
+/** Operations read times as text already, so inputs are not converted here. */
 export const DateTime = new GraphQLScalarType({
   name: 'DateTime',
   description: 'A time as in RFC 3339, UTC with milliseconds: `2026-03-01T08:00:00.123Z`',
-  serialize: text,
+  serialize: instant,
   parseValue: text,
   parseLiteral: (node) => text(node.kind === Kind.STRING ? node.value : undefined),
+});
+
+function safe(value: unknown): number {
+  if (Number.isSafeInteger(value)) return value as number;
+  throw new GraphQLError('Long: must be an integer below 2^53');
+}
+
+/** Sizes in bytes, positions and the ids of what there is very much of. */
+export const Long = new GraphQLScalarType({
+  name: 'Long',
+  description: 'An integer of more than 32 bits: a JSON number of at most 2^53 - 1 on either side of 0',
+  serialize: safe,
+  parseValue: safe,
+  parseLiteral: (node) => safe(node.kind === Kind.INT ? Number(node.value) : undefined),
 });

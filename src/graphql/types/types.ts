@@ -20,6 +20,7 @@ import {
   type GraphQLNullableType,
   GraphQLObjectType,
   type GraphQLOutputType,
+  type GraphQLScalarType,
   GraphQLString,
   GraphQLUnionType,
 } from 'graphql';
@@ -28,7 +29,7 @@ import { maxPerPage } from '../../kernel/paging.ts';
 import { defaultFirst } from '../connection.ts';
 import type { GraphqlContext } from '../context.ts';
 import { isLegalEnumValue, isLegalName, pascal } from './names.ts';
-import { DateTime, Json } from './scalars.ts';
+import { DateTime, Json, Long } from './scalars.ts';
 import { type AnySchema, definitionOf, idOf, originalOf, shapeOf, unwrap } from './zod-schema.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: fields of all parents and arguments are kept in one map; each row types its own
@@ -77,8 +78,14 @@ const isEnum = (values: readonly unknown[]): values is readonly string[] =>
 const fits32Bits = ({ minValue, maxValue }: z.ZodNumber) =>
   (minValue ?? -Infinity) >= -(2 ** 31) && (maxValue ?? Infinity) <= 2 ** 31 - 1;
 
-const numberType = (schema: AnySchema) =>
-  schema instanceof z.ZodNumber && schema.isInt && fits32Bits(schema) ? GraphQLInt : GraphQLFloat;
+/** What the metadata of a schema says its text or number is; `date-time` and `unix-time` are instants. */
+const formatOf = (schema: AnySchema) => z.globalRegistry.get(schema)?.format;
+
+function numberType(schema: AnySchema): GraphQLScalarType {
+  if (formatOf(schema) === 'unix-time') return DateTime;
+  if (!(schema instanceof z.ZodNumber && schema.isInt)) return GraphQLFloat;
+  return fits32Bits(schema) ? GraphQLInt : Long;
+}
 
 const descriptionOf = (schema: AnySchema) => {
   const description = z.globalRegistry.get(originalOf(schema))?.description;
@@ -256,6 +263,7 @@ export class Types {
     const { schema, nullable } = unwrap(outer, position.isInput);
     switch (definitionOf(schema).type) {
       case 'string':
+        return { type: formatOf(schema) === 'date-time' ? DateTime : GraphQLString, nullable };
       case 'template_literal':
         return { type: GraphQLString, nullable };
       case 'number':

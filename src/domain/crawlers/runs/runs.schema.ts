@@ -4,8 +4,8 @@ import { urlErrors, urlKinds, urlStates } from '../frontier/crawl-url.entity.ts'
 import { finishReasons, runModes, runStatuses, runTriggers, stopRequests } from './crawler-run.entity.ts';
 import { logLevels } from './run-feed.ts';
 
-const count = z.number().int().min(0);
-const bytes = count.max(Number.MAX_SAFE_INTEGER);
+const count = z.int32().min(0);
+const bytes = z.int().min(0);
 const tally = z.object({ count, bytes }).meta({ id: 'CrawlerRunTally' });
 
 /** What a run has done so far; equal to its rows at all times. */
@@ -38,7 +38,7 @@ export const runCounts = z
   })
   .meta({ id: 'CrawlerRunCounts' });
 
-const unixSeconds = z.int().nullable();
+const unixSeconds = z.int().meta({ format: 'unix-time' });
 
 /** A run as callers see it. */
 export const crawlerRun = z
@@ -48,8 +48,8 @@ export const crawlerRun = z
     project_id: z.int32(),
     last_status: z.enum(runStatuses),
     task_id: z.string().describe('Names the chain of jobs that works on it'),
-    started_at: unixSeconds.describe('Unix seconds'),
-    completed_at: unixSeconds.describe('Unix seconds'),
+    started_at: unixSeconds.nullable().describe('Unix seconds'),
+    completed_at: unixSeconds.nullable().describe('Unix seconds'),
     created_at: timestamp,
     updated_at: timestamp,
     trigger: z.enum(runTriggers),
@@ -62,7 +62,7 @@ export const crawlerRun = z
     origin: z.string().nullable().describe('Scheme and host; null until the run has determined them'),
     counts: runCounts,
     rate: z.number().describe('Requests a second over the last 30 s'),
-    eta_seconds: z.int().nullable().describe('Until what waits now is done, at the present rate'),
+    eta_seconds: z.int32().nullable().describe('Until what waits now is done, at the present rate'),
     snapshot_id: z.int32().nullable().describe('What it captures; null where there is nothing, or it was deleted'),
   })
   .meta({ id: 'CrawlerRun' });

@@ -12,8 +12,8 @@ const snapshotCheck = z
     name: z.enum(['home', 'not_empty', 'lost_pages', 'errors']),
     passed: z.boolean(),
     detail: z.string(),
-    found: z.int().optional().describe('What was counted'),
-    limit: z.int().optional().describe('How much of it there may be'),
+    found: z.int32().optional().describe('What was counted'),
+    limit: z.int32().optional().describe('How much of it there may be'),
   })
   .meta({ id: 'SnapshotCheck' });
 

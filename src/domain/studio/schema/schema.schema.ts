@@ -50,7 +50,7 @@ export const studioWarning = z
     code: z.string(),
     message: z.string(),
     path: z.string().optional(),
-    line: z.int().positive().optional(),
+    line: z.int32().positive().optional(),
     collection: z.string().optional(),
   })
   .meta({ id: 'StudioWarning' });
@@ -76,10 +76,10 @@ export const studioField = z
     options: z.array(z.unknown()).optional(),
     min: z.number().optional(),
     max: z.number().optional(),
-    min_length: z.int().optional(),
-    max_length: z.int().optional(),
-    min_items: z.int().optional(),
-    max_items: z.int().optional(),
+    min_length: z.int32().optional(),
+    max_length: z.int32().optional(),
+    min_items: z.int32().optional(),
+    max_items: z.int32().optional(),
     pattern: z.string().optional(),
     coerce: z.boolean().optional(),
     strict: z.boolean().optional(),
@@ -95,7 +95,7 @@ export const studioField = z
 export type SchemaField = z.output<typeof studioField>;
 
 export const schemaSource = z
-  .object({ kind: z.enum(schemaSourceKinds), path: z.string(), line: z.int().positive().optional() })
+  .object({ kind: z.enum(schemaSourceKinds), path: z.string(), line: z.int32().positive().optional() })
   .meta({ id: 'SchemaSource' });
 export type SchemaSource = z.output<typeof schemaSource>;
 

@@ -22,12 +22,12 @@ export const deliverySummary = z
     body_differs: z.boolean().describe('Of a duplicate: the first call of its name brought other bytes'),
     raw_size: z.int(),
     raw_sha256: z.string(),
-    auth: z.object({ mode: authMode, secret_version: z.int() }).meta({ id: 'DeliveryAuth' }),
+    auth: z.object({ mode: authMode, secret_version: z.int32() }).meta({ id: 'DeliveryAuth' }),
     received_at: timestamp,
   })
   .meta({ id: 'WorkflowDeliverySummary' });
 
-const bodyError = z.object({ message: z.string(), position: z.int().nullable() }).meta({ id: 'DeliveryBodyError' });
+const bodyError = z.object({ message: z.string(), position: z.int32().nullable() }).meta({ id: 'DeliveryBodyError' });
 
 /** One delivery with what it brought. */
 export const workflowDelivery = deliverySummary

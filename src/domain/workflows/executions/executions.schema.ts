@@ -37,7 +37,7 @@ export const executionSummary = z
   .object({
     id: z.string(),
     workflow_id: z.string(),
-    version: z.int(),
+    version: z.int32(),
     status: executionStatus,
     outcome: z.string().nullable().describe('`skipped` when the condition of the definition did not hold'),
     trigger: z.object({ id: z.string().nullable(), type: executionTriggerType }).meta({ id: 'ExecutionTrigger' }),
@@ -50,7 +50,7 @@ export const executionSummary = z
     cancel_reason: z.string().nullable(),
     cancelled_by: z.string().nullable().describe('Who cancelled it'),
     waiting_until: timestamp.nullable().describe('When it continues by itself'),
-    attempt: z.int().describe('How often it was taken up'),
+    attempt: z.int32().describe('How often it was taken up'),
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
@@ -65,12 +65,12 @@ export const stepRun = z
     id: z.string().describe('Of the step in the definition'),
     type: z.string(),
     status: z.enum(stepStatuses).meta({ id: 'StepStatus' }),
-    tries: z.int(),
+    tries: z.int32(),
     input: anything,
     output: anything,
     error: z.object({ code: z.string(), message: z.string() }).loose().meta({ id: 'StepRunError' }).nullable(),
     waits_for: z
-      .object({ kind: z.enum(['run', 'deployment', 'input']).meta({ id: 'StepWaitKind' }), id: z.int().optional() })
+      .object({ kind: z.enum(['run', 'deployment', 'input']).meta({ id: 'StepWaitKind' }), id: z.int32().optional() })
       .meta({ id: 'StepWait' })
       .nullable(),
     started_at: timestamp.nullable(),

@@ -51,7 +51,7 @@ const refusal = z
   })
   .meta({ id: 'WebhookRefusal' });
 
-const refusalCount = z.object({ reason, count: z.int() }).meta({ id: 'WebhookRefusalCount' });
+const refusalCount = z.object({ reason, count: z.int32() }).meta({ id: 'WebhookRefusalCount' });
 
 export const workflowTrigger = z
   .object({
@@ -61,9 +61,9 @@ export const workflowTrigger = z
     auth_mode: authMode.nullable(),
     url: z.string().nullable().describe('Where outside services call'),
     methods: z.array(method).nullable(),
-    rate_limit: z.int().nullable(),
+    rate_limit: z.int32().nullable(),
     secret_state: secretState.nullable(),
-    secret_version: z.int().nullable(),
+    secret_version: z.int32().nullable(),
     previous_secret_expires_at: timestamp.nullable(),
     previous_secret_last_used_at: timestamp.nullable(),
     last_delivery_at: timestamp.nullable(),
@@ -79,7 +79,7 @@ export const workflowTrigger = z
   .meta({ id: 'WorkflowTrigger' });
 
 export const revealedSecret = z
-  .object({ secret: z.string(), secret_version: z.int(), auth_mode: authMode })
+  .object({ secret: z.string(), secret_version: z.int32(), auth_mode: authMode })
   .meta({ id: 'RevealedTriggerSecret' });
 
 export const rotatedTrigger = workflowTrigger

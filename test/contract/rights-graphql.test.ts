@@ -48,7 +48,10 @@ function literalOf(type: GraphQLInputType, name: string, project: string): strin
   }
   if (name === 'project') return `"${project}"`;
   if (known[name] !== undefined) return known[name];
-  return { Int: '999999', Float: '999999', Long: '999999', Boolean: 'true', JSON: '{}', JSONObject: '{}' }[type.name] ?? '"none"';
+  return (
+    { Int: '999999', Float: '999999', Long: '999999', Boolean: 'true', JSON: '{}', JSONObject: '{}' }[type.name] ??
+    '"none"'
+  );
 }
 
 function argumentsOf(parent: string, name: string, args: readonly GraphQLArgument[], project: string): string {
@@ -180,7 +183,9 @@ async function findProbes(): Promise<Probe[]> {
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     const { steps, type } = next;
     const fields = Object.values(type.getFields());
-    const plain = fields.filter((field) => isLeafType(getNamedType(field.type)) && field.args.length === 0 && field.name !== 'node_id');
+    const plain = fields.filter(
+      (field) => isLeafType(getNamedType(field.type)) && field.args.length === 0 && field.name !== 'node_id',
+    );
     const [first] = plain;
     const together = await observe(documentOf(steps, `{ ${plain.map(({ name }) => name).join(' ')} }`), full);
     const alone = first && (await observe(documentOf([...steps, stepOf(type.name, first)], ''), full));

@@ -43,7 +43,11 @@ describe('the same read many times', () => {
       '{ organization(organization: "acme") { a: projects(first: 1) { total_count } b: projects(first: 2) { total_count } } }',
       { token },
     );
-    expect(app.operations).toEqual(['organizations.locateOrganization', 'projects.listProjects', 'projects.listProjects']);
+    expect(app.operations).toEqual([
+      'organizations.locateOrganization',
+      'projects.listProjects',
+      'projects.listProjects',
+    ]);
   });
 
   it('runs again for another request', async () => {

@@ -84,7 +84,7 @@ it('shows runs with their pages and their log', async () => {
     run: {
       last_status: 'completed',
       finish_reason: 'done',
-      started_at: expect.any(Number),
+      started_at: expect.stringMatching(/^20.*Z$/),
       counts: { html: 2, broken: 1 },
       pages: { nodes: [{ url: `${site.origin}/gone`, parent_url: `${site.origin}/` }] },
       log: [{ event: 'run.started' }, { event: 'run.completed' }],

@@ -25,7 +25,7 @@ const retryEvery = 250;
 const patience = 2_000;
 
 /** Ends a connection, by cutting it when the other end does not answer. */
-async function end(client: pg.Client): Promise<void> {
+export async function endConnection(client: pg.Client): Promise<void> {
   const late = setTimeout(() => client.connection.stream.destroy(), patience);
   await client.end().catch(() => {});
   clearTimeout(late);
@@ -51,7 +51,7 @@ export function listen({ url, log, channels, onState, echoEvery = 5_000 }: Optio
     onState(false);
     lost.removeAllListeners();
     lost.on('error', () => {});
-    void end(lost);
+    void endConnection(lost);
     if (!closed) timer = setTimeout(connect, retryEvery);
   };
 
@@ -93,7 +93,7 @@ export function listen({ url, log, channels, onState, echoEvery = 5_000 }: Optio
       const last = client;
       client = null;
       onState(false);
-      if (last !== null) await end(last);
+      if (last !== null) await endConnection(last);
       markReady();
     },
   };

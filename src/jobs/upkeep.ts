@@ -168,12 +168,19 @@ type When = { beats: number } | { night: string };
 
 const everyBeat: When = { beats: 1 };
 
+/** The upkeep of a process. */
+export interface Upkeep {
+  /** Begins what is due at a beat, but what of earlier ones is under way. @returns when all that it has begun is over */
+  beat(number: number): Promise<void>;
+  /** Stops what is under way, and waits for it. */
+  end(): Promise<void>;
+}
+
 /**
- * Begins the upkeep: retention and derived content every night, repositories every ten minutes, mirrors every minute; of several processes one
+ * The upkeep: retention and derived content every night, repositories every ten minutes, mirrors every minute; of several processes one
  * does each. Nights are days of the database's clock, written down, so that none is done twice or left out when a clock is set.
- * @returns how to end it
  */
-export function scheduleUpkeep(services: AllServices, auditDays: number): () => Promise<void> {
+export function createUpkeep(services: AllServices, auditDays: number): Upkeep {
   const ended = new AbortController();
   const { signal } = ended;
   const all: [when: When, name: string, work: () => Promise<unknown>][] = [
@@ -205,9 +212,8 @@ export function scheduleUpkeep(services: AllServices, auditDays: number): () => 
     [everyBeat, 'verifications', () => recheckDomains(services, signal)],
     [everyBeat, 'mirrors', () => pushMirrors(services)],
   ];
-  const underWay = new Set<string>();
-  const begin = async (when: When, name: string, work: () => Promise<unknown>) => {
-    underWay.add(name);
+  const underWay = new Map<string, Promise<void>>();
+  const attempt = async (when: When, name: string, work: () => Promise<unknown>) => {
     try {
       await onceOfAll(services, when, name, work);
     } catch (err) {
@@ -216,13 +222,26 @@ export function scheduleUpkeep(services: AllServices, auditDays: number): () => 
       underWay.delete(name);
     }
   };
-  const end = everyMinute((beat) => {
-    for (const [when, name, work] of all)
-      if (!underWay.has(name) && ('night' in when || beat % when.beats === 0)) void begin(when, name, work);
-  });
-  return async () => {
+  return {
+    async beat(number) {
+      const due = all.filter(([when, name]) => !underWay.has(name) && ('night' in when || number % when.beats === 0));
+      for (const [when, name, work] of due) underWay.set(name, attempt(when, name, work));
+      await Promise.all(due.map(([, name]) => underWay.get(name)));
+    },
+    async end() {
+      ended.abort();
+      await Promise.all(underWay.values());
+    },
+  };
+}
+
+/** Begins the upkeep, with a beat every minute. @returns how to end it; waits for what is under way */
+export function scheduleUpkeep(services: AllServices, auditDays: number): () => Promise<void> {
+  const upkeep = createUpkeep(services, auditDays);
+  const end = everyMinute((beat) => void upkeep.beat(beat));
+  return () => {
     end();
-    ended.abort();
+    return upkeep.end();
   };
 }
 
@@ -230,26 +249,23 @@ const lastOf = (row: Setting | null): string | null => (typeof row?.value === 's
 
 /** Does something unless another process is doing it, or has done it this night. */
 export async function onceOfAll(
-  services: Pick<AllServices, 'orm' | 'sharedClock'>,
+  services: Pick<AllServices, 'orm' | 'sharedClock' | 'locks'>,
   when: When,
   name: string,
   work: () => Promise<unknown>,
 ): Promise<void> {
-  await services.orm.em.fork().transactional(async (em) => {
-    const night = 'night' in when ? when.night : null;
-    const mark = `upkeep ${name}`;
-    const now = night === null ? null : await services.sharedClock.now(em);
-    const isDue = async () =>
-      now === null ||
-      isNightDue(lastOf(await services.orm.em.fork().findOne(Setting, { name: mark })), night ?? '', now);
-    if (!(await isDue())) return;
-    const sql = 'select pg_try_advisory_xact_lock(hashtext(?)) as mine';
-    const [{ mine }] = (await em.execute(sql, [`portico_${name}`])) as [{ mine: boolean }];
+  const night = 'night' in when ? when.night : null;
+  const mark = `upkeep ${name}`;
+  const em = () => services.orm.em.fork();
+  const now = night === null ? null : await services.sharedClock.now(em());
+  const isDue = async () =>
+    now === null || isNightDue(lastOf(await em().findOne(Setting, { name: mark })), night ?? '', now);
+  if (!(await isDue())) return;
+  await services.locks.unlessHeld(mark, async () => {
     // Looked at again: another process may have come to its end meanwhile.
-    if (!mine || !(await isDue())) return;
-    // Before it is begun and on its own: what fails every night must not be done every minute.
-    if (now !== null)
-      await services.orm.em.fork().upsert(Setting, { name: mark, value: now.toISOString().slice(0, 10) });
+    if (!(await isDue())) return;
+    // Before it is begun: what fails every night must not be done every minute.
+    if (now !== null) await em().upsert(Setting, { name: mark, value: now.toISOString().slice(0, 10) });
     await work();
   });
 }

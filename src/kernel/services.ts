@@ -11,6 +11,7 @@ import type { CrawlFetcher } from '../ports/fetcher.ts';
 import type { GitStore } from '../ports/git.ts';
 import type { GuardedHttp } from '../ports/http.ts';
 import type { JobQueue } from '../ports/jobs.ts';
+import type { Locks } from '../ports/locks.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { PageReader } from '../ports/page-reader.ts';
@@ -52,6 +53,7 @@ export interface Ports {
   browser: Browser;
   secrets: Secrets;
   jobs: JobQueue;
+  locks: Locks;
   clock: Clock;
   sharedClock: SharedClock;
   metrics: Metrics;

@@ -65,8 +65,15 @@ interface Pending {
   path: readonly PropertyKey[];
 }
 
-/** Fields of an input that its schema does not declare, at every depth; each name is checked once. */
-export function ignoredFields(schema: z.ZodObject, input: Record<string, unknown>): IgnoredFields {
+/**
+ * Fields of an input that its schema does not declare, at every depth; each name is checked once.
+ * @param inPath names the path gives, which are known whether the schema declares them or not
+ */
+export function ignoredFields(
+  schema: z.ZodObject,
+  input: Record<string, unknown>,
+  inPath: readonly string[] = [],
+): IgnoredFields {
   const found = new FirstNames();
   const left: Pending[] = [{ schema, value: input, path: [] }];
   const visit = (field: z.core.$ZodType, value: unknown, path: readonly PropertyKey[], key: PropertyKey) => {
@@ -88,16 +95,20 @@ export function ignoredFields(schema: z.ZodObject, input: Record<string, unknown
     for (const name of Object.keys(value)) {
       const field = Object.hasOwn(def.shape, name) ? def.shape[name] : undefined;
       if (field) visit(field, (value as Record<string, unknown>)[name], path, name);
-      else found.add(path, name);
+      else if (path.length > 0 || !inPath.includes(name)) found.add(path, name);
     }
   }
   return found;
 }
 
-/** The input without undeclared top-level names: no later code checks them again. */
-export function knownPart(schema: z.ZodObject, input: Record<string, unknown>): Record<string, unknown> {
+/** The input without undeclared top-level names: no later code checks them again. `inPath` as of `ignoredFields`. */
+export function knownPart(
+  schema: z.ZodObject,
+  input: Record<string, unknown>,
+  inPath: readonly string[] = [],
+): Record<string, unknown> {
   const known: Record<string, unknown> = Object.create(null);
-  for (const name of ['organization', 'project', ...Object.keys(schema.shape)])
+  for (const name of new Set([...inPath, ...Object.keys(schema.shape)]))
     if (Object.hasOwn(input, name) && input[name] !== undefined) known[name] = input[name];
   return known;
 }

@@ -64,15 +64,16 @@ function requestReader(row: Row) {
   const { input: schema } = row.operation;
   return async (request: Request, response: Response, call: Call, spool: Spool) => {
     Object.assign(call, await readBody(request, response, call, spool));
-    const { organization, project, ...given } = inputOf(row, request);
-    const ignored = ignoredFields(schema, given);
+    const given = inputOf(row, request);
+    const inPath = Object.keys(request.params);
+    const ignored = ignoredFields(schema, given, inPath);
     setIgnored(response, ignored);
     if (isStrict(request.get('prefer'))) {
       response.set('Preference-Applied', 'handling=strict');
       call.strict = true;
       refuseIgnored(ignored);
     }
-    return { input: knownPart(schema, { ...given, organization, project }), ignored };
+    return { input: knownPart(schema, given, inPath), ignored };
   };
 }
 

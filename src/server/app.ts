@@ -13,7 +13,7 @@ import { createSite } from '../rest/site.ts';
 import { createWebhook } from '../rest/webhook.ts';
 import type { Config } from './config.ts';
 import type { Core } from './core.ts';
-import { limitBodyTime, limitCallers, refuse } from './request-limits.ts';
+import { limitBodyTime, limitCallers, refuse, refuseSeveralCredentials } from './request-limits.ts';
 import { requestLog } from './request-log.ts';
 
 /** What pages of other origins may read of an answer beside what browsers show them anyway (Fetch, "CORS-safelisted response-header name"). */
@@ -196,7 +196,7 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
     isAccepted: (credential: string) => services.grants.isAccepted(credential),
   };
   app.use(['/api/v2', '/graphql'], allowOrigins(config.PORTICO_CORS_ORIGINS));
-  app.use(['/api/v2', '/graphql', '/git'], limitCallers(limits));
+  app.use(['/api/v2', '/graphql', '/git'], refuseSeveralCredentials, limitCallers(limits));
   app.use(['/api/v2', '/graphql'], limitBodyTime(bodyTime));
   app.use(createGitHttp(services));
   app.use('/graphql', lazyGraphql(services, config));

@@ -188,7 +188,7 @@ export async function openCore({
   });
   const { kms } = keys;
   const keyOrm = openKeyOrm(databaseUrl, watch);
-  const { services, metrics, queue, events, git, http, secrets } = makeServices({
+  const { services, metrics, queue, locks, events, git, http, secrets } = makeServices({
     config,
     databaseUrl,
     log,
@@ -230,6 +230,7 @@ export async function openCore({
         ['http client', () => http.close()],
         ['secrets', () => secrets.close()],
         ['keys', () => keys.close()],
+        ['locks', () => locks.close()],
         ['key rows', () => keyOrm.close()],
         ['database', () => orm.close()],
       ]);

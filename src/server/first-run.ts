@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { Token } from '../domain/identity/token.entity.ts';
 import { hashToken } from '../domain/identity/token-text.ts';
@@ -140,6 +141,9 @@ async function makeDemo(services: AllServices, actor: Actor, directory: string, 
   return ((await call(createToken, draft)) as { token: string }).token;
 }
 
+/** How often a process looks whether another one is done with the first run; milliseconds. */
+const lookEvery = 100;
+
 interface Options {
   services: AllServices;
   actor: Actor;
@@ -158,8 +162,8 @@ interface Options {
  */
 export async function firstRun(options: Options): Promise<{ record: FirstRun; isNew: boolean }> {
   const { services, actor, dataDir, url, previewUrl } = options;
-  return services.orm.em.fork().transactional(async (em) => {
-    await em.execute("select pg_advisory_xact_lock(hashtext('portico_first_run'))");
+  const begin = async () => {
+    const em = services.orm.em.fork();
     const before = await readRecord(dataDir);
     const record: FirstRun = { ...before, url, preview_url: previewUrl, setup_url: `${url}/setup` };
     const done = await em.findOne(Setting, { name: 'demo' });
@@ -172,5 +176,10 @@ export async function firstRun(options: Options): Promise<{ record: FirstRun; is
     if (JSON.stringify(before) !== JSON.stringify(record)) await writeRecord(dataDir, record);
     if (isNew) await em.insert(Setting, { name: 'demo', value: 'imported' });
     return { record, isNew };
-  });
+  };
+  for (;;) {
+    const done = await services.locks.unlessHeld('first run', begin);
+    if (done) return done.result;
+    await setTimeout(lookEvery);
+  }
 }

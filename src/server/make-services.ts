@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { createContentCache } from '../db/content-cache.ts';
 import { PostgresEventFeed } from '../db/event-feed.ts';
+import { SessionLocks } from '../db/session-locks.ts';
 import type { StallWatch } from '../db/stall-watch.ts';
 import { createAuditLog } from '../domain/audit/audit.ts';
 import { catalogue } from '../domain/catalogue.ts';
@@ -86,6 +87,7 @@ export function makeServices(ingredients: Ingredients) {
     }),
   });
   const events = new PostgresEventFeed(orm, log);
+  const locks = new SessionLocks(databaseUrl);
   const queue = createQueue({ url: databaseUrl, log, onPoolCreated: (pool) => watch.watch(pool) });
   const blobs = createBlobStore(path.join(config.PORTICO_DATA_DIR, 'blobs'), {
     journal: path.join(config.PORTICO_DATA_DIR, 'blob-journal'),
@@ -118,6 +120,7 @@ export function makeServices(ingredients: Ingredients) {
     ),
     secrets,
     jobs: queue,
+    locks,
     clock,
     sharedClock,
     metrics,
@@ -144,5 +147,5 @@ export function makeServices(ingredients: Ingredients) {
       limits: webhookLimitsOf(config),
     },
   };
-  return { services, metrics, queue, events, git, http, secrets };
+  return { services, metrics, queue, locks, events, git, http, secrets };
 }

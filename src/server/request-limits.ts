@@ -20,6 +20,12 @@ export function refuse(
   response.json(errorBody(error, String(response.getHeader('X-Request-Id'))));
 }
 
+/** Refuses a request with several credentials, of which a proxy may have checked another than the one that would count here (RFC 9110 5.3). */
+export const refuseSeveralCredentials: RequestHandler = (request, response, next) => {
+  if ((request.headersDistinct.authorization?.length ?? 0) <= 1) return next();
+  refuse(request, response, new DomainError('invalid_request', 'Authorization: must be sent once'), {});
+};
+
 const hasBody = ({ headers }: Request) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 

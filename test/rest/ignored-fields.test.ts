@@ -112,6 +112,35 @@ describe('Prefer: handling=strict', () => {
   ])('is read from %s as %s', (header, expected) => expect(isStrict(header)).toBe(expected));
 });
 
+describe('organization and project, which are names of paths', () => {
+  const draft = { name: 'leak', permissions: ['browse_studio'] };
+
+  it('are ignored with a warning in the body of an operation whose path does not have them', async () => {
+    const { status, headers, body } = await app.ask('POST', `${acme}/tokens`, { body: { ...draft, project: 'site' } });
+    expect({ status, ignored: headers.get('x-ignored-fields') }).toEqual({ status: 201, ignored: 'project' });
+    expect(body.warnings).toEqual([{ field: '/project', code: 'ignored', message: expect.any(String) }]);
+  });
+
+  it('are refused there under strict handling, in the body and in the query', async () => {
+    const message = 'project: is not a field of this request; remove it, or send no Prefer: handling=strict';
+    const inBody = { headers: strict, body: { ...draft, project: 'site' } };
+    expectRefusal(await app.ask('POST', `${acme}/tokens`, inBody), 400, 'invalid_request', message);
+    expectRefusal(
+      await app.ask('GET', `${acme}/tokens?project=site`, { headers: strict }),
+      400,
+      'invalid_request',
+      message,
+    );
+  });
+
+  it('may repeat what the path says, and nothing else', async () => {
+    const repeat = (project: string) =>
+      app.ask('POST', `${studio}/branches`, { headers: strict, body: { name: 'repeated', from: 'main', project } });
+    expect((await repeat('other')).status).toBe(400);
+    expect((await repeat('site')).status).toBe(201);
+  });
+});
+
 describe('ignoredFields', () => {
   const schema = z.object({
     name: z.string().optional(),
@@ -148,8 +177,10 @@ describe('ignoredFields', () => {
     expect(ignoredHeader(found)).toHaveLength(1024);
   });
 
-  it('drops unknown names at the top and keeps where the request acts', () => {
+  it('drops unknown names at the top and keeps those of the path', () => {
     const input = { organization: 'o', project: 'p', name: 'n', x: 1, y: 2 };
-    expect({ ...knownPart(schema, input) }).toEqual({ organization: 'o', project: 'p', name: 'n' });
+    const inPath = ['organization', 'project'];
+    expect({ ...knownPart(schema, input, inPath) }).toEqual({ organization: 'o', project: 'p', name: 'n' });
+    expect({ ...knownPart(schema, input, ['organization']) }).toEqual({ organization: 'o', name: 'n' });
   });
 });

@@ -351,6 +351,25 @@ it('answers the next request on a connection whose upload was refused halfway an
   agent.destroy();
 });
 
+it.each(['/api/v2/me', '/graphql', '/git/acme/site.git/info/refs?service=git-upload-pack'])(
+  'returns 400 for two Authorization headers, whichever is good, at %s',
+  async (path) => {
+    const lines = (...tokens: string[]) => tokens.map((token) => `Authorization: Bearer ${token}\r\n`).join('');
+    const ask = (authorization: string) =>
+      overSocket(app, `GET ${path} HTTP/1.1\r\nHost: x\r\n${authorization}Connection: close\r\n\r\n`);
+    for (const tokens of [
+      ['other', app.token],
+      [app.token, 'other'],
+      [app.token, app.token],
+    ]) {
+      const answer = await ask(lines(...tokens));
+      expect(answer).toMatch(/^HTTP\/1.1 400 /);
+      expect(answer).toContain('Authorization: must be sent once');
+    }
+    expect(await ask(lines(app.token))).not.toContain('must be sent once');
+  },
+);
+
 describe('two Host headers', () => {
   it.each(['/', '/healthz', posts, '/git/acme/site.git/info/refs?service=git-upload-pack'])(
     'are refused with 400 on %s, the same twice as well',

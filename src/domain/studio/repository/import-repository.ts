@@ -1,4 +1,3 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
@@ -48,29 +47,24 @@ interface Options {
   signal?: AbortSignal;
 }
 
-/** Whether this transaction is the only one that imports into the project; the lock ends with it, so with its process. */
-export async function claimImport(em: EntityManager, projectId: number): Promise<boolean> {
-  const lock = `select pg_try_advisory_xact_lock(hashtext('portico_import'), ${projectId}) as mine`;
-  const [row] = (await em.execute(lock)) as { mine: boolean }[];
-  return row?.mine === true;
-}
+/** Lock held while something is imported into a project; it ends with its process. */
+export const importLock = (projectId: number): string => `import ${projectId}`;
 
 /**
  * Fetches a source into the empty repository of a project and keeps the progress on the project's row, so that any process can tell how far
  * it is. A repeat after a crash begins again on what is there.
  * @throws DomainError `already_exists` when the repository has commits, `busy` while another import runs; what git said otherwise.
  */
-export function importRepository(
+export async function importRepository(
   services: Services,
   projectId: number,
   source: Pick<ImportSource, 'url' | 'kind' | 'auth' | 'branches'>,
   options: Options = {},
 ): Promise<Imported> {
-  return services.orm.em.fork().transactional(async (em) => {
-    if (!(await claimImport(em, projectId)))
-      throw new DomainError('busy', 'Another import into this project is under way');
-    return fetchInto(services, projectId, source, options);
-  });
+  const fetch = () => fetchInto(services, projectId, source, options);
+  const imported = await services.locks.unlessHeld(importLock(projectId), fetch);
+  if (imported === null) throw new DomainError('busy', 'Another import into this project is under way');
+  return imported.result;
 }
 
 async function fetchInto(

@@ -13,7 +13,7 @@ import { checkAuthKind, sealAuth, storeUpstream } from '../upstream/remote.ts';
 import { latestRescued } from '../upstream/rescued.ts';
 import { syncOfAll } from '../upstream/sync-record.ts';
 import { Upstream } from '../upstream/upstream.entity.ts';
-import { claimImport, importJob, importSubject, queuedImport } from './import-repository.ts';
+import { importJob, importLock, importSubject, queuedImport } from './import-repository.ts';
 import { importRequest, importState, repository, repositoryChange, repositoryWithHook } from './repository.schema.ts';
 
 /** The repository of a project, as it is shown. */
@@ -84,7 +84,7 @@ export const startImport = localStudioOperation({
     for (const [at, branch] of (branches ?? []).entries()) checkNewRefName(`branches.${at}`, branch);
     const row = await holdProject(em, project.id);
     // An import that was killed is still called running; the lock it held tells.
-    if (row.import?.state === 'queued' || !(await claimImport(em, project.id))) {
+    if (row.import?.state === 'queued' || !(await services.locks.tryUntilCommit(em, importLock(project.id)))) {
       throw new DomainError('busy', 'An import is under way');
     }
     if ((await git.branches()).length > 0)

@@ -47,7 +47,10 @@ export const mirror: Extension<'project', object, { project: ProjectRef; studio:
     const result = await execute();
     if (moved.size === 0) return result;
     await studio.upstreams.publish(project, moved);
-    const [sync] = (await syncOf({ git, services, project, studio }, [...moved].slice(0, 1)).catch(() => null)) ?? [];
+    const [sync] =
+      (await syncOf({ em: services.orm.em, git, services, project, studio }, [...moved].slice(0, 1)).catch(
+        () => null,
+      )) ?? [];
     return sync && isRecord(result) ? { ...result, sync } : result;
   },
 };

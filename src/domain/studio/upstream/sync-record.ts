@@ -27,7 +27,10 @@ export async function branchHeads(git: Repository): Promise<{ here: Map<string, 
   return { here: await below('refs/heads'), there: await below('refs/remotes/upstream') };
 }
 
-type Context = Pick<StudioContext, 'git' | 'services' | 'studio' | 'project'>;
+type Context = Pick<StudioContext, 'em' | 'git' | 'services' | 'studio' | 'project'>;
+
+/** On the connection of the context, which may be a transaction's, with rows as they are now. */
+const freshly = ({ em }: Context) => em.fork({ keepTransactionContext: true });
 
 const isoOf = (date: Date | null | undefined) => date?.toISOString() ?? null;
 
@@ -41,8 +44,8 @@ async function distanceOf({ git }: Context, local: string | null, remote: string
 
 /** How branches (short names) of a mirror stand to the upstream, in their order; null when the project has no upstream. */
 export async function syncOf(context: Context, branches: readonly string[]): Promise<Sync[] | null> {
-  const { git, services, project } = context;
-  const em = services.orm.em.fork();
+  const { git, project } = context;
+  const em = freshly(context);
   const upstream = await em.findOne(Upstream, project.id);
   if (!upstream) return null;
   const rows = await em.find(UpstreamBranch, { project_id: project.id, name: { $in: [...branches] } });
@@ -109,13 +112,15 @@ const severity: readonly Sync['state'][] = ['in_sync', 'pending', 'error', 'dive
 
 /** The upstream of a project as a whole: figures of the default branch, and the worst state of any branch. */
 export async function syncOfAll(context: Context): Promise<{ sync: Sync; diverged: Divergence[] } | null> {
-  const { git, services, project } = context;
+  const { git, project } = context;
   const main = await git.defaultBranch();
   const [sync] = (await syncOf(context, [main])) ?? [];
   if (!sync) return null;
-  const troubled = await services.orm.em
-    .fork()
-    .find(UpstreamBranch, { project_id: project.id, problem: { $ne: null } }, { orderBy: { name: 'asc' } });
+  const troubled = await freshly(context).find(
+    UpstreamBranch,
+    { project_id: project.id, problem: { $ne: null } },
+    { orderBy: { name: 'asc' } },
+  );
   const others =
     (await syncOf(
       context,

@@ -16,6 +16,8 @@ export interface SpawnOptions {
   signal?: AbortSignal;
   /** Runs only when the processor is idle otherwise. */
   lowPriority?: boolean;
+  /** Called before the process group is ended by us, with its id. */
+  onKill?: (group: number) => void;
   /** Called with git's stderr as it arrives; the last 16 KiB are kept in any case. */
   onStderr?: (text: string) => void;
 }
@@ -66,6 +68,7 @@ export function watchChild(streams: ChildProcessWithoutNullStreams, options: Spa
     ending = true;
     ended = reason;
     const { pid } = streams;
+    options.onKill?.(pid);
     if (signalGroup(pid, 'SIGTERM')) grace = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
   };
   const timer =

@@ -180,7 +180,7 @@ class FileGitStore implements GitStore {
   }
 
   #served(id: string): ServedRepository {
-    const { log, silence = 120_000, pushCpu = 300 } = this.#options;
+    const { log, silence = 120_000, pushCpu = 30 } = this.#options;
     return { processes: this.#pool.processes, gitDir: this.#pool.path(id), log, silence, pushCpu };
   }
 

@@ -91,6 +91,27 @@ describe('a hostile pack', () => {
     expect(stored()).toEqual(before);
   });
 
+  it('whose push is ended while it is unpacked leaves nothing', async () => {
+    const { http, gitDir, stored } = await target();
+    const before = stored();
+    const many = Array.from({ length: 100 }, (_, at) => ({
+      base: at + 1,
+      delta: repeat(15 * mebibyte, 15 * mebibyte, 6),
+    }));
+    const body = pack([commit, emptyTreeEntry, zeros, { base: 1, delta: repeat(mebibyte, mebibyte, 15) }, ...many]);
+    const gone = new AbortController();
+    const sent = fetch(`${http.url('site')}/git-receive-pack`, {
+      method: 'POST',
+      body: new Uint8Array(pushOf(head, ['refs/heads/evil'], body)),
+      signal: gone.signal,
+    }).catch(() => null);
+    const quarantined = () => readdirSync(join(gitDir, 'objects')).some((name) => name.startsWith('tmp_objdir-'));
+    await expect.poll(quarantined, { interval: 5 }).toBe(true);
+    gone.abort();
+    await sent;
+    await expect.poll(stored).toEqual(before);
+  });
+
   it('of one large blob of zeros is refused by the size of a file, without being held in memory', async () => {
     const { send, stored } = await target({ memory: 96 * mebibyte });
     const before = stored();

@@ -1,4 +1,6 @@
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { GitServeRequest } from '../../../ports/git-transfer.ts';
@@ -68,6 +70,7 @@ export async function serveGit(
   const isPush = service === 'git-receive-pack' && !advertise;
   // Pushes do not support version 2; git clients request it only when they fetch.
   const protocol = service === 'git-upload-pack' ? request.protocol : null;
+  const quarantines: string[] = [];
   const child = processes.spawn(
     [service.slice('git-'.length), '--stateless-rpc', ...(advertise ? ['--http-backend-info-refs'] : []), gitDir],
     {
@@ -80,6 +83,7 @@ export async function serveGit(
       env: { ...(protocol === null ? {} : { GIT_PROTOCOL: protocol }), ...hook?.env },
       signal,
       cpu: isPush ? pushCpu : fetchCpu,
+      onKill: (group) => quarantines.push(...quarantinesOf(group, gitDir)),
     },
   );
   const watchdog = setTimeout(() => {
@@ -106,12 +110,40 @@ export async function serveGit(
     clearTimeout(watchdog);
   }
   const { code, ended, over, stderr } = await child.exited;
+  for (const path of quarantines) await rm(path, { recursive: true, force: true });
   if (ended !== null) throw ended;
   if (code === 0) return;
   log.warn({ service, code, stderr }, 'git ended a request with an error');
   // What git has to say about a bad request it has said to the client, in the protocol's own words.
   if (written === 0 && over !== null) throw over;
   if (written === 0) throw new DomainError('repository_unavailable', 'The repository could not be served');
+}
+
+/**
+ * Directories in which the processes of a group keep what a push brings, by their environment (git-receive-pack, "Quarantine environment"): since
+ * 2.39 git leaves them when it is ended by a signal. Where there is no /proc they stay until maintenance.
+ */
+function quarantinesOf(group: number, gitDir: string): string[] {
+  const found = new Set<string>();
+  const beginning = join(gitDir, 'objects', 'tmp_objdir-incoming-');
+  for (const pid of existsSync('/proc/self/stat') ? readdirSync('/proc') : []) {
+    if (!/^\d+$/.test(pid)) continue;
+    try {
+      // Behind the name, which may hold anything: state, parent and group (proc_pid_stat(5)).
+      const [, , of] = (readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1) ?? '').split(' ');
+      if (Number(of) !== group) continue;
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      const path = environment
+        .find((one) => one.startsWith('GIT_QUARANTINE_PATH='))
+        ?.split('=')
+        .slice(1)
+        .join('=');
+      if (path && resolve(gitDir, path).startsWith(resolve(beginning))) found.add(resolve(gitDir, path));
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return [...found];
 }
 
 /**

@@ -9,33 +9,73 @@ import { lineAfter, lineStart } from '../yaml/layout.ts';
 import { scanToml, type TomlItem, type TomlNode, type TomlStatement } from './scan-toml.ts';
 import { readToml, tomlKey, tomlString, tomlText, tomlValue } from './toml.ts';
 
+/** What a document has at one path. */
+interface Spot {
+  pair?: TomlStatement;
+  header?: TomlStatement;
+  /** Position of its `[[table]]` among all statements. */
+  element?: number;
+  /** The statements at the path and below. */
+  below: TomlStatement[];
+  /** The first and the last pair that the path's own header holds. */
+  firstPair?: TomlStatement;
+  lastPair?: TomlStatement;
+  /** The last pair whose dotted key goes through the path. */
+  lastDotted?: TomlStatement;
+}
+
 /** Where the statements of a document lie, by path. */
 class TomlLayout {
-  readonly statements: TomlStatement[];
+  private readonly statements: TomlStatement[];
+  private readonly spots = new Map<string, Spot>();
   private readonly source: string;
 
   constructor(source: string) {
     this.source = source;
     this.statements = scanToml(source);
+    this.statements.forEach((statement, at) => {
+      this.add(statement, at);
+    });
+  }
+
+  private add(statement: TomlStatement, at: number): void {
+    const { kind, path, depth } = statement;
+    for (let length = 0, pointer = ''; ; pointer = pointerTo(pointer, path[length++] as string)) {
+      const spot = this.spots.get(pointer) ?? { below: [] };
+      this.spots.set(pointer, spot);
+      spot.below.push(statement);
+      if (kind === 'pair' && length === depth) {
+        spot.firstPair ??= statement;
+        spot.lastPair = statement;
+      }
+      if (kind === 'pair' && length > depth) spot.lastDotted = statement;
+      if (length < path.length) continue;
+      if (kind === 'pair') spot.pair ??= statement;
+      else spot.header ??= statement;
+      if (kind === 'element') spot.element ??= at;
+      return;
+    }
+  }
+
+  at(path: string[]): Readonly<Spot> {
+    return this.spots.get(pointerOf(path)) ?? { below: [] };
   }
 
   /** Whether the name at `at` of a path is a position in a list of tables. */
   isPosition(path: string[], at: number): boolean {
-    return (
-      at > 0 && this.statements.some(({ kind, path: own }) => kind === 'element' && equal(own, path.slice(0, at + 1)))
-    );
+    return at > 0 && this.at(path.slice(0, at + 1)).element !== undefined;
   }
 
   /** The lines of one `[[table]]` with the tables below it, and the blank lines that part it from the next. */
   section(path: string[]): { start: number; end: number } {
-    const first = this.statements.findIndex(({ kind, path: own }) => kind === 'element' && equal(own, path));
-    const header = this.statements[first];
-    if (header === undefined) return refuse(pointerOf(path), 'is not a table of its own');
-    const rest = this.statements.slice(first + 1);
-    const next = rest.findIndex(({ kind, path: own }) => kind !== 'pair' && !startsWith(own, path));
-    const last = (next < 0 ? rest : rest.slice(0, next)).at(-1) ?? header;
-    const end = lineAfter(this.source, last.end);
-    const blank = next < 0 ? 0 : (/^(?:[ \t]*\r?\n)*/.exec(this.source.slice(end))?.[0].length ?? 0);
+    const first = this.at(path).element;
+    const header = first === undefined ? undefined : this.statements[first];
+    if (first === undefined || header === undefined) return refuse(pointerOf(path), 'is not a table of its own');
+    const isNext = ({ kind, path: own }: TomlStatement) => kind !== 'pair' && !startsWith(own, path);
+    let next = first + 1;
+    while (next < this.statements.length && !isNext(this.statements[next] as TomlStatement)) next++;
+    const end = lineAfter(this.source, (this.statements[next - 1] as TomlStatement).end);
+    const blank = next === this.statements.length ? 0 : (/^(?:[ \t]*\r?\n)*/.exec(this.source.slice(end))?.[0].length ?? 0);
     return { start: this.linesStart(header), end: end + blank };
   }
 
@@ -50,10 +90,6 @@ class TomlLayout {
 
 function pointerOf(path: string[]): string {
   return path.reduce(pointerTo, '');
-}
-
-function equal(left: readonly string[], right: readonly string[]): boolean {
-  return left.length === right.length && startsWith(left, right);
 }
 
 function startsWith(path: readonly string[], head: readonly string[]): boolean {
@@ -118,8 +154,9 @@ export function editTomlSource(text: string, wanted: Frontmatter, { eol, isDate 
   }
   const at = (pointer: string) =>
     (parsePointer(pointer) ?? []).reduce<unknown>((here, name) => (here as Frontmatter | undefined)?.[name], wanted);
-  const lost = before.lossy.find((pointer) => !after.lossy.includes(pointer) && typeof at(pointer) === 'string');
-  if (lost !== undefined && edit.touched.includes(lost) === false)
+  const stillLossy = new Set(after.lossy);
+  const lost = before.lossy.find((pointer) => !stillLossy.has(pointer) && typeof at(pointer) === 'string');
+  if (lost !== undefined && !edit.touched.includes(lost))
     refuse(lost, 'a number JavaScript cannot hold would change');
   return source === text ? result : result.replace(/\r?\n$/, '');
 }
@@ -149,7 +186,7 @@ class TomlEdit {
   }
 
   private member(path: string[], old: unknown, wanted: unknown): void {
-    const pair = this.layout.statements.find(({ kind, path: own }) => kind === 'pair' && equal(own, path));
+    const { pair } = this.layout.at(path);
     if (pair?.node !== undefined) {
       this.node(pair.node, old, wanted, path);
     } else if (isRecord(old) && isRecord(wanted) && this.outlives(path, old, wanted)) {
@@ -164,8 +201,7 @@ class TomlEdit {
 
   /** Whether a table is still there without the keys it loses: one with no header of its own is made of its keys. */
   private outlives(path: string[], old: Frontmatter, wanted: Frontmatter): boolean {
-    const header = this.layout.statements.some(({ kind, path: own }) => kind !== 'pair' && equal(own, path));
-    return header || Object.keys(old).some((key) => Object.hasOwn(wanted, key));
+    return this.layout.at(path).header !== undefined || Object.keys(old).some((key) => Object.hasOwn(wanted, key));
   }
 
   private node(node: TomlNode, old: unknown, wanted: unknown, path: string[]): void {
@@ -237,7 +273,8 @@ class TomlEdit {
       if (Object.hasOwn(wanted, name(item)))
         this.node(item.node, old[name(item)], wanted[name(item)], [...path, name(item)]);
     }
-    const after = items.findLastIndex((_, at) => !removed.includes(at));
+    const gone = new Set(removed);
+    const after = items.findLastIndex((_, at) => !gone.has(at));
     const added = Object.keys(wanted).filter((key) => !Object.hasOwn(old, key));
     const inserts = added.map((key) => ({
       after,
@@ -274,7 +311,7 @@ class TomlEdit {
 
   private removeStatements(path: string[]): void {
     this.touched.push(pointerOf(path));
-    const found = this.layout.statements.filter(({ path: own }) => startsWith(own, path));
+    const found = this.layout.at(path).below;
     if (found.length === 0) refuse(pointerOf(path), 'stands inside a value that cannot be edited in place');
     let end = -1;
     for (const statement of found) {
@@ -289,27 +326,22 @@ class TomlEdit {
   /** Behind the last pair of the same table; the root's first pair goes to the top, since a header takes all that follows it. */
   private addPair(path: string[], key: string, value: unknown): void {
     this.touched.push(pointerOf([...path, key]));
-    const siblings = this.layout.statements.filter(
-      ({ kind, depth, path: own }) => kind === 'pair' && depth === path.length && startsWith(own, path),
-    );
-    const header = this.layout.statements.find(({ kind, path: own }) => kind !== 'pair' && equal(own, path));
-    const last = siblings.at(-1) ?? header;
+    const { firstPair, lastPair, header } = this.layout.at(path);
+    const last = lastPair ?? header;
     if (last === undefined && path.length > 0) {
       this.addDotted(path, key, value);
       return;
     }
     const at = last === undefined ? 0 : lineAfter(this.source, last.end);
     const indent =
-      siblings[0] === undefined ? '' : this.source.slice(lineStart(this.source, siblings[0].start), siblings[0].start);
+      firstPair === undefined ? '' : this.source.slice(lineStart(this.source, firstPair.start), firstPair.start);
     const text = `${indent}${tomlKey(key)} = ${this.value(value, [...path, key])}${this.manner.eol}`;
     this.splices.push({ start: at, end: at, text });
   }
 
   /** A table without a header of its own exists through dotted keys (`a.b = 1`) or through the headers below it. */
   private addDotted(path: string[], key: string, value: unknown): void {
-    const sibling = this.layout.statements.findLast(
-      ({ kind, depth, path: own }) => kind === 'pair' && depth < path.length && startsWith(own, path),
-    );
+    const { lastDotted: sibling, below } = this.layout.at(path);
     const { eol } = this.manner;
     if (sibling !== undefined) {
       const names = [...path.slice(sibling.depth), key].map(tomlKey).join('.');
@@ -317,10 +349,10 @@ class TomlEdit {
       this.splices.push({ start: at, end: at, text: `${names} = ${this.value(value, [...path, key])}${eol}` });
       return;
     }
-    const below = this.layout.statements.find(({ path: own }) => startsWith(own, path));
-    if (below === undefined) refuse(pointerOf(path), 'has no place where a key could be added');
+    const first = below[0];
+    if (first === undefined) refuse(pointerOf(path), 'has no place where a key could be added');
     const names = path.filter((_, at) => !this.layout.isPosition(path, at));
-    const at = this.layout.linesStart(below);
+    const at = this.layout.linesStart(first);
     const text = `[${names.map(tomlKey).join('.')}]${eol}${tomlKey(key)} = ${this.value(value, [...path, key])}${eol}${eol}`;
     this.splices.push({ start: at, end: at, text });
   }

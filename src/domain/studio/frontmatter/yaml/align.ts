@@ -16,13 +16,20 @@ const maxCells = 1_000_000;
 export function align(old: readonly unknown[], wanted: readonly unknown[]): Alignment {
   const kept: (number | undefined)[] = new Array(wanted.length).fill(undefined);
   const moved: (number | undefined)[] = new Array(wanted.length).fill(undefined);
-  for (const [from, to] of common(old.map(canonical), wanted.map(canonical))) kept[to] = from;
+  const [oldTexts, wantedTexts] = [old.map(canonical), wanted.map(canonical)];
+  for (const [from, to] of common(oldTexts, wantedTexts)) kept[to] = from;
   const free = new Set(old.keys());
   for (const from of kept) if (from !== undefined) free.delete(from);
   const places = new Map<string, number[]>();
-  for (const from of free) places.set(canonical(old[from]), [...(places.get(canonical(old[from])) ?? []), from]);
-  wanted.forEach((item, to) => {
-    const from = kept[to] === undefined ? places.get(canonical(item))?.shift() : undefined;
+  // The last one first, so that the first is popped first.
+  for (const from of [...free].reverse()) {
+    const text = oldTexts[from] as string;
+    const same = places.get(text);
+    if (same) same.push(from);
+    else places.set(text, [from]);
+  }
+  wantedTexts.forEach((text, to) => {
+    const from = kept[to] === undefined ? places.get(text)?.pop() : undefined;
     if (from === undefined) return;
     moved[to] = from;
     free.delete(from);
@@ -39,6 +46,8 @@ function pairGaps(
   moved: readonly (number | undefined)[],
   free: ReadonlySet<number>,
 ): void {
+  const unused = [...free];
+  let next = 0;
   let before = -1;
   for (let to = 0; to < wanted.length; ) {
     if (kept[to] !== undefined) {
@@ -48,7 +57,10 @@ function pairGaps(
     const gap: number[] = [];
     for (; to < wanted.length && kept[to] === undefined; to++) if (moved[to] === undefined) gap.push(to);
     const after = kept[to] ?? old.length;
-    const candidates = [...free].filter((from) => from > before && from < after);
+    while (next < unused.length && (unused[next] as number) <= before) next++;
+    const first = next;
+    while (next < unused.length && (unused[next] as number) < after) next++;
+    const candidates = unused.slice(first, next);
     const score = (from: number, at: number) => likeness(old[from], wanted[at]);
     for (const [from, at] of bestPairs(candidates, gap, score)) kept[at] = from;
   }

@@ -73,7 +73,8 @@ export function editFlow(edit: FlowEditing, change: FlowChange): void {
 /** Each entry goes and comes with its whole lines, comments included; then the commas at the end are put right. */
 function editLines(edit: FlowEditing, lines: readonly LineSpan[], { entries, removed, inserts }: FlowChange): void {
   const { source, splices, manner } = edit;
-  const kept = [...entries.keys()].filter((at) => !removed.includes(at));
+  const gone = new Set(removed);
+  const kept = [...entries.keys()].filter((at) => !gone.has(at));
   const lastKept = kept.at(-1) ?? -1;
   const endsInComma = lines.at(-1)?.comma !== undefined;
   const first = entries[0] as Span;
@@ -103,7 +104,8 @@ function editLines(edit: FlowEditing, lines: readonly LineSpan[], { entries, rem
 
 /** Removes entries with the comma that parted them. */
 function removeInline(edit: FlowEditing, { entries, removed }: FlowChange): void {
-  const last = entries.findLastIndex((_, at) => !removed.includes(at));
+  const gone = new Set(removed);
+  const last = entries.findLastIndex((_, at) => !gone.has(at));
   for (const at of removed) {
     const entry = entries[at] as Span;
     if (at > last) {
@@ -124,13 +126,14 @@ function cutEnd(source: string, entry: Span, next: Span): number {
 
 function insertInline(edit: FlowEditing, { open, entries, removed, inserts }: FlowChange): void {
   const separator = `,${spacing(edit, open, entries)}`;
+  const gone = new Set(removed);
+  const next = entries.find((_, at) => !gone.has(at)) ?? (entries[0] as Span);
   for (const { after, text } of inserts) {
     const kept = entries[after];
     if (kept !== undefined) {
       edit.splices.push({ start: kept.end, end: kept.end, text: separator + text });
       continue;
     }
-    const next = entries.find((_, at) => !removed.includes(at)) ?? (entries[0] as Span);
     edit.splices.push({ start: next.start, end: next.start, text: text + separator });
   }
 }

@@ -4,7 +4,7 @@ import { isRecord } from '../../../../lib/objects.ts';
 import { jsonText } from '../json.ts';
 import { deepEqual } from '../values.ts';
 import { align } from './align.ts';
-import { editFlow } from './edit-flow.ts';
+import { editFlow, type FlowInsert } from './edit-flow.ts';
 import { checkEditable, type Editing, type Place, refuse } from './editing.ts';
 import {
   afterColon,
@@ -127,17 +127,20 @@ function removeFromBlock(edit: Editing, entries: Entry[], removed: number[]): vo
   const first = entries[0];
   let from = 0;
   if (removed[0] === 0 && first !== undefined && isInline(source, first)) {
-    from = entries.findIndex((_, at) => !removed.includes(at));
+    from = removed.findIndex((at, order) => at !== order);
+    if (from < 0) from = removed.length;
     splices.push(leadingCut(source, entries, first, from));
   }
-  for (const at of removed) {
-    if (at < from) continue;
+  let before: Entry | undefined;
+  removed.forEach((at, order) => {
+    // What stands directly before it is kept unless it is the one removed before it.
+    if (removed[order - 1] !== at - 1) before = entries[at - 1];
+    if (at < from) return;
     const end = linesEnd(source, entries[at] as Entry);
-    const before = entries[entries.findLastIndex((_, other) => other < at && !removed.includes(other))];
     // Blank lines below would become part of a scalar that keeps its last line ends.
     const blank = before && endsInKeep(before.node, source) ? blankLines(source, end) : 0;
     splices.push({ start: regionStart(source, entries, at), end: end + blank, text: '' });
-  }
+  });
 }
 
 const blankLines = (source: string, from: number) => /^(?:[ \t]*\r?\n)*/.exec(source.slice(from))?.[0].length ?? 0;
@@ -183,14 +186,18 @@ function editList(
     const entry = entries[from] as Entry;
     edit.editNode(edit, { role: node.flow ? 'flow' : 'item', entry }, old[from], wanted[to], pointerTo(pointer, to));
   });
-  const texts = wanted.map((item, to) => {
-    if (kept[to] !== undefined) return '';
+  const like = entries.map((entry) => entry.node).find((item) => isScalar(item) && typeof item.value === 'string');
+  const inserts: FlowInsert[] = [];
+  let after = -1; // the kept item before
+  kept.forEach((from, to) => {
+    if (from !== undefined) {
+      after = from;
+      return;
+    }
     const own = moved[to] === undefined ? undefined : ownText(edit, node, entries, moved[to]);
-    return own ?? newItem(edit, node, entries, item, pointerTo(pointer, to));
+    const text = own ?? newItem(edit, node, entries, wanted[to], pointerTo(pointer, to), like);
+    inserts.push({ after, text, from: moved[to] });
   });
-  const inserts = kept.flatMap((from, to) =>
-    from === undefined ? [{ after: before(kept, to), text: texts[to] ?? '', from: moved[to] }] : [],
-  );
   if (removed.length + inserts.length > 0) edit.touched.add(pointerTo(pointer, 0));
   if (node.flow) {
     editFlow(edit, { open: offsetOf(node), entries, removed, inserts });
@@ -205,11 +212,6 @@ function editList(
   }
 }
 
-/** The kept item before position `to`, or -1. */
-function before(kept: (number | undefined)[], to: number): number {
-  return kept.slice(0, to).findLast((from) => from !== undefined) ?? -1;
-}
-
 function ownText(edit: Editing, node: YAMLSeq, entries: Entry[], at: number): string | undefined {
   const entry = entries[at] as Entry;
   if (node.flow) return edit.source.slice(entry.start, entry.end);
@@ -217,11 +219,19 @@ function ownText(edit: Editing, node: YAMLSeq, entries: Entry[], at: number): st
   return edit.source.slice(regionStart(edit.source, entries, at), linesEnd(edit.source, entry));
 }
 
-function newItem(edit: Editing, node: YAMLSeq, entries: Entry[], item: unknown, pointer: string): string {
+/** @param like the first string of the list */
+function newItem(
+  edit: Editing,
+  node: YAMLSeq,
+  entries: Entry[],
+  item: unknown,
+  pointer: string,
+  like: Node | null | undefined,
+): string {
   const first = entries[0] as Entry;
   const single = typeof item !== 'string' || !item.includes('\n');
   if (edit.json === undefined && single && !Array.isArray(item) && !isRecord(item)) {
-    const text = scalarText(item, { flow: node.flow ?? false, ...likeSiblings(entries, item) });
+    const text = scalarText(item, { flow: node.flow ?? false, ...likeSibling(like, item) });
     return node.flow ? text : `${' '.repeat(columnOf(edit.source, first.start))}- ${text}${edit.manner.eol}`;
   }
   if (node.flow) return newFlow(edit, item, first.start, pointer);
@@ -229,8 +239,7 @@ function newItem(edit: Editing, node: YAMLSeq, entries: Entry[], item: unknown, 
 }
 
 /** Quotes and plain dates as the first string of the list has them. */
-function likeSiblings(entries: Entry[], item: unknown): Pick<ScalarPlace, 'style' | 'date'> {
-  const sibling = entries.map(({ node }) => node).find((node) => isScalar(node) && typeof node.value === 'string');
+function likeSibling(sibling: Node | null | undefined, item: unknown): Pick<ScalarPlace, 'style' | 'date'> {
   if (!isScalar(sibling) || typeof item !== 'string') return {};
   const date = sibling.type === 'PLAIN' && isDateText(sibling.source ?? '') && isDateText(item);
   return { style: sibling.type as ScalarPlace['style'], date };
@@ -263,7 +272,8 @@ function editMap(edit: Editing, place: Place, node: YAMLMap, old: Values, wanted
   for (const at of removed) edit.touched.add(pointerTo(pointer, nameOf(entries[at] as Entry)));
   for (const key of added) edit.touched.add(pointerTo(pointer, key));
   if (node.flow) {
-    const after = entries.findLastIndex((_, at) => !removed.includes(at));
+    const gone = new Set(removed);
+    const after = entries.findLastIndex((_, at) => !gone.has(at));
     const inserts = added.map((key) => ({ after, text: flowPair(edit, node, key, wanted[key], entries, pointer) }));
     editFlow(edit, { open: offsetOf(node), entries, removed, inserts });
   } else {

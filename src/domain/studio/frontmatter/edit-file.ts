@@ -13,25 +13,31 @@ import {
   type FrontmatterFormat,
   limits,
   type ParsedFile,
+  type Read,
+  type Reading,
   setOwn,
 } from './values.ts';
 import { editYamlSource } from './yaml/edit-yaml.ts';
+import { refuse } from './yaml/editing.ts';
 import { mapText, type YamlStyle } from './yaml/emit.ts';
+import { signBeyond } from './yaml/read-block.ts';
+import { readSimpleYaml } from './yaml/read-simple.ts';
 
-/** The format of a block, and the bytes its values need at least, as far as they have been looked at. */
+/** The format of a block, its values and the bytes they need at least, as far as they have been looked at. */
 interface Block {
   format: FrontmatterFormat;
   least: number;
+  values: number;
 }
 
 /**
- * Refuses what no frontmatter can hold: values JSON does not have, a depth over 64, null in TOML, and more than 256 KiB, which are seen
- * before a text is made of them.
+ * Refuses what no frontmatter can hold: values JSON does not have, a depth over 64, null in TOML, and more than 256 KiB or 10,000
+ * values, which are seen before a text is made of them.
  *
  * @throws DomainError `validation_failed`, naming the key; `frontmatter_invalid` for what is too large.
  */
 export function checkWritable(frontmatter: Frontmatter, format: FrontmatterFormat): void {
-  check(frontmatter, 'frontmatter', 1, { format, least: 0 });
+  check(frontmatter, 'frontmatter', 1, { format, least: 0, values: -1 });
 }
 
 function check(value: unknown, name: string, depth: number, block: Block): void {
@@ -40,6 +46,12 @@ function check(value: unknown, name: string, depth: number, block: Block): void 
   block.least += 1 + (typeof value === 'string' ? value.length - 1 : 0);
   if (block.least > limits.frontmatterBytes)
     throw new DomainError('frontmatter_invalid', `frontmatter: larger than ${limits.frontmatterBytes / 1024} KiB`);
+  block.values += 1;
+  if (block.values > limits.writtenValues)
+    throw new DomainError(
+      'frontmatter_invalid',
+      `frontmatter: more than ${limits.writtenValues} values; write the file as raw text instead`,
+    );
   if (typeof value === 'string' || typeof value === 'boolean') return;
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw fieldError('validation_failed', name, 'must be a finite number');
@@ -214,26 +226,56 @@ export function editOpened(
 ): EditedFile {
   if (split === undefined || parsed.frontmatter === null) throw unreadable(parsed);
   const wanted = changes.frontmatter ?? parsed.frontmatter;
-  checkWritable(wanted, split.format);
-  const keyed = deepEqual(wanted, parsed.frontmatter) ? split : withFrontmatter(split, wanted, options);
+  const before: Read = { ok: true, value: parsed.frontmatter, lossy: parsed.lossy };
+  const { split: keyed, reading } = deepEqual(wanted, parsed.frontmatter)
+    ? { split, reading: before }
+    : withFrontmatter(split, before, wanted, options);
   const edited = changes.body === undefined ? keyed : withBody(keyed, changes.body, path);
   if (edited === split) return { bytes, parsed, changed: false };
   const after = Buffer.from(joinSplit(edited), 'utf8');
-  return { bytes: after, parsed: verified(after, path, wanted, edited.body), changed: !after.equals(bytes) };
+  return { bytes: after, parsed: verified(after, path, wanted, edited, reading), changed: !after.equals(bytes) };
 }
 
-function withFrontmatter(split: Split, wanted: Frontmatter, options: EditOptions): Split {
+function withFrontmatter(
+  split: Split,
+  before: Read,
+  wanted: Frontmatter,
+  options: EditOptions,
+): { split: Split; reading?: Reading } {
+  checkWritable(wanted, split.format);
   const { format = 'yaml', isDate = () => false } = options;
   const eol = lineEnd(joinSplit(split));
-  if (split.format === 'none') return withBlock(split, format, blockSource(wanted, { format, isDate }, eol), eol);
-  if (split.format === 'toml') return { ...split, source: editTomlSource(split.source, wanted, { eol, isDate }) };
+  if (split.format === 'none')
+    return { split: withBlock(split, format, blockSource(wanted, { format, isDate }, eol), eol) };
+  checkSigns(split);
   const json = split.format === 'json';
-  return { ...split, source: editYamlSource(split.source, wanted, { eol, isDate, json }) };
+  const { source, reading } =
+    split.format === 'toml'
+      ? editTomlSource(split.source, before, wanted, { eol, isDate })
+      : editYamlSource(split.source, wanted, { eol, isDate, json });
+  return { split: { ...split, source }, reading };
 }
 
-/** Reads what was written. @throws DomainError when it does not say what was wanted */
-function verified(bytes: Buffer, path: string, wanted: Frontmatter, body: string): ParsedFile {
-  const read = parseFile(bytes, path);
+/** An edit reads the block more than once, with its places. @throws DomainError `not_editable` for more than can be done at a time */
+function checkSigns({ format, source }: Split): void {
+  const most = format === 'yaml' && readSimpleYaml(source) === undefined ? limits.editedYamlSigns : limits.editedSigns;
+  if (signBeyond(source, most) !== undefined)
+    refuse('', `has more than ${most} lines, dashes, commas and brackets, too many to be edited by fields`);
+}
+
+/**
+ * Reads what was written.
+ * @param reading of the block's source, where it is known
+ * @throws DomainError when it does not say what was wanted
+ */
+function verified(
+  bytes: Buffer,
+  path: string,
+  wanted: Frontmatter,
+  { format, source, body }: Split,
+  reading: Reading | undefined,
+): ParsedFile {
+  const read = openFile(bytes, path, reading && { format, source, reading }).parsed;
   if (read.error !== undefined) {
     throw new DomainError(
       'frontmatter_invalid',

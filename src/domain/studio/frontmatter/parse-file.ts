@@ -3,9 +3,8 @@ import { tally } from '../../../lib/tally.ts';
 import { readJson } from './json.ts';
 import { eolOf, type Split, splitFile } from './split.ts';
 import { readToml } from './toml/toml.ts';
-import { limits, type ParsedFile, type Reading } from './values.ts';
-import { readSimpleYaml } from './yaml/read-simple.ts';
-import { readYaml } from './yaml/read-yaml.ts';
+import { type FrontmatterFormat, limits, type ParsedFile, type Reading } from './values.ts';
+import { readYamlBlock } from './yaml/read-block.ts';
 
 /** A file's bytes with what they say: parsed once, and handed on. */
 export interface FileContent {
@@ -28,17 +27,24 @@ export function parseFile(bytes: Uint8Array, path: string): ParsedFile {
   return openFile(bytes, path).parsed;
 }
 
-/** Reads a file as `parseFile` does, and keeps the parts that an edit is made of. */
-export function openFile(bytes: Uint8Array, path: string): OpenedFile {
+/** The source of a block that has been read already. */
+export interface KnownSource {
+  format: FrontmatterFormat;
+  source: string;
+  reading: Reading;
+}
+
+/** Reads a file as `parseFile` does, and keeps the parts that an edit is made of. A block with the known source is not read again. */
+export function openFile(bytes: Uint8Array, path: string, known?: KnownSource): OpenedFile {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   tally.parse.publish(path);
   if (!isUtf8(buffer)) return { bytes: buffer, parsed: notUtf8(buffer) };
   const text = buffer.toString('utf8');
   const split = splitFile(text, path);
-  return { bytes: buffer, parsed: parseSplit(split, text), split };
+  return { bytes: buffer, parsed: parseSplit(split, text, known), split };
 }
 
-function parseSplit(split: Split, text: string): ParsedFile {
+function parseSplit(split: Split, text: string, known: KnownSource | undefined): ParsedFile {
   const shape = {
     kind: split.kind,
     format: split.format,
@@ -47,7 +53,7 @@ function parseSplit(split: Split, text: string): ParsedFile {
     bom: split.bom !== '',
     gap: split.gap !== '',
   };
-  const reading = readSource(split);
+  const reading = readSource(split, known);
   if (reading.ok) return { ...shape, frontmatter: reading.value, lossy: reading.lossy };
   const { line, column } = position(text, split.bom.length + split.open.length + reading.offset);
   return {
@@ -58,30 +64,14 @@ function parseSplit(split: Split, text: string): ParsedFile {
   };
 }
 
-function readSource({ format, source }: Split): Reading {
+function readSource({ format, source }: Split, known: KnownSource | undefined): Reading {
   if (format === 'none') return { ok: true, value: {}, lossy: [] };
   if (source.length * 3 > limits.frontmatterBytes && Buffer.byteLength(source) > limits.frontmatterBytes) {
     return { ok: false, message: `larger than ${limits.frontmatterBytes / 1024} KiB`, offset: 0 };
   }
-  if (format === 'yaml') return readSimpleYaml(source) ?? readAnyYaml(source);
+  if (known?.format === format && known.source === source) return known.reading;
+  if (format === 'yaml') return readYamlBlock(source);
   return format === 'toml' ? readToml(source) : readJson(source);
-}
-
-const yamlMarks = new Set([...'\n,[{?&*!'].map((mark) => mark.charCodeAt(0)));
-
-/**
- * Reads YAML that is not of the simple kind, within bounds: the library takes 700 ms for 256 KiB of the shortest values. No frontmatter of
- * people comes near: a block full of prose has some 10,000 lines and commas.
- */
-function readAnyYaml(source: string): Reading {
-  let marks = 0;
-  for (let at = 0; at < source.length; at += 1) {
-    if (!yamlMarks.has(source.charCodeAt(at))) continue;
-    marks += 1;
-    if (marks > limits.yamlMarks)
-      return { ok: false, message: `more than ${limits.yamlMarks} lines, commas and brackets`, offset: at };
-  }
-  return readYaml(source);
 }
 
 function notUtf8(bytes: Uint8Array): ParsedFile {

@@ -34,12 +34,29 @@ export interface ParsedFile {
   error?: FrontmatterError;
 }
 
-/** What a format's reader found in the source text of a block. */
-export type Reading =
-  | { ok: true; value: Frontmatter; lossy: string[] }
-  | { ok: false; message: string; offset: number };
+/** What a source says. */
+export interface Read {
+  ok: true;
+  value: Frontmatter;
+  lossy: string[];
+}
 
-export const limits = { frontmatterBytes: 256 * 1024, depth: 64, aliasExpansions: 100, yamlMarks: 12_000 } as const;
+/** What a format's reader found in the source text of a block. */
+export type Reading = Read | { ok: false; message: string; offset: number };
+
+export const limits = {
+  frontmatterBytes: 256 * 1024,
+  depth: 64,
+  aliasExpansions: 100,
+  /** Signs of a YAML block that the library reads. */
+  yamlSigns: 12_000,
+  /** Values of a frontmatter that is written. */
+  writtenValues: 10_000,
+  /** Signs of a block that is edited field by field. */
+  editedSigns: 10_000,
+  /** The same for YAML that the library reads: before, with its places, and after. */
+  editedYamlSigns: 4_000,
+} as const;
 
 /** Says of a string at a JSON Pointer whether it is a date that may stand without quotes. */
 export type DateRule = (pointer: string, value: string) => boolean;

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Parser } from 'yaml';
-import { checkWritable, createFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
+import { checkWritable, createFile, editFile } from '../../../../src/domain/studio/frontmatter/edit-file.ts';
 import { parseFile } from '../../../../src/domain/studio/frontmatter/parse-file.ts';
 import { limits } from '../../../../src/domain/studio/frontmatter/values.ts';
 import type { DomainError } from '../../../../src/kernel/errors.ts';
@@ -12,13 +12,13 @@ const kibibytes = 256 * 1024;
 describe('a block of YAML that is not simple', () => {
   const flow = (commas: number) => file(`a: [${'0,'.repeat(commas)}0]`);
 
-  it('is read with 12,000 lines, commas and brackets, and has an error with one more', () => {
+  it('is read with 12,000 lines, dashes, commas and brackets, and has an error with one more', () => {
     // The bracket and the end of the line count, too.
-    const most = limits.yamlMarks - 2;
+    const most = limits.yamlSigns - 2;
     expect(parseFile(flow(most), 'a.md').frontmatter?.a).toHaveLength(most + 1);
     expect(parseFile(flow(most + 1), 'a.md')).toMatchObject({
       frontmatter: null,
-      error: { message: 'more than 12000 lines, commas and brackets' },
+      error: { message: 'more than 12000 lines, dashes, commas and brackets' },
     });
   });
 
@@ -31,9 +31,34 @@ describe('a block of YAML that is not simple', () => {
   });
 });
 
+describe('a block that is edited by fields', () => {
+  const edit = (path: string, source: string) => {
+    const bytes = Buffer.from(source);
+    const frontmatter = { ...parseFile(bytes, path).frontmatter, z: 'new' };
+    return () => parseFile(editFile(bytes, path, { frontmatter }).bytes, path).frontmatter?.z;
+  };
+
+  it.each([
+    ['simple YAML', 'a.yaml', limits.editedSigns, (signs: number) => `a:\n${'- b\n'.repeat((signs - 2) / 2)}c: d\n`],
+    ['other YAML', 'a.yaml', limits.editedYamlSigns, (signs: number) => `a: [${'0,'.repeat(signs - 2)}0]\n`],
+    ['JSON', 'a.json', limits.editedSigns, (signs: number) => `{"a":[${'0,'.repeat(signs - 3)}0]}\n`],
+    ['TOML', 'a.toml', limits.editedSigns, (signs: number) => `a=[${'0,\n'.repeat((signs - 2) / 2)}0]\n`],
+  ])('is refused when it has too many lines, dashes, commas and brackets: %s', (_what, path, most, source) => {
+    expect(edit(path, source(most))()).toBe('new');
+    expect(edit(path, `${source(most)}\n`)).toThrow(
+      `frontmatter: has more than ${most} lines, dashes, commas and brackets, too many to be edited by fields; write`,
+    );
+  });
+
+  it('takes another body whatever its size', () => {
+    const bytes = file(`a: [${'0,'.repeat(limits.editedYamlSigns)}0]`);
+    expect(editFile(bytes, 'a.md', { body: 'b' }).parsed.body).toBe('b');
+  });
+});
+
 describe('a block nested 100,000 levels deep', () => {
   it.each([
-    ['YAML, lists in blocks', 'a.yaml', '- '.repeat(100_000)],
+    ['YAML, lists in blocks', 'a.yaml', '- '.repeat(10_000)],
     ['YAML, brackets', 'a.yaml', `a: ${'['.repeat(10_000)}${']'.repeat(10_000)}`],
     ['TOML, lists', 'a.toml', `a = ${'['.repeat(100_000)}${']'.repeat(100_000)}`],
     ['TOML, tables', 'a.toml', `[a${'.a'.repeat(100_000)}]`],
@@ -56,6 +81,15 @@ describe('checkWritable', () => {
     expect(() => checkWritable(text(kibibytes + 1), 'yaml')).toThrow('frontmatter: larger than 256 KiB');
     const lines = { title: 'T', lines: '- a\n'.repeat(1_000_000) };
     expect(() => createFile({ format: 'yaml', frontmatter: lines, body: '' })).toThrow('larger than 256 KiB');
+  });
+
+  it('refuses more than 10,000 values, those inside others counted', () => {
+    const records = (count: number) => ({ a: Array.from({ length: count }, () => ({ b: 1 })) });
+    const most = limits.writtenValues / 2 - 1;
+    expect(() => checkWritable({ ...records(most), c: 1 }, 'yaml')).not.toThrow();
+    expect(() => checkWritable({ ...records(most), c: [1] }, 'yaml')).toThrow(
+      'frontmatter: more than 10000 values; write the file as raw text instead',
+    );
   });
 
   it('refuses nothing that a file can hold', () => {

@@ -1,6 +1,6 @@
 import { parsePointer, pointerTo } from '../../../../lib/json-pointer.ts';
 import { isRecord } from '../../../../lib/objects.ts';
-import { type DateRule, deepEqual, type Frontmatter } from '../values.ts';
+import { type DateRule, deepEqual, type Frontmatter, type Read } from '../values.ts';
 import { align } from '../yaml/align.ts';
 import { editFlow, type FlowInsert } from '../yaml/edit-flow.ts';
 import { applySplices, refuse, type Splice } from '../yaml/editing.ts';
@@ -75,7 +75,8 @@ class TomlLayout {
     let next = first + 1;
     while (next < this.statements.length && !isNext(this.statements[next] as TomlStatement)) next++;
     const end = lineAfter(this.source, (this.statements[next - 1] as TomlStatement).end);
-    const blank = next === this.statements.length ? 0 : (/^(?:[ \t]*\r?\n)*/.exec(this.source.slice(end))?.[0].length ?? 0);
+    const blank =
+      next === this.statements.length ? 0 : (/^(?:[ \t]*\r?\n)*/.exec(this.source.slice(end))?.[0].length ?? 0);
     return { start: this.linesStart(header), end: end + blank };
   }
 
@@ -135,14 +136,17 @@ interface TomlManner {
 }
 
 /**
- * Source text of a TOML block that reads as `wanted`, changed only where it differs. The result is parsed again by `smol-toml`,
+ * Source text of a TOML block that reads as `wanted`, changed only where it differs from what it says, and how it reads. The result is parsed again by `smol-toml`,
  * which has no part in finding the places.
  *
  * @throws DomainError `not_editable`, naming the key and the reason.
  */
-export function editTomlSource(text: string, wanted: Frontmatter, { eol, isDate }: TomlManner): string {
-  const before = readToml(text);
-  if (!before.ok) return refuse('', before.message);
+export function editTomlSource(
+  text: string,
+  before: Read,
+  wanted: Frontmatter,
+  { eol, isDate }: TomlManner,
+): { source: string; reading: Read } {
   const source = text === '' || text.endsWith('\n') ? text : text + eol;
   const edit = new TomlEdit(source, { eol, isDate });
   edit.table([], before.value, wanted);
@@ -156,9 +160,8 @@ export function editTomlSource(text: string, wanted: Frontmatter, { eol, isDate 
     (parsePointer(pointer) ?? []).reduce<unknown>((here, name) => (here as Frontmatter | undefined)?.[name], wanted);
   const stillLossy = new Set(after.lossy);
   const lost = before.lossy.find((pointer) => !stillLossy.has(pointer) && typeof at(pointer) === 'string');
-  if (lost !== undefined && !edit.touched.includes(lost))
-    refuse(lost, 'a number JavaScript cannot hold would change');
-  return source === text ? result : result.replace(/\r?\n$/, '');
+  if (lost !== undefined && !edit.touched.includes(lost)) refuse(lost, 'a number JavaScript cannot hold would change');
+  return { source: source === text ? result : result.replace(/\r?\n$/, ''), reading: after };
 }
 
 class TomlEdit {

@@ -1,10 +1,12 @@
-import { isCollection, isMap, isScalar, type YAMLMap } from 'yaml';
+import { isCollection, isMap, isScalar } from 'yaml';
 import { parsePointer, pointerTo } from '../../../../lib/json-pointer.ts';
-import { type DateRule, deepEqual, type Frontmatter } from '../values.ts';
+import { readJson } from '../json.ts';
+import { type DateRule, deepEqual, type Frontmatter, type Read, type Reading } from '../values.ts';
 import { editNode } from './edit-node.ts';
-import { aliasedAnchors, applySplices, type Editing, refuse, styleOf } from './editing.ts';
+import { aliasedAnchors, applySplices, type Editing, refuse, type Splice, styleOf } from './editing.ts';
 import { mapText } from './emit.ts';
 import { type Entry, entriesOf } from './layout.ts';
+import { readYamlBlock } from './read-block.ts';
 import { parseYaml, readYamlDocument, type YamlDocument } from './read-yaml.ts';
 
 export interface SourceEdit {
@@ -14,12 +16,16 @@ export interface SourceEdit {
 }
 
 /**
- * Source text of a YAML (or JSON) block that reads as `wanted`, changed only where it differs. Each attempt is parsed again
+ * Source text of a YAML (or JSON) block that reads as `wanted`, changed only where it differs, and how it reads. Each attempt is parsed again
  * and compared; when the smallest splices do not read back as wanted, the values around them are written anew, level by level.
  *
  * @throws DomainError `not_editable`, naming the key and the reason.
  */
-export function editYamlSource(text: string, wanted: Frontmatter, options: SourceEdit): string {
+export function editYamlSource(
+  text: string,
+  wanted: Frontmatter,
+  options: SourceEdit,
+): { source: string; reading: Read } {
   const { eol } = options;
   const ended = text === '' || text.endsWith('\n');
   const source = ended ? text : text + eol;
@@ -30,14 +36,18 @@ export function editYamlSource(text: string, wanted: Frontmatter, options: Sourc
   let coarse = new Set<string>();
   for (;;) {
     const attempt = splice(before, wanted, options, coarse);
-    if (attempt.text !== undefined && readsBack(before, attempt.text, wanted)) {
-      const bare = attempt.text.replace(/\r?\n$/, '');
+    const { text: result, splices } = attempt;
+    if (result !== undefined) {
       // The line end that was missing stays missing, unless a block scalar counts it in.
-      return !ended && readsBack(before, bare, wanted) ? bare : attempt.text;
+      const forms = ended ? [result] : [result.replace(/\r?\n$/, ''), result];
+      for (const form of forms) {
+        const reading = readForm(form, options);
+        if (reading.ok && readsBack(before, form, reading, splices, wanted)) return { source: form, reading };
+      }
     }
     const wider = new Set([...attempt.touched].map((pointer) => (coarse.has(pointer) ? parentOf(pointer) : pointer)));
     if ([...wider].every((pointer) => coarse.has(pointer))) {
-      refuse([...attempt.touched][0] ?? '', `the change would not read back as wanted${faultOf(attempt.text)}`);
+      refuse([...attempt.touched][0] ?? '', `the change would not read back as wanted${faultOf(result, options)}`);
     }
     coarse = wider;
   }
@@ -73,38 +83,52 @@ function splice({ source, document, value }: Known, wanted: Frontmatter, options
     edit.touched.add('');
     edit.splices.push({ start: at, end: at, text: mapText(wanted, 0, '', manner) + manner.eol });
   }
-  return { text: applySplices(source, edit.splices), touched: edit.touched };
+  return { text: applySplices(source, edit.splices), touched: edit.touched, splices: edit.splices };
+}
+
+function readForm(text: string, { json }: SourceEdit): Reading {
+  return json ? readJson(text) : readYamlBlock(text);
 }
 
 /** What stops an attempt from being read, such as an alias whose anchor is gone. */
-function faultOf(text: string | undefined): string {
-  const reading = text === undefined ? undefined : readYamlDocument(parseYaml(text, true));
+function faultOf(text: string | undefined, options: SourceEdit): string {
+  const reading = text === undefined ? undefined : readForm(text, options);
   return reading === undefined || reading.ok ? '' : `: ${reading.message}`;
 }
 
 /** The wanted values, the same numbers beyond JavaScript's, and every top-level pair that was not to change byte for byte. */
-function readsBack(before: Known, text: string, wanted: Frontmatter): boolean {
-  const document = parseYaml(text, true);
-  const reading = readYamlDocument(document);
-  if (!reading.ok || !deepEqual(reading.value, wanted)) return false;
+function readsBack(
+  before: Known,
+  text: string,
+  reading: Read,
+  splices: readonly Splice[],
+  wanted: Frontmatter,
+): boolean {
+  if (!deepEqual(reading.value, wanted)) return false;
   const lossy = new Set(reading.lossy);
   const lost = before.lossy.some((pointer) => !lossy.has(pointer) && sameAt(before.value, wanted, pointer));
   if (lost || !isMap(before.document.contents)) return !lost;
-  const after = isMap(document.contents) ? pairTexts(document.contents, text) : new Map<string, string>();
-  for (const [key, pair] of pairTexts(before.document.contents, before.source)) {
-    const kept = Object.hasOwn(wanted, key) && deepEqual(before.value[key], wanted[key]);
-    if (kept && after.get(key) !== pair) return false;
-  }
-  return true;
+  const kept = entriesOf(before.document.contents, before.source).filter(
+    (entry) => Object.hasOwn(wanted, nameOf(entry)) && deepEqual(before.value[nameOf(entry)], wanted[nameOf(entry)]),
+  );
+  if (areUntouched(kept, splices)) return true;
+  const after = parseYaml(text, true).contents;
+  const pairs = isMap(after) ? entriesOf(after, text) : [];
+  const texts = new Map(pairs.map((entry) => [nameOf(entry), text.slice(entry.start, entry.end)]));
+  return kept.every((entry) => texts.get(nameOf(entry)) === before.source.slice(entry.start, entry.end));
 }
 
-function pairTexts(map: YAMLMap, source: string): Map<string, string> {
-  const text = ({ key, start, end }: Entry): [string, string] => [
-    isScalar(key) ? String(key.value) : '',
-    source.slice(start, end),
-  ];
-  return new Map(entriesOf(map, source).map(text));
+/** Whether no splice reaches into any of the entries, which stand in order. */
+function areUntouched(entries: readonly Entry[], splices: readonly Splice[]): boolean {
+  const ordered = [...splices].sort((a, b) => a.start - b.start || a.end - b.end);
+  let at = 0;
+  return entries.every(({ start, end }) => {
+    while (at < ordered.length && (ordered[at] as Splice).end <= start) at++;
+    return at === ordered.length || (ordered[at] as Splice).start >= end;
+  });
 }
+
+const nameOf = ({ key }: Entry): string => (isScalar(key) ? String(key.value) : '');
 
 function sameAt(left: unknown, right: unknown, pointer: string): boolean {
   const at = (value: unknown) =>

@@ -53,9 +53,9 @@ export const limits = {
   /** Values of a frontmatter that is written. */
   writtenValues: 10_000,
   /** Signs of a block that is edited field by field. */
-  editedSigns: 10_000,
+  editedSigns: 5_000,
   /** The same for YAML that the library reads: before, with its places, and after. */
-  editedYamlSigns: 4_000,
+  editedYamlSigns: 2_500,
 } as const;
 
 /** Says of a string at a JSON Pointer whether it is a date that may stand without quotes. */

@@ -10,7 +10,7 @@ export interface Alignment {
 }
 
 /** Larger lists are not aligned item by item beyond their common ends; cells of the comparison table. */
-const maxCells = 1_000_000;
+const maxCells = 250_000;
 
 /** Aligns by equality first, then finds moves, then pairs what is left between two kept items by likeness. */
 export function align(old: readonly unknown[], wanted: readonly unknown[]): Alignment {

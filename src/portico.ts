@@ -34,7 +34,7 @@ async function openCommandCore(): Promise<CommandCore> {
     import('./server/database.ts'),
     import('./server/first-run.ts'),
   ]);
-  // A command speaks for itself; the log is for those who ask for it.
+  // Commands print their own output; the log is opt-in.
   const level = ['debug', 'trace'].includes(config.PORTICO_LOG_LEVEL) ? config.PORTICO_LOG_LEVEL : 'silent';
   const log = createLog({ level, redactHeaders: config.PORTICO_REDACT_HEADERS, destination: process.stderr });
   const public_url =
@@ -76,7 +76,7 @@ for (const [name, code] of Object.entries(signals)) {
     stopping.abort(new DomainError('unavailable', 'Cancelled'));
   });
 }
-// Whoever reads the output may leave before its end (`portico … | head -1`); what was begun still has to be closed.
+// The reader of the output may leave before its end (`portico … | head -1`); what was begun still has to be closed.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 let code: number = await runCli(process.argv.slice(2), {
@@ -96,5 +96,5 @@ for (const close of closing.reverse()) {
     code ||= exitCodes.failed;
   });
 }
-// A command that had its end before the signal came has done what it was asked for.
+// A command that ended before the signal came has done its work.
 process.exitCode = code === exitCodes.ok ? code : (stoppedWith ?? code);

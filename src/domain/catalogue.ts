@@ -121,7 +121,7 @@ const isOperation = (value: unknown): value is AnyOperation =>
   typeof value === 'object' && value !== null && 'scope' in value && 'execute' in value;
 
 /**
- * Every operation there is, by the files that declare them. REST adds URLs to them, GraphQL fields, and steps of workflows call those that
+ * Every operation there is, by the files that declare them. REST adds URLs to them, GraphQL fields, and steps of workflows call the ones that
  * `isForSteps` admits.
  */
 export const catalogue: readonly AnyOperation[] = modules.flatMap((module) =>

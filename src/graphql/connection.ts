@@ -10,7 +10,7 @@ export interface ListArguments {
   after?: string | null;
 }
 
-/** The page size asked for. @throws DomainError `invalid_request` */
+/** The requested page size. @throws DomainError `invalid_request` */
 export function pageSize(first: number | null | undefined): number {
   const size = first ?? defaultFirst;
   if (size >= 1 && size <= maxPerPage) return size;

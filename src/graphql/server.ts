@@ -127,9 +127,9 @@ const apolloLog = (log: Log) => ({
 
 function createApollo({ log }: AllServices, introspection: boolean): ApolloServer<GraphqlContext> {
   const schema = buildGraphqlSchema();
-  const nobody: ErrorAudience = { request_id: '', anonymous: true, log };
+  const anonymous: ErrorAudience = { request_id: '', anonymous: true, log };
   const format = (formatted: GraphQLFormattedError, error: unknown) =>
-    formatError(formatted, error, current.getStore() ?? nobody);
+    formatError(formatted, error, current.getStore() ?? anonymous);
   return new ApolloServer<GraphqlContext>({
     schema,
     // Access to the schema depends on the caller: the guard decides.

@@ -47,9 +47,9 @@ export interface Call<Runtimes extends object = object> {
   signed?: SignedBody;
   /** Nothing of the input may be ignored: a field without effect refuses the call. */
   strict?: boolean;
-  /** Told what a long operation is at, in words for a person who waits. */
+  /** Progress callback of a long operation, in words for a person who waits. */
   onPhase?: (phase: string) => void;
-  /** Told of the output of a command of the database within its transaction, to keep it with what it has done. */
+  /** Called with the output of a database command within its transaction, to store both together. */
   inTransaction?(em: EntityManager, output: unknown): Promise<void>;
   /** What the operation tells its protocol beside the output. */
   facts: { etag?: string; replayed?: boolean; bytes?: Buffer; stream?: AsyncIterable<Uint8Array>; ignored?: string[] };
@@ -149,10 +149,10 @@ type Kind<In extends z.ZodObject, Out extends z.ZodType> =
       effect?: 'database' | 'external';
       /**
        * Names the subject; of a refused command the input may lack what its schema requires. A list has a row for each, and none when it is
-       * empty: nothing was asked.
+       * empty.
        */
       audit(input: z.output<In>, output: z.output<Out> | null, place: AuditPlace): AuditSubject | AuditSubject[];
-      /** How a call is counted and logged that ran and may not have done what was asked; default `ok`. */
+      /** The outcome in metrics and log of a call that ran without the requested effect; default `ok`. */
       outcome?(output: z.output<Out>): 'ok' | 'refused' | 'failed';
     };
 

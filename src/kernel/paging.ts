@@ -72,7 +72,7 @@ interface Paging {
 }
 
 /**
- * Turns paging input into a window.
+ * Converts paging input to a window.
  * @throws DomainError `invalid_request` when `after` is not a cursor or comes with `page`.
  */
 export function windowOf(input: Paging): Window {
@@ -86,7 +86,7 @@ export function windowOf(input: Paging): Window {
   return { offset: position + 1, limit, page: Math.floor((position + 1) / limit) + 1, version };
 }
 
-/** The window of a list that is answered whole, up to `maxWhole` items, unless paging is asked for. @throws like `windowOf` */
+/** The window of a list that is answered whole, up to `maxWhole` items, unless paging is requested. @throws like `windowOf` */
 export function wholeWindowOf(input: Paging): Window {
   const isPaged = input.page !== undefined || input.per_page !== undefined || input.after !== undefined;
   return isPaged ? windowOf(input) : { offset: 0, limit: maxWhole, page: 1, version: null };

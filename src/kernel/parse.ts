@@ -54,7 +54,7 @@ interface Definition {
 
 /**
  * Finds a key `__proto__` that the schema would drop in silence. Free values keep theirs; names that an object does not know are ignored
- * whole; of a union every option is asked.
+ * whole; of a union every option is tried.
  * @param path where `value` stands; names the key when true is returned
  */
 function losesKey(schema: Schema | undefined, value: unknown, path: string[]): boolean {

@@ -20,7 +20,7 @@ export type Permission = keyof typeof permissions;
 
 export const permissionNames = Object.keys(permissions) as [Permission, ...Permission[]];
 
-/** What an operation may ask for: a grantable permission, or a standing that nobody can grant. */
+/** What an operation may require: a grantable permission, or a role that cannot be granted. */
 export type Requirement = Permission | 'public' | 'signed_in' | 'owner' | 'instance_admin' | 'run_token';
 
 const withPrefix = (...prefixes: string[]) =>

@@ -15,7 +15,7 @@ interface Connection {
   connection: { stream: { cork(): void; uncork(): void } };
 }
 
-/** Sends what is asked for in one go in one piece: each piece wakes the database. */
+/** Sends the statements of one tick in one piece: each piece wakes the database. */
 function sender(connection: Connection): Connection['query'] {
   const { stream } = connection.connection;
   let isHeld = false;
@@ -41,7 +41,7 @@ function contextOn(connection: Connection) {
   let isOver = false;
   return {
     async executeQuery({ sql, parameters }: { sql: unknown; parameters: readonly unknown[] }) {
-      // Whoever asks too late must not get into the transaction that has the connection by then.
+      // A late statement must not get into the transaction that has the connection by then.
       if (isOver) throw new Error('the transaction is over');
       const answer = send(sql, parameters);
       await Promise.all([begun, answer]);
@@ -56,9 +56,9 @@ function contextOn(connection: Connection) {
 }
 
 /**
- * `em.transactional` for statements that are asked for together: `begin` and what `work` asks for in one go are sent at once, where the mapper
- * sends each when the one before it is answered. Each answer that is waited for costs a turn of a busy event loop.
- * @param work must not end before all that it has asked for is answered
+ * `em.transactional` for concurrent statements: `begin` and the statements that `work` issues together are sent at once, where the mapper
+ * sends each when the one before it is answered. Each round trip costs an iteration of a busy event loop.
+ * @param work must not end before all its statements are answered
  * @param last asks, by `executeBound` and without waiting, for what goes out with the commit
  * @throws DriverException when the transaction cannot begin or commit; whatever `work` throws, when all is taken back
  */
@@ -78,7 +78,7 @@ export async function transactPipelined<Result>(
   try {
     const result = await work(inside);
     const [, command] = await settleAll([last?.(inside, result), transaction.end('commit').catch(failed)]);
-    // PostgreSQL takes back what it is told to commit, and calls that no error, when a statement has failed before.
+    // PostgreSQL answers `commit` with a rollback, without an error, when a statement has failed before.
     if (command !== 'COMMIT') throw new Error('a statement has failed before');
     connection.release();
     return result;

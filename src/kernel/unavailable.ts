@@ -46,7 +46,7 @@ export function asUnavailable(error: unknown): unknown {
     : error;
 }
 
-/** Whether an error is that of a database that is away, or of a disk that is full: both pass, and say nothing about what was asked for. */
+/** Whether an error is that of a database that is away, or of a disk that is full: both pass, and are no fault of the request. */
 export function isAway(error: unknown): boolean {
   const known = asUnavailable(error);
   return known instanceof DomainError && (known.code === 'unavailable' || known.code === 'storage_full');

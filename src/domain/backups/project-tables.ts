@@ -1,10 +1,177 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { displayName, machineName, timestamp } from '../../kernel/shapes.ts';
+import { displayName, machineName, permissionName, timestamp } from '../../kernel/shapes.ts';
+import { Crawler, type StoredSettings } from '../crawlers/config/crawler.entity.ts';
+import { crawlerSettings } from '../crawlers/config/crawler.schema.ts';
+import { CrawlerSchedule } from '../crawlers/schedules/crawler-schedule.entity.ts';
+import { ensureWebhookSecret } from '../notifications/webhook-secret.ts';
+import { nextFireOf } from '../schedules/next-fire.ts';
+import { cronString, timeZone } from '../schedules/schedules.schema.ts';
 import { importState, repositoryChange } from '../studio/repository/repository.schema.ts';
-import type { BackedUpTable } from './backed-up-table.ts';
-import { crawlerScheduleTable, crawlerTable } from './crawler-tables.ts';
+import { newTriggerSecret, sealSecret } from '../workflows/triggers/sealed-secret.ts';
+import { authModes, WorkflowTrigger, webhookMethods } from '../workflows/triggers/trigger.entity.ts';
+import { Workflow, WorkflowVersion } from '../workflows/workflow.entity.ts';
+import { type BackedUpTable, live } from './backed-up-table.ts';
 import { environmentTable, pullTable, upstreamBranchTable, upstreamTable } from './studio-tables.ts';
-import { workflowTable, workflowTriggerTable, workflowVersionTable } from './workflow-tables.ts';
+
+const number = z.int32().min(1);
+
+const ofLiveWorkflows: NonNullable<BackedUpTable['ofProject']> = async (em, project_id) => {
+  const workflows = await em.find(Workflow, live(project_id), { fields: ['id'], disableIdentityMap: true });
+  return { workflow_id: { $in: workflows.map(({ id }) => id) } };
+};
+
+/** Workflows with all their versions; what they have done stays on the server that did it. */
+export const workflowTable = {
+  name: 'workflow',
+  entity: Workflow,
+  key: ['id'],
+  isNamed: 'uuid',
+  ofProject: async (_em, project_id) => live(project_id),
+  row: z.object({
+    id: z.uuid(),
+    name: displayName,
+    description: z.string().nullable(),
+    enabled: z.boolean(),
+    version: number,
+    latest_version: number,
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+  left: {
+    project_id: 'that of the project it is restored into',
+    deleted_at: 'only workflows that are there are backed up',
+  },
+} satisfies BackedUpTable;
+
+export const workflowVersionTable = {
+  name: 'workflow_version',
+  entity: WorkflowVersion,
+  key: ['workflow_id', 'number'],
+  below: { column: 'workflow_id', table: 'workflow' },
+  ofProject: ofLiveWorkflows,
+  row: z.object({
+    workflow_id: z.uuid(),
+    number,
+    source: z.string(),
+    // As it was read when it was saved: an old version may name what there is no more, and is never run again.
+    definition: z.record(z.string(), z.json()),
+    permissions: z.array(permissionName),
+    created_by: z.string(),
+    created_at: timestamp,
+  }),
+  left: {},
+} satisfies BackedUpTable;
+
+/** Triggers; a webhook gets another address and another secret, and a clock is due next as seen from when it is restored. */
+export const workflowTriggerTable = {
+  name: 'workflow_trigger',
+  entity: WorkflowTrigger,
+  key: ['id'],
+  below: { column: 'workflow_id', table: 'workflow' },
+  ofProject: async (em, project_id) => ({ ...(await ofLiveWorkflows(em, project_id)), deleted_at: null }),
+  row: z.object({
+    workflow_id: z.uuid(),
+    type: z.enum(['webhook', 'cron']),
+    enabled: z.boolean(),
+    auth_mode: z.enum(authModes).nullable(),
+    methods: z.array(z.enum(webhookMethods)).nullable(),
+    rate_limit: number.nullable(),
+    schedule_cron_string: cronString.nullable(),
+    timezone: timeZone.nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+  left: {
+    id: 'given anew',
+    secret: 'a secret; another one is made',
+    secret_version: 'counts the secrets',
+    previous_secret: 'a secret',
+    previous_secret_version: 'counts the secrets',
+    previous_secret_expires_at: 'goes with the secret',
+    previous_secret_last_used_at: 'goes with the secret',
+    next_fire_at: 'is reckoned anew',
+    deleted_at: 'only triggers that are there are backed up',
+  },
+  async anew({ services, project }, row) {
+    const trigger = row as Pick<WorkflowTrigger, 'type' | 'enabled' | 'schedule_cron_string' | 'timezone'>;
+    const id = randomUUID();
+    const isWebhook = trigger.type === 'webhook';
+    return {
+      id,
+      secret: isWebhook ? await sealSecret(services, project.organization_id, id, 1, newTriggerSecret()) : null,
+      secret_version: isWebhook ? 1 : 0,
+      next_fire_at: nextFireOf(trigger, services.clock.now()),
+    };
+  },
+} satisfies BackedUpTable;
+
+/** Crawlers without their credentials; what they have captured is captured again. */
+export const crawlerTable = {
+  name: 'crawler',
+  entity: Crawler,
+  key: ['id'],
+  isNamed: 'serial',
+  ofProject: async (_em, project_id) => live(project_id),
+  row: z.object({
+    id: number,
+    name: z.string(),
+    domain: z.string(),
+    host: z.string(),
+    // Loose: a setting that came later is kept as it is.
+    settings: crawlerSettings
+      .omit({ name: true, domain: true })
+      .extend({ start_urls_unset: z.boolean().optional() })
+      .loose(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+  left: {
+    uuid: 'given anew: its addresses are of this server',
+    project_id: 'that of the project it is restored into',
+    secrets: 'a secret',
+    webhook_secret: 'a secret; another one is made',
+    version: 'counts the secrets',
+    verification_checks: 'counts requests to this server',
+    published_snapshot_id: 'snapshots are made again by crawling',
+    deleted_at: 'only crawlers that are there are backed up',
+  },
+  async anew({ services, project }, { settings }) {
+    const crawler = { uuid: randomUUID(), settings: settings as StoredSettings, webhook_secret: null as string | null };
+    await ensureWebhookSecret(services, project, crawler);
+    const { uuid, webhook_secret } = crawler;
+    return { uuid, webhook_secret, secrets: null, version: 1, published_snapshot_id: null, deleted_at: null };
+  },
+} satisfies BackedUpTable;
+
+/** Schedules of crawlers; they are due next as seen from when they are restored. */
+export const crawlerScheduleTable = {
+  name: 'crawler_schedule',
+  entity: CrawlerSchedule,
+  key: ['id'],
+  below: { column: 'crawler_id', table: 'crawler' },
+  async ofProject(em, project_id) {
+    const crawlers = await em.find(Crawler, live(project_id), { fields: ['id'], disableIdentityMap: true });
+    return { crawler_id: { $in: crawlers.map(({ id }) => id) } };
+  },
+  row: z.object({
+    crawler_id: number,
+    name: z.string(),
+    schedule_cron_string: cronString,
+    timezone: timeZone,
+    enabled: z.boolean(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+  left: { id: 'given anew', next_fire_at: 'is reckoned anew', last_run_id: 'runs are not backed up' },
+  async anew({ services }, row) {
+    const timing = row as { schedule_cron_string: string; timezone: string; enabled: boolean };
+    return {
+      last_run_id: null,
+      next_fire_at: nextFireOf(timing, services.clock.now()),
+    };
+  },
+} satisfies BackedUpTable;
 
 /** The project's own row. */
 export const projectRow = {

@@ -1,6 +1,6 @@
 /**
  * What the studio keeps of its own while the process lives, and what its operations know beside the ports. Its parts stand below this file, but
- * for those that use operations' own functions: these are named here by what they do and made in `make-studio.ts`.
+ * for parts that use operations' own functions: these are named here by what they do and made in `make-studio.ts`.
  */
 import type { Permission } from '../../kernel/permissions.ts';
 import type { Services } from '../../kernel/services.ts';

@@ -24,7 +24,7 @@ const isGrantable = (name: string): name is Permission => Object.hasOwn(permissi
 export const isForSteps = (operation: AnyOperation): operation is AnyOperation & { permission: Permission } =>
   operation.scope === 'project' && operation.notInSteps !== true && isGrantable(operation.permission);
 
-/** Of all operations those that steps may call. */
+/** The operations that steps may call. */
 export function stepOperationsOf(operations: Iterable<AnyOperation>): StepOperations {
   const found = new Map<string, StepOperation>();
   for (const operation of operations) {

@@ -115,10 +115,10 @@ interface Prepared {
  * @throws Error or an array of GraphQLErrors, as a client should see them
  */
 function prepare(schema: GraphQLSchema, body: unknown): Prepared {
-  const asked = request.safeParse(body);
-  if (!asked.success) throw badRequest('body: must be an object with a query, and variables as an object');
-  const { query, operationName = null } = asked.data;
-  const variableValues = asked.data.variables ?? {};
+  const parsed = request.safeParse(body);
+  if (!parsed.success) throw badRequest('body: must be an object with a query, and variables as an object');
+  const { query, operationName = null } = parsed.data;
+  const variableValues = parsed.data.variables ?? {};
   const document = parse(query, { maxTokens: limits.tokens });
   const errors = validate(schema, document, [...specifiedRules, documentLimits], { maxErrors });
   if (errors.length > 0) throw new AggregateError(errors);

@@ -138,7 +138,7 @@ export class Types {
     );
   }
 
-  /** A type made before, by its name. @throws Error when there is none */
+  /** A type made before, by its name. @throws Error without one */
   get(name: string): GraphQLNamedType {
     const type = this.#named.get(name);
     if (!type) throw new Error(`No GraphQL type is called ${name}`);

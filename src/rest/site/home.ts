@@ -19,7 +19,7 @@ export function homePage(publicUrl: string): string {
     main: html`<div class="column">
 <h1>The content of your site, in git, through one typed interface</h1>
 <p class="lead">This is a Portico server at <code>${publicUrl}</code>. Read and write entries over REST and GraphQL, or
-clone the repository and push: every change is a commit, and every door sees it at once.</p>
+clone the repository and push: every change is a commit, and every interface shows it at once.</p>
 
 <section aria-labelledby="token">
 <h2 id="token"><span class="step" aria-hidden="true">1</span> Find your token</h2>
@@ -44,7 +44,7 @@ ${copyable('Clone command', clone)}
 
 <section aria-labelledby="more">
 <h2 id="more">Go on from here</h2>
-<ul class="doors">
+<ul class="interfaces">
 <li><a href="/reference"><strong>API reference</strong><span>Every endpoint with its permission, fields, answers and errors</span></a></li>
 <li><a href="/explorer"><strong>GraphQL explorer</strong><span>Write a query, run it here, look through the schema</span></a></li>
 <li><a href="/api/v2/openapi.json"><strong>OpenAPI 3.1</strong><span>The same reference for programs</span></a></li>

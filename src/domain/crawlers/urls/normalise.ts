@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import type * as Suffixes from 'tldts';
 import { encodeQuery } from './query-encoding.ts';
 
 const pathSession = /;jsessionid=[^;/]*/gi;
@@ -91,4 +93,13 @@ function dropFinalDot(url: URL): boolean {
   if (!url.hostname.endsWith('.')) return true;
   url.hostname = url.hostname.slice(0, -1);
   return url.hostname !== '' && !url.hostname.endsWith('.');
+}
+
+const require = createRequire(import.meta.url);
+let loaded: typeof Suffixes | undefined;
+
+/** The reader of the public suffix list, loaded with the first look-up: a start needs none. */
+export function publicSuffixes(): typeof Suffixes {
+  loaded ??= require('tldts') as typeof Suffixes;
+  return loaded;
 }

@@ -1,6 +1,6 @@
 import type { HttpPolicy } from '../../../ports/http.ts';
 import { type Host, hostOf, hostText } from '../config/host.ts';
-import { publicSuffixes } from '../urls/public-suffixes.ts';
+import { publicSuffixes } from '../urls/normalise.ts';
 
 /** An entry of `PORTICO_TRUSTED_DOMAINS`. */
 export interface TrustedDomain {

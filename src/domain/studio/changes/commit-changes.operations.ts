@@ -211,7 +211,7 @@ function checkHead({ commit }: StagedTree, expected: string | undefined): void {
 }
 
 /**
- * Asked together, so that what several of them have to read is read once, and begun one after another; the first action with a fault is named.
+ * Begun one after another and awaited together, so that shared reads happen once; the first action with a fault is named.
  */
 async function checkAll(
   actions: readonly ReadyAction[],

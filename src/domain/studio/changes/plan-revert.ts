@@ -107,7 +107,7 @@ async function placeOf(
   );
 }
 
-/** The file at a path; null where there is none. @throws DomainError `not_editable` for a link or submodule */
+/** The file at a path; null where it is missing. @throws DomainError `not_editable` for a link or submodule */
 async function fileAt(snapshot: Snapshot, path: string): Promise<TreeEntry | null> {
   const { entry, blocked } = await snapshot.lookup(path);
   if (blocked) throw new DomainError('not_editable', `path: ${blocked} is a symlink or submodule`);

@@ -23,7 +23,7 @@ export interface StagedContent {
   site: SiteIndex;
   /** Paths the steps so far have changed. */
   changed: ReadonlySet<string>;
-  /** Entries of `tree` that name a media file; of files asked for together every entry is read once. */
+  /** Entries of `tree` that name a media file; for several files every entry is read once. */
   mediaReferences(file: string): Promise<MediaReference[]>;
 }
 

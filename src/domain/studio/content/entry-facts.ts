@@ -43,7 +43,7 @@ export const readerVersion = 3;
 
 const formats = new Map<string, string>();
 
-/** The kind of file a path makes of a blob, told by its extension. */
+/** The kind of file a path makes of a blob, by its extension. */
 function formatOf(path: string): string {
   const extension = path.slice(Math.max(path.lastIndexOf('.'), path.lastIndexOf('/')) + 1);
   const known = formats.get(extension);

@@ -75,7 +75,7 @@ export class LastCommits {
     const missing = () => paths.filter((path) => !found.has(path));
     if (found.size < paths.length)
       for (const [path, oid] of await this.#stored(git, head, missing())) found.set(path, oid);
-    const unknown = missing().filter(canBeAsked);
+    const unknown = missing().filter(fitsOneLine);
     const walked = unknown.length > 0 ? await git.lastCommits(head, unknown) : new Map<string, Commit>();
     for (const [path, { sha }] of walked) found.set(path, sha);
     for (const [path, oid] of found) this.#known.set(keyOf(path), oid);
@@ -139,6 +139,6 @@ export class LastCommits {
 }
 
 /** git reads paths one a line. */
-const canBeAsked = (path: string) => !path.includes('\n');
+const fitsOneLine = (path: string) => !path.includes('\n');
 
 const isDefaultHead = async (git: Repository, head: Oid) => (await git.head(await git.defaultBranch())) === head;

@@ -61,7 +61,7 @@ const refreshed = z
   .meta({ id: 'RefreshedSchemas' });
 
 /**
- * Whoever asks to have the configuration read again wants to know that it cannot be; all others go on with what can be told without it.
+ * An explicit refresh of an unreadable configuration is an error; other reads go on with what is known without it.
  * @throws DomainError `validation_failed` naming the files
  */
 function checkReadable(warnings: readonly Warning[]): void {

@@ -19,7 +19,7 @@ export function wordsOf({ frontmatter, body }: ParsedFile): string[] {
   return words(`${[...textsOf(frontmatter)].join('\n')}\n${body}`);
 }
 
-/** Whether words of an entry are all those that are wanted. */
+/** Whether an entry has all wanted words. */
 export function containsWords(found: readonly string[], { whole, prefix }: SearchWords): boolean {
   if (prefix === null || !found.some((word) => word.startsWith(prefix))) return false;
   if (whole.length === 0) return true;

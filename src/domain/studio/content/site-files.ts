@@ -4,7 +4,7 @@ import type { SiteFiles } from '../schema/collection-schema.ts';
 
 const maxConfigBytes = 1024 * 1024;
 
-/** The regular files of a tree, as those who read configurations want them. */
+/** The regular files of a tree, for readers of configurations. */
 export async function siteFilesOf(git: Repository, snapshot: Snapshot): Promise<SiteFiles> {
   const files = await snapshot.files();
   const paths = files.filter((file) => file.mode === '100644' || file.mode === '100755');

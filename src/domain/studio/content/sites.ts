@@ -68,7 +68,7 @@ export class Sites {
     return site;
   }
 
-  /** The site an empty repository would be with its first entry: how a collection nobody has declared begins. */
+  /** The site an empty repository would be with its first entry: how an undeclared collection begins. */
   async first(collection: string, slug: string): Promise<SiteIndex> {
     const root = this.#contentRoot ? `${this.#contentRoot}/` : '';
     const file = { path: `${root}content/${collection}/${slug}.md`, oid: '', mode: '100644' };

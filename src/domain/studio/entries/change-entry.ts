@@ -43,15 +43,16 @@ export async function checkFile(
 
 const dataFormats: Record<string, FrontmatterFormat> = { yml: 'yaml', yaml: 'yaml', json: 'json', toml: 'toml' };
 
-/** How a new file at a path is written: data files by their extension, content files in the language asked for or the collection's own. */
+/** How a new file at a path is written: data files by their extension, content files in the requested format or the collection's own. */
 export function formatOf(
   schema: CollectionSchema,
   path: string,
-  asked: string | undefined,
+  requested: string | undefined,
 ): { kind: FileKind; format: FrontmatterFormat } {
   const data = dataFormats[path.slice(path.lastIndexOf('.') + 1).toLowerCase()];
   if (data) return { kind: 'data', format: data };
-  const wanted = asked && ['yaml', 'toml', 'json'].includes(asked) ? (asked as FrontmatterFormat) : schema.format;
+  const wanted =
+    requested && ['yaml', 'toml', 'json'].includes(requested) ? (requested as FrontmatterFormat) : schema.format;
   return { kind: 'content', format: wanted };
 }
 

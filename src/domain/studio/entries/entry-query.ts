@@ -107,7 +107,7 @@ export function readSort(sort: readonly string[]): SortKey[] {
 
 const ofEntry = new Set(['slug', 'path', 'locale', 'translation_key']);
 
-/** Whether the field can be told from the entry's place alone, without reading its file. */
+/** Whether the field follows from the entry's place alone, without reading its file. */
 export const isPlaceField = (field: string) => ofEntry.has(field);
 
 /** The value a filter or sort looks at: the entry's own fields first, then frontmatter by dotted name. */

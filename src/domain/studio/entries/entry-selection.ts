@@ -133,7 +133,7 @@ export function nextOrder(
   return ordered;
 }
 
-/** What decides which entries a list shows and in which order, as it is asked for. */
+/** What decides which entries a list shows and in which order, as requested. */
 export const selectionInput = {
   q: z
     .string()
@@ -170,7 +170,7 @@ interface Selection {
   invalid: boolean;
 }
 
-/** Reads what a list was asked for. @throws DomainError naming the field */
+/** Reads the request of a list. @throws DomainError naming the field */
 export function selectionOf({ filter, sort, draft, locale, dir, depth, q, invalid }: SelectionInput): Selection {
   return {
     conditions: readFilter(filter ?? {}),

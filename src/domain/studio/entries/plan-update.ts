@@ -124,7 +124,7 @@ function mergeSave(target: Target, base: Buffer | null, before: OpenedFile): Buf
   return result.bytes;
 }
 
-/** Adds to a refusal what a merge would have met; the refusal stays what it is when that cannot be told. */
+/** Adds to a refusal what a merge would have met; the refusal stays what it is when that is unknown. */
 function withConflicts(error: unknown, target: Target, base: Buffer, before: OpenedFile): unknown {
   if (!(error instanceof DomainError)) return error;
   try {

@@ -44,7 +44,7 @@ export const listReferences = studioOperation({
   kind: 'query',
   permission: 'browse_studio',
   notInSteps: true,
-  summary: 'Entries that entries of a collection name in their relations, for each in the order asked',
+  summary: 'Entries that entries of a collection name in their relations, for each in the order of the input',
   input: z.object(entriesInput),
   output: z.array(z.array(entryReference)),
   async execute({ git, studio }, { collection, slugs, ...at }) {
@@ -91,7 +91,7 @@ export const listTranslations = studioOperation({
   kind: 'query',
   permission: 'browse_studio',
   notInSteps: true,
-  summary: 'The same entries in other languages, for each in the order asked',
+  summary: 'The same entries in other languages, for each in the order of the input',
   input: z.object(entriesInput),
   output: z.array(z.array(entrySummary)),
   async execute(context, { collection, slugs, ...at }) {
@@ -100,8 +100,8 @@ export const listTranslations = studioOperation({
     const routes = await entryRoutes(context, snapshot);
     const site = await studio.content.site(git, snapshot);
     const index = site.collection(collection);
-    const asked = slugs.map((slug) => entryIn(index, slug));
-    const keys = new Set(asked.map((entry) => entry.translation_key));
+    const entries = slugs.map((slug) => entryIn(index, slug));
+    const keys = new Set(entries.map((entry) => entry.translation_key));
     const byKey = Map.groupBy(
       index.entries.filter(({ translation_key: key }) => key !== undefined && keys.has(key)),
       (entry) => entry.translation_key,
@@ -109,7 +109,7 @@ export const listTranslations = studioOperation({
     const others = ({ path, translation_key }: IndexedEntry) =>
       (byKey.get(translation_key) ?? []).filter((entry) => entry.path !== path);
     return Promise.all(
-      asked.map(async (entry) => {
+      entries.map(async (entry) => {
         const places = others(entry);
         const facts = await studio.content.listedFacts(git, snapshot, places);
         return places.flatMap((place, n) => {

@@ -48,7 +48,7 @@ const placeOf = ({ slug, path, oid, locale, translation_key }: IndexedEntry) => 
 
 type Members = Record<string, unknown>;
 
-/** Only the members asked for; `a.b` is `b` inside `a`, unless a member is called just that. */
+/** Only the requested members; `a.b` is `b` inside `a`, unless a member is called just that. */
 function membersOf(record: Members, names: readonly string[]): Members {
   const found = new Map<string, unknown>();
   const inside = new Map<string, string[]>();
@@ -69,7 +69,7 @@ function membersOf(record: Members, names: readonly string[]): Members {
   return Object.fromEntries(found);
 }
 
-/** Only the frontmatter keys a list asked for. */
+/** Only the requested frontmatter keys. */
 const picked = (frontmatter: EntryFacts['frontmatter'], fields: readonly string[] | undefined) =>
   fields && frontmatter ? membersOf(frontmatter, fields) : frontmatter;
 

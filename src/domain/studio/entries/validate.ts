@@ -58,10 +58,10 @@ async function filesIn(
   { paths, wanted, stored }: Judged,
 ): Promise<{ files?: (value: string) => boolean }> {
   if (!hasMedia(schema.fields)) return {};
-  const asked = new Set<string>();
-  const files = (value: string) => Boolean(asked.add(value));
+  const values = new Set<string>();
+  const files = (value: string) => Boolean(values.add(value));
   for (const frontmatter of [wanted, stored ?? {}]) await validateEntry(schema, frontmatter, { files });
-  return { files: await lookUpMedia(at, schema, paths, [...asked]) };
+  return { files: await lookUpMedia(at, schema, paths, [...values]) };
 }
 
 /** Names a fault; that of a file by the value, wherever in the entry it stands. */

@@ -125,7 +125,7 @@ export interface Guarded {
   label: string;
   organization_id: number;
   project_id: number;
-  /** What those who see it must be permitted. */
+  /** The permission a viewer needs. */
   permission: Permission;
 }
 

@@ -166,7 +166,7 @@ async function decoded(content: Uint8Array, coding: string): Promise<Buffer> {
   if (coding === '' || coding === 'identity') return Buffer.from(content);
   const decode = decoders[coding];
   if (decode === undefined)
-    throw new ResponseError('invalid_response', `is encoded as ${coding}, which was not asked for`);
+    throw new ResponseError('invalid_response', `is encoded as ${coding}, which Accept-Encoding does not list`);
   try {
     return await decode(content, { maxOutputLength: mostBytes });
   } catch (error) {
@@ -213,7 +213,7 @@ interface HttpOutput {
 }
 
 /**
- * Reads an answer under its caps: JSON is parsed, text decoded, bytes told in base64; other types have no body unless asked for.
+ * Reads an answer under its caps: JSON is parsed, text decoded, bytes given in base64; other types have no body unless configured.
  * @throws ResponseError, DomainError of the client for a broken body
  */
 async function readResponse(response: HttpResponse, wanted: HttpStep['response']): Promise<HttpOutput> {

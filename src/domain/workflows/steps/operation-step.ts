@@ -19,17 +19,17 @@ import { expressionFailed, type StepCall, type StepResult, type WaitsFor } from 
 type Input = Record<string, unknown>;
 type Find = (call: StepCall, input: Input) => Promise<unknown>;
 
-/** Reads what is there now, whatever the workflow itself may read: only what it has asked to make is handed on. */
+/** Reads the present state with a right of its own: only what the step itself was to create is handed on. */
 function read(call: StepCall, operation: AnyOperation, input: Input): Promise<Input | null> {
   const { services, organization, project, signal } = call;
   const actor = systemActor('workflows', ['browse_studio'], services.settings.public_host);
   const place = { organization: organization.machine_name, project: project.machine_name };
-  const asked = run(
+  const found = run(
     operation,
     { services, actor, conditions: {}, signal, request_id: call.execution_id, address: null, facts: {} },
     { ...place, ...input },
   );
-  return asked.then((found) => found as Input).catch(() => null);
+  return found.then((output) => output as Input).catch(() => null);
 }
 
 const isPart = (wanted: unknown, there: unknown): boolean =>
@@ -55,7 +55,7 @@ const finds: Record<string, Find> = {
 /**
  * What an operation has made in an earlier try whose answer was lost, found when it is refused because it is there already. A deletion that
  * finds nothing any more has been done.
- * @returns null when it was somebody else's, or cannot be told
+ * @returns null when another caller made it, or that is unknown
  */
 async function earlierResult(
   call: StepCall,

@@ -21,7 +21,7 @@ function nullIfAbsent(error: NodeJS.ErrnoException): null {
 const readIfThere = (path: string) => readFile(path, 'utf8').catch(nullIfAbsent);
 
 /**
- * Reads a ref at once. It is one line, and every request to content begins with two of them: through the thread pool they are six turns of the
+ * Reads a ref at once. It is one line, and every request to content begins with two of them: through the thread pool they are six iterations of the
  * event loop, which cost a page of entries more than the reads do, and under load what all requests wait for.
  */
 function readNow(path: string): string | null {

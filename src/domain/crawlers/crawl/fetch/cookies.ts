@@ -1,4 +1,4 @@
-import { publicSuffixes } from '../../urls/public-suffixes.ts';
+import { publicSuffixes } from '../../urls/normalise.ts';
 
 /** As many cookies are kept for one host; the one stored longest ago goes first. */
 const perHost = 50;

@@ -29,7 +29,7 @@ const isDamage = (error: unknown): error is DomainError =>
   error instanceof DomainError && error.code === 'repository_unavailable';
 
 /**
- * Contents of blobs in the order asked; in place of one that cannot be read, why: it does not take the others with it.
+ * Contents of blobs in the order of the input; in place of one that cannot be read, the error: the others are still read.
  * @throws DomainError `repository_unavailable` when it is not only some
  */
 export async function* soundBlobs(source: Source, oids: readonly string[]): AsyncGenerator<Buffer | DomainError> {
@@ -66,7 +66,7 @@ async function readAlone(source: Source, oid: string): Promise<Buffer | DomainEr
 const memory = 64 * 1024 * 1024;
 /** So few blobs are read from the repository before a database has answered. */
 const fewBlobs = 4;
-/** Rows asked for at once. */
+/** Rows read at once. */
 const rowsAtOnce = 5_000;
 
 /** The facts of files by their blobs: from memory, else from the cache, else from the repository. */
@@ -88,7 +88,7 @@ export class FactStore {
     return facts;
   }
 
-  /** Facts of files, in their order; `unreadable` for those that cannot be read, which must not take a list with them. */
+  /** Facts of files, in their order; `unreadable` for damaged ones, which must not fail a whole list. */
   async listed(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<readonly EntryFacts[]> {
     return (await this.#read(git, snapshot, files)).facts;
   }
@@ -124,7 +124,7 @@ export class FactStore {
       this.#known.set(keyOf(git, file), facts);
     };
     const isFew = missing.length <= fewBlobs;
-    const unread = isFew ? missing : await this.#ask(git, missing, keep);
+    const unread = isFew ? missing : await this.#fromCache(git, missing, keep);
     const damaged: Missing[] = [];
     let damage: DomainError | null = null;
     let next = 0;
@@ -139,22 +139,22 @@ export class FactStore {
     }
     if (damaged.length === 0) return null;
     // What it said when it could be read, the cache may still know.
-    const left = isFew ? await this.#ask(git, damaged, keep) : damaged;
+    const left = isFew ? await this.#fromCache(git, damaged, keep) : damaged;
     if (left.length === 0) return null;
     this.#damage.note(git.id);
     return damage;
   }
 
-  /** Keeps those that the cache has. @returns the others. */
-  async #ask(git: Repository, missing: readonly Missing[], keep: (missing: Missing, facts: EntryFacts) => void) {
+  /** Keeps the facts that the cache has. @returns the files it lacks */
+  async #fromCache(git: Repository, missing: readonly Missing[], keep: (missing: Missing, facts: EntryFacts) => void) {
     const unread: Missing[] = [];
     for (let from = 0; from < missing.length; from += rowsAtOnce) {
-      const slice = missing.slice(from, from + rowsAtOnce);
+      const batch = missing.slice(from, from + rowsAtOnce);
       const stored = await this.#cache.facts(
         git.id,
-        slice.map(({ file }) => blobKey(file)),
+        batch.map(({ file }) => blobKey(file)),
       );
-      for (const [at, one] of slice.entries()) {
+      for (const [at, one] of batch.entries()) {
         const text = stored?.[at];
         if (text === undefined) unread.push(one);
         else keep(one, JSON.parse(text) as EntryFacts);

@@ -12,7 +12,7 @@ import type { StoredBlobs } from './stored-blobs.ts';
 /** What one statement should carry, in characters. */
 const charactersAtOnce = 4_000_000;
 /** How long reading goes on before other work of the process, milliseconds. */
-const timeSlice = 8;
+const timeBudget = 8;
 
 /**
  * Reads files for the cache, in parts that one statement can carry; other work goes on in between. What cannot be read is left out:
@@ -43,7 +43,7 @@ async function* readAll(git: Repository, files: readonly IndexedFile[]): AsyncGe
         records = [];
         characters = 0;
       }
-      if (performance.now() - began < timeSlice) continue;
+      if (performance.now() - began < timeBudget) continue;
       await nextTurn();
       began = performance.now();
     }
@@ -64,9 +64,9 @@ function recordOf(file: Place, parsed: ParsedFile, size: number): BlobRecord {
 const blobsAtOnce = 200;
 /** How long requests go before; what comes meanwhile is done in one batch. Milliseconds. */
 const startDelay = 100;
-/** Repositories that may wait; of more the newest are left for when they are asked for again. */
+/** Repositories that may wait; of more the newest are left for their next request. */
 const mostWaiting = 64;
-/** Files of one repository that may wait by themselves; more come with the next list that is asked for. */
+/** Files of one repository that may wait by themselves; more come with the next requested list. */
 const mostFiles = 10_000;
 /** Bytes of files that may wait as they were parsed; beyond that they are read again. */
 const mostParsed = 8 * 1024 * 1024;

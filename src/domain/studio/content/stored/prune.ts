@@ -2,7 +2,7 @@ import type { ContentCache, StoredBlob } from '../../../../ports/content-cache.t
 import type { Repository } from '../../../../ports/git.ts';
 import type { Oid, Snapshot } from '../../../../ports/git-records.ts';
 
-/** Refs whose files are kept quick to list and search; files that only the history has are read again when they are asked for. */
+/** Refs whose files are kept quick to list and search; files that only the history has are read again on request. */
 const holding = ['refs/heads', 'refs/pull', 'refs/portico/rescue', 'refs/tags'];
 /** A repository with more commits at its refs than this is left as it is: its trees would have to be listed for hours. */
 const mostCommits = 1_000;

@@ -33,7 +33,7 @@ export function discoveryOf(text: string): Discovery {
 }
 
 const content = [...markdownExtensions, ...dataExtensions];
-/** Of files that found collections, and of those that configurations import. */
+/** Extensions of files that found collections or that configurations import. */
 const telling: ReadonlySet<string> = new Set([...content, ...['ts', 'mts', 'cts', 'tsx', 'js', 'mjs', 'cjs', 'jsx']]);
 
 /**
@@ -56,7 +56,7 @@ export function listingDigest(
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
-/** Which paths each collection could have, which of those that tell something nobody could, and whether some have several. */
+/** Which paths each collection could have, which relevant paths none could, and whether some have several. */
 function share(paths: readonly string[], schemas: readonly CollectionDescription[]) {
   const owned = new Map<string, string[]>(schemas.map(({ collection }) => [collection, []]));
   const sets = schemas.map((schema) => ({ name: schema.collection, holds: membership(schema.paths) }));
@@ -133,7 +133,7 @@ export class SchemaStore {
   }
 
   async #store(site: SiteTree, discovery: Discovery): Promise<void> {
-    // Whoever waits for the site goes first.
+    // Requests that wait for the site go first.
     await nextTurn();
     const key = keysOf(site)[discovery.scope];
     const row: SchemaRow = { key, variant: variantOf(site, discovery), text: discoveryText(discovery) };

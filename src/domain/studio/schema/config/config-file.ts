@@ -3,11 +3,10 @@ import { composeDocument } from '../../../../lib/yaml.ts';
 import { readToml } from '../../frontmatter/toml/toml.ts';
 import type { SiteReading } from '../reader.ts';
 import { below, extensionOf, joinPath } from '../site-layout.ts';
-import { Evaluator } from '../static/evaluate.ts';
+import { Evaluator, jsonValue } from '../static/evaluate.ts';
 import { loadModules } from '../static/module-graph.ts';
 import { MAX_SOURCE } from '../static/syntax.ts';
 import { fromPlain, type Place, scalar, unknown, type Value } from '../static/values.ts';
-import { jsonValue } from './json-value.ts';
 
 /** Nodes of one file, repeated ones counted each time: aliases could make a small file endless. */
 const MAX_NODES = 30_000;

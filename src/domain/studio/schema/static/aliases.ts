@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { SiteFiles } from '../collection-schema.ts';
-import { jsonValue } from '../config/json-value.ts';
+import { jsonValue } from './evaluate.ts';
 import { MAX_SOURCE } from './syntax.ts';
 import { at, entriesOf, textAt, textsOf } from './values.ts';
 

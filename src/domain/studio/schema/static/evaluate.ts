@@ -1,5 +1,5 @@
 import { bindings, exportsOf, type ModuleGraph } from './module-scope.ts';
-import type { CallNode, Expression, FunctionNode, ObjectNode } from './syntax.ts';
+import { type CallNode, type Expression, type FunctionNode, type ObjectNode, parseModule } from './syntax.ts';
 import { type Place, property, type Scalar, type Scope, scalar, unknown, type Value } from './values.ts';
 
 /** `object.key`; symbolic for things of other modules, unknown for what a spread may hide. */
@@ -346,4 +346,15 @@ export class Evaluator {
     this.steps -= count;
     return this.steps >= 0;
   }
+}
+
+/**
+ * A JSON text as a value with lines. Comments and trailing commas are allowed, as editors' own files have them; anything but data is
+ * unknown, as in code.
+ * @throws SyntaxError, or RangeError when the nesting exhausts the stack
+ */
+export async function jsonValue(path: string, text: string): Promise<Value | null> {
+  const program = await parseModule(path, `export default (${text.replace(/^\ufeff/, '')}\n)`);
+  const module = { path, program, data: null, changed: new Set<string>(), imports: new Map<string, string>() };
+  return new Evaluator(new Map([[path, module]])).export(path, 'default');
 }

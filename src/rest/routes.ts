@@ -160,7 +160,7 @@ const workflows = '/api/v2/organizations/:organization/projects/:project/workflo
 const workflow = `${workflows}/:workflow`;
 const execution = `${workflow}/executions/:execution`;
 const trigger = `${workflow}/triggers/:trigger`;
-const byId = ({ id }: { id: string }) => `/${id}`;
+const byId = ({ id }: { id: number | string }) => `/${id}`;
 
 /** The URLs of workflows, without the webhook endpoint that outside services call. */
 export const workflowRoutes: readonly Row[] = [
@@ -214,7 +214,6 @@ const crawler = `${crawlers}/:crawler`;
 
 const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 const named = ({ machine_name }: { machine_name: string }) => `/${machine_name}`;
-const byId = ({ id }: { id: number }) => `/${id}`;
 const oneOrAll = ({ files }: { files: unknown[] }) => (files.length === 1 ? files[0] : files);
 const bySlug = ({ slug }: { slug: string }) => `/${encodePath(slug)}`;
 

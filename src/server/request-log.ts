@@ -3,10 +3,17 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { RequestHandler } from 'express';
 import type { Log } from '../ports/log.ts';
 
-const webhookPath = /^\/webhooks\//;
-
-/** The path as logged: query strings of webhooks may carry a secret. */
-const shown = (url: string) => (webhookPath.test(url) ? url.split('?')[0] : url.slice(0, 2048));
+/**
+ * The path as logged, with the names of its query parameters: their values may be secrets, wherever a caller puts them. A path below
+ * `/webhooks`, in any case, ends at the first `;` as well.
+ */
+function shown(url: string): string {
+  const [path = '', query] = url.slice(0, 2048).split('?', 2);
+  if (/^\/+webhooks\b/i.test(path)) return path.split(';', 1)[0] ?? '';
+  if (query === undefined) return path;
+  const names = query.split('&').flatMap((parameter) => (parameter.includes('=') ? parameter.split('=', 1) : []));
+  return `${path}?${names.join('&')}`;
+}
 
 /** Called with method, route template, status and seconds. */
 type Observe = (method: string, route: string, status: number, seconds: number) => void;

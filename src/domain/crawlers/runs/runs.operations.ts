@@ -5,18 +5,28 @@ import { holding } from '../../../lib/text.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawler-operation.ts';
-import { CrawlUrl, urlErrors, urlKinds, urlStates } from '../frontier/crawl-url.entity.ts';
-import { CrawlerRun, runStatuses } from './crawler-run.entity.ts';
-import { type LogLevel, logLevels, runSubject } from './run-feed.ts';
+import { CrawlUrl } from '../frontier/crawl-url.entity.ts';
+import { CrawlerRun } from './crawler-run.entity.ts';
+import { type LogLevel, runSubject } from './run-feed.ts';
 import { findProjectRun, findRun, namedRun, runRecord, runRecords } from './run-record.ts';
-import { crawlerLogLine, crawlerPage, crawlerRun, runNumber } from './runs.schema.ts';
+import {
+  crawlerLogLine,
+  crawlerPage,
+  crawlerRun,
+  logLevel,
+  pageError,
+  pageKind,
+  pageState,
+  runNumber,
+  runStatus,
+} from './runs.schema.ts';
 
 export const listRuns = crawlerOperation({
   name: 'crawlers.listRuns',
   kind: 'query',
   permission: 'browse_crawlers',
   summary: 'List runs of a crawler, the newest first',
-  input: z.object({ ...crawlerName, ...pageInput, status: z.enum(runStatuses).optional() }),
+  input: z.object({ ...crawlerName, ...pageInput, status: runStatus.optional() }),
   output: pageOf(crawlerRun),
   find: namedCrawler,
   async execute(context, { crawler, status, ...paging }) {
@@ -88,10 +98,10 @@ export const listRunPages = crawlerOperation({
     ...crawlerName,
     ...runNumber,
     ...pageInput,
-    state: z.enum(urlStates).optional(),
-    kind: z.enum(urlKinds).optional(),
+    state: pageState.optional(),
+    kind: pageKind.optional(),
     http_status: z.int().min(100, 'must be at least 100').max(599, 'must be at most 599').optional(),
-    error: z.enum(urlErrors).optional(),
+    error: pageError.optional(),
     q: plainText('must be text')
       .max(2_048, 'must be at most 2048 characters')
       .optional()
@@ -157,7 +167,7 @@ export const listRunLog = crawlerOperation({
     ...crawlerName,
     ...runNumber,
     after: z.int().min(0, 'must be at least 0').optional().describe('Only lines behind this `seq`'),
-    level: z.enum(logLevels).optional(),
+    level: logLevel.optional(),
     per_page: z.int().min(1, 'must be at least 1').optional().describe('Lines; default 30, above 100 means 100'),
   }),
   output: z.array(crawlerLogLine),

@@ -4,6 +4,13 @@ import { urlErrors, urlKinds, urlStates } from '../frontier/crawl-url.entity.ts'
 import { finishReasons, runModes, runStatuses, runTriggers, stopRequests } from './crawler-run.entity.ts';
 import { logLevels } from './run-feed.ts';
 
+export const runStatus = z.enum(runStatuses).meta({ id: 'CrawlerRunStatus' });
+export const pageState = z.enum(urlStates).meta({ id: 'CrawlerPageState' });
+export const pageError = z.enum(urlErrors).meta({ id: 'CrawlerPageError' });
+/** What a URL holds, in a run as in a snapshot. */
+export const pageKind = z.enum(urlKinds).meta({ id: 'CrawlerPageKind' });
+export const logLevel = z.enum(logLevels).meta({ id: 'CrawlerLogLevel' });
+
 const count = z.int32().min(0);
 const bytes = z.int().min(0);
 const tally = z.object({ count, bytes }).meta({ id: 'CrawlerRunTally' });
@@ -46,7 +53,7 @@ export const crawlerRun = z
     id: z.int32(),
     crawler_config_id: z.int32().describe('Crawler ID'),
     project_id: z.int32(),
-    last_status: z.enum(runStatuses),
+    last_status: runStatus,
     task_id: z.string().describe('Names the chain of jobs that works on it'),
     started_at: unixSeconds.nullable().describe('Unix seconds'),
     completed_at: unixSeconds.nullable().describe('Unix seconds'),
@@ -72,15 +79,15 @@ export const crawlerPage = z
   .object({
     id: z.int(),
     url: z.string(),
-    kind: z.enum(urlKinds),
-    state: z.enum(urlStates),
+    kind: pageKind,
+    state: pageState,
     depth: z.int32(),
     http_status: z.int32().nullable(),
     content_type: z.string().nullable(),
     bytes: z.int().nullable().describe('Decoded'),
     sha256: z.string().nullable(),
     attempts: z.int32(),
-    error: z.enum(urlErrors).nullable(),
+    error: pageError.nullable(),
     error_message: z.string().nullable(),
     rule: z.string().nullable().describe('Why it was left out'),
     redirect_to: z.string().nullable(),
@@ -97,7 +104,7 @@ export const crawlerLogLine = z
   .object({
     seq: z.int(),
     at: timestamp,
-    level: z.enum(logLevels),
+    level: logLevel,
     event: z.string(),
     message: z.string(),
     data: z.record(z.string(), z.unknown()).nullable(),

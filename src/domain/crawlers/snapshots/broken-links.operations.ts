@@ -5,8 +5,7 @@ import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawler-operation.ts';
 import { findRun, namedRun } from '../runs/run-record.ts';
-import { runNumber } from '../runs/runs.schema.ts';
-import { entryKinds } from './snapshot.entity.ts';
+import { pageKind, runNumber } from '../runs/runs.schema.ts';
 
 /** Pages that link to a URL of a run. */
 interface LinksTo {
@@ -66,7 +65,7 @@ async function linksTo(em: EntityManager, run_id: number, ids: readonly string[]
 const brokenLink = z
   .object({
     url: z.string(),
-    kind: z.enum(entryKinds),
+    kind: pageKind,
     http_status: z.int32().nullable(),
     error: z.string().nullable(),
     error_message: z.string().nullable(),

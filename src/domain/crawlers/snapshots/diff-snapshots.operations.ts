@@ -4,15 +4,16 @@ import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts
 import type { Crawler } from '../config/crawler.entity.ts';
 import { findCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawler-operation.ts';
+import type { UrlKind } from '../frontier/crawl-url.entity.ts';
 import { findSnapshot, namedSnapshot, requireFiles } from './find-snapshot.ts';
-import { CrawlSnapshot, type EntryKind } from './snapshot.entity.ts';
+import { CrawlSnapshot } from './snapshot.entity.ts';
 import { snapshotDifference, snapshotNumber } from './snapshots.schema.ts';
 
 type Side = z.output<typeof snapshotDifference>['head'];
 
 interface Row {
   url: string;
-  kind: EntryKind;
+  kind: UrlKind;
   change: 'added' | 'changed' | 'removed';
   base: Side;
   head: Side;

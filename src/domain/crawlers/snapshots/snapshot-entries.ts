@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { executeBound } from '../../../kernel/sql.ts';
 import type { Sha256 } from '../../../ports/blobs.ts';
-import type { EntryKind } from './snapshot.entity.ts';
+import type { UrlKind } from '../frontier/crawl-url.entity.ts';
 
 /**
  * Rows as JSON that PostgreSQL can store: text of peers may hold NUL or lone surrogates, which go. Hardly any does, and a look at each value
@@ -75,7 +75,7 @@ export interface EntryDraft {
   url: string;
   /** SHA-256 of the URL. */
   url_hash: Uint8Array;
-  kind: EntryKind;
+  kind: UrlKind;
   http_status: number;
   /** As it was received, parameters included. */
   content_type: string | null;

@@ -1,10 +1,8 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
 export const snapshotStates = ['building', 'ready', 'held', 'partial', 'expired'] as const;
-export const entryKinds = ['page', 'asset', 'sitemap'] as const;
 
 export type SnapshotState = (typeof snapshotStates)[number];
-export type EntryKind = (typeof entryKinds)[number];
 
 /** One thing a snapshot was looked at for before it may be published, with the numbers that decided. */
 export interface SnapshotCheck {

@@ -7,9 +7,10 @@ import { notify } from '../../notifications/notify.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
 import { crawlerOperation } from '../crawler-operation.ts';
+import { pageKind } from '../runs/runs.schema.ts';
 import { findSnapshot, namedSnapshot, notDiscarded, requireCaptured, requireFiles } from './find-snapshot.ts';
 import { makeLive } from './seal-snapshot.ts';
-import { CrawlSnapshot, entryKinds } from './snapshot.entity.ts';
+import { CrawlSnapshot } from './snapshot.entity.ts';
 import { openSnapshot, snapshotRecords } from './snapshot-record.ts';
 import { snapshot, snapshotEntry, snapshotNumber } from './snapshots.schema.ts';
 
@@ -60,7 +61,7 @@ export const listSnapshotEntries = crawlerOperation({
   summary: 'List the URLs of a snapshot, by URL',
   input: z.object({
     ...snapshotNumber,
-    kind: z.enum(entryKinds).optional(),
+    kind: pageKind.optional(),
     q: plainText('must be text')
       .max(2048, 'must be at most 2048 characters')
       .optional()

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { timestamp } from '../../../kernel/shapes.ts';
 import { previewLink } from '../../studio/previews/preview-link.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
-import { entryKinds, snapshotStates } from './snapshot.entity.ts';
+import { pageKind } from '../runs/runs.schema.ts';
+import { snapshotStates } from './snapshot.entity.ts';
 
 /** How one snapshot is named in paths. */
 export const snapshotNumber = { ...crawlerName, snapshot: z.int32().min(1, 'must be at least 1') };
@@ -52,7 +53,7 @@ export const snapshot = z
 export const snapshotEntry = z
   .object({
     url: z.string(),
-    kind: z.enum(entryKinds),
+    kind: pageKind,
     http_status: z.int32(),
     content_type: z.string().nullable(),
     charset: z.string().nullable(),
@@ -80,7 +81,7 @@ const side = z
 export const snapshotDifference = z
   .object({
     url: z.string(),
-    kind: z.enum(entryKinds),
+    kind: pageKind,
     change: z.enum(['added', 'changed', 'removed']),
     base: side.nullable().describe('Null when it was added'),
     head: side.nullable().describe('Null when it was removed'),

@@ -9,9 +9,9 @@ import { headOf } from '../merge/write-merge.ts';
 import { isOid } from '../repository/refs.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
-import { conclusions, Deployment, statuses } from './deployment.entity.ts';
+import { Deployment } from './deployment.entity.ts';
 import { deploymentRecord, deploymentRecords, findDeployment } from './deployment-record.ts';
-import { deployment, deploymentNumber } from './deployments.schema.ts';
+import { deployment, deploymentConclusion, deploymentNumber, deploymentStatus } from './deployments.schema.ts';
 import { queueDeployment, stopDeployment } from './queue-deployment.ts';
 
 /** Deployments of one branch that are given at most. */
@@ -63,8 +63,8 @@ export const listDeployments = studioOperation({
     ...pageInput,
     ...filter,
     commit: z.string().max(64).optional().describe('Only those of this commit, by its full id'),
-    status: z.enum(statuses).optional(),
-    conclusion: z.enum(conclusions).optional(),
+    status: deploymentStatus.optional(),
+    conclusion: deploymentConclusion.optional(),
   }),
   output: pageOf(deployment),
   async execute(context, { environment, branch, commit, status, conclusion, ...paging }) {

@@ -4,9 +4,12 @@ import { isolationLevels } from '../../../ports/deployer.ts';
 import { studioWarning } from '../schema/schema.schema.ts';
 import { conclusions, failureReasons, statuses, triggers } from './deployment.entity.ts';
 
+export const deploymentStatus = z.enum(statuses).meta({ id: 'DeploymentStatus' });
+export const deploymentConclusion = z.enum(conclusions).meta({ id: 'DeploymentConclusion' });
+
 const progress = {
-  status: z.enum(statuses),
-  conclusion: z.enum(conclusions).nullable().describe('Null until it is completed'),
+  status: deploymentStatus,
+  conclusion: deploymentConclusion.nullable().describe('Null until it is completed'),
   started_at: timestamp.nullable(),
   completed_at: timestamp.nullable(),
 };
@@ -62,8 +65,8 @@ export const deploymentSummary = deployment.omit({ jobs: true }).meta({ id: 'Dep
 export const deploymentNumber = { deployment: z.int32().min(1, 'must be at least 1') };
 
 const reportedState = {
-  status: z.enum(statuses).optional(),
-  conclusion: z.enum(conclusions).optional(),
+  status: deploymentStatus.optional(),
+  conclusion: deploymentConclusion.optional(),
 };
 
 /** What an external provider says of a deployment. */

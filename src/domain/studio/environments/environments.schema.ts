@@ -47,12 +47,17 @@ const variable = z
   })
   .meta({ id: 'EnvironmentVariableDraft' });
 
+const environmentType = z.enum(environmentTypes).meta({ id: 'EnvironmentType' });
+const provider = z.enum(providers).meta({ id: 'EnvironmentProvider' });
+const network = z.enum(networks).meta({ id: 'EnvironmentNetwork' });
+const visibility = z.enum(visibilities).meta({ id: 'EnvironmentVisibility' });
+
 /** What a caller may set; every field optional here. */
 const settable = {
   name: oneLine(100).describe('Unique in the project, also where case is ignored'),
   branch: z.string(),
-  type: z.enum(environmentTypes),
-  provider: z.enum(providers),
+  type: environmentType,
+  provider,
   root_directory: directory.describe('Where commands run, relative to the repository'),
   install_command: command,
   build_command: command,
@@ -62,14 +67,14 @@ const settable = {
     .max(100, 'must be at most 100')
     .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'must not name a variable twice')
     .describe('Each name once'),
-  network: z.enum(networks).describe('Commands that may reach the network, where builds have a network of their own'),
+  network: network.describe('Commands that may reach the network, where builds have a network of their own'),
   timeout_seconds: z
     .int()
     .min(minTimeout, `must be at least ${minTimeout}`)
     .max(maxTimeout, `must be at most ${maxTimeout}`),
   auto_deploy: z.boolean().describe('Deploy every commit that comes to the branch'),
   cancel_superseded: z.boolean().describe('A newer commit ends a running deployment, not only a waiting one'),
-  visibility: z.enum(visibilities),
+  visibility,
   protected: z.boolean().describe('Refuses deletion'),
   url: webUrl.nullable().describe('Where the site is, when an external provider publishes it'),
   deploy_webhook_url: webUrl.nullable().describe('Where an external provider is notified of deployments'),
@@ -111,18 +116,18 @@ export const environment = z
     name: z.string(),
     slug: z.string(),
     branch: z.string(),
-    type: z.enum(environmentTypes),
-    provider: z.enum(providers),
+    type: environmentType,
+    provider,
     root_directory: z.string(),
     install_command: z.string().nullable(),
     build_command: z.string().nullable(),
     output_directory: z.string(),
     variables: z.array(environmentVariable),
-    network: z.enum(networks),
+    network,
     timeout_seconds: z.int32(),
     auto_deploy: z.boolean(),
     cancel_superseded: z.boolean(),
-    visibility: z.enum(visibilities),
+    visibility,
     protected: z.boolean(),
     url: z.string().nullable().describe('Where the site is'),
     deploy_webhook_url: z.string().nullable(),

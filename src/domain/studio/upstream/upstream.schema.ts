@@ -66,10 +66,12 @@ export const upstreamAuth = z
   ])
   .meta({ id: 'UpstreamAuth' });
 
+const pushMode = z.enum(pushModes).meta({ id: 'UpstreamPush' });
+
 export const remoteDraft = z.object({
   url: upstreamUrl,
   auth: upstreamAuth.default({ kind: 'none' }).describe('Kept encrypted and never shown'),
-  push: z.enum(pushModes).default('on_commit').describe('manual: only POST /repository/sync pushes'),
+  push: pushMode.default('on_commit').describe('manual: only POST /repository/sync pushes'),
   new_hook_secret: z.boolean().default(false).describe('Generates another secret for push notices'),
 });
 
@@ -77,7 +79,7 @@ export const upstreamRecord = z
   .object({
     url: z.string(),
     auth_kind: z.enum(['none', 'token', 'basic', 'ssh_key']),
-    push: z.enum(pushModes),
+    push: pushMode,
     hook_url: z.string().describe('Where the upstream may send push notices, signed like GitHub’s'),
   })
   .meta({ id: 'Upstream' });

@@ -24,6 +24,8 @@ const skippedFile = z
   })
   .meta({ id: 'SkippedFile' });
 
+const importMode = z.enum(['mirror', 'add'], 'must be mirror or add').meta({ id: 'SnapshotImportMode' });
+
 const snapshotImport = z
   .object({
     id: z.int32(),
@@ -31,7 +33,7 @@ const snapshotImport = z
     state: z.enum(importStates),
     branch: z.string(),
     directory: z.string(),
-    mode: z.enum(['mirror', 'add']),
+    mode: importMode,
     rewrite_links: z.boolean(),
     commit: z.string().nullable().describe('Null when nothing was different'),
     added: z.int32(),
@@ -118,10 +120,7 @@ export const importSnapshot = crawlerOperation({
       .max(longestMessage, `must be at most ${longestMessage} characters`)
       .optional()
       .describe('Of the commit'),
-    mode: z
-      .enum(['mirror', 'add'], 'must be mirror or add')
-      .default('mirror')
-      .describe('mirror removes what an earlier import wrote and this one lacks'),
+    mode: importMode.default('mirror').describe('mirror removes what an earlier import wrote and this one lacks'),
     rewrite_links: z
       .boolean('must be a boolean')
       .default(true)

@@ -6,19 +6,20 @@ export const maxPerPage = 100;
 /** Items of a list that is answered whole. */
 export const maxWhole = 1_000;
 
-const perPage = z.int().min(1, 'must be at least 1').optional();
+/** The number of a page, or how many items it has. A number of any size is taken, as the largest that makes a difference. */
+export const pageNumber = z.int().min(1, 'must be at least 1').meta({ format: 'int32' }).optional();
 
 /** The input of every list: pages for REST, an opaque cursor for GraphQL. */
 export const pageInput = {
-  page: z.int().min(1, 'must be at least 1').optional().describe('Page number, from 1'),
-  per_page: perPage.describe('Items per page; default 30, values above 100 are taken as 100'),
+  page: pageNumber.describe('Page number, from 1'),
+  per_page: pageNumber.describe('Items per page; default 30, values above 100 are taken as 100'),
   after: z.string().max(500).optional().describe('Cursor: the list continues after this item; excludes `page`'),
 };
 
 /** The input of a list that is answered whole to clients that do not page. */
 export const wholePageInput = {
   ...pageInput,
-  per_page: perPage.describe(
+  per_page: pageNumber.describe(
     'Items per page; values above 100 are taken as 100. Without `page`, `per_page` and `after` the answer is the ' +
       'whole list, up to 1,000 items; otherwise the default is 30',
   ),

@@ -151,8 +151,8 @@ export const fieldFault = z
     field: z.string().describe('JSON Pointer (RFC 6901) into the input'),
     code: z.string(),
     message: z.string(),
-    line: z.int().optional(),
-    column: z.int().optional(),
+    line: z.int32().optional(),
+    column: z.int32().optional(),
   })
   .meta({ id: 'FieldError' });
 

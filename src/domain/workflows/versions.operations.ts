@@ -8,7 +8,7 @@ import { versionSummary, workflow, workflowId, workflowVersion } from './workflo
 import { workflowOperation } from './workflow-operation.ts';
 import { findWorkflow, workflowRecord } from './workflow-record.ts';
 
-const versionNumber = { ...workflowId, number: z.coerce.number().int().min(1).describe('Number of the version') };
+const versionNumber = { ...workflowId, number: z.int32().min(1).describe('Number of the version') };
 
 /** @throws DomainError `not_found` */
 async function findVersion(

@@ -44,7 +44,7 @@ export const workflowChange = changeOf({
     .optional()
     .describe('Whether a changed definition is published for new executions; default true'),
   base_version: z
-    .int()
+    .int32()
     .min(1)
     .optional()
     .describe('The latest version when it was read; 409 when there is a newer one'),

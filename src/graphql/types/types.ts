@@ -78,13 +78,13 @@ const isEnum = (values: readonly unknown[]): values is readonly string[] =>
 const fits32Bits = ({ minValue, maxValue }: z.ZodNumber) =>
   (minValue ?? -Infinity) >= -(2 ** 31) && (maxValue ?? Infinity) <= 2 ** 31 - 1;
 
-/** What the metadata of a schema says its text or number is; `date-time` and `unix-time` are instants. */
+/** What the metadata of a schema says its text or number is: `date-time` and `unix-time` are instants, `int32` fits 32 bits in all that has a sense. */
 const formatOf = (schema: AnySchema) => z.globalRegistry.get(schema)?.format;
 
 function numberType(schema: AnySchema): GraphQLScalarType {
   if (formatOf(schema) === 'unix-time') return DateTime;
   if (!(schema instanceof z.ZodNumber && schema.isInt)) return GraphQLFloat;
-  return fits32Bits(schema) ? GraphQLInt : Long;
+  return formatOf(schema) === 'int32' || fits32Bits(schema) ? GraphQLInt : Long;
 }
 
 const descriptionOf = (schema: AnySchema) => {

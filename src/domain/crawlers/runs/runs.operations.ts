@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { findPage, maxPerPage, pageInput, pageOf } from '../../../kernel/paging.ts';
+import { findPage, maxPerPage, pageInput, pageNumber, pageOf } from '../../../kernel/paging.ts';
 import { holding } from '../../../lib/text.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
@@ -168,7 +168,7 @@ export const listRunLog = crawlerOperation({
     ...runNumber,
     after: z.int().min(0, 'must be at least 0').optional().describe('Only lines behind this `seq`'),
     level: logLevel.optional(),
-    per_page: z.int().min(1, 'must be at least 1').optional().describe('Lines; default 30, above 100 means 100'),
+    per_page: pageNumber.describe('Lines; default 30, above 100 means 100'),
   }),
   output: z.array(crawlerLogLine),
   find: namedRun,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
-import { maxPerPage, windowOf } from '../../../kernel/paging.ts';
+import { maxPerPage, pageNumber, windowOf } from '../../../kernel/paging.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import { isRecord } from '../../../lib/objects.ts';
 import type { ChangedFile, FileSide, Oid, Snapshot } from '../../../ports/git-records.ts';
@@ -141,8 +141,8 @@ export const compareBranches = studioOperation({
   input: z.object({
     base: z.string().describe('Branch or full commit id'),
     head: z.string().describe('Branch or full commit id'),
-    page: z.int().min(1, 'must be at least 1').optional().describe('Page of files, from 1'),
-    per_page: z.int().min(1, 'must be at least 1').optional().describe('Files a page; default 30, above 100 means 100'),
+    page: pageNumber.describe('Page of files, from 1'),
+    per_page: pageNumber.describe('Files a page; default 30, above 100 means 100'),
     patch: z.boolean().optional().describe('Adds the unified diff of each file'),
   }),
   output: comparison,

@@ -89,7 +89,7 @@ export const runWorkflow = workflowOperation({
   input: z.object({
     ...workflowId,
     input: jsonValue.optional().describe('What its steps see as `input`; default null'),
-    version: z.int().min(1).optional().describe('Default: the published version'),
+    version: z.int32().min(1).optional().describe('Default: the published version'),
   }),
   output: begunExecution,
   audit: ({ workflow }) => ({ type: 'workflow', id: workflow }),

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { maxPerPage } from '../../../kernel/paging.ts';
+import { maxPerPage, pageNumber } from '../../../kernel/paging.ts';
 import { eventSubject } from '../../../ports/event-feed.ts';
 import { workflowOperation } from '../workflow-operation.ts';
 import { type Execution, terminalStatuses } from './execution.entity.ts';
@@ -40,7 +40,7 @@ async function eventsBehind(
 }
 
 const behind = {
-  after: z.coerce.number().int().min(0, 'must be at least 0').optional().describe('Only events behind this `seq`'),
+  after: z.int().min(0, 'must be at least 0').optional().describe('Only events behind this `seq`'),
 };
 
 export const listExecutionEvents = workflowOperation({
@@ -51,12 +51,7 @@ export const listExecutionEvents = workflowOperation({
   input: z.object({
     ...executionId,
     ...behind,
-    per_page: z.coerce
-      .number()
-      .int()
-      .min(1, 'must be at least 1')
-      .optional()
-      .describe('Events; default 100, above 100 means 100'),
+    per_page: pageNumber.describe('Events; default 100, above 100 means 100'),
   }),
   output: z.array(executionEvent),
   async execute(context, { after = 0, per_page = maxPerPage, ...input }) {

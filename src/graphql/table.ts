@@ -15,6 +15,7 @@ import {
   isNonNullType,
 } from 'graphql';
 import { z } from 'zod';
+import { DomainError } from '../kernel/errors.ts';
 import type { AnyOperation, Operation, Scope } from '../kernel/operation.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { connectionOfWhole, type ListArguments } from './connection.ts';
@@ -218,6 +219,38 @@ export function field(
 function answerOf(types: Types, operation: AnyOperation, item: AnySchema | null, name?: string): GraphQLOutputType {
   if (name !== undefined) return types.get(name) as GraphQLObjectType;
   return item ? types.connection(types.record(item)) : types.answer(operation.output);
+}
+
+/**
+ * A link to the record that another one names: `link('Execution', 'workflow', getWorkflow, { workflow: 'workflow_id' }, …)`. Null where it names
+ * none, and when that is gone.
+ * @param by inputs by the field of the record, or by what is made of it; null: it names none. What is not said comes from the record's place
+ */
+export function link(
+  on: string | readonly string[],
+  name: string,
+  operation: AnyOperation,
+  // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own record
+  by: { readonly [input: string]: string | ((record: any) => unknown) },
+  description: string,
+): FieldRow {
+  const given = Object.fromEntries(
+    Object.entries(by).map(([input, key]) => [input, typeof key === 'string' ? (record: Values) => record[key] : key]),
+  );
+  return field(on, name, operation, {
+    description,
+    cost: 5,
+    given,
+    async resolve(input: Values, context) {
+      if (Object.keys(by).some((key) => input[key] === null)) return null;
+      try {
+        return await context.run(operation, input);
+      } catch (error) {
+        if (error instanceof DomainError && error.code === 'not_found') return null;
+        throw error;
+      }
+    },
+  });
 }
 
 interface BatchOptions {

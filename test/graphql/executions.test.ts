@@ -31,7 +31,12 @@ it('executions are run, read with their steps and events, resumed, cancelled and
     // The newest comes first in lists.
     app.clock.now = new Date((app.clock.now?.getTime() ?? 0) + 1_000);
     const input = `{ workflow: "${workflow}", input: { n: 7 } }`;
-    return (await ask(`mutation { runWorkflow(${at}, input: ${input}) { execution_id } }`)).runWorkflow.execution_id;
+    const { runWorkflow } = await ask(
+      `mutation { runWorkflow(${at}, input: ${input}) { execution_id execution { id workflow { id } } } }`,
+    );
+    const { execution_id, execution } = runWorkflow;
+    expect(execution).toEqual({ id: execution_id, workflow: { id: workflow } });
+    return execution_id;
   };
   const [id, other] = [await begin(), await begin()];
   await app.settle();
@@ -87,6 +92,24 @@ it('executions are run, read with their steps and events, resumed, cancelled and
     one: { status: 'completed', output: 'yes' },
     again: { status: 'paused', retry_of: other },
   });
+});
+
+it('leads from an execution to its workflow, its version and back', async () => {
+  const workflow = await app.save(flow([{ id: 'a', type: 'transform', expression: '1' }]));
+  const id = await app.begin(workflow);
+  await app.settle();
+  const fields = 'workflow_id workflow { id version_number(number: 1) { number workflow { id } } } delivery { id }';
+  const read = async () => await ask(`{ project(${at}) { execution(id: "${id}") { ${fields} } } }`);
+  const version = { number: 1, workflow: { id: workflow } };
+  expect((await read()).project.execution).toEqual({
+    workflow_id: workflow,
+    workflow: { id: workflow, version_number: version },
+    delivery: null,
+  });
+  const listed = await ask(
+    `{ project(${at}) { workflow(id: "${workflow}") { executions { nodes { workflow { id } } } } } }`,
+  );
+  expect(listed.project.workflow.executions.nodes).toEqual([{ workflow: { id: workflow } }]);
 });
 
 it('says what it refuses', async () => {

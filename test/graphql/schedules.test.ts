@@ -57,6 +57,11 @@ it('gives crawlers schedules, and loads those of all in one batch', async () => 
   expect(app.operations.filter((name) => name === 'crawlers.listSchedulesOf')).toHaveLength(1);
 });
 
+interface Linked {
+  crawler: { uuid: string };
+  last_run: { id: number } | null;
+}
+
 it('names runs that are there, and looks for those of all in one statement', async () => {
   const em = app.services.orm.em.fork();
   const lists = `{ project(${place}) { crawlers { nodes { schedules { nodes { id crawler_last_run_id } } } } } }`;
@@ -77,7 +82,19 @@ it('names runs that are there, and looks for those of all in one statement', asy
   for (const [at, { id }] of others.entries()) await setRun(id, made[at] ?? null);
   expect((await look()).slice(1).map(({ crawler_last_run_id }) => crawler_last_run_id)).toEqual(made);
   expect((await app.leastOf(look)).statements).toHaveLength(statements.length);
+  const linked = `{ project(${place}) { crawlers(first: 3) { nodes { uuid schedules(first: 3) { nodes { crawler { uuid } last_run { id } } } } } } }`;
+  const follow = async () => {
+    const all = (await data(linked)).project.crawlers.nodes.slice(1);
+    return all.flatMap(({ uuid, schedules }: { uuid: string; schedules: { nodes: Linked[] } }) =>
+      schedules.nodes.map(({ crawler, last_run }) => [crawler.uuid === uuid, last_run?.id ?? null]),
+    );
+  };
+  expect(await follow()).toEqual(made.map((id) => [true, id]));
   await em.execute('delete from crawler_run where id = ?', [made[0]]);
+  expect(await follow()).toEqual([
+    [true, null],
+    [true, made[1]],
+  ]);
   expect((await look()).slice(1).map(({ crawler_last_run_id }) => crawler_last_run_id)).toEqual([0, made[1]]);
 });
 

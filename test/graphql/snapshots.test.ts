@@ -57,6 +57,25 @@ it('leads from a crawler to its snapshots, their entries and differences', async
   expect(found.published_snapshot).toMatchObject({ id: second?.id, entries: { total_count: 3 } });
 });
 
+it('leads from a snapshot back to its crawler, its run and the snapshot before', async () => {
+  const crawler = await makeCrawler(app);
+  const first = await makeSnapshot(app, crawler.id, { '/': 'home' });
+  const second = await makeSnapshot(app, crawler.id, { '/': 'home 2' });
+  const { snapshots } = await crawlerField(
+    crawler.uuid,
+    `snapshots { nodes { run_id crawler { uuid project { machine_name } } base { id base { id } }
+      run { id schedule { id } crawler { uuid } snapshot { id } project { machine_name } } } }`,
+  );
+  const project = { machine_name: 'site' };
+  const run = { id: snapshots.nodes[0].run_id, schedule: null, crawler: { uuid: crawler.uuid }, project };
+  expect(snapshots.nodes[0]).toMatchObject({
+    crawler: { uuid: crawler.uuid, project },
+    base: { id: first?.id, base: null },
+    run: { ...run, snapshot: { id: second?.id } },
+  });
+  expect(snapshots.nodes[1]).toMatchObject({ base: null, run: { snapshot: { id: first?.id } } });
+});
+
 it('publishes, pins, imports and deletes snapshots, and shows broken links', async () => {
   const crawler = await makeCrawler(app);
   const run = await crawl(app, crawler.id, { '/': 'home' }, { failed: { '/gone': 404 } });
@@ -102,8 +121,11 @@ it('names no snapshot that was deleted, and asks for those of a list in one batc
   );
   expect(importSnapshot.snapshot_id).toBe(second);
   await ask(`mutation { deleteSnapshot(${at}, input: { ${input} }) { snapshot { id } } }`);
-  const imported = await crawlerField(crawler.uuid, `import(id: ${importSnapshot.id}) { snapshot_id }`);
-  expect(imported).toEqual({ import: { snapshot_id: null } });
+  const imported = await crawlerField(
+    crawler.uuid,
+    `import(id: ${importSnapshot.id}) { snapshot_id snapshot { id } crawler { uuid } }`,
+  );
+  expect(imported).toEqual({ import: { snapshot_id: null, snapshot: null, crawler: { uuid: crawler.uuid } } });
   expect(await look()).toMatchObject({
     runs: { nodes: [{ snapshot_id: third }, { snapshot_id: null }, { snapshot_id: first }] },
     snapshots: {

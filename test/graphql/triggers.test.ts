@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { call, newWebhook, startDoorApp } from '../support/door.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 
 let app: GraphqlApp;
@@ -59,4 +60,27 @@ it('triggers are made, read, changed and deleted; their secrets shown, rotated a
   expect(revoked.revokeTriggerSecret.secret_state).toBe('revoked');
   const gone = await ask(`mutation { deleteTrigger(${at}, input: { ${names} }) { trigger { id } } }`);
   expect(gone.deleteTrigger).toEqual({ trigger: { id } });
+});
+
+it('leads from an execution to the call that started it, and from there back', async () => {
+  const webhooks = await startDoorApp();
+  try {
+    const hook = await newWebhook(webhooks, { auth_mode: 'secret' });
+    const { body: accepted } = await call(webhooks.url, hook.door, { query: `token=${hook.secret}` });
+    const id = accepted.executionId;
+    const delivery =
+      'delivery { id workflow { id } trigger { id workflow { id } deliveries { nodes { id execution { id } } } } }';
+    const { body } = await webhooks.ask('POST', '/graphql', {
+      body: {
+        query: `{ project(${at}) { execution(id: "${id}") { workflow_id delivery_id trigger { id } ${delivery} } } }`,
+      },
+    });
+    expect(body.errors).toBeUndefined();
+    const { workflow_id, delivery_id, trigger, delivery: found } = body.data.project.execution;
+    const above = { id: workflow_id };
+    const deliveries = { nodes: [{ id: delivery_id, execution: { id } }] };
+    expect(found).toEqual({ id: delivery_id, workflow: above, trigger: { ...trigger, workflow: above, deliveries } });
+  } finally {
+    await webhooks.stop();
+  }
 });

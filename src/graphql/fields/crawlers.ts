@@ -56,8 +56,9 @@ import {
 } from '../../domain/notifications/deliveries.operations.ts';
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
+import { located, placeOf } from '../place.ts';
 import type { Source } from '../stream/follow.ts';
-import { batch, field, mutation, node, object, type Row, subscription } from '../table.ts';
+import { batch, edge, field, link, mutation, node, object, type Row, subscription } from '../table.ts';
 
 interface AtRun {
   organization: string;
@@ -67,6 +68,11 @@ interface AtRun {
 
 /** A schedule by the number that records give, which REST has as a part of the path. */
 const byNumber = { numbers: { crawler_schedule: scheduleId } };
+
+const scheduleOf = ({ schedule_id }: { schedule_id: number | null }) =>
+  schedule_id === null ? null : String(schedule_id);
+/** 0 stands for no run. */
+const lastRunOf = ({ crawler_last_run_id }: { crawler_last_run_id: number }) => crawler_last_run_id || null;
 
 const isOver = (status: string) => (terminalStatuses as readonly string[]).includes(status);
 
@@ -95,7 +101,16 @@ export const crawlers: readonly Row[] = [
   field('Project', 'crawlers', listCrawlers),
   field('Project', 'crawler', getCrawler),
   node('CrawlerVerification', getVerification, { crawler: (_verification, { crawler }) => crawler, host: 'host' }),
+  link('CrawlerVerification', 'crawler', getCrawler, {}, 'The crawler whose host it is'),
   field('Crawler', 'verification', getVerification, { cost: 5 }),
+  edge(['Crawler', 'CrawlerRun', 'CrawlerSchedule'], 'project', 'Project', {
+    description: 'The project it belongs to',
+    always: true,
+    resolve(record) {
+      const { organization, project } = placeOf(record);
+      return located({ organization, project });
+    },
+  }),
   field('Crawler', 'test_url', testUrl, { cost: 20 }),
   mutation('createCrawler', createCrawler),
   mutation('updateCrawler', updateCrawler),
@@ -108,6 +123,9 @@ export const crawlers: readonly Row[] = [
   object('CrawlerRunProgress', getRunProgress, {}),
   field('Crawler', 'runs', listRuns, { cost: 5 }),
   field('Crawler', 'run', getRun),
+  link('CrawlerRun', 'crawler', getCrawler, {}, 'The crawler it is of'),
+  link('CrawlerRun', 'schedule', getSchedule, { crawler_schedule: scheduleOf }, 'The schedule that started it'),
+  link('CrawlerRun', 'snapshot', getSnapshot, { snapshot: 'snapshot_id' }, 'What it captures'),
   field('CrawlerRun', 'pages', listRunPages, { cost: 10 }),
   field('CrawlerRun', 'log', listRunLog, { cost: 5 }),
   field('CrawlerRun', 'broken_links', listBrokenLinks, { cost: 5 }),
@@ -136,12 +154,19 @@ export const crawlers: readonly Row[] = [
   ),
   field('Crawler', 'schedule', getSchedule, { ...byNumber, names: { crawler_schedule: 'id' } }),
   field('Crawler', 'schedule_preview', previewSchedule),
+  link('CrawlerSchedule', 'crawler', getCrawler, {}, 'The crawler it starts'),
+  link('CrawlerSchedule', 'last_run', getRun, { run_id: lastRunOf }, 'The newest run it has started'),
+  object('CrawlerFire', listFires, { crawler: (_fire, { crawler }) => crawler }),
+  link('CrawlerFire', 'run', getRun, { run_id: 'run_id' }, 'The run it has started'),
   field('CrawlerSchedule', 'fires', listFires),
   mutation('createSchedule', createSchedule),
   mutation('updateSchedule', updateSchedule, byNumber),
   mutation('deleteSchedule', deleteSchedule, { ...byNumber, payload: 'schedule' }),
 
   node('Snapshot', getSnapshot, { crawler: (snapshot) => String(snapshot.crawler_id), snapshot: 'id' }),
+  link('Snapshot', 'crawler', getCrawler, {}, 'The crawler it was made by'),
+  link('Snapshot', 'run', getRun, { run_id: 'run_id' }, 'The run that captured it'),
+  link('Snapshot', 'base', getSnapshot, { snapshot: 'base_id' }, 'The snapshot with which it was compared'),
   field('Crawler', 'snapshots', listSnapshots, { cost: 5 }),
   field('Crawler', 'snapshot', getSnapshot, { names: { snapshot: 'id' } }),
   batch(
@@ -155,6 +180,8 @@ export const crawlers: readonly Row[] = [
     { description: 'The copy of the site that is live' },
   ),
   node('SnapshotImport', getImport, { crawler: (_import, { crawler }) => crawler, import: 'id' }),
+  link('SnapshotImport', 'crawler', getCrawler, {}, 'The crawler whose snapshot it imports'),
+  link('SnapshotImport', 'snapshot', getSnapshot, { snapshot: 'snapshot_id' }, 'What is imported'),
   field('Crawler', 'import', getImport, { names: { import: 'id' } }),
   field('Snapshot', 'entries', listSnapshotEntries, { cost: 5 }),
   field('Snapshot', 'diff', diffSnapshots, { cost: 5 }),
@@ -164,6 +191,7 @@ export const crawlers: readonly Row[] = [
   mutation('importSnapshot', importSnapshot),
 
   node('NotificationDelivery', getDelivery, { crawler: (_delivery, { crawler }) => crawler, delivery: 'id' }),
+  link('NotificationDelivery', 'crawler', getCrawler, {}, 'The crawler it is about'),
   field('Crawler', 'deliveries', listDeliveries),
   field('Crawler', 'delivery', getDelivery, { names: { delivery: 'id' } }),
   mutation('resendDelivery', resendDelivery),

@@ -27,7 +27,7 @@ import { DomainError } from '../../kernel/errors.ts';
 import type { GraphqlContext } from '../context.ts';
 import { placeOf } from '../place.ts';
 import { type News, type Source, stateNews } from '../stream/follow.ts';
-import { batch, edge, field, mutation, node, part, type Row, subscription } from '../table.ts';
+import { batch, edge, field, link, mutation, node, object, part, type Row, subscription } from '../table.ts';
 
 interface AtProject {
   organization: string;
@@ -36,7 +36,6 @@ interface AtProject {
 interface Environment {
   id: number;
   branch: string;
-  published_deployment_id: number | null;
 }
 interface Deployment {
   environment: { id: number };
@@ -169,15 +168,14 @@ export const deployments: readonly Row[] = [
       description: 'The branch it publishes; null when it is gone',
     },
   ),
-  edge('Environment', 'published', 'Deployment', {
-    description: 'What it shows',
-    cost: 5,
-    resolve(environment: Environment, _args, context) {
-      const { organization, project } = placeOf(environment);
-      const deployment = environment.published_deployment_id;
-      return deployment === null ? null : context.run(getDeployment, { organization, project, deployment });
-    },
-  }),
+  object('SavedEnvironment', createEnvironment, { environment: 'id' }),
+  link(
+    ['Environment', 'SavedEnvironment'],
+    'published',
+    getDeployment,
+    { deployment: 'published_deployment_id' },
+    'What it shows',
+  ),
   edge('Environment', 'latest_deployment', 'Deployment', {
     description: 'The newest, whatever has become of it',
     cost: 5,

@@ -7,6 +7,7 @@ import {
   listSchemas,
   refreshSchemas,
 } from '../../domain/studio/content/schemas.operations.ts';
+import { getDeployment } from '../../domain/studio/deployments/deployments.operations.ts';
 import {
   createEntry,
   deleteEntry,
@@ -24,10 +25,11 @@ import {
   findEntryByUrl,
   listRoutePatterns,
 } from '../../domain/studio/routes/route-patterns.operations.ts';
+import { outputCheck } from '../../domain/studio/routes/routes.schema.ts';
 import type { GraphqlContext } from '../context.ts';
 import { type Place, placed, placeOf } from '../place.ts';
 import type { Selects } from '../selected-fields.ts';
-import { batch, edge, field, mutation, node, object, type Row } from '../table.ts';
+import { batch, edge, field, link, mutation, node, object, part, type Row } from '../table.ts';
 import { conflictsIn } from './conflicts.ts';
 
 interface Slugged {
@@ -129,5 +131,8 @@ export const entries: readonly Row[] = [
   mutation('deleteMedia', deleteMedia),
 
   field('Studio', 'route_patterns', listRoutePatterns),
+  object('DetectedRoutes', detectRoutePatterns, {}),
+  part('OutputCheck', outputCheck, {}),
+  link('OutputCheck', 'deployment', getDeployment, { deployment: 'deployment_id' }, 'The deployment that made it'),
   mutation('detectRoutePatterns', detectRoutePatterns),
 ];

@@ -15,6 +15,7 @@ import {
   acknowledgeDeadLetters,
   acknowledgeExecution,
   listDeadLetters,
+  retriedDeadLetter,
   retryDeadLetters,
 } from '../../domain/workflows/executions/dead-letters.operations.ts';
 import {
@@ -54,7 +55,7 @@ import {
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
 import type { Source } from '../stream/follow.ts';
-import { field, mutation, node, type Row, subscription } from '../table.ts';
+import { field, link, mutation, node, object, part, type Row, subscription } from '../table.ts';
 
 interface AtExecution {
   organization: string;
@@ -62,7 +63,15 @@ interface AtExecution {
   execution: string;
 }
 
+interface Started {
+  trigger: { id: string | null };
+}
+
 const nothing = () => undefined;
+
+const deliveries = ['WorkflowDelivery', 'WorkflowDeliverySummary'];
+const executions = ['Execution', 'ExecutionSummary'];
+const begun = { workflow: nothing, execution: 'execution_id' };
 
 /** The events of an execution, until it has ended. A position is the `seq` of an event. */
 function executionEvents({ organization, project, execution }: AtExecution, context: GraphqlContext): Source<unknown> {
@@ -94,8 +103,9 @@ export const workflows: readonly Row[] = [
 
   node('WorkflowVersion', getVersion, { workflow: (_version, { workflow }) => workflow, number: 'number' }),
   field('Workflow', 'versions', listVersions),
-  field('Workflow', 'version_number', getVersion, { names: { number: 'n' } }),
+  field('Workflow', 'version_number', getVersion),
   mutation('publishWorkflowVersion', publishVersion),
+  link('WorkflowVersion', 'workflow', getWorkflow, {}, 'The workflow it is a version of'),
   field('Workflow', 'secrets', listWorkflowSecrets),
   mutation('putWorkflowSecret', putWorkflowSecret, { payload: 'secret' }),
   mutation('deleteWorkflowSecret', deleteWorkflowSecret, { payload: 'secret' }),
@@ -108,6 +118,15 @@ export const workflows: readonly Row[] = [
     trigger: (_delivery, { trigger }) => trigger,
     delivery: 'id',
   }),
+  object('WorkflowDeliverySummary', listWebhookDeliveries, {
+    workflow: (_delivery, { workflow }) => workflow,
+    trigger: (_delivery, { trigger }) => trigger,
+    delivery: 'id',
+  }),
+  link(deliveries, 'workflow', getWorkflow, {}, 'The workflow it was for'),
+  link(deliveries, 'trigger', getTrigger, {}, 'The webhook that accepted it'),
+  link(deliveries, 'execution', getExecution, { execution: 'execution_id' }, 'What it started'),
+  link('WorkflowTrigger', 'workflow', getWorkflow, {}, 'The workflow it starts'),
   field('WorkflowTrigger', 'deliveries', listWebhookDeliveries),
   field('WorkflowTrigger', 'delivery', getWebhookDelivery, { names: { delivery: 'id' } }),
   mutation('createTrigger', createTrigger),
@@ -119,6 +138,20 @@ export const workflows: readonly Row[] = [
   mutation('redeliver', redeliver),
 
   node('Execution', getExecution, { execution: 'id' }),
+  object('ExecutionSummary', listExecutions, { execution: 'id' }),
+  object('BegunExecution', runWorkflow, {}),
+  object('RetriedDeadLetters', retryDeadLetters, {}),
+  part('RetriedDeadLetter', retriedDeadLetter, {}),
+  link(executions, 'workflow', getWorkflow, { workflow: 'workflow_id' }, 'What was executed'),
+  link(
+    executions,
+    'delivery',
+    getWebhookDelivery,
+    { workflow: 'workflow_id', trigger: ({ trigger }: Started) => trigger.id, delivery: 'delivery_id' },
+    'The call of a webhook that started it; null when its trigger was deleted',
+  ),
+  link('BegunExecution', 'execution', getExecution, begun, 'What was begun'),
+  link('RetriedDeadLetter', 'retry', getExecution, begun, 'The new execution'),
   field('Workflow', 'executions', listExecutions),
   field('Project', 'execution', getExecution, { names: { execution: 'id' }, given: { workflow: nothing } }),
   field('Project', 'dead_letters', listDeadLetters),

@@ -69,7 +69,7 @@ const patternsCheck = {
 
 const sitemapCheck = z.object(patternsCheck).meta({ id: 'SitemapCheck' });
 
-const outputCheck = z
+export const outputCheck = z
   .object({ deployment_id: z.int32(), commit_sha: z.string().describe('What it was made of'), ...patternsCheck })
   .meta({ id: 'OutputCheck' });
 

@@ -147,6 +147,10 @@ export const acknowledgeDeadLetters = workflowOperation({
   },
 });
 
+export const retriedDeadLetter = z
+  .object({ execution: z.string(), execution_id: z.string().describe('The new one') })
+  .meta({ id: 'RetriedDeadLetter' });
+
 export const retryDeadLetters = workflowOperation({
   name: 'workflows.retryDeadLetters',
   kind: 'command',
@@ -155,11 +159,7 @@ export const retryDeadLetters = workflowOperation({
   input: z.object({ ...some, ...retryFrom }),
   output: z
     .object({
-      retried: z.array(
-        z
-          .object({ execution: z.string(), execution_id: z.string().describe('The new one') })
-          .meta({ id: 'RetriedDeadLetter' }),
-      ),
+      retried: z.array(retriedDeadLetter),
       refused: z.array(
         z.object({ execution: z.string(), code: z.string(), message: z.string() }).meta({ id: 'RefusedDeadLetter' }),
       ),

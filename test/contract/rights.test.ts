@@ -18,6 +18,7 @@ const confined: Record<string, 'refused' | 'own_projects'> = {
   'identity.listTokens': 'own_projects',
   'identity.revokeToken': 'own_projects',
   'organizations.getOrganization': 'own_projects',
+  'organizations.locateOrganization': 'own_projects',
   'organizations.updateOrganization': 'refused',
   'projects.createProject': 'refused',
   'projects.listProjects': 'own_projects',

@@ -44,7 +44,6 @@ describe('settings of crawls', () => {
   it('have defaults', () => {
     expect(limitsOf({})).toEqual({
       trusted_domains: [],
-      dns_servers: [],
       max_html: 500,
       max_depth: 1_000,
       max_body_bytes: 100 * 2 ** 20,
@@ -52,10 +51,14 @@ describe('settings of crawls', () => {
       quota_bytes: null,
       ports: [80, 443, 8080, 8443],
       strip_params: ['utm_*', 'gclid', 'fbclid'],
-      schedule_grace: 60,
-      chromium_path: null,
-      chromium_no_sandbox: false,
     });
+    const { config } = readConfig({});
+    expect(config).toMatchObject({
+      PORTICO_DNS_SERVERS: [],
+      PORTICO_SCHEDULE_GRACE: 60,
+      PORTICO_CHROMIUM_NO_SANDBOX: 'off',
+    });
+    expect(config.PORTICO_CHROMIUM_PATH).toBeUndefined();
   });
 
   it.each([
@@ -63,15 +66,16 @@ describe('settings of crawls', () => {
     ['PORTICO_CRAWL_QUOTA_BYTES', '20 GiB', { quota_bytes: 20 * 2 ** 30 }],
     ['PORTICO_CRAWL_PORTS', '80, 3000', { ports: [80, 3000] }],
     ['PORTICO_CRAWL_STRIP_PARAMS', 'a,b_*', { strip_params: ['a', 'b_*'] }],
-    ['PORTICO_SCHEDULE_GRACE', '90min', { schedule_grace: 90 }],
-    [
-      'PORTICO_DNS_SERVERS',
-      '127.0.0.1:5353,9.9.9.9,[::1]:53',
-      { dns_servers: ['127.0.0.1:5353', '9.9.9.9', '[::1]:53'] },
-    ],
-    ['PORTICO_CHROMIUM_NO_SANDBOX', '1', { chromium_no_sandbox: true }],
   ])('%s=%s', (name, value, expected) => {
     expect(limitsOf({ [name]: value })).toMatchObject(expected);
+  });
+
+  it.each([
+    ['PORTICO_SCHEDULE_GRACE', '90min', 90],
+    ['PORTICO_DNS_SERVERS', '127.0.0.1:5353,9.9.9.9,[::1]:53', ['127.0.0.1:5353', '9.9.9.9', '[::1]:53']],
+    ['PORTICO_CHROMIUM_NO_SANDBOX', '1', '1'],
+  ])('%s=%s is read', (name, value, expected) => {
+    expect(readConfig({ [name]: value }).config).toMatchObject({ [name]: expected });
   });
 
   it.each([

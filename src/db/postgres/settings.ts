@@ -21,7 +21,8 @@ export function serverSettings(clusterDir: string, durable: boolean): PostgresSe
     log_timezone: 'UTC',
     lc_messages: 'C',
     log_checkpoints: 'off',
-    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    // Test files that start and kill servers share one database server, and connections of the killed linger.
+    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }),
   };
 }
 

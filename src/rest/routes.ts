@@ -163,7 +163,7 @@ const trigger = `${workflow}/triggers/:trigger`;
 const byId = ({ id }: { id: number | string }) => `/${id}`;
 
 /** The URLs of workflows, without the webhook endpoint that outside services call. */
-export const workflowRoutes: readonly Row[] = [
+const workflowRoutes: readonly Row[] = [
   get(workflows, listWorkflows, 200),
   post(workflows, createWorkflow, 201, { location: byId }),
   post(`${workflows}/validate`, validateWorkflow, 200),

@@ -59,7 +59,7 @@ const kept = '600';
  *
  * @param origins as browsers send them, such as `https://app.example.org`
  */
-export function allowOrigins(origins: readonly string[]): RequestHandler {
+function allowOrigins(origins: readonly string[]): RequestHandler {
   const allowed = new Set(origins);
   return (request, response, next) => {
     if (allowed.size === 0) return next();

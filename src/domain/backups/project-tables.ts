@@ -22,7 +22,7 @@ const ofLiveWorkflows: NonNullable<BackedUpTable['ofProject']> = async (em, proj
 };
 
 /** Workflows with all their versions; what they have done stays on the server that did it. */
-export const workflowTable = {
+const workflowTable = {
   name: 'workflow',
   entity: Workflow,
   key: ['id'],
@@ -44,7 +44,7 @@ export const workflowTable = {
   },
 } satisfies BackedUpTable;
 
-export const workflowVersionTable = {
+const workflowVersionTable = {
   name: 'workflow_version',
   entity: WorkflowVersion,
   key: ['workflow_id', 'number'],
@@ -64,7 +64,7 @@ export const workflowVersionTable = {
 } satisfies BackedUpTable;
 
 /** Triggers; a webhook gets another address and another secret, and a clock is due next as seen from when it is restored. */
-export const workflowTriggerTable = {
+const workflowTriggerTable = {
   name: 'workflow_trigger',
   entity: WorkflowTrigger,
   key: ['id'],
@@ -107,7 +107,7 @@ export const workflowTriggerTable = {
 } satisfies BackedUpTable;
 
 /** Crawlers without their credentials; what they have captured is captured again. */
-export const crawlerTable = {
+const crawlerTable = {
   name: 'crawler',
   entity: Crawler,
   key: ['id'],
@@ -145,7 +145,7 @@ export const crawlerTable = {
 } satisfies BackedUpTable;
 
 /** Schedules of crawlers; they are due next as seen from when they are restored. */
-export const crawlerScheduleTable = {
+const crawlerScheduleTable = {
   name: 'crawler_schedule',
   entity: CrawlerSchedule,
   key: ['id'],

@@ -21,9 +21,9 @@ import { asFault, crawlFault } from './faults.ts';
 import { decodedAllowance, defaultLimits, receive, type Tally } from './receive.ts';
 
 /** Content codings that are accepted and decoded (RFC 9110 section 8.4.1, RFC 7932, RFC 8878). */
-export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
+type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
-export const acceptEncoding = 'gzip, br, zstd, deflate';
+const acceptEncoding = 'gzip, br, zstd, deflate';
 
 const names: Record<string, Coding> = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'br', zstd: 'zstd' };
 /** No serious server applies three codings. */
@@ -63,7 +63,7 @@ export function decoderOf(coding: Coding, first: Uint8Array) {
 }
 
 /** Undoes one coding of a whole body off the main thread. @throws RangeError ERR_BUFFER_TOO_LARGE beyond `most` bytes */
-export function decodeOne(coding: Coding, body: Buffer, most: number): Promise<Buffer> {
+function decodeOne(coding: Coding, body: Buffer, most: number): Promise<Buffer> {
   const options = { maxOutputLength: most };
   if (coding === 'br') return promisify(brotliDecompress)(body, options);
   if (coding === 'zstd') return promisify(zstdDecompress)(body, { ...options, ...zstdOptions });
@@ -80,7 +80,7 @@ const beginnings: Record<Coding, (first: Uint8Array) => boolean> = {
 };
 
 /** Classifies a decoder's error: a body that never had the declared coding (`decode`), or one that was damaged or cut in transit. */
-export function decodeFault(error: unknown, coding: Coding, first: Uint8Array): unknown {
+function decodeFault(error: unknown, coding: Coding, first: Uint8Array): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (!/^(Z_|ERR_|BROTLI|ZSTD)/i.test(code)) return error;
   const wasCut = code === 'Z_BUF_ERROR';

@@ -13,7 +13,7 @@ import { createPools, type Pools } from './pools.ts';
 const mostInformational = 20;
 
 /** The port on undici's dispatchers. */
-export function createExchange(pools: Pools, openings: Openings): Exchange {
+function createExchange(pools: Pools, openings: Openings): Exchange {
   return (url, request, sink) => {
     const { policy, headers, signal, timeouts } = request;
     let controller: Dispatcher.DispatchController | undefined;

@@ -24,7 +24,7 @@ function joined(pieces: Html[], between: string): Html {
 const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
 
 /** The type of a value in words, with links to the named shapes. */
-export function typeText(schema: JsonSchema): Html {
+function typeText(schema: JsonSchema): Html {
   if (schema.$ref) return html`<a href="#shape-${nameOf(schema.$ref)}">${nameOf(schema.$ref)}</a>`;
   // Beside an answer's own shape: that it may name ignored fields, which all commands do alike.
   if (schema.type === undefined && schema.allOf && isSchema(schema.allOf[0])) return typeText(schema.allOf[0]);
@@ -72,7 +72,7 @@ function bounds(schema: JsonSchema): Html[] {
 }
 
 /** The bounds of a value as one line; empty when there are none. */
-export const boundsText = (schema: JsonSchema): Html => joined(bounds(schema), '; ');
+const boundsText = (schema: JsonSchema): Html => joined(bounds(schema), '; ');
 
 /** An example value that fits a schema well enough to show where a real one is placed. */
 export function sampleOf(schema: JsonSchema): unknown {

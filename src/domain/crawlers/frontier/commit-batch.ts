@@ -57,7 +57,7 @@ async function leaseNow(em: EntityManager, run_id: number, urls: Iterable<string
  * completed meanwhile keeps what it has, and the request is only counted. The caller holds the run's row.
  * @returns the outcomes that were written
  */
-export async function recordUrls(
+async function recordUrls(
   em: EntityManager,
   { run_id, ...of }: CompletedRun,
   pages: readonly Outcome[],

@@ -55,7 +55,7 @@ function recordOf(row: CrawlerSchedule, crawler: Crawler, now: Date, runs: Reado
 }
 
 /** Schedules as callers see them, in the order given. @param crawlers those they are of */
-export async function scheduleRecords(
+async function scheduleRecords(
   em: EntityManager,
   rows: readonly CrawlerSchedule[],
   crawlers: readonly Crawler[],
@@ -73,7 +73,7 @@ export async function scheduleRecords(
 }
 
 /** A schedule as callers see it. */
-export async function scheduleRecord(
+async function scheduleRecord(
   em: EntityManager,
   row: CrawlerSchedule,
   crawler: Crawler,
@@ -84,7 +84,7 @@ export async function scheduleRecord(
 }
 
 /** @throws DomainError `not_found` for one that is unknown or of another crawler, and for a text that names none */
-export async function findSchedule({ em }: Context, crawler: Crawler, id: string): Promise<CrawlerSchedule> {
+async function findSchedule({ em }: Context, crawler: Crawler, id: string): Promise<CrawlerSchedule> {
   const isId = idForm.test(id) && Number(id) <= maxId;
   const row =
     isId && (await em.findOne(CrawlerSchedule, { id: Number(id), crawler_id: crawler.id }, { refresh: true }));
@@ -93,7 +93,7 @@ export async function findSchedule({ em }: Context, crawler: Crawler, id: string
 }
 
 /** Looks up the crawler an input that was refused names, and its schedule. @throws DomainError `not_found` */
-export async function namedSchedule(context: ProjectContext, given: Record<string, unknown>): Promise<void> {
+async function namedSchedule(context: ProjectContext, given: Record<string, unknown>): Promise<void> {
   const crawler = await namedCrawler(context, given);
   const { crawler_schedule: id } = given;
   if (crawler && typeof id === 'string') await findSchedule(context, crawler, id);

@@ -26,7 +26,7 @@ export function dedupKeyOf(headers: ReadonlyMap<string, string>): string | null 
 }
 
 /** What a call's key says of it. `replaces`: the failed execution whose key it has taken over. */
-export type DedupOutcome =
+type DedupOutcome =
   | { kind: 'new'; replaces: string | null }
   | { kind: 'duplicate'; execution_id: string; body_differs: boolean };
 
@@ -54,7 +54,7 @@ const heldSql = `
 const nameOf = ({ trigger_id, key }: { trigger_id: string; key: string }) => `${trigger_id} ${key}`;
 
 /** Takes the keys of calls, in the transaction of `em`. Calls without one are not in the answer. */
-export async function takeKeys(
+async function takeKeys(
   em: EntityManager,
   calls: readonly ProvedCall[],
   now: Date,

@@ -41,7 +41,7 @@ interface Branch {
  * @throws DomainError `not_editable` through or onto a symlink or submodule, `name_collision` where a file and a directory meet,
  *   `invalid_path`, `too_large`
  */
-export async function applyChanges(
+async function applyChanges(
   objects: PendingObjects,
   root: Oid | null,
   changes: readonly Change[],

@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads';
+import { BroadcastChannel, parentPort } from 'node:worker_threads';
 
 /** Stands in for the reading thread: reads addresses word by word, and gets lost where a document tells it to. */
 const facts = (charset: string, words: string[]) => ({
@@ -20,4 +20,7 @@ parentPort?.on('message', ({ id, page }: { id: number; page: { bytes: Uint8Array
   else if (words[at] === 'stuck') for (;;);
   else parentPort?.postMessage({ type: 'done', id, facts: facts('utf-8', words) });
 });
+const started = new BroadcastChannel('started reading threads');
+started.postMessage(null);
+started.close();
 parentPort?.postMessage({ type: 'ready' });

@@ -35,6 +35,8 @@ export interface Bench {
   large: boolean;
   /** Sizes of sites to crawl in place of the usual ones (`--pages`). */
   pages: readonly number[] | null;
+  /** What the names of the cases must contain (`--only`). */
+  only: string | null;
   /** How many of something to take: as many as asked, or with `--small` a twentieth, at least `least`. */
   scaled(count: number, least?: number): number;
   /** Runs in reverse order at the end of the benchmark, also after a failure or Ctrl-C. */

@@ -291,7 +291,9 @@ export const hostile: Benchmark = {
       const answered = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
       notes.push(`${name}: ${answered.join(', ')}. Longest holds (slowest /healthz): ${worst(waits)}.`);
     };
-    for (const [name, targets] of groups) {
+    for (const [name, all] of groups) {
+      const targets = all.filter((target) => target.name.includes(bench.only ?? ''));
+      if (targets.length === 0) continue;
       const alone = await attack(
         bench,
         noticed,

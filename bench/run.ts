@@ -80,17 +80,19 @@ function ending() {
   };
 }
 
+/** What follows an option's `=`; null: the option is not there. */
+function givenBy(options: ReadonlySet<string>, option: string): string | null {
+  return [...options].find((each) => each.startsWith(`${option}=`))?.slice(option.length + 1) ?? null;
+}
+
 /** The numbers of `--pages=1000,10000`; null: the option is not there. @throws Error for what is no number of pages */
 function pagesIn(options: ReadonlySet<string>): number[] | null {
-  const given = [...options].find((option) => option.startsWith('--pages='));
-  if (given === undefined) return null;
-  return given
-    .slice('--pages='.length)
-    .split(',')
-    .map((text) => {
-      if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`${given}: numbers of pages with commas between`);
-      return Number(text);
-    });
+  const given = givenBy(options, '--pages');
+  if (given === null) return null;
+  return given.split(',').map((text) => {
+    if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`--pages=${given}: numbers of pages with commas between`);
+    return Number(text);
+  });
 }
 
 async function runOne({ name, run, minutes }: Benchmark, options: ReadonlySet<string>): Promise<Report> {
@@ -107,6 +109,7 @@ async function runOne({ name, run, minutes }: Benchmark, options: ReadonlySet<st
   const bench: Bench = {
     large: options.has('--large'),
     pages: pagesIn(options),
+    only: givenBy(options, '--only'),
     scaled: (count, least = 1) => (options.has('--small') ? Math.max(least, Math.ceil(count / 20)) : count),
     defer,
     async directory() {
@@ -135,7 +138,7 @@ const joined = (reports: readonly (readonly [string, Report])[]): Report => ({
   notes: reports.flatMap(([name, { notes }]) => notes.map((note) => `${name}: ${note}`)),
 });
 
-const usage = `npm run bench -- <name> … [--small] [--large] [--pages=<n>,…] [--json]
+const usage = `npm run bench -- <name> … [--small] [--large] [--pages=<n>,…] [--only=<text>] [--json]
 
 ${benchmarks.map(({ name, summary }) => `${name.padEnd(14)}${summary}\n`).join('')}
 ${'studio'.padEnd(14)}${studio.map(({ name }) => name).join(', ')}, in one table.
@@ -145,6 +148,7 @@ ${'clean'.padEnd(14)}Removes the generated repositories, which are kept in ${rep
 --small         A twentieth of everything: shows that all works, and no figure means anything.
 --large         Also a collection of 100,000 entries over HTTP.
 --pages=<n>,…   Crawls of sites of so many pages alone, in place of 1,000 and 10,000.
+--only=<text>   Hostile bodies for endpoints whose name has this in it alone.
 --json          Each report once more as a line of JSON.
 `;
 

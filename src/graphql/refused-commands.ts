@@ -8,8 +8,11 @@ import {
   type DocumentNode,
   type FieldNode,
   type GraphQLError,
+  type GraphQLField,
   type GraphQLSchema,
+  getNamedType,
   getOperationAST,
+  isInputObjectType,
   Kind,
   OperationTypeNode,
   parse,
@@ -58,12 +61,22 @@ function fieldsOf(set: SelectionSetNode, fragments: Fragments): Map<string, Fiel
   return fields;
 }
 
-/** The arguments of a field as they were written: where it acts, and its input, in one. */
-function inputOf({ arguments: given = [] }: FieldNode, variables: Values): Values {
+/**
+ * The arguments of a field as they were written: where it acts, and what its input has of the fields there are, in one. Of unknown names an
+ * input may have a hundred thousand.
+ */
+function inputOf(
+  { args }: GraphQLField<unknown, unknown>,
+  { arguments: given = [] }: FieldNode,
+  variables: Values,
+): Values {
   const { input, ...at } = Object.fromEntries(
     given.map(({ name, value }) => [name.value, valueFromASTUntyped(value, variables)]),
   );
-  return { ...(isRecord(input) ? input : {}), ...at };
+  const type = getNamedType(args.find(({ name }) => name === 'input')?.type);
+  if (!isRecord(input) || !isInputObjectType(type)) return at;
+  const known = Object.keys(type.getFields()).filter((name) => Object.hasOwn(input, name));
+  return { ...Object.fromEntries(known.map((name) => [name, input[name]])), ...at };
 }
 
 /** The commands of the operation that was chosen, as many as one request may have. */
@@ -78,7 +91,7 @@ function commandsIn(schema: GraphQLSchema, document: DocumentNode, sent: Sent): 
     .flatMap(([key, node]) => {
       const field = Object.hasOwn(known, node.name.value) ? known[node.name.value] : undefined;
       if (!field) return [];
-      const input = inputOf(node, variables);
+      const input = inputOf(field, node, variables);
       return [{ key, command: commandOf(field, input), input }];
     });
 }

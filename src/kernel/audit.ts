@@ -38,10 +38,11 @@ function subjectsOf(operation: AnyOperation, place: Place, input: unknown, outpu
   }
 }
 
-/** The fields of an input that its operation knows: names of the caller's own are no part of the log. */
+/** The fields of an input that its operation knows: names of the caller's own, of which there may be any number, are no part of the log. */
 function knownFields(operation: AnyOperation, input: unknown): Record<string, unknown> {
   if (input === null || typeof input !== 'object') return {};
-  return Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(operation.input.shape, name)));
+  const given = Object.keys(operation.input.shape).filter((name) => Object.hasOwn(input, name));
+  return Object.fromEntries(given.map((name) => [name, (input as Record<string, unknown>)[name]]));
 }
 
 const commitOf = (output: unknown) => (output as { commit?: { sha?: string } | null } | null)?.commit?.sha;

@@ -131,8 +131,17 @@ function plainBody(request: BodySource): Readable {
   return request.pipe(inflate);
 }
 
+/** A body as it came in. */
+interface Collected {
+  chunks: readonly Buffer[];
+  size: number;
+}
+
+/** Joining the pieces of a large body takes as long as reading it does: many of them end in one iteration of the event loop. */
+const joined = ({ chunks, size }: Collected): Buffer => Buffer.concat(chunks, size);
+
 /** The bytes of a body, measured while they come in, so that nothing is kept of one that goes too far. */
-function collect(request: BodySource, limit: number): Promise<Buffer> {
+function collect(request: BodySource, limit: number): Promise<Collected> {
   const announced = Number(request.headers['content-length'] ?? 0);
   const isPlain = request.headers['content-encoding'] === undefined;
   if (isPlain && announced > limit) throw tooLarge(limit);
@@ -149,7 +158,7 @@ function collect(request: BodySource, limit: number): Promise<Buffer> {
         if (body === request) request.resume();
         else body.destroy();
         reject(error);
-      } else resolve(Buffer.concat(chunks, size));
+      } else resolve({ chunks, size });
     };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
@@ -188,7 +197,9 @@ function checkUtf8(bytes: Buffer): void {
   if (!isUtf8(bytes)) throw bodyError('is not valid UTF-8');
 }
 
-async function parseLarge(bytes: Buffer): Promise<unknown> {
+async function parseLarge(body: Collected): Promise<unknown> {
+  const bytes = joined(body);
+  await yieldLoop();
   checkUtf8(bytes);
   await yieldLoop();
   const text = textOf(bytes);
@@ -217,9 +228,10 @@ export type BodySource = Readable & {
  */
 export async function readJsonBody(request: BodySource, limit: number): Promise<unknown> {
   if (isOtherCharset(request.headers['content-type'])) throw notSupported();
-  const bytes = await collect(request, limit);
-  if (bytes.length === 0) return {};
-  if (bytes.length <= smallSize) {
+  const body = await collect(request, limit);
+  if (body.size === 0) return {};
+  if (body.size <= smallSize) {
+    const bytes = joined(body);
     checkUtf8(bytes);
     return parsed(textOf(bytes));
   }
@@ -228,7 +240,7 @@ export async function readJsonBody(request: BodySource, limit: number): Promise<
   last = promise;
   await before;
   try {
-    return await parseLarge(bytes);
+    return await parseLarge(body);
   } finally {
     // What the request does next with its value comes before the next body is read.
     setImmediate(resolve);

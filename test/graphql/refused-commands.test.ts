@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { GraphqlContext } from '../../src/graphql/context.ts';
+import { recordUnread } from '../../src/graphql/refused-commands.ts';
+import { buildGraphqlSchema } from '../../src/graphql/schema.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 
 let app: GraphqlApp;
@@ -148,4 +151,13 @@ it('a command that ran leaves its own row alone, whatever becomes of the answer'
   const unwanted = await send({ query }, { headers: { Accept: 'text/html' } });
   expect(unwanted.status).toBe(406);
   expect(unwanted.rows).toHaveLength(2);
+});
+
+it('records a refused command without listing the names of its input', async () => {
+  const input = new Proxy({ name: 'a', unknown: 1 }, { ownKeys: () => expect.unreachable('the names were listed') });
+  const refused: unknown[] = [];
+  const context = { refuse: async (_command: unknown, known: unknown) => void refused.push(known) };
+  const query = `mutation ($input: CreateBranchInput!) { createBranch(organization: "acme", project: "site", input: $input) { name } }`;
+  await recordUnread(buildGraphqlSchema(), context as unknown as GraphqlContext, { query, variables: { input } });
+  expect(refused).toEqual([{ organization: 'acme', project: 'site', name: 'a' }]);
 });

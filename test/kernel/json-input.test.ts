@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type BodySource, JsonMeter, measureValues, readJsonBody as readBody } from '../../src/kernel/json-input.ts';
 import fc from '../support/properties.ts';
 
@@ -56,6 +56,36 @@ describe('JsonMeter', () => {
 });
 
 describe('readJsonBody', () => {
+  it('joins the pieces of one large body in an iteration of the event loop, however many end in it', async () => {
+    let iteration = 0;
+    let ticking = true;
+    const tick = () => {
+      iteration += 1;
+      if (ticking) setImmediate(tick);
+    };
+    tick();
+    const joins: number[] = [];
+    const concat = Buffer.concat;
+    const spy = vi.spyOn(Buffer, 'concat').mockImplementation((pieces, size) => {
+      if ((size ?? 0) > 65_536) joins.push(iteration);
+      return concat(pieces, size);
+    });
+    try {
+      const requests = Array.from({ length: 4 }, () => {
+        const request = Object.assign(new PassThrough({ highWaterMark: 1_000_000 }), { headers: {} });
+        return { request, value: readBody(request, 20_000_000) };
+      });
+      for (const { request } of requests) request.write(Buffer.from(zeros(50_000)));
+      for (const { request } of requests) request.end();
+      for (const { value } of requests) expect(await value).toHaveLength(49_999);
+    } finally {
+      ticking = false;
+      spy.mockRestore();
+    }
+    expect(joins).toHaveLength(4);
+    expect(new Set(joins).size).toBe(4);
+  });
+
   it.each([
     ['levels', lists(100), lists(101), 'body: is nested more than 100 levels deep; send flatter data'],
     ['values', zeros(100_000), zeros(100_001), 'body: has more than 100000 values; split it into several requests'],

@@ -77,6 +77,17 @@ describe('every command', () => {
     }
   });
 
+  it('has a row that is made without listing the names of a refused input', () => {
+    const call = systemCall(app.services, systemActor('test', [], 'portico.test'));
+    for (const command of commands) {
+      const [name = ''] = Object.keys(command.input.shape);
+      const fields: Record<string, unknown> = { [name]: 'a', '': 1 };
+      const input = new Proxy(fields, { ownKeys: () => expect.unreachable(`${command.name} lists the names`) });
+      const [entry] = auditEntries(command, call, call.actor, nowhere, input, 'failed', null);
+      expect(entry?.input).toEqual(name === '' ? {} : { [name]: 'a' });
+    }
+  });
+
   it.each([
     ['that lacks a permission', [] as const],
     ['with every permission', permissionNames],

@@ -1,6 +1,12 @@
 import { LRUCache } from 'lru-cache';
 
 /**
+ * Options of an `LRUCache` that holds at most so many entries and takes memory as they come. Given as `max`, the cache would lay out room for
+ * all of them at once: 28 bytes an entry, whether or not one ever comes.
+ */
+export const upTo = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 });
+
+/**
  * What is derived from versions of subjects, computed once per version: the one kind of cache for content, whose versions are named by object
  * ids and so are never stale. Callers that ask for a version while it is computed share the computation; one that fails is forgotten. The value
  * derived last of each subject is kept apart, for the next version can be derived from it and from what changed, often in no time.

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../kernel/errors.ts';
-import { upTo } from '../lib/lru-size.ts';
+import { upTo } from '../lib/version-cache.ts';
 import type { BlobEncoding, BlobSizes, BlobStore, Sha256 } from '../ports/blobs.ts';
 
 /** Contents up to this size are kept in memory; bytes. */

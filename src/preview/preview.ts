@@ -3,16 +3,43 @@ import type { AllServices } from '../domain/services.ts';
 import { isEncodable, type ManifestEntry } from '../domain/studio/deployments/manifest.ts';
 import { lookUp, type Output } from '../domain/studio/previews/outputs.ts';
 import { linkParameter, type PreviewAccess, passSeconds } from '../domain/studio/previews/preview-access.ts';
+import { isTrustworthy, previewHost } from '../domain/studio/previews/preview-origin.ts';
 import type { PreviewTarget } from '../domain/studio/previews/previews.ts';
 import { parseRequestPath } from '../domain/studio/previews/request-path.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { asUnavailable } from '../kernel/unavailable.ts';
 import { Contents } from './contents.ts';
-import { labelIn, type Origin, originOf } from './host.ts';
 import * as pages from './pages.ts';
 import { type Headers, sendFile } from './send-file.ts';
 import { RewrittenContents } from './site/rewritten.ts';
 import { sendEntry } from './site/send-entry.ts';
+
+/** The parsed form of the preview origin's addresses, computed once per form. */
+interface Origin {
+  form: string;
+  /** What follows the label. */
+  host: string;
+  /** Browsers take `Secure` cookies from it. */
+  isTrustworthy: boolean;
+}
+
+const originOf = (form: string): Origin => ({
+  form,
+  host: previewHost(form),
+  isTrustworthy: isTrustworthy(form),
+});
+
+/**
+ * The label a request is for, by its Host header (RFC 9110 7.2).
+ * @returns '' for the bare host, null for every host that is none of ours
+ */
+function labelIn(header: string | undefined, { host }: Origin): string | null {
+  const name = header?.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
+  if (name === host) return '';
+  if (!name?.endsWith(`.${host}`)) return null;
+  const label = name.slice(0, -host.length - 1);
+  return label === '' || label.includes('.') ? null : label;
+}
 
 /**
  * Whether a request may see a members' preview; `exchange` when it came by a link that has become a cookie, `spent` by one that has been opened

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { tokenOf } from '../domain/identity/authenticate.ts';
 import { hashToken } from '../domain/identity/token-text.ts';
 import { DomainError } from '../kernel/errors.ts';
-import { upTo } from '../lib/lru-size.ts';
+import { upTo } from '../lib/version-cache.ts';
 import type { Clock } from '../ports/clock.ts';
 import { errorBody, statusOf } from '../rest/errors.ts';
 

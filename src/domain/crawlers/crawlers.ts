@@ -1,6 +1,8 @@
+import type { Extension } from '../../kernel/operation.ts';
 import type { Permission } from '../../kernel/permissions.ts';
 import type { Services } from '../../kernel/services.ts';
 import type { StudioContext } from '../studio/studio.ts';
+import { localStudioOperation } from '../studio/studio-operation.ts';
 import type { CrawlLimits } from './config/crawl-limits.ts';
 import type { Crawling } from './crawl/crawling.ts';
 
@@ -20,3 +22,10 @@ export interface CrawlerServices extends Services {
 export interface CrawlerContext<Also extends Permission = never> extends StudioContext<Also> {
   crawlers: CrawlersRuntime;
 }
+
+const crawlers: Extension<'project', { crawlers: CrawlersRuntime }, { crawlers: CrawlersRuntime }> = {
+  provide: ({ crawlers }) => ({ crawlers }),
+};
+
+/** An operation of the crawlers of one project. */
+export const crawlerOperation = localStudioOperation.with(crawlers);

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
 import type { Permission } from '../../kernel/permissions.ts';
 import type { Grants } from '../../kernel/services.ts';
-import { upTo } from '../../lib/lru-size.ts';
+import { upTo } from '../../lib/version-cache.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
 

@@ -7,7 +7,7 @@ import { timestamp } from '../../kernel/shapes.ts';
 import type { Crawler } from '../crawlers/config/crawler.entity.ts';
 import { crawlerName } from '../crawlers/config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../crawlers/config/find-crawler.ts';
-import { crawlerOperation } from '../crawlers/crawler-operation.ts';
+import { crawlerOperation } from '../crawlers/crawlers.ts';
 import { type EventType, eventTypes } from './event-payload.ts';
 import { deliveryStatuses, NotificationAttempt, NotificationRow } from './notification.entity.ts';
 import { notify, wakeDelivery } from './notify.ts';

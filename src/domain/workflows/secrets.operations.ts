@@ -1,13 +1,39 @@
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import { findPage, pageOf, wholePageInput, wholeWindowOf } from '../../kernel/paging.ts';
+import type { Services } from '../../kernel/services.ts';
+import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import { WorkflowSecret } from './workflow.entity.ts';
 import { maxSecretBytes, maxSecrets, secretName, workflowId, workflowSecret } from './workflow.schema.ts';
-import { workflowOperation } from './workflow-operation.ts';
 import { findWorkflow } from './workflow-record.ts';
+import { workflowOperation } from './workflows.ts';
 
 /** What a secret's ciphertext is bound to. */
-export const secretRecord = (workflow: string, name: string): string => `${workflow}/${name}`;
+const secretRecord = (workflow: string, name: string): string => `${workflow}/${name}`;
+
+/**
+ * Reads values of a workflow's secrets for its steps, by their names; null: all.
+ * @returns a function that throws DomainError `not_found` with the reason `secret_not_set` when one is not set, `unavailable` when one cannot be opened
+ */
+export const secretsOf =
+  (services: Pick<Services, 'orm' | 'secrets'>, organization: Pick<OrganizationRef, 'id'>, workflow_id: string) =>
+  async (names: readonly string[] | null): Promise<Record<string, string>> => {
+    if (names?.length === 0) return {};
+    const where = { workflow_id, ...(names && { name: { $in: [...names] } }) };
+    const rows = await services.orm.em.fork().find(WorkflowSecret, where, { disableIdentityMap: true });
+    const missing = names?.find((name) => rows.every((row) => row.name !== name));
+    // A request without it would go out unsigned, or to another address.
+    if (missing !== undefined) {
+      const message = `the secret "${missing}" is not set; set it, then retry the execution`;
+      throw new DomainError('not_found', message, { details: { reason: 'secret_not_set' } });
+    }
+    const values: Record<string, string> = {};
+    for (const { name, version, ciphertext } of rows) {
+      const record = secretRecord(workflow_id, name);
+      values[name] = await services.secrets.decrypt(organization.id, 'workflow.secret', record, version, ciphertext);
+    }
+    return values;
+  };
 
 export const listWorkflowSecrets = workflowOperation({
   name: 'workflows.listWorkflowSecrets',

@@ -5,8 +5,8 @@ import type { ProjectContext } from '../projects/operation.ts';
 import { requireHeld } from './save-definition.ts';
 import { type Workflow, WorkflowVersion } from './workflow.entity.ts';
 import { versionSummary, workflow, workflowId, workflowVersion } from './workflow.schema.ts';
-import { workflowOperation } from './workflow-operation.ts';
 import { findWorkflow, workflowRecord } from './workflow-record.ts';
+import { workflowOperation } from './workflows.ts';
 
 const versionNumber = { ...workflowId, number: z.int32().min(1).describe('Number of the version') };
 

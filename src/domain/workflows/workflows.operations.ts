@@ -20,8 +20,8 @@ import {
   workflowId,
   workflowSummary,
 } from './workflow.schema.ts';
-import { workflowOperation } from './workflow-operation.ts';
 import { findWorkflow, workflowRecord, workflowSummaries, workflowTag } from './workflow-record.ts';
+import { workflowOperation } from './workflows.ts';
 
 export const listWorkflows = workflowOperation({
   name: 'workflows.listWorkflows',

@@ -1,6 +1,7 @@
+import type { Extension } from '../../kernel/operation.ts';
 import type { Permission } from '../../kernel/permissions.ts';
 import type { Services } from '../../kernel/services.ts';
-import type { ProjectContext } from '../projects/operation.ts';
+import { type ProjectContext, projectOperation } from '../projects/operation.ts';
 import type { StepOperations } from './step-operations.ts';
 
 /** What the operator has set for webhooks. */
@@ -31,3 +32,10 @@ export interface WorkflowServices extends Services {
 export interface WorkflowContext<Also extends Permission = never> extends ProjectContext<Also> {
   workflows: WorkflowsRuntime;
 }
+
+const workflows: Extension<'project', { workflows: WorkflowsRuntime }, { workflows: WorkflowsRuntime }> = {
+  provide: ({ workflows }) => ({ workflows }),
+};
+
+/** An operation of the workflows of one project. */
+export const workflowOperation = projectOperation.with(workflows);

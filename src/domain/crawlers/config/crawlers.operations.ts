@@ -5,8 +5,8 @@ import { findPage, maxPerPage, pageOf, wholePageInput, wholeWindowOf } from '../
 import { changeOf } from '../../../kernel/shapes.ts';
 import { ensureWebhookSecret } from '../../notifications/webhook-secret.ts';
 import { holdProject } from '../../projects/project-ref.ts';
-import { crawlerOperation } from '../crawler-operation.ts';
 import type { CrawlerContext } from '../crawlers.ts';
+import { crawlerOperation } from '../crawlers.ts';
 import { cancelRunsOf } from '../runs/end-run.ts';
 import { CrawlSnapshot } from '../snapshots/snapshot.entity.ts';
 import { snapshotRecords } from '../snapshots/snapshot-record.ts';

@@ -4,7 +4,7 @@ import { findPage, maxPerPage, pageInput, pageNumber, pageOf } from '../../../ke
 import { holding } from '../../../lib/text.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
-import { crawlerOperation } from '../crawler-operation.ts';
+import { crawlerOperation } from '../crawlers.ts';
 import { CrawlUrl } from '../frontier/crawl-url.entity.ts';
 import { CrawlerRun } from './crawler-run.entity.ts';
 import { type LogLevel, runSubject } from './run-feed.ts';

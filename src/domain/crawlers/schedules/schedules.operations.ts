@@ -12,7 +12,7 @@ import { ScheduleFire } from '../../schedules/schedule-fire.entity.ts';
 import { Crawler } from '../config/crawler.entity.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
-import { crawlerOperation } from '../crawler-operation.ts';
+import { crawlerOperation } from '../crawlers.ts';
 import { CrawlerRun } from '../runs/crawler-run.entity.ts';
 import { CrawlerSchedule } from './crawler-schedule.entity.ts';
 import {

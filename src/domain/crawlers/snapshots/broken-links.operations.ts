@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import { crawlerName } from '../config/crawler.schema.ts';
 import { findCrawler } from '../config/find-crawler.ts';
-import { crawlerOperation } from '../crawler-operation.ts';
+import { crawlerOperation } from '../crawlers.ts';
 import { findRun, namedRun } from '../runs/run-record.ts';
 import { pageKind, runNumber } from '../runs/runs.schema.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Crawler } from '../config/crawler.entity.ts';
 import { findCrawler } from '../config/find-crawler.ts';
-import { crawlerOperation } from '../crawler-operation.ts';
+import { crawlerOperation } from '../crawlers.ts';
 import type { UrlKind } from '../frontier/crawl-url.entity.ts';
 import { findSnapshot, namedSnapshot, requireFiles } from './find-snapshot.ts';
 import { CrawlSnapshot } from './snapshot.entity.ts';

@@ -6,7 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import type { BlobStore } from '../../../ports/blobs.ts';
 import { findCrawler } from '../config/find-crawler.ts';
-import { crawlerOperation } from '../crawler-operation.ts';
+import { crawlerOperation } from '../crawlers.ts';
 import { findSnapshot, namedSnapshot, requireCaptured, requireFiles } from './find-snapshot.ts';
 import type { CrawlSnapshot } from './snapshot.entity.ts';
 import { snapshotNumber } from './snapshots.schema.ts';

@@ -1,6 +1,6 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import { urlHash } from '../frontier/url-draft.ts';
 import type { LinkMapper } from './rewrite/carrier.ts';
 import { type SiteAddresses, siteAddresses } from './site-addresses.ts';

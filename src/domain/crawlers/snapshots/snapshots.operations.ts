@@ -6,7 +6,7 @@ import { holding } from '../../../lib/text.ts';
 import { notify } from '../../notifications/notify.ts';
 import { crawlerName, plainText } from '../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../config/find-crawler.ts';
-import { crawlerOperation } from '../crawler-operation.ts';
+import { crawlerOperation } from '../crawlers.ts';
 import { pageKind } from '../runs/runs.schema.ts';
 import { findSnapshot, namedSnapshot, notDiscarded, requireCaptured, requireFiles } from './find-snapshot.ts';
 import { makeLive } from './seal-snapshot.ts';

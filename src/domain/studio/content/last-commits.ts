@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import type { CommitChanges, ContentCache } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Commit, LineCommit, Oid } from '../../../ports/git-records.ts';

@@ -1,6 +1,6 @@
 import { imageSize } from 'image-size';
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';

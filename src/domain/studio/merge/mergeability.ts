@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { StudioContext } from '../studio.ts';
 import { mergeCommits } from './merge-commits.ts';

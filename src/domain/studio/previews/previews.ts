@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
 import type { Ports, Settings } from '../../../kernel/services.ts';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import type { Sha256 } from '../../../ports/blobs.ts';
 import type { Kms } from '../../../ports/kms.ts';
 import {

@@ -1,70 +1,24 @@
 import { forEachYielding } from '../../../lib/concurrency.ts';
 import { ExpressionSyntaxError, parseExpression } from '../expressions/parse-expression.ts';
 import { type Reference, referencesOf, type UsedVariable, unknownVariablesOf } from '../expressions/references.ts';
-import { parseTemplate } from '../expressions/template.ts';
-import type { Place, Problem, WorkflowDefinition } from './definition.schema.ts';
-import type { Step } from './step.schema.ts';
-import { allSteps, innerLists, type ListKind } from './walk-steps.ts';
-
-/** An expression of a definition. */
-interface PlacedExpression {
-  text: string;
-  place: Place;
-  /** Where the expression begins within the text at its place. */
-  offset: number;
-  /** Whether `secrets` may be named in it. */
-  maySecret: boolean;
-}
-
-/** The expressions in the templates of a value, whatever its shape; a template that is not closed is a problem. */
-export function templatesIn(value: unknown, place: Place, problems: Problem[], maySecret = false): PlacedExpression[] {
-  if (typeof value === 'string') {
-    try {
-      return parseTemplate(value).flatMap((part) =>
-        'expression' in part ? [{ text: part.expression, place, offset: part.offset, maySecret }] : [],
-      );
-    } catch (error) {
-      if (!(error instanceof ExpressionSyntaxError)) throw error;
-      problems.push({ place, code: 'syntax', message: error.message, offset: error.position });
-      return [];
-    }
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]) =>
-    templatesIn(item, [...place, Array.isArray(value) ? Number(key) : key], problems, maySecret),
-  );
-}
+import { type PlacedExpression, templatesIn } from '../expressions/template.ts';
+import { typeOf } from '../step-types.ts';
+import type { InnerList, Step } from '../steps/step-type.ts';
+import type { WorkflowDefinition } from './definition.schema.ts';
+import type { Place, Problem } from './parse-source.ts';
+import { allSteps } from './walk-steps.ts';
 
 /** The expressions a step itself evaluates before or while it runs; not those of the steps within it. */
 function expressionsOf(step: Step, place: Place, problems: Problem[]): PlacedExpression[] {
-  const bare = (name: string, text: string | undefined): PlacedExpression[] =>
-    text === undefined ? [] : [{ text, place: [...place, name], offset: 0, maySecret: false }];
-  const within = (name: string, value: unknown, maySecret = false) =>
-    templatesIn(value, [...place, name], problems, maySecret);
-  const own = (): PlacedExpression[] => {
-    switch (step.type) {
-      case 'http':
-        return (['url', 'query', 'headers', 'body'] as const).flatMap((name) => within(name, step[name], true));
-      case 'transform':
-      case 'condition':
-        return bare('expression', step.expression);
-      case 'for_each':
-        return bare('items', step.items);
-      case 'delay':
-        return [...within('for', step.for), ...within('until', step.until)];
-      case 'wait_for_input':
-        return within('message', step.message);
-      case 'operation':
-        return within('with', step.with);
-      case 'fail':
-        return within('message', step.message);
-      case 'output':
-        return bare('value', step.value);
-      case 'parallel':
-        return [];
-    }
-  };
-  return [...bare('if', step.if), ...own()];
+  const { expressions = [], templates = [], maySecret = false } = typeOf(step);
+  const bare = ['if', ...expressions].flatMap((name): PlacedExpression[] => {
+    const text: unknown = Reflect.get(step, name);
+    return typeof text === 'string' ? [{ text, place: [...place, name], offset: 0, maySecret: false }] : [];
+  });
+  return [
+    ...bare,
+    ...templates.flatMap((name) => templatesIn(Reflect.get(step, name), [...place, name], problems, maySecret)),
+  ];
 }
 
 /** Whether a step has run by the time another place is reached: surely, or only if the run went that way. */
@@ -87,8 +41,6 @@ interface VisitedStep {
   isReachable: boolean;
 }
 
-const isEnd = (step: Step) => (step.type === 'fail' || step.type === 'output') && step.if === undefined;
-
 /** The steps that have run after a list, and whether the run always ends within it. */
 interface AfterList {
   ran: Map<string, Certainty>;
@@ -103,21 +55,20 @@ function* walkList(steps: readonly Step[], place: Place, scope: Scope): Generato
     const here = [...place, index];
     const known = new Map([...scope.steps, ...ran]);
     yield { step, place: here, scope: { ...scope, steps: known }, isReachable: !ends };
-    const lists: (AfterList & { kind: ListKind })[] = [];
-    for (const { kind, place: within, steps: inner } of innerLists(step)) {
-      const innerScope = { ...scope, steps: known, hasItem: scope.hasItem || kind === 'do' };
-      lists.push({ kind, ...(yield* walkList(inner, [...here, ...within], innerScope)) });
+    const { lists: listsOf, takesOne = false, ends: isEnd = false } = typeOf(step);
+    const lists: (AfterList & Pick<InnerList, 'runs'>)[] = [];
+    for (const { runs, place: within, steps: inner } of listsOf?.(step) ?? []) {
+      const innerScope = { ...scope, steps: known, hasItem: scope.hasItem || runs === 'per_item' };
+      lists.push({ runs, ...(yield* walkList(inner, [...here, ...within], innerScope)) });
     }
-    for (const { kind, ran: within } of lists) {
+    for (const { runs, ran: within } of lists) {
       // The iterations of a loop have many outputs; the loop itself holds them all.
-      if (kind === 'do') continue;
-      const isSure = kind === 'branch' && step.if === undefined && step.on_error !== 'continue';
+      if (runs === 'per_item') continue;
+      const isSure = runs === 'always' && step.if === undefined && step.on_error !== 'continue';
       for (const [id, certainty] of within) ran.set(id, isSure ? certainty : 'possible');
     }
     ran.set(step.id, step.if === undefined ? 'certain' : 'possible');
-    const always =
-      step.type === 'condition' && step.if === undefined ? lists.filter(({ ends }) => ends).length === 2 : false;
-    ends ||= isEnd(step) || always;
+    ends ||= step.if === undefined && (isEnd || (takesOne && lists.every((list) => list.ends)));
   }
   return { ran, ends };
 }

@@ -1,19 +1,8 @@
 import { z } from 'zod';
 import { permissionNames } from '../../../kernel/permissions.ts';
 import { jsonValue } from '../../../kernel/shapes.ts';
-import { day, duration, step } from './step.schema.ts';
-
-/** Where something is in a definition, from its top: keys and indices. */
-export type Place = readonly (string | number)[];
-
-/** A fault of a definition before its line is known. `offset` counts UTF-16 units within the text at that place. */
-export interface Problem {
-  place: Place;
-  /** `syntax`, `unknown_key`, `duplicate_id`, `unknown_step`, `unknown_operation`, … */
-  code: string;
-  message: string;
-  offset?: number;
-}
+import { step } from '../step-types.ts';
+import { day, duration } from './duration.ts';
 
 /** A definition of a workflow, version 1 of the format. Unknown keys are errors at every depth. */
 export const workflowDefinition = z.strictObject({

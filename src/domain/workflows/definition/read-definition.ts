@@ -3,11 +3,11 @@ import { faultOf } from '../../../kernel/parse.ts';
 import type { Permission } from '../../../kernel/permissions.ts';
 import { forEachYielding, yieldLoop } from '../../../lib/concurrency.ts';
 import { pointer } from '../../../lib/json-pointer.ts';
-import { hasTemplate } from '../expressions/template.ts';
 import type { StepOperations } from '../step-operations.ts';
+import { typeOf } from '../step-types.ts';
 import { checkExpressions } from './check-expressions.ts';
-import { type Place, type Problem, type WorkflowDefinition, workflowDefinition } from './definition.schema.ts';
-import { type DefinitionSource, parseSource } from './parse-source.ts';
+import { type WorkflowDefinition, workflowDefinition } from './definition.schema.ts';
+import { type DefinitionSource, type Place, type Problem, parseSource } from './parse-source.ts';
 import { allSteps } from './walk-steps.ts';
 
 const maxSteps = 500;
@@ -35,57 +35,10 @@ function checkStructure(definition: WorkflowDefinition): Problem[] {
   return problems;
 }
 
-const holdsTemplate = (value: unknown): boolean =>
-  typeof value === 'string'
-    ? hasTemplate(value)
-    : typeof value === 'object' && value !== null && Object.values(value).some(holdsTemplate);
-
-/**
- * Faults of `operation` steps: operations that do not exist or cannot be used in workflows, permissions the workflow does not list, and literal
- * inputs the operation refuses. What holds a template is known only when it runs.
- */
-function checkOperations(definition: WorkflowDefinition, operations: StepOperations): Problem[] {
-  const problems: Problem[] = [];
-  const held = new Set<Permission>(definition.permissions);
-  for (const { step, place } of allSteps(definition)) {
-    if (step.type !== 'operation') continue;
-    const operation = operations.get(step.operation);
-    if (operation === undefined) {
-      const message = `operation "${step.operation}" does not exist or cannot be used in workflows`;
-      problems.push({ place: [...place, 'operation'], code: 'unknown_operation', message });
-      continue;
-    }
-    if (!held.has(operation.permission)) {
-      const message = `needs ${operation.permission}, which is not among the workflow's permissions`;
-      problems.push({ place: [...place, 'operation'], code: 'missing_permission', message });
-    }
-    if (step.wait === true && !operation.canBeAwaited)
-      problems.push({
-        place: [...place, 'wait'],
-        code: 'not_awaitable',
-        message: 'starts nothing that could be waited for',
-      });
-    const given = step.with ?? {};
-    const { shape } = operation.input as Partial<z.ZodObject>;
-    for (const name of Object.keys(given))
-      if (shape && !Object.hasOwn(shape, name))
-        problems.push({
-          place: [...place, 'with', name],
-          code: 'unknown_key',
-          message: `is no input of ${step.operation}`,
-        });
-    const parsed = operation.input.safeParse(given, { reportInput: true });
-    for (const issue of parsed.success ? [] : parsed.error.issues) {
-      const at = issue.path.reduce<unknown>(
-        (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
-        given,
-      );
-      if (holdsTemplate(at)) continue;
-      const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)));
-      problems.push({ place: [...place, 'with', ...path], code: 'invalid_input', message: faultOf(issue) });
-    }
-  }
-  return problems;
+/** Faults of single steps that their schema cannot see, such as operations that do not exist. */
+function checkSteps(definition: WorkflowDefinition, operations: StepOperations): Problem[] {
+  const checked = { operations, permissions: new Set<Permission>(definition.permissions) };
+  return [...allSteps(definition)].flatMap(({ step, place }) => typeOf(step).check?.(step, place, checked) ?? []);
 }
 
 /** A fault of a definition as callers see it; `field` is a JSON Pointer into the document, line and column count from 1. */
@@ -175,5 +128,5 @@ export async function readDefinition(
   const structure = checkStructure(parsed.data);
   if (structure.length > 0) return answer(null, structure);
   const { errors, warnings } = await checkExpressions(parsed.data, secrets);
-  return answer(parsed.data, [...errors, ...checkOperations(parsed.data, operations)], warnings);
+  return answer(parsed.data, [...errors, ...checkSteps(parsed.data, operations)], warnings);
 }

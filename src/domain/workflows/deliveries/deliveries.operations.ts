@@ -6,7 +6,7 @@ import { uuid7 } from '../../../lib/ids.ts';
 import { beginExecution } from '../executions/begin-execution.ts';
 import type { WorkflowTrigger } from '../triggers/trigger.entity.ts';
 import { findTrigger } from '../triggers/triggers.operations.ts';
-import { workflowOperation } from '../workflow-operation.ts';
+import { workflowOperation } from '../workflows.ts';
 import { Delivery } from './delivery.entity.ts';
 import {
   begunExecution,

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { parseDuration, type Step } from '../definition/step.schema.ts';
+import { parseDuration } from '../definition/duration.ts';
 import type { StepWait } from '../executions/step-run.entity.ts';
-import { runHttpStep } from '../steps/http-step.ts';
-import { runOperationStep } from '../steps/operation-step.ts';
-import { defaultAttempts, type StepCall, type StepError, type StepResult } from '../steps/step-call.ts';
+import { typeOf } from '../step-types.ts';
+import type { Acting, Step, StepCall, StepError, StepResult } from '../steps/step-type.ts';
 
 /** Who has a step that acts. */
 export interface Caller {
@@ -140,21 +139,20 @@ interface Failure {
  * @returns milliseconds; null: there is no further try
  */
 export function retryDelay(step: Step, tries: number, failure: Failure, random: number): number | null {
-  const { attempts = defaultAttempts(step), delay, factor = usualFactor, max_delay, on } = step.retry ?? {};
+  const {
+    attempts = typeOf(step).acting?.attempts(step) ?? 1,
+    delay,
+    factor = usualFactor,
+    max_delay,
+    on,
+  } = step.retry ?? {};
   const counts = failure.isRetryable && (on === undefined || on.includes(failure.error.code));
   if (!counts || tries >= attempts) return null;
-  const first = (delay === undefined ? null : parseDuration(delay)) ?? usualDelay;
-  const most = (max_delay === undefined ? null : parseDuration(max_delay)) ?? mostDelay;
+  const first = parseDuration(delay) ?? usualDelay;
+  const most = parseDuration(max_delay) ?? mostDelay;
   const wait = Math.min(first * factor ** (tries - 1), most) * random;
   return Math.round(Math.max(wait, Math.min(failure.retryAfter ?? 0, longestRetryAfter)));
 }
-
-const usualLimit = { http: 30_000, operation: 300_000 };
-
-/** The steps that act on the outside or on the project. */
-export type ActingStep = Extract<Step, { type: 'http' | 'operation' }>;
-
-export const isActing = (step: Step): step is ActingStep => step.type === 'http' || step.type === 'operation';
 
 /**
  * Equal over tries and drivers, and for no other step run.
@@ -173,18 +171,13 @@ const timedOut = (milliseconds: number): StepResult => ({
  * Has a step act, for as long as it may.
  * @returns how it ended; null when it was broken off from outside
  */
-export async function callStep(
-  call: Omit<StepCall, 'signal' | 'step'> & { step: ActingStep },
-  signal: AbortSignal,
-): Promise<StepResult | null> {
+export async function callStep(call: Omit<StepCall, 'signal'>, signal: AbortSignal): Promise<StepResult | null> {
   const { step, services, execution_id, path } = call;
-  const limit = (step.timeout === undefined ? null : parseDuration(step.timeout)) ?? usualLimit[step.type];
+  const { act, limit: usual } = typeOf(step).acting as Acting<Step>;
+  const limit = parseDuration(step.timeout) ?? usual;
   const late = AbortSignal.timeout(limit);
-  const whole = { ...call, signal: AbortSignal.any([signal, late]) };
   try {
-    const result = await (step.type === 'http'
-      ? runHttpStep({ ...whole, step })
-      : runOperationStep({ ...whole, step }));
+    const result = await act({ ...call, signal: AbortSignal.any([signal, late]) });
     return signal.aborted ? null : result;
   } catch (err) {
     if (signal.aborted) return null;

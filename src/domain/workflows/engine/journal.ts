@@ -1,11 +1,12 @@
 import type { Services } from '../../../kernel/services.ts';
-import { day, parseDuration } from '../definition/step.schema.ts';
+import { day, parseDuration } from '../definition/duration.ts';
 import type { ExecutionState, ExecutionStatus } from '../executions/execution.entity.ts';
 import type { ExecutionEvent } from '../executions/execution-feed.ts';
 import type { StepStatus } from '../executions/step-run.entity.ts';
+import { isActing } from '../step-types.ts';
 import type { Checkpoint, Lease } from './checkpoints.ts';
 import type { ClaimedRow } from './lease.ts';
-import { isActingRun, isSettled, isWithin, type Site, type StepState } from './plan.ts';
+import { isSettled, isWithin, type Site, type StepState } from './plan.ts';
 
 const usualTimeout = day;
 
@@ -45,7 +46,7 @@ export class RunState {
 
   /** When the execution has taken too long; the time it was paused does not count. */
   deadline(timeout: string | undefined, now: number): number {
-    const limit = (timeout === undefined ? null : parseDuration(timeout)) ?? usualTimeout;
+    const limit = parseDuration(timeout) ?? usualTimeout;
     return (this.started_at ?? now) + limit + (this.state.paused ?? 0);
   }
 }
@@ -164,7 +165,7 @@ export class Journal {
   load(runs: readonly StepState[]): void {
     for (const run of runs) {
       // What a driver before was at is tried again.
-      if (run.status === 'running' && isActingRun(run)) run.status = 'pending';
+      if (run.status === 'running' && isActing(run)) run.status = 'pending';
       this.runs.set(run.path, run);
       this.#position = Math.max(this.#position, run.position);
       this.context += run.output === null ? 0 : JSON.stringify(run.output).length;
@@ -174,7 +175,7 @@ export class Journal {
   /** Checks again the steps that wait for a crawl run or a deployment. */
   recheckPeers(): void {
     for (const run of this.runs.values())
-      if (run.status === 'waiting' && isActingRun(run) && run.waits_for !== null) run.status = 'pending';
+      if (run.status === 'waiting' && isActing(run) && run.waits_for !== null) run.status = 'pending';
   }
 
   log(type: string, detail: Record<string, unknown> = {}): void {

@@ -6,6 +6,7 @@ import type { WorkflowDefinition } from '../definition/definition.schema.ts';
 import type { ExecutionError, TerminalStatus } from '../executions/execution.entity.ts';
 import { fillTemplates, holds } from '../expressions/evaluate.ts';
 import { asText } from '../expressions/template.ts';
+import type { Outcome } from '../steps/step-type.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import {
   type Checkpoint,
@@ -18,7 +19,7 @@ import {
 import type { DriverParts } from './driver.ts';
 import type { Journal, RunState } from './journal.ts';
 import { type Claimed, type ClaimedRow, Fenced } from './lease.ts';
-import type { Outcome, Plan } from './plan.ts';
+import type { Plan } from './plan.ts';
 import type { SlotRequest, SlotResult } from './slots.ts';
 
 /** What the expressions of an execution see, with what is in sight at one place of it. `now` in milliseconds since 1970. */

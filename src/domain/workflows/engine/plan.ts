@@ -1,5 +1,5 @@
-import type { Step, StepType } from '../definition/step.schema.ts';
 import type { StepRunError, StepStatus, StepWait } from '../executions/step-run.entity.ts';
+import type { Outcome, Step } from '../steps/step-type.ts';
 
 /** A step run as the engine works with it; times are milliseconds since 1970. */
 export interface StepState {
@@ -7,7 +7,7 @@ export interface StepState {
   /** In the order they began, from 1. */
   position: number;
   step_id: string;
-  type: StepType;
+  type: string;
   status: StepStatus;
   tries: number;
   input: unknown;
@@ -26,9 +26,6 @@ const settled: ReadonlySet<StepStatus> = new Set(['completed', 'failed', 'skippe
 
 /** Whether nothing more becomes of a step run. */
 export const isSettled = ({ status }: Pick<StepState, 'status'>): boolean => settled.has(status);
-
-/** Whether it is the run of a step that acts on the outside or on the project. */
-export const isActingRun = ({ type }: Pick<StepState, 'type'>): boolean => type === 'http' || type === 'operation';
 
 /** Whether a path lies within the step run at another one. */
 export const isWithin = (path: string, outer: string): boolean =>
@@ -93,14 +90,6 @@ export type Action =
 /** Whether a person's time to answer is over. */
 export const isLateInput = ({ kind, site }: Action): boolean =>
   kind === 'expire' && site.step.type === 'wait_for_input';
-
-/** How a list of steps stands. */
-export type Outcome =
-  | { kind: 'open' }
-  | { kind: 'done'; output: unknown }
-  | { kind: 'failed'; error: StepRunError }
-  /** A step has ended the whole execution. */
-  | { kind: 'ended'; output: unknown; path: string };
 
 export interface Plan {
   actions: Action[];

@@ -1,99 +1,25 @@
 import type { WorkflowDefinition } from '../definition/definition.schema.ts';
-import { parseDuration, type Step } from '../definition/step.schema.ts';
-import { type Action, type Outcome, type Plan, PlanScope, type Site, type StepState } from './plan.ts';
-
-/** How branches stand that run side by side; `walk` says how the steps of one do. */
-function planBranches(
-  { branches, on_branch_error }: Extract<Step, { type: 'parallel' }>,
-  walk: (name: string, steps: readonly Step[]) => Outcome,
-): Outcome {
-  const outputs: Record<string, unknown> = {};
-  let failure: Outcome | null = null;
-  let isOpen = false;
-  for (const [name, steps] of Object.entries(branches)) {
-    const outcome = walk(name, steps);
-    if (outcome.kind === 'ended') return outcome;
-    if (outcome.kind === 'done') outputs[name] = outcome.output;
-    if (outcome.kind === 'open') isOpen = true;
-    if (outcome.kind === 'failed') failure ??= outcome;
-  }
-  if (failure !== null && (!isOpen || on_branch_error !== 'wait')) return failure;
-  return isOpen ? { kind: 'open' } : { kind: 'done', output: outputs };
-}
-
-/** The lists within a step whose steps others may see, each with what their paths begin with. */
-function listsOf(step: Step, path: string): [prefix: string, steps: readonly Step[]][] {
-  if (step.type === 'condition')
-    return [
-      [`${path}.then.`, step.then ?? []],
-      [`${path}.else.`, step.else ?? []],
-    ];
-  if (step.type === 'parallel')
-    return Object.entries(step.branches).map(([name, steps]) => [`${path}.${name}.`, steps]);
-  if (step.type === 'wait_for_input' && Array.isArray(step.on_timeout))
-    return [[`${path}.on_timeout.`, step.on_timeout]];
-  return [];
-}
-
-/** What is settled of a loop, so that ten thousand iterations are not looked at again with every step. */
-class Loop {
-  readonly #items: readonly unknown[];
-  readonly #outputs: unknown[] = [];
-  readonly #isSettled: boolean[] = [];
-  #settled = 0;
-  #first = 0;
-
-  constructor(items: readonly unknown[]) {
-    this.#items = items;
-  }
-
-  /** How many iterations have come to their end, of how many. */
-  get progress(): { done: number; total: number } {
-    return { done: this.#settled, total: this.#items.length };
-  }
-
-  /** How the loop stands; `iterate` says how one of its iterations does. */
-  plan(
-    { concurrency = 1, item_on_error }: Extract<Step, { type: 'for_each' }>,
-    iterate: (index: number, item: unknown) => Outcome,
-  ): Outcome {
-    let underWay = 0;
-    for (let index = this.#first; index < this.#items.length && underWay < concurrency; index += 1) {
-      if (this.#isSettled[index]) continue;
-      const outcome = iterate(index, this.#items[index]);
-      if (outcome.kind === 'ended') return outcome;
-      if (outcome.kind === 'failed' && item_on_error !== 'continue') return outcome;
-      if (outcome.kind === 'open') underWay += 1;
-      else this.#settle(index, outcome.kind === 'done' ? outcome.output : null);
-    }
-    return this.#settled < this.#items.length ? { kind: 'open' } : { kind: 'done', output: this.#outputs };
-  }
-
-  #settle(index: number, output: unknown): void {
-    this.#outputs[index] = output;
-    this.#isSettled[index] = true;
-    this.#settled += 1;
-    while (this.#isSettled[this.#first]) this.#first += 1;
-  }
-}
+import { parseDuration } from '../definition/duration.ts';
+import { typeOf } from '../step-types.ts';
+import type { Outcome, Progress, Step, Walk } from '../steps/step-type.ts';
+import { type Action, type Plan, PlanScope, type Site, type StepState } from './plan.ts';
 
 /** What a step run that has come to its end means for the list it stands in. */
 function outcomeOf(step: Step, { status, output, error, path }: StepState): Outcome {
   if (status === 'failed' && step.on_error !== 'continue')
     return { kind: 'failed', error: { path, ...(error ?? { code: 'failed', message: 'The step failed' }) } };
   if (status !== 'completed') return { kind: 'done', output: null };
-  return step.type === 'output'
-    ? { kind: 'ended', output: output ?? null, path }
-    : { kind: 'done', output: output ?? null };
+  return typeOf(step).ends ? { kind: 'ended', output: output ?? null, path } : { kind: 'done', output: output ?? null };
 }
 
 type Runs = ReadonlyMap<string, StepState>;
 
 /** Lets the steps that come later see one that has run, and what ran within it; a loop holds its iterations' outputs itself. */
 function showRun(runs: Runs, step: Step, run: StepState, scope: PlanScope): void {
-  for (const [prefix, steps] of listsOf(step, run.path)) {
+  for (const list of typeOf(step).lists?.(step) ?? []) {
+    if (list.runs === 'per_item') continue;
     const inner = new PlanScope();
-    showRuns(runs, steps, prefix, inner);
+    showRuns(runs, list.steps, `${run.path}${list.path}.`, inner);
     scope.merge(inner);
   }
   scope.add(run);
@@ -137,7 +63,8 @@ const open: Outcome = { kind: 'open' };
 export class Planner {
   readonly #definition: Pick<WorkflowDefinition, 'steps' | 'on_failure'>;
   readonly #runs: ReadonlyMap<string, StepState>;
-  readonly #loops = new Map<string, Loop>();
+  /** What steps keep from one plan to the next, by path. */
+  readonly #kept = new Map<string, { progress: Progress }>();
   #actions: Action[] = [];
   #waits = new Waits(0);
 
@@ -148,7 +75,7 @@ export class Planner {
 
   /** How far the loops have come that are under way. */
   *progress(): Generator<{ path: string; done: number; total: number }> {
-    for (const [path, { progress }] of this.#loops) if (progress.done < progress.total) yield { path, ...progress };
+    for (const [path, { progress }] of this.#kept) if (progress.done < progress.total) yield { path, ...progress };
   }
 
   /** @param now milliseconds since 1970 */
@@ -204,8 +131,8 @@ export class Planner {
   }
 
   #waiting(site: Site, run: StepState): Outcome {
-    const isEnd = site.step.type === 'delay' || site.step.type === 'wait_for_input';
-    if (this.#waits.isDue(run.next_try_at)) return this.#act({ kind: isEnd ? 'expire' : 'try', site });
+    if (this.#waits.isDue(run.next_try_at))
+      return this.#act({ kind: typeOf(site.step).expire ? 'expire' : 'try', site });
     if (run.waits_for?.kind === 'input') this.#waits.forInput = true;
     else this.#waits.otherwise = true;
     return open;
@@ -213,32 +140,19 @@ export class Planner {
 
   /** A step that is under way, by what it holds. */
   #within(site: Site, run: StepState): Outcome {
-    const { step, path, scope } = site;
-    switch (step.type) {
-      case 'condition': {
-        const isTrue = (run.input as { result?: boolean } | null)?.result === true;
-        const name = isTrue ? 'then' : 'else';
-        return this.#end(site, this.#list(step[name] ?? [], `${path}.${name}.`, new PlanScope(scope)));
-      }
-      case 'wait_for_input': {
-        const late = Array.isArray(step.on_timeout) ? step.on_timeout : [];
-        return this.#end(site, this.#list(late, `${path}.on_timeout.`, new PlanScope(scope)));
-      }
-      case 'for_each':
-      case 'parallel': {
-        const limit = step.timeout === undefined ? null : parseDuration(step.timeout);
-        if (this.#waits.isDue(limit === null ? null : run.started_at + limit))
-          return this.#act({ kind: 'expire', site });
-        const before = this.#actions.length;
-        const outcome = step.type === 'parallel' ? this.#branches(site, step) : this.#iterations(site, step, run);
-        // What was about to run beside a failure does not.
-        if (outcome.kind === 'failed' || outcome.kind === 'ended') this.#actions.length = before;
-        return this.#end(site, outcome);
-      }
-      default:
-        this.#waits.otherwise = true;
-        return open;
+    const { step } = site;
+    const { plan, boundsInner } = typeOf(step);
+    if (plan === undefined) {
+      this.#waits.otherwise = true;
+      return open;
     }
+    const limit = boundsInner ? parseDuration(step.timeout) : null;
+    if (limit !== null && this.#waits.isDue(run.started_at + limit)) return this.#act({ kind: 'expire', site });
+    const before = this.#actions.length;
+    const outcome = plan(step, run.input, this.#walk(site));
+    // What was about to run beside a failure does not.
+    if (outcome.kind === 'failed' || outcome.kind === 'ended') this.#actions.length = before;
+    return this.#end(site, outcome);
   }
 
   #end(site: Site, outcome: Outcome): Outcome {
@@ -247,16 +161,15 @@ export class Planner {
     return outcome;
   }
 
-  #branches({ path, scope }: Site, step: Extract<Step, { type: 'parallel' }>): Outcome {
-    return planBranches(step, (name, steps) => this.#list(steps, `${path}.${name}.`, new PlanScope(scope)));
-  }
-
-  #iterations({ path, scope }: Site, step: Extract<Step, { type: 'for_each' }>, run: StepState): Outcome {
-    const { items } = run.input as { items: unknown[] };
-    const loop = this.#loops.get(path) ?? new Loop(items);
-    this.#loops.set(path, loop);
-    return loop.plan(step, (index, item) =>
-      this.#list(step.do, `${path}[${index}].`, new PlanScope(scope, { item, index })),
-    );
+  #walk({ path, scope }: Site): Walk {
+    return {
+      list: (within, steps, item) => this.#list(steps, `${path}${within}.`, new PlanScope(scope, item)),
+      keep: <T extends { progress: Progress }>(make: () => T) => {
+        // Only the step at this path has put anything there.
+        const kept = (this.#kept.get(path) as T | undefined) ?? make();
+        this.#kept.set(path, kept);
+        return kept;
+      },
+    };
   }
 }

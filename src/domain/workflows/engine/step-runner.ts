@@ -1,12 +1,12 @@
 import type { Services } from '../../../kernel/services.ts';
 import { forEachConcurrently } from '../../../lib/concurrency.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
-import { day, parseDuration, type Step } from '../definition/step.schema.ts';
-import type { StepRunError, StepWait } from '../executions/step-run.entity.ts';
-import { type Evaluation, evaluateExpression, fillTemplates, holds } from '../expressions/evaluate.ts';
-import type { StepResult } from '../steps/step-call.ts';
+import { type Evaluation, holds } from '../expressions/evaluate.ts';
+import { secretsOf } from '../secrets.operations.ts';
+import { isActing, typeOf } from '../step-types.ts';
+import { type Begun, failed, type Step, type StepResult, timedOut } from '../steps/step-type.ts';
 import type { WorkflowServices } from '../workflows.ts';
-import { type ActingStep, type CallSlots, callStep, idempotencyKey, isActing, peerEnd, retryDelay } from './calls.ts';
+import { type CallSlots, callStep, idempotencyKey, peerEnd, retryDelay } from './calls.ts';
 import { storeOutput } from './checkpoints.ts';
 import type { Journal } from './journal.ts';
 import type { LoadedVersion } from './lease.ts';
@@ -36,7 +36,7 @@ interface FinishedCall {
 class ActingSteps {
   readonly #of: ActingOptions;
   /** Steps that are noted, and wait for that to be durable. */
-  #ready: { site: Site<ActingStep>; run: StepState }[] = [];
+  #ready: { site: Site; run: StepState }[] = [];
   readonly #calls = new Map<string, AbortController>();
   #finished: FinishedCall[] = [];
 
@@ -54,7 +54,7 @@ class ActingSteps {
   }
 
   /** Notes that a step is about to act. One that was broken off repeats its try. */
-  note(site: Site<ActingStep>, run: StepState): void {
+  note(site: Site, run: StepState): void {
     const tries = run.status === 'pending' ? Math.max(run.tries, 1) : run.tries + 1;
     const tried_in = run.tried_in ?? this.#of.execution_id;
     this.#of.journal.move(run, { status: 'running', tries, tried_in });
@@ -87,7 +87,7 @@ class ActingSteps {
     return this.#finished.splice(0);
   }
 
-  async #call(site: Site<ActingStep>, run: StepState): Promise<void> {
+  async #call(site: Site, run: StepState): Promise<void> {
     const { services, calls, version, execution_id, scopeAt, signal } = this.#of;
     const { project, organization, permissions, workflow } = version;
     const abort = new AbortController();
@@ -102,6 +102,7 @@ class ActingSteps {
       tries: run.tries,
       idempotency_key: idempotencyKey(run.tried_in ?? execution_id, site.path),
       scope: scopeAt(site.scope),
+      secrets: secretsOf(services, organization, workflow.id),
       services,
       organization,
       project,
@@ -114,87 +115,6 @@ class ActingSteps {
   }
 }
 
-/** How a step stands after the engine itself has done what it can of it. */
-interface Begun {
-  /** `running`: it holds steps that come now, or has to be executed. */
-  status: 'completed' | 'failed' | 'skipped' | 'running' | 'waiting';
-  input?: unknown;
-  output?: unknown;
-  error?: StepRunError;
-  waits_for?: StepWait;
-  /** Milliseconds since 1970. */
-  next_try_at?: number;
-}
-
-const mostItems = 10_000;
-const usualPatience = 7 * day;
-const furthest = 400 * day;
-
-const failed = (code: string, message: string): Begun => ({ status: 'failed', error: { code, message } });
-
-/** JSONata makes a single value of a list of one, and nothing of an empty one. */
-const listOf = (value: unknown): unknown[] =>
-  Array.isArray(value) ? [...value] : value === undefined || value === null ? [] : [value];
-
-async function beginLoop(step: Extract<Step, { type: 'for_each' }>, evaluation: Evaluation): Promise<Begun> {
-  const items = listOf(await evaluateExpression(step.items, evaluation));
-  if (items.length > mostItems)
-    return failed('too_many_items', `items: there are ${items.length}; at most ${mostItems} are gone through`);
-  return { status: 'running', input: { items } };
-}
-
-async function beginDelay(step: Extract<Step, { type: 'delay' }>, evaluation: Evaluation, now: number): Promise<Begun> {
-  if (step.for !== undefined) {
-    const text = String(await fillTemplates(step.for, evaluation));
-    const length = parseDuration(text);
-    if (length === null || length > furthest)
-      return failed('bad_delay', `for: "${text.slice(0, 100)}" is no duration of at most 400 days`);
-    return { status: 'waiting', input: { for: text }, next_try_at: now + length };
-  }
-  const text = String((await fillTemplates(step.until, evaluation)) ?? '');
-  const until = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(until) || until > now + furthest)
-    return failed('bad_delay', `until: "${text.slice(0, 100)}" is no time within 400 days`);
-  return { status: 'waiting', input: { until: new Date(until).toISOString() }, next_try_at: until };
-}
-
-async function byType(step: Step, evaluation: Evaluation, now: number): Promise<Begun> {
-  switch (step.type) {
-    case 'transform':
-      return { status: 'completed', output: (await evaluateExpression(step.expression, evaluation)) ?? null };
-    case 'output':
-      return { status: 'completed', output: (await evaluateExpression(step.value, evaluation)) ?? null };
-    case 'fail': {
-      const message = await fillTemplates(step.message ?? 'The workflow ends here', evaluation);
-      return failed(step.code ?? 'failed', typeof message === 'string' ? message : JSON.stringify(message));
-    }
-    case 'condition':
-      return { status: 'running', input: { result: await holds(step.expression, evaluation) } };
-    case 'for_each':
-      return beginLoop(step, evaluation);
-    case 'delay':
-      return beginDelay(step, evaluation, now);
-    case 'wait_for_input': {
-      const message = await fillTemplates(step.message ?? null, evaluation);
-      const limit = (step.timeout === undefined ? null : parseDuration(step.timeout)) ?? usualPatience;
-      return {
-        status: 'waiting',
-        input: { message, schema: step.schema ?? null },
-        waits_for: { kind: 'input' },
-        next_try_at: now + limit,
-      };
-    }
-    case 'parallel':
-    case 'http':
-    case 'operation':
-      return { status: 'running' };
-  }
-}
-
-/** Milliseconds a transformation may take, when its definition says so. */
-const limitOf = (step: Step): number | undefined =>
-  step.type === 'transform' && step.timeout !== undefined ? (parseDuration(step.timeout) ?? undefined) : undefined;
-
 /**
  * Begins a step: asks its condition, and does what needs nothing of the outside. Faults of expressions are the step's failure.
  * @param now milliseconds since 1970
@@ -204,11 +124,10 @@ export async function beginStep(
   step: Step,
   { scope, signal, now }: { scope: Record<string, unknown>; signal: AbortSignal; now: number },
 ): Promise<Begun> {
-  const timeout = limitOf(step);
-  const evaluation: Evaluation = { expressions, scope, signal, ...(timeout !== undefined && { timeout }) };
+  const evaluation: Evaluation = { expressions, scope, signal };
   try {
-    if (step.if !== undefined && !(await holds(step.if, { expressions, scope, signal }))) return { status: 'skipped' };
-    return await byType(step, evaluation, now);
+    if (step.if !== undefined && !(await holds(step.if, evaluation))) return { status: 'skipped' };
+    return (await typeOf(step).begin?.(step, evaluation, now)) ?? { status: 'running' };
   } catch (error) {
     if (!(error instanceof ExpressionError) || error.fault === 'unavailable') throw error;
     return failed(error.fault === 'timeout' ? 'timeout' : 'bad_expression', error.message);
@@ -222,11 +141,6 @@ interface StepWorkOptions extends ActingOptions {
   /** From 0 to 1. */
   random(): number;
 }
-
-/** Ends of an operation that do not say whether it was done. */
-const unknownEnds = new Set(['timeout', 'unavailable', 'storage_full', 'internal']);
-
-const isUnknown = ({ type }: Step, code: string): boolean => type === 'operation' && unknownEnds.has(code);
 
 /** Does what a plan says with the steps of one execution. */
 export class StepWork {
@@ -260,14 +174,14 @@ export class StepWork {
     const { services, journal, signal, scopeAt } = this.#of;
     const scope = scopeAt(site.scope);
     const { status, ...rest } = await beginStep(services, site.step, { scope, signal, now: journal.now });
-    if (status === 'running' && isActing(site.step)) return this.acting.note(site as Site<ActingStep>, run);
+    if (status === 'running' && isActing(site.step)) return this.acting.note(site, run);
     if (status === 'completed') return this.#complete(run, rest.output);
     journal.move(run, { ...rest, status });
   }
 
   async #try(site: Site, run: StepState): Promise<void> {
     if (!isActing(site.step)) return this.#begin(site, run);
-    if (run.waits_for === null) return this.acting.note(site as Site<ActingStep>, run);
+    if (run.waits_for === null) return this.acting.note(site, run);
     const end = await peerEnd(this.#of.services.orm.em.fork(), run.waits_for);
     if (end === null) run.status = 'waiting';
     else if ('error' in end) this.#fail(run, end.error);
@@ -275,10 +189,10 @@ export class StepWork {
   }
 
   async #expire({ step }: Site, run: StepState): Promise<void> {
-    if (step.type === 'delay') return this.#complete(run, null);
-    if (step.type === 'wait_for_input' && Array.isArray(step.on_timeout))
-      return this.#of.journal.move(run, { status: 'running', input: { ...(run.input as object), timed_out: true } });
-    this.#fail(run, { code: 'timeout', message: 'The step took longer than it may' });
+    const { status, ...rest } = typeOf(step).expire?.(step, run.input) ?? timedOut;
+    if (status === 'completed') return this.#complete(run, rest.output);
+    if (status === 'failed' && rest.error) return this.#fail(run, rest.error);
+    this.#of.journal.move(run, { ...rest, status });
   }
 
   #fail(run: StepState, error: NonNullable<StepState['error']>): void {
@@ -320,7 +234,7 @@ export class StepWork {
   async #take({ step }: Site, run: StepState, result: StepResult): Promise<void> {
     const { journal, random, execution_id } = this.#of;
     if (result.input !== undefined) run.input = result.input;
-    const isOpen = result.kind === 'failed' && isUnknown(step, result.error.code);
+    const isOpen = result.kind === 'failed' && typeOf(step).acting?.unknownEnds?.has(result.error.code) === true;
     const { tried_in } = run;
     if (!isOpen) run.tried_in = null;
     if (result.kind === 'completed') return this.#complete(run, result.output);

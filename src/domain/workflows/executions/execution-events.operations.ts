@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { maxPerPage, pageNumber } from '../../../kernel/paging.ts';
 import { eventSubject } from '../../../ports/event-feed.ts';
-import { workflowOperation } from '../workflow-operation.ts';
+import { workflowOperation } from '../workflows.ts';
 import { type Execution, terminalStatuses } from './execution.entity.ts';
 import { type ExecutionEvent, executionSubject } from './execution-feed.ts';
 import { executionEvent, executionId } from './executions.schema.ts';

@@ -2,8 +2,9 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Services } from '../../../kernel/services.ts';
 import type { WorkflowDefinition } from '../definition/definition.schema.ts';
-import type { Step } from '../definition/step.schema.ts';
 import { stepsWithin } from '../definition/walk-steps.ts';
+import { typeOf } from '../step-types.ts';
+import type { Step } from '../steps/step-type.ts';
 import { type Workflow, WorkflowVersion } from '../workflow.entity.ts';
 import { beginExecutions } from './begin-execution.ts';
 import type { Execution } from './execution.entity.ts';
@@ -29,7 +30,7 @@ const isOver = ({ status }: Run) => status === 'completed' || status === 'skippe
 
 /** Whether an execution goes on after a step's failure: then it counts for what comes later as a result does. */
 const isTolerated = (step: Step, outer: Step | null): boolean =>
-  step.on_error === 'continue' || (outer?.type === 'for_each' && outer.item_on_error === 'continue');
+  step.on_error === 'continue' || (outer !== null && typeOf(outer).tolerates?.(outer) === true);
 
 /**
  * What does not run again when an execution is tried again from where it failed: steps that were completed or skipped, failures it went on

@@ -1,3 +1,4 @@
+import type { Place, Problem } from '../definition/parse-source.ts';
 import { ExpressionSyntaxError } from './parse-expression.ts';
 
 /** A string of a definition taken apart: text, and the JSONata between `${{` and `}}` with where it begins. */
@@ -55,6 +56,35 @@ export function parseTemplate(text: string): TemplatePart[] {
   plain += text.slice(at);
   if (plain !== '' || parts.length === 0) parts.push({ text: plain });
   return parts;
+}
+
+/** An expression of a definition. */
+export interface PlacedExpression {
+  text: string;
+  place: Place;
+  /** Where the expression begins within the text at its place. */
+  offset: number;
+  /** Whether `secrets` may be named in it. */
+  maySecret: boolean;
+}
+
+/** The expressions in the templates of a value, whatever its shape; a template that is not closed is a problem. */
+export function templatesIn(value: unknown, place: Place, problems: Problem[], maySecret = false): PlacedExpression[] {
+  if (typeof value === 'string') {
+    try {
+      return parseTemplate(value).flatMap((part) =>
+        'expression' in part ? [{ text: part.expression, place, offset: part.offset, maySecret }] : [],
+      );
+    } catch (error) {
+      if (!(error instanceof ExpressionSyntaxError)) throw error;
+      problems.push({ place, code: 'syntax', message: error.message, offset: error.position });
+      return [];
+    }
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) =>
+    templatesIn(item, [...place, Array.isArray(value) ? Number(key) : key], problems, maySecret),
+  );
 }
 
 /** Whether a string holds an expression at all, closed or not. */

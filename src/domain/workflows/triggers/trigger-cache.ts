@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import type { SealedSecrets } from './sealed-secret.ts';
 import type { AuthMode, WebhookMethod } from './trigger.entity.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { AuditRow } from '../../audit/audit.entity.ts';
 import type { ProjectContext } from '../../projects/operation.ts';
-import { workflowOperation } from '../workflow-operation.ts';
+import { workflowOperation } from '../workflows.ts';
 import { newTriggerSecret, openSecret, sealSecret } from './sealed-secret.ts';
 import type { WorkflowTrigger } from './trigger.entity.ts';
 import { maxGrace, revealedSecret, rotatedTrigger, triggerName, workflowTrigger } from './trigger.schema.ts';

@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
 import type { WorkflowServices } from '../workflows.ts';

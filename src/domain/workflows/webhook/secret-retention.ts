@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Services } from '../../../kernel/services.ts';
 import { base64Cores } from '../../../lib/encodings.ts';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import type { TriggerSecret } from '../triggers/sealed-secret.ts';
 import { isInGrace, openSecrets } from '../triggers/sealed-secret.ts';
 import type { WebhookTrigger } from '../triggers/trigger-cache.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../kernel/errors.ts';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { CatFile } from '../objects/cat-file.ts';
 import { formatOf, rawLength } from '../objects/object-id.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../../lib/lru-size.ts';
+import { upTo } from '../../../lib/version-cache.ts';
 import type { Commit, Oid, TreeFile } from '../../../ports/git-records.ts';
 import type { ListingBudget } from './file-listing.ts';
 import type { ObjectFormat } from './object-id.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseDuration } from '../../../../src/domain/workflows/definition/step.schema.ts';
+import { parseDuration } from '../../../../src/domain/workflows/definition/duration.ts';
 import fc from '../../../support/properties.ts';
 
 it.each([

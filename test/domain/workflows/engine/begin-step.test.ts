@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
 import { beginStep } from '../../../../src/domain/workflows/engine/step-runner.ts';
+import type { Step } from '../../../../src/domain/workflows/steps/step-type.ts';
 import { ExpressionError, type ExpressionFault, type Expressions } from '../../../../src/ports/expressions.ts';
 
-const step: Step = { id: 'a', type: 'transform', expression: '1 + 1' };
+const step = { id: 'a', type: 'transform', expression: '1 + 1' } as Step;
 const begin = (fault: ExpressionFault) => {
   const evaluate = async () => Promise.reject(new ExpressionError(fault, 'told'));
   const expressions = { evaluate } as unknown as Expressions;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
 import { type Action, isWithin, type Plan, type StepState } from '../../../../src/domain/workflows/engine/plan.ts';
 import { Planner } from '../../../../src/domain/workflows/engine/planner.ts';
+import type { Step } from '../../../../src/domain/workflows/steps/step-type.ts';
 import fc from '../../../support/properties.ts';
 
 const call = (id: string, more: object = {}): Step =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
 import { retainedSteps } from '../../../../src/domain/workflows/executions/retry-execution.ts';
 import type { StepStatus } from '../../../../src/domain/workflows/executions/step-run.entity.ts';
+import type { Step } from '../../../../src/domain/workflows/steps/step-type.ts';
 
 const call = (id: string, more: object = {}): Step =>
   ({ id, type: 'http', url: 'https://example.com/', ...more }) as Step;
@@ -51,7 +51,7 @@ describe('what does not run again when an execution is tried again', () => {
         then: [{ id: 'each', type: 'for_each', items: 'x', do: [call('a'), call('b')] }],
       },
       { id: 'other', type: 'condition', expression: '$error()' },
-    ] as Step[];
+    ];
     const runs = [
       'check failed',
       'check.then.each failed',

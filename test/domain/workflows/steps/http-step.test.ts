@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type HttpStep, runHttpStep } from '../../../../src/domain/workflows/steps/http-step.ts';
+import { type HttpStep, runHttpStep } from '../../../../src/domain/workflows/steps/http.ts';
 import { ExpressionError } from '../../../../src/ports/expressions.ts';
 import { startTestApp, type TestApp } from '../../../support/app.ts';
 import { makeExecution, stepCall } from './support.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type OperationStep, runOperationStep } from '../../../../src/domain/workflows/steps/operation-step.ts';
+import { type OperationStep, runOperationStep } from '../../../../src/domain/workflows/steps/operation.ts';
 import type { Permission } from '../../../../src/kernel/permissions.ts';
 import { seed, startTestApp, studio, type TestApp } from '../../../support/app.ts';
 import { makeExecution, stepCall } from './support.ts';

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Step } from '../../../../src/domain/workflows/definition/step.schema.ts';
-import type { StepCall } from '../../../../src/domain/workflows/steps/step-call.ts';
+import { secretsOf } from '../../../../src/domain/workflows/secrets.operations.ts';
+import type { Step, StepCall } from '../../../../src/domain/workflows/steps/step-type.ts';
 import type { Permission } from '../../../../src/kernel/permissions.ts';
 import type { TestApp } from '../../../support/app.ts';
 
@@ -36,6 +36,7 @@ export async function stepCall<S extends Step>(
     tries: 1,
     idempotency_key: createHash('sha256').update(`${ids.execution_id}|${step.id}`).digest('hex'),
     scope: { input: { body: { n: 7, title: 'Hello' } }, steps: {}, vars: {} },
+    secrets: secretsOf(app.services, organization as never, ids.workflow_id),
     services: app.services,
     organization: organization as never,
     project: project as never,

@@ -9,7 +9,7 @@ import { checkPath } from '../../../studio/path-rules.ts';
 import { directBranch } from '../../../studio/repository/branch-rules.ts';
 import { crawlerName } from '../../config/crawler.schema.ts';
 import { findCrawler, namedCrawler } from '../../config/find-crawler.ts';
-import { crawlerOperation } from '../../crawler-operation.ts';
+import { crawlerOperation } from '../../crawlers.ts';
 import { findableSnapshots, findSnapshot, namedSnapshot, requireCaptured, requireFiles } from '../find-snapshot.ts';
 import { importStates, SnapshotImport } from '../snapshot.entity.ts';
 import { snapshotNumber } from '../snapshots.schema.ts';

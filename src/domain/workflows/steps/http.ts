@@ -8,52 +8,47 @@ import { isRecord } from '../../../lib/objects.ts';
 import { anyOf } from '../../../lib/text.ts';
 import { ExpressionError } from '../../../ports/expressions.ts';
 import type { HttpResponse } from '../../../ports/http.ts';
-import { templatesIn } from '../definition/check-expressions.ts';
-import type { Problem } from '../definition/definition.schema.ts';
-import type { Step } from '../definition/step.schema.ts';
+import { hour } from '../definition/duration.ts';
 import { type Evaluation, fillTemplates } from '../expressions/evaluate.ts';
 import { parseExpression } from '../expressions/parse-expression.ts';
 import { referencesOf } from '../expressions/references.ts';
-import { asText } from '../expressions/template.ts';
-import { secretRecord } from '../secrets.operations.ts';
-import { WorkflowSecret } from '../workflow.entity.ts';
-import { expressionFailed, type StepCall, type StepError, type StepResult } from './step-call.ts';
+import { asText, templatesIn } from '../expressions/template.ts';
+import {
+  expressionFailed,
+  limited,
+  type StepCall,
+  type StepError,
+  type StepResult,
+  stepType,
+  template,
+} from './step-type.ts';
+
+const schema = z.strictObject({
+  ...limited(hour / 4),
+  type: z.literal('http'),
+  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).optional(),
+  url: z.string().min(1),
+  query: z.record(z.string(), template).optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  body: template.optional(),
+  body_type: z.enum(['json', 'form', 'text']).optional(),
+  response: z.enum(['json', 'text', 'bytes', 'none']).optional(),
+  ok: z.array(z.int().min(100).max(599)).min(1).max(50).optional(),
+  follow_redirects: z.int().min(0).max(5).optional(),
+});
+
+export type HttpStep = z.output<typeof schema>;
 
 /** Names of secrets the templates of a value ask for; null: it may ask for any. */
 function namesIn(value: unknown): string[] | null {
-  const problems: Problem[] = [];
   const names: string[] = [];
-  for (const { text } of templatesIn(value, [], problems, true))
+  for (const { text } of templatesIn(value, [], [], true))
     for (const { root, member } of referencesOf(parseExpression(text))) {
       if (root !== 'secrets') continue;
       if (member === null) return null;
       names.push(member);
     }
   return names;
-}
-
-/**
- * Values of the secrets of a call's workflow that a value's templates name.
- * @throws DomainError `not_found` with the reason `secret_not_set` when one is not set, `unavailable` when one cannot be opened
- */
-async function secretsFor(call: StepCall, value: unknown): Promise<Record<string, string>> {
-  const { services, organization, workflow_id } = call;
-  const names = namesIn(value);
-  if (names?.length === 0) return {};
-  const where = { workflow_id, ...(names && { name: { $in: names } }) };
-  const rows = await services.orm.em.fork().find(WorkflowSecret, where, { disableIdentityMap: true });
-  const missing = names?.find((name) => rows.every((row) => row.name !== name));
-  // A request without it would go out unsigned, or to another address.
-  if (missing !== undefined) {
-    const message = `the secret "${missing}" is not set; set it, then retry the execution`;
-    throw new DomainError('not_found', message, { details: { reason: 'secret_not_set' } });
-  }
-  const values: Record<string, string> = {};
-  for (const { name, version, ciphertext } of rows) {
-    const record = secretRecord(workflow_id, name);
-    values[name] = await services.secrets.decrypt(organization.id, 'workflow.secret', record, version, ciphertext);
-  }
-  return values;
 }
 
 /** Takes the values of secrets, however they are written, out of whatever is kept or shown. */
@@ -75,8 +70,6 @@ export function redactor(secrets: Readonly<Record<string, string>>): (value: unk
   };
   return redact;
 }
-
-export type HttpStep = Extract<Step, { type: 'http' }>;
 
 /** A request as the definition describes it, with every template filled. */
 interface FilledRequest {
@@ -287,12 +280,11 @@ async function ask(call: StepCall<HttpStep>, request: FilledRequest): Promise<St
 export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult> {
   const { step, scope, services, signal } = call;
   const { url, query, headers, body } = step;
-  const secrets = await secretsFor(call, [url, query ?? null, headers ?? null, body ?? null]).catch(
-    (error: unknown) => {
-      if (error instanceof DomainError) return error;
-      throw error;
-    },
-  );
+  const names = namesIn([url, query ?? null, headers ?? null, body ?? null]);
+  const secrets = await call.secrets(names).catch((error: unknown) => {
+    if (error instanceof DomainError) return error;
+    throw error;
+  });
   if (secrets instanceof DomainError) return failure(secrets);
   const redact = redactor(secrets);
   const evaluation = { expressions: services.expressions, scope: { ...scope, secrets }, signal };
@@ -309,3 +301,15 @@ export async function runHttpStep(call: StepCall<HttpStep>): Promise<StepResult>
   })();
   return redact({ ...result, input }) as StepResult;
 }
+
+/** Methods that can be repeated without doing twice what they do (RFC 9110 9.2.2). */
+const repeatable = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
+
+/** Sends a request and gives its answer to the steps after it. */
+export const http = stepType<HttpStep>({
+  type: 'http',
+  schema: () => schema,
+  templates: ['url', 'query', 'headers', 'body'],
+  maySecret: true,
+  acting: { act: runHttpStep, limit: 30_000, attempts: ({ method = 'GET' }) => (repeatable.has(method) ? 3 : 1) },
+});

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { z } from 'zod';
 import { type Actor, systemActor } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { AnyOperation } from '../../../kernel/operation.ts';
+import { faultOf } from '../../../kernel/parse.ts';
 import type { Permission } from '../../../kernel/permissions.ts';
 import { run } from '../../../kernel/run.ts';
 import { isAway } from '../../../kernel/unavailable.ts';
@@ -11,10 +13,30 @@ import { ExpressionError } from '../../../ports/expressions.ts';
 import { getEntry } from '../../studio/entries/entries.operations.ts';
 import { listPulls } from '../../studio/pulls/pulls.operations.ts';
 import { getBranch } from '../../studio/repository/branches.operations.ts';
-import type { Step } from '../definition/step.schema.ts';
+import { hour } from '../definition/duration.ts';
+import type { Place, Problem } from '../definition/parse-source.ts';
 import { fillTemplates } from '../expressions/evaluate.ts';
-import type { StepOperation } from '../step-operations.ts';
-import { expressionFailed, type StepCall, type StepResult, type WaitsFor } from './step-call.ts';
+import { hasTemplate } from '../expressions/template.ts';
+import type { StepOperation, StepOperations } from '../step-operations.ts';
+import {
+  expressionFailed,
+  limited,
+  type StepCall,
+  type StepResult,
+  stepType,
+  template,
+  type WaitsFor,
+} from './step-type.ts';
+
+const schema = z.strictObject({
+  ...limited(hour),
+  type: z.literal('operation'),
+  operation: z.string().min(1),
+  with: z.record(z.string(), template).optional(),
+  wait: z.boolean().optional(),
+});
+
+export type OperationStep = z.output<typeof schema>;
 
 type Input = Record<string, unknown>;
 type Find = (call: StepCall, input: Input) => Promise<unknown>;
@@ -129,8 +151,6 @@ function workflowActor(
   };
 }
 
-export type OperationStep = Extract<Step, { type: 'operation' }>;
-
 /** Refusals that may not recur at the next attempt: another writer was first, or a service is unavailable. */
 const passing = new Set([
   'branch_moved',
@@ -144,7 +164,11 @@ const passing = new Set([
 ]);
 
 /** Calls the operation in the workflow's name; what a command of the database answers is kept in its own transaction. */
-async function act(call: StepCall<OperationStep>, { operation }: StepOperation, input: Input): Promise<unknown> {
+async function callOperation(
+  call: StepCall<OperationStep>,
+  { operation }: StepOperation,
+  input: Input,
+): Promise<unknown> {
   const { services, signal, organization, project, permissions, idempotency_key } = call;
   const em = services.orm.em.fork();
   let isKept = operation.kind === 'query';
@@ -172,11 +196,11 @@ async function act(call: StepCall<OperationStep>, { operation }: StepOperation, 
 /** Does the operation once for its key: what an earlier try has done is found again and not done twice. */
 async function actOnce(call: StepCall<OperationStep>, known: StepOperation, input: Input): Promise<unknown> {
   const em = call.services.orm.em.fork();
-  if (known.operation.kind === 'query') return act(call, known, input);
+  if (known.operation.kind === 'query') return callOperation(call, known, input);
   const before = await beginEffect(em, call);
   if (before.state === 'done') return before.result;
   try {
-    return await act(call, known, input);
+    return await callOperation(call, known, input);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     const earlier = before.state === 'started' ? await earlierResult(call, known.operation, input, error.code) : null;
@@ -203,12 +227,14 @@ const failed = (code: string, message: string, details?: object): StepResult => 
   isRetryable: passing.has(code),
 });
 
+const unknownOperation = ({ operation }: OperationStep) =>
+  `operation "${operation}" does not exist or cannot be used in workflows`;
+
 /** Does an `operation` step: any operation for workflows, under what the workflow's version may do. */
 export async function runOperationStep(call: StepCall<OperationStep>): Promise<StepResult> {
   const { step, services, scope, signal } = call;
   const known = services.workflows.stepOperations.get(step.operation);
-  if (known === undefined)
-    return failed('unknown_operation', `operation "${step.operation}" does not exist or cannot be used in workflows`);
+  if (known === undefined) return failed('unknown_operation', unknownOperation(step));
   let input: Input = {};
   try {
     input = (await fillTemplates(step.with ?? {}, { expressions: services.expressions, scope, signal })) as Input;
@@ -223,3 +249,70 @@ export async function runOperationStep(call: StepCall<OperationStep>): Promise<S
     return { ...failed(error.code, error.message, errors && { errors }), input };
   }
 }
+
+const holdsTemplate = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? hasTemplate(value)
+    : typeof value === 'object' && value !== null && Object.values(value).some(holdsTemplate);
+
+/** Faults of what an operation is given: what it does not know, and literal values it refuses. What holds a template is known only when it runs. */
+function checkInput(step: OperationStep, place: Place, { input }: StepOperation): Problem[] {
+  const problems: Problem[] = [];
+  const given = step.with ?? {};
+  const { shape } = input as Partial<z.ZodObject>;
+  for (const name of Object.keys(given))
+    if (shape && !Object.hasOwn(shape, name))
+      problems.push({
+        place: [...place, 'with', name],
+        code: 'unknown_key',
+        message: `is no input of ${step.operation}`,
+      });
+  const parsed = input.safeParse(given, { reportInput: true });
+  for (const issue of parsed.success ? [] : parsed.error.issues) {
+    const at = issue.path.reduce<unknown>(
+      (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+      given,
+    );
+    if (holdsTemplate(at)) continue;
+    const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)));
+    problems.push({ place: [...place, 'with', ...path], code: 'invalid_input', message: faultOf(issue) });
+  }
+  return problems;
+}
+
+/** Faults of a step: an operation that does not exist or cannot be used in workflows, a permission the workflow does not list, and its input. */
+function check(
+  step: OperationStep,
+  place: Place,
+  { operations, permissions }: { operations: StepOperations; permissions: ReadonlySet<Permission> },
+): Problem[] {
+  const known = operations.get(step.operation);
+  if (known === undefined)
+    return [{ place: [...place, 'operation'], code: 'unknown_operation', message: unknownOperation(step) }];
+  const problems: Problem[] = [];
+  if (!permissions.has(known.permission)) {
+    const message = `needs ${known.permission}, which is not among the workflow's permissions`;
+    problems.push({ place: [...place, 'operation'], code: 'missing_permission', message });
+  }
+  if (step.wait === true && !known.canBeAwaited)
+    problems.push({
+      place: [...place, 'wait'],
+      code: 'not_awaitable',
+      message: 'starts nothing that could be waited for',
+    });
+  return [...problems, ...checkInput(step, place, known)];
+}
+
+/** Calls any operation of the project, and waits for what it has started if that is wanted. */
+export const operation = stepType<OperationStep>({
+  type: 'operation',
+  schema: () => schema,
+  templates: ['with'],
+  check,
+  acting: {
+    act: runOperationStep,
+    limit: 300_000,
+    attempts: () => 3,
+    unknownEnds: new Set(['timeout', 'unavailable', 'storage_full', 'internal']),
+  },
+});

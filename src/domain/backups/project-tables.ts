@@ -11,7 +11,7 @@ import { importState, repositoryChange } from '../studio/repository/repository.s
 import { newTriggerSecret, sealSecret } from '../workflows/triggers/sealed-secret.ts';
 import { authModes, WorkflowTrigger, webhookMethods } from '../workflows/triggers/trigger.entity.ts';
 import { Workflow, WorkflowVersion } from '../workflows/workflow.entity.ts';
-import { type BackedUpTable, live } from './backed-up-table.ts';
+import { type BackedUpTable, backedUp, live } from './backed-up-table.ts';
 import { environmentTable, pullTable, upstreamBranchTable, upstreamTable } from './studio-tables.ts';
 
 const number = z.int32().min(1);
@@ -22,66 +22,50 @@ const ofLiveWorkflows: NonNullable<BackedUpTable['ofProject']> = async (em, proj
 };
 
 /** Workflows with all their versions; what they have done stays on the server that did it. */
-const workflowTable = {
-  name: 'workflow',
+const workflowTable = backedUp({
   entity: Workflow,
   key: ['id'],
   isNamed: 'uuid',
   ofProject: async (_em, project_id) => live(project_id),
-  row: z.object({
-    id: z.uuid(),
+  columns: {
     name: displayName,
-    description: z.string().nullable(),
-    enabled: z.boolean(),
     version: number,
     latest_version: number,
-    created_at: timestamp,
-    updated_at: timestamp,
-  }),
+  },
   left: {
     project_id: 'that of the project it is restored into',
     deleted_at: 'only workflows that are there are backed up',
   },
-} satisfies BackedUpTable;
+});
 
-const workflowVersionTable = {
-  name: 'workflow_version',
+const workflowVersionTable = backedUp({
   entity: WorkflowVersion,
   key: ['workflow_id', 'number'],
   below: { column: 'workflow_id', table: 'workflow' },
   ofProject: ofLiveWorkflows,
-  row: z.object({
-    workflow_id: z.uuid(),
+  columns: {
     number,
-    source: z.string(),
     // As it was read when it was saved: an old version may name what there is no more, and is never run again.
     definition: z.record(z.string(), z.json()),
     permissions: z.array(permissionName),
-    created_by: z.string(),
-    created_at: timestamp,
-  }),
+  },
   left: {},
-} satisfies BackedUpTable;
+});
 
 /** Triggers; a webhook gets another address and another secret, and a clock is due next as seen from when it is restored. */
-const workflowTriggerTable = {
-  name: 'workflow_trigger',
+const workflowTriggerTable = backedUp({
   entity: WorkflowTrigger,
   key: ['id'],
   below: { column: 'workflow_id', table: 'workflow' },
   ofProject: async (em, project_id) => ({ ...(await ofLiveWorkflows(em, project_id)), deleted_at: null }),
-  row: z.object({
-    workflow_id: z.uuid(),
+  columns: {
     type: z.enum(['webhook', 'cron']),
-    enabled: z.boolean(),
     auth_mode: z.enum(authModes).nullable(),
     methods: z.array(z.enum(webhookMethods)).nullable(),
     rate_limit: number.nullable(),
     schedule_cron_string: cronString.nullable(),
     timezone: timeZone.nullable(),
-    created_at: timestamp,
-    updated_at: timestamp,
-  }),
+  },
   left: {
     id: 'given anew',
     secret: 'a secret; another one is made',
@@ -104,28 +88,22 @@ const workflowTriggerTable = {
       next_fire_at: nextFireOf(trigger, services.clock.now()),
     };
   },
-} satisfies BackedUpTable;
+});
 
 /** Crawlers without their credentials; what they have captured is captured again. */
-const crawlerTable = {
-  name: 'crawler',
+const crawlerTable = backedUp({
   entity: Crawler,
   key: ['id'],
   isNamed: 'serial',
   ofProject: async (_em, project_id) => live(project_id),
-  row: z.object({
+  columns: {
     id: number,
-    name: z.string(),
-    domain: z.string(),
-    host: z.string(),
     // Loose: a setting that came later is kept as it is.
     settings: crawlerSettings
       .omit({ name: true, domain: true })
       .extend({ start_urls_unset: z.boolean().optional() })
       .loose(),
-    created_at: timestamp,
-    updated_at: timestamp,
-  }),
+  },
   left: {
     uuid: 'given anew: its addresses are of this server',
     project_id: 'that of the project it is restored into',
@@ -142,11 +120,10 @@ const crawlerTable = {
     const { uuid, webhook_secret } = crawler;
     return { uuid, webhook_secret, secrets: null, version: 1, published_snapshot_id: null, deleted_at: null };
   },
-} satisfies BackedUpTable;
+});
 
 /** Schedules of crawlers; they are due next as seen from when they are restored. */
-const crawlerScheduleTable = {
-  name: 'crawler_schedule',
+const crawlerScheduleTable = backedUp({
   entity: CrawlerSchedule,
   key: ['id'],
   below: { column: 'crawler_id', table: 'crawler' },
@@ -154,15 +131,11 @@ const crawlerScheduleTable = {
     const crawlers = await em.find(Crawler, live(project_id), { fields: ['id'], disableIdentityMap: true });
     return { crawler_id: { $in: crawlers.map(({ id }) => id) } };
   },
-  row: z.object({
+  columns: {
     crawler_id: number,
-    name: z.string(),
     schedule_cron_string: cronString,
     timezone: timeZone,
-    enabled: z.boolean(),
-    created_at: timestamp,
-    updated_at: timestamp,
-  }),
+  },
   left: { id: 'given anew', next_fire_at: 'is reckoned anew', last_run_id: 'runs are not backed up' },
   async anew({ services }, row) {
     const timing = row as { schedule_cron_string: string; timezone: string; enabled: boolean };
@@ -171,7 +144,7 @@ const crawlerScheduleTable = {
       next_fire_at: nextFireOf(timing, services.clock.now()),
     };
   },
-} satisfies BackedUpTable;
+});
 
 /** The project's own row. */
 export const projectRow = {

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { timestamp } from '../../kernel/shapes.ts';
 import {
   Environment,
   environmentTypes,
@@ -12,54 +11,37 @@ import {
 import { Pull, pullStates } from '../studio/pulls/pull.entity.ts';
 import { sealHookSecret } from '../studio/upstream/remote.ts';
 import { pushModes, Upstream, UpstreamBranch } from '../studio/upstream/upstream.entity.ts';
-import type { BackedUpTable } from './backed-up-table.ts';
+import { backedUp } from './backed-up-table.ts';
 
 const int32 = z.int32();
 const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'is not an object id');
 
-export const pullTable = {
-  name: 'pull',
+export const pullTable = backedUp({
   entity: Pull,
   key: ['number'],
-  row: z.object({
+  columns: {
     number: int32.min(1),
-    title: z.string(),
-    body: z.string(),
     state: z.enum(pullStates),
-    draft: z.boolean(),
-    head_branch: z.string(),
-    base_branch: z.string(),
     head_sha: oid,
     base_sha: oid,
-    author_id: z.string(),
-    author_name: z.string(),
     merge_commit_sha: oid.nullable(),
-    version: int32,
-    created_at: timestamp,
-    updated_at: timestamp,
-    merged_at: timestamp.nullable(),
-    closed_at: timestamp.nullable(),
-  }),
+  },
   left: {
     id: 'given anew',
     project_id: 'that of the project it is restored into',
     merging_at: 'a merge under way belongs to a process of this server',
   },
-} satisfies BackedUpTable;
+});
 
 const withoutCredentials = 'Backups hold no credentials: set the remote again';
 
 /** A mirror is one again, and says that its credentials are to be given anew. */
-export const upstreamTable = {
-  name: 'upstream',
+export const upstreamTable = backedUp({
   entity: Upstream,
-  row: z.object({
-    url: z.string(),
+  columns: {
     auth_kind: z.enum(['none', 'token', 'basic', 'ssh_key']),
     push: z.enum(pushModes),
-    created_at: timestamp,
-    updated_at: timestamp,
-  }),
+  },
   left: {
     project_id: 'that of the project it is restored into',
     credentials: 'a secret',
@@ -78,21 +60,17 @@ export const upstreamTable = {
       fetch_error: auth_kind === 'none' ? null : withoutCredentials,
     };
   },
-} satisfies BackedUpTable;
+});
 
-export const upstreamBranchTable = {
-  name: 'upstream_branch',
+export const upstreamBranchTable = backedUp({
   entity: UpstreamBranch,
   key: ['name'],
-  row: z.object({
-    name: z.string(),
+  columns: {
     synced_sha: oid.nullable(),
-    pushed_at: timestamp.nullable(),
     problem: z.enum(['diverged', 'refused', 'failed']).nullable(),
-    message: z.string().nullable(),
-  }),
+  },
   left: { project_id: 'that of the project it is restored into' },
-} satisfies BackedUpTable;
+});
 
 const storedVariable = z.object({
   name: z.string(),
@@ -102,35 +80,19 @@ const storedVariable = z.object({
 });
 
 /** Environments without their secrets; nothing is published until they have been deployed again. */
-export const environmentTable = {
-  name: 'environment',
+export const environmentTable = backedUp({
   entity: Environment,
   key: ['name'],
-  row: z.object({
-    name: z.string(),
-    slug: z.string(),
-    branch: z.string(),
+  columns: {
     type: z.enum(environmentTypes),
     provider: z.enum(providers),
-    root_directory: z.string(),
-    install_command: z.string().nullable(),
-    build_command: z.string().nullable(),
-    output_directory: z.string(),
     variables: z.codec(z.array(storedVariable), z.custom<StoredVariable[]>(Array.isArray), {
       decode: (variables) => variables,
       encode: (variables) => variables.filter(({ secret }) => !secret),
     }),
     network: z.enum(networks),
-    timeout_seconds: int32,
-    auto_deploy: z.boolean(),
-    cancel_superseded: z.boolean(),
     visibility: z.enum(visibilities),
-    protected: z.boolean(),
-    url: z.string().nullable(),
-    deploy_webhook_url: z.string().nullable(),
-    created_at: timestamp,
-    updated_at: timestamp,
-  }),
+  },
   left: {
     id: 'given anew',
     uuid: 'given anew: a part of its host',
@@ -143,4 +105,4 @@ export const environmentTable = {
   async anew() {
     return { uuid: randomUUID(), version: 1, deploy_hook_secret: null, followed_sha: null };
   },
-} satisfies BackedUpTable;
+});

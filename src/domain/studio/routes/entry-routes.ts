@@ -57,7 +57,7 @@ interface RoutedEntry {
 }
 
 /** The addresses of a project's entries at one tree. */
-interface EntryRoutes {
+export interface EntryRoutes {
   /** Belongs into the view of whatever shows an address; `''` while the project has saved no routes. */
   key: string;
   /** The path all of the site lies below. */

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { DomainError, fieldError } from '../../../kernel/errors.ts';
+import { VersionCache } from '../../../lib/version-cache.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { GuardedHttp } from '../../../ports/http.ts';
 import { grantsChanged } from '../../identity/grant-cache.ts';
@@ -12,7 +12,7 @@ import { branchInput, refInput, snapshotOf } from '../repository/refs.ts';
 import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { confirmPatterns, defaultsAt, patternsOf, samplesOf, siteAt } from './detect-patterns.ts';
-import { entryRoutes, routesWith } from './entry-routes.ts';
+import { type EntryRoutes, entryRoutes, routesWith } from './entry-routes.ts';
 import {
   filesOf,
   findOutput,
@@ -126,7 +126,7 @@ interface EntryPlace {
 }
 
 type ReverseIndex = ReadonlyMap<string, EntryPlace>;
-const indexes = new LRUCache<string, Promise<ReverseIndex>>({ max: 16 });
+const indexes = new VersionCache<ReverseIndex>({ versions: 16, subjects: 1 });
 
 /**
  * The entry whose page an address shows, by the project's saved routes: with or without origin, slash at the end and `index.html`; null when
@@ -140,19 +140,17 @@ async function entryAtUrl(
   const routes = await entryRoutes(context, snapshot);
   if (routes.key === '') return null;
   const { git, project } = context;
-  const key = JSON.stringify([git.id, project.settings.content_root, snapshot.tree, routes.key]);
-  const known = indexes.get(key) ?? readIndex(context, snapshot);
-  indexes.set(key, known);
-  known.catch(() => indexes.delete(key));
-  return (await known).get(pageKey(url)) ?? null;
+  const subject = JSON.stringify([git.id, project.settings.content_root]);
+  const index = await indexes.of(subject, `${snapshot.tree} ${routes.key}`, () => readIndex(context, snapshot, routes));
+  return index.get(pageKey(url)) ?? null;
 }
 
 async function readIndex(
   context: Pick<StudioContext, 'git' | 'studio' | 'project'>,
   snapshot: Snapshot,
+  routes: EntryRoutes,
 ): Promise<ReverseIndex> {
   const { git, studio } = context;
-  const routes = await entryRoutes(context, snapshot);
   const site = await studio.content.site(git, snapshot);
   const found = new Map<string, EntryPlace>();
   for (const [collection, index] of site.collections) {

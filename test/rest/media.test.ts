@@ -251,6 +251,8 @@ describe('references by alias', () => {
     'src/img/e.png',
     'src/img/f.png',
     'src/img/g.png',
+    'src/img/h.png',
+    'src/img/i.png',
   ];
   const project = { url: '/api/v2/organizations/acme/projects/aliases/studio', name: 'aliases' };
   const remove = (path: string) =>
@@ -263,11 +265,12 @@ describe('references by alias', () => {
       {
         'studio.config.json': JSON.stringify({ media: [{ path: 'src' }, { path: 'static' }] }),
         'tsconfig.json':
-          '{\n  // aliases\n  "compilerOptions": { "baseUrl": ".", "paths": { "#pics/*": ["./src/img/*"], "one": ["src/img/e.png"] } },\n}\n',
+          '{\n  // aliases\n  "compilerOptions": { "baseUrl": ".", "paths": { "#pics/*": ["./src/img/*"], "one": ["src/img/e.png"], "two": ["src/img/i.png"], "small/*": ["src/img/*.png"] } },\n}\n',
         'content/docs/jsconfig.json': '{ "compilerOptions": { "paths": { "shared/*": ["../../src/shared/*"] } } }',
         ...Object.fromEntries(files.map((path) => [path, png])),
         'content/posts/a.md': '---\ntitle: A\ncover: ~/img/a.png\n---\n![](@/img/b%20b.png)\n',
-        'content/posts/b.md': '---\ntitle: B\ncover: "#pics/f.png"\n---\n<img src="one"> but not x@/img/gg.png\n',
+        'content/posts/b.md':
+          '---\ntitle: B\ncover: "#pics/f.png"\n---\n<img src="one"> ![](small/h) no two words but not x@/img/gg.png\n',
         'content/docs/c.md': '---\ntitle: C\n---\n![](shared/c.png) ![](@site/static/img/100%.png)\n',
       },
       project.name,
@@ -278,6 +281,8 @@ describe('references by alias', () => {
     ['src/img/a.png', 'a'],
     ['src/img/b b.png', 'a'],
     ['src/img/f.png', 'b'],
+    ['src/img/e.png', 'b'],
+    ['src/img/h.png', 'b'],
     ['src/shared/c.png', 'c'],
     ['static/img/100%.png', 'c'],
   ])('protect %s from deletion', async (path, slug) => {
@@ -285,7 +290,7 @@ describe('references by alias', () => {
     expect(answer).toMatchObject({ status: 409, body: { code: 'in_use', details: { references: [{ slug }] } } });
   });
 
-  it('protect nothing that is not named', async () => {
-    expect((await remove('src/img/g.png')).status).toBe(200);
+  it.each(['src/img/g.png', 'src/img/i.png'])('protect %s, which is not named, from nothing', async (path) => {
+    expect((await remove(path)).status).toBe(200);
   });
 });

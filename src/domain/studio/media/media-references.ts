@@ -1,9 +1,9 @@
 import path from 'node:path';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
-import type { Specifiers } from '../schema/static/aliases.ts';
+import { configFor, type Specifiers } from '../schema/static/aliases.ts';
 import { mediaRootOf, publicPath } from './media-facts.ts';
-import { aliasesOf } from './media-values.ts';
+import { aliasConfigs, aliasesOf } from './media-values.ts';
 
 /** An entry that names a media file, in its frontmatter or in a link of its body. */
 export interface MediaReference {
@@ -15,10 +15,21 @@ export interface MediaReference {
 /** A longer path that ends or goes on with these characters is another file. */
 const pathCharacter = /[\w%.~/-]/;
 
+/** An alias may be a word like any other: it counts where it is a value, a link or an attribute. */
+const isWord = (form: string) => /^[\w-]+$/.test(form);
+const beforeValue = /["'`(=]$|[:-] +$/;
+const afterValue = /^(?:["'`)>\s,\]]|$)/;
+
 function mentions(text: string, form: string): boolean {
   for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + 1)) {
+    const end = at + form.length;
+    if (isWord(form)) {
+      if (beforeValue.test(text.slice(Math.max(0, at - 8), at)) && afterValue.test(text.slice(end, end + 1)))
+        return true;
+      continue;
+    }
     const before = text[at - 1] ?? ' ';
-    const after = text[at + form.length] ?? ' ';
+    const after = text[end] ?? ' ';
     if (!pathCharacter.test(before) && !/[\w%~/-]/.test(after)) return true;
   }
   return false;
@@ -60,6 +71,10 @@ function formsOf(file: string, url: string | undefined, entry: string, aliases: 
   return [...new Set(forms.flatMap((form) => [form, encodeURI(form), decoded(form)]))];
 }
 
+/** What the aliases of a config make of each file, plain and percent-encoded. */
+const aliasesOfFiles = ({ specifiers }: { specifiers: Specifiers }, files: readonly string[]): string[][] =>
+  files.map((file) => specifiers(file).flatMap((alias) => [...new Set([alias, encodeURI(alias)])]));
+
 /** Entries that name media files, in the order of the files; reads every entry once. */
 export async function mediaReferences(
   { tree, site }: { tree: Snapshot; site: SiteIndex },
@@ -70,11 +85,13 @@ export async function mediaReferences(
     const url = publicPath(mediaRootOf(site, file), file);
     return { file, url, name, encoded: encodeURIComponent(name), usual: usualAliases(site, file) };
   });
-  const configs = new Map<string, Promise<Specifiers>>();
-  const specifiersOf = (entry: string) => {
-    const home = path.posix.dirname(entry);
-    const known = configs.get(home) ?? aliasesOf(tree, entry).then(({ specifiers }) => specifiers);
-    configs.set(home, known);
+  const configs = await aliasConfigs(tree);
+  const byConfig = new Map<string, string[][]>();
+  const aliasesFor = async (entry: string) => {
+    const config = configFor(entry, configs);
+    if (config === undefined) return null;
+    const known = byConfig.get(config) ?? aliasesOfFiles(await aliasesOf(tree, entry, configs), files);
+    byConfig.set(config, known);
     return known;
   };
   const entries = [...site.collections].flatMap(([collection, index]) =>
@@ -85,11 +102,13 @@ export async function mediaReferences(
   for await (const { content } of tree.blobs(entries.map((entry) => entry.oid))) {
     const entry = entries[next++];
     if (!entry) continue;
+    const given = await aliasesFor(entry.path);
     for (const [at, { file, url, name, encoded, usual }] of wanted.entries()) {
-      // Most entries name neither form of the file's name, and need no further look.
-      if (!content.includes(name) && !content.includes(encoded)) continue;
+      const own = given?.[at] ?? [];
+      // Most entries name the file in no form, and need no further look. An alias may have nothing of its name.
+      if (![name, encoded, ...own].some((form) => content.includes(form))) continue;
       const text = content.toString('utf8');
-      const aliases = [...usual, ...(await specifiersOf(entry.path))(file)];
+      const aliases = [...usual, ...own];
       if (formsOf(file, url, entry.path, aliases).some((form) => mentions(text, form))) {
         found[at]?.push({ collection: entry.collection, slug: entry.slug, path: entry.path });
       }

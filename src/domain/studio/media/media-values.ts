@@ -3,7 +3,7 @@ import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { SchemaField } from '../schema/schema.schema.ts';
-import { type Aliases, readAliases } from '../schema/static/aliases.ts';
+import { type Aliases, isAliasConfig, readAliases } from '../schema/static/aliases.ts';
 
 /** Values of one entry that are looked up; what comes after is taken as it is. */
 const mostValues = 1000;
@@ -74,17 +74,28 @@ async function isFile(tree: Snapshot, place: string): Promise<boolean> {
 }
 
 async function aliasesFor(tree: Snapshot, entry: string, values: readonly string[]): Promise<Aliases> {
-  return values.some((value) => alias.test(value)) ? (await aliasesOf(tree, entry)).aliases : () => [];
+  return values.some((value) => alias.test(value))
+    ? (await aliasesOf(tree, entry, await aliasConfigs(tree))).aliases
+    : () => [];
 }
 
-/** What the `tsconfig.json` or `jsconfig.json` nearest to an entry says of aliases. */
-export async function aliasesOf(tree: Snapshot, entry: string): ReturnType<typeof readAliases> {
+/** The files of a tree that say what aliases there are. */
+export async function aliasConfigs(tree: Snapshot): Promise<ReadonlySet<string>> {
+  return new Set((await tree.files()).map((file) => file.path).filter(isAliasConfig));
+}
+
+/** What the config nearest to an entry says of aliases. */
+export async function aliasesOf(
+  tree: Snapshot,
+  entry: string,
+  configs: ReadonlySet<string>,
+): ReturnType<typeof readAliases> {
   const paths = await tree.files();
   const read = async (file: string) => {
     const { entry: found } = await tree.lookup(file);
     return found ? (await tree.blob(found.oid)).toString('utf8') : null;
   };
-  return readAliases(entry, { paths, read }, new Set(paths.map((file) => file.path)));
+  return readAliases(entry, { paths, read }, configs);
 }
 
 /**

@@ -13,6 +13,17 @@ export type Specifiers = (path: string) => string[];
 const join = (...parts: string[]) => parts.filter((part) => part !== '' && part !== '.').join('/');
 const clean = (path: string) => path.replace(/^(\.\/)+/, '').replace(/\/+$/, '');
 
+/** Whether a file may say what specifiers stand for. */
+export const isAliasConfig = (path: string): boolean => /(?:^|\/)[tj]sconfig\.json$/.test(path);
+
+/** The nearest of the known configs to a file: `tsconfig.json` or `jsconfig.json`; undefined: there is none. */
+export function configFor(from: string, known: ReadonlySet<string>): string | undefined {
+  const parts = from.split('/').slice(0, -1);
+  const homes = [...parts.keys(), parts.length].toReversed().map((count) => parts.slice(0, count).join('/'));
+  const names = homes.flatMap((home) => ['tsconfig.json', 'jsconfig.json'].map((name) => join(home, name)));
+  return names.find((name) => known.has(name));
+}
+
 /**
  * The `paths` of the nearest `tsconfig.json` or `jsconfig.json`, as far as they are in that file: what it extends is usually a package.
  * @param from the file that imports, from the repository root
@@ -23,10 +34,7 @@ export async function readAliases(
   known: ReadonlySet<string>,
 ): Promise<{ aliases: Aliases; specifiers: Specifiers; path: string | null }> {
   const none = { aliases: () => [], specifiers: () => [], path: null };
-  const parts = from.split('/').slice(0, -1);
-  const homes = [...parts.keys(), parts.length].toReversed().map((count) => parts.slice(0, count).join('/'));
-  const names = homes.flatMap((home) => ['tsconfig.json', 'jsconfig.json'].map((name) => join(home, name)));
-  const path = names.find((name) => known.has(name));
+  const path = configFor(from, known);
   const text = path === undefined ? null : await site.read(path);
   if (path === undefined || text === null || text.length > MAX_SOURCE) return none;
   let config: Awaited<ReturnType<typeof jsonValue>>;

@@ -85,6 +85,7 @@ asRoot(
         return answer;
       },
       upload,
+      branch: () => rest.send('POST', `${demoStudio}/branches`, { name: `full-${randomUUID()}`, from: 'main' }),
       organization: () => owner.send('PATCH', '/organizations/demo', { name: `Demo ${randomUUID()}` }),
       workflow: () =>
         rest.send('POST', '/organizations/demo/projects/site/workflows', {
@@ -107,7 +108,7 @@ asRoot(
     for (const [name, answers] of Object.entries(seen))
       for (const one of answers)
         expect([name, one]).toEqual([name, expect.stringMatching(/^(2\d\d|503( storage_full)?|200 storage_full)$/)]);
-    for (const name of ['entry', 'upload']) expect([...(seen[name] ?? [])]).toEqual(['503 storage_full']);
+    for (const name of ['entry', 'upload', 'branch']) expect([...(seen[name] ?? [])]).toEqual(['503 storage_full']);
     expect([...(seen.graphql ?? [])]).toEqual(['200 storage_full']);
     expect([...(seen['large webhook'] ?? [])]).toEqual(['503']);
     await vi.waitFor(async () =>

@@ -14,12 +14,15 @@ const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100']);
 /** The same in the words of the C library, as git and other programs pass them on. */
 const fullTexts = /No space left on device|Disk quota exceeded|File too large/;
 
+/** Whether a program says that it could store nothing more. */
+export const saysFull = (stderr: string): boolean => fullTexts.test(stderr);
+
 /** Whether an error, or what caused it, is that nothing more can be stored. */
 function isFull(error: unknown): boolean {
   for (let [cause, depth] = [error, 0]; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
     const { code } = cause as { code?: unknown };
     // The message of an error with a code may quote what was given.
-    if (code === undefined ? fullTexts.test(cause.message) : fullCodes.has(String(code))) return true;
+    if (code === undefined ? saysFull(cause.message) : fullCodes.has(String(code))) return true;
   }
   return false;
 }

@@ -1,4 +1,5 @@
-import { stat, unlink } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tally } from '../../../lib/tally.ts';
 import type { Oid } from '../../../ports/git-records.ts';
@@ -130,7 +131,7 @@ export class RefUpdater implements Holder {
     }
     this.#child = null;
     const { stderr, code } = await child.exited;
-    throw new RefsRejected(stderr || `update-ref ended with ${code}`);
+    throw new RefsRejected(stderr || `update-ref ended with ${code}`, { cause: await this.#whyUnwritten(stderr) });
   }
 
   #retire(): void {
@@ -156,6 +157,24 @@ export class RefUpdater implements Holder {
     const directories = [this.#gitDir];
     for (let at = dirname(ref); at !== '.'; at = dirname(at)) directories.push(join(this.#gitDir, at));
     return directories;
+  }
+
+  /**
+   * git leaves out why it could not write a lock; the same file system says it of another file.
+   * @returns the error of a full disk, for instance; undefined when git's message is about something else, or there is space again
+   */
+  async #whyUnwritten(words: string): Promise<unknown> {
+    if (!/couldn't write '.+\.lock'/.test(words)) return undefined;
+    // Left behind by a crash, `git prune` removes it.
+    const file = join(this.#gitDir, 'objects', `tmp_obj_${randomUUID()}`);
+    try {
+      await writeFile(file, `${'0'.repeat(64)}\n`, { flag: 'wx', flush: true });
+      return undefined;
+    } catch (error) {
+      return error;
+    } finally {
+      await rm(file, { force: true });
+    }
   }
 
   async #removedStaleLock(words: string): Promise<boolean> {

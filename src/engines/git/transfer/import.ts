@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { newRefNameProblem } from '../../../domain/studio/ref-name.ts';
 import { DomainError } from '../../../kernel/errors.ts';
+import { storageFull } from '../../../kernel/unavailable.ts';
 import type { Ref } from '../../../ports/git-records.ts';
 import type { Imported, ImportProgress, ImportSource } from '../../../ports/git-transfer.ts';
 import { syncDirectories } from '../durable-files.ts';
@@ -13,7 +14,7 @@ import { formatOf, isOid, type ObjectFormat } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
 import { type Reach, type UpstreamOptions, withReach } from './reach.ts';
-import { failureOf, isDamage, upstreamError } from './upstream-failure.ts';
+import { failureOf, isDamage, isStorageFull, upstreamError } from './upstream-failure.ts';
 
 /**
  * Reads the progress `git fetch --progress` writes to stderr: lines such as `Receiving objects:  45% (9/20), 1.2 MiB | …`, rewritten in
@@ -185,6 +186,7 @@ async function fetchAside(job: Import, way: Reach, progress: ProgressReader): Pr
 /** git's words go to the log; the caller gets ours. */
 function failed({ source, log }: Import, stderr: string): DomainError {
   log.warn({ stderr }, 'a repository could not be imported');
+  if (isStorageFull(stderr)) return storageFull(new Error(stderr));
   if (isDamage(stderr)) return new DomainError('validation_failed', 'The source contains damaged or unsafe objects');
   if (source.kind === 'path')
     return new DomainError('invalid_request', 'url: there is no readable git repository at this path');

@@ -116,7 +116,8 @@ export async function serveGit(
   log.warn({ service, code, stderr }, 'git ended a request with an error');
   // What git has to say about a bad request it has said to the client, in the protocol's own words.
   if (written === 0 && over !== null) throw over;
-  if (written === 0) throw new DomainError('repository_unavailable', 'The repository could not be served');
+  const cause = new Error(stderr);
+  if (written === 0) throw new DomainError('repository_unavailable', 'The repository could not be served', { cause });
 }
 
 /**

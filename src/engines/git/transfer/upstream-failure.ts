@@ -1,4 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
+import { saysFull } from '../../../kernel/unavailable.ts';
 import type { UpstreamFailure } from '../../../ports/git-transfer.ts';
 
 const sentences: Record<UpstreamFailure | 'damaged', string> = {
@@ -12,6 +13,9 @@ const sentences: Record<UpstreamFailure | 'damaged', string> = {
 export function upstreamError(reason: UpstreamFailure | 'damaged'): DomainError {
   return new DomainError('upstream_unavailable', sentences[reason], { details: { reason } });
 }
+
+/** Whether our disk is full, not that of the other side. @param stderr of a git that fetched */
+export const isStorageFull = (stderr: string): boolean => saysFull(stderr.replace(/^remote: .*$/gm, ''));
 
 /** Whether git refused what the other side sent. */
 export function isDamage(stderr: string): boolean {

@@ -1,5 +1,6 @@
 import { checkRefName } from '../../../domain/studio/ref-name.ts';
 import { DomainError } from '../../../kernel/errors.ts';
+import { storageFull } from '../../../kernel/unavailable.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import type { PushMove, Upstream, UpstreamPush, UpstreamRefs } from '../../../ports/git-transfer.ts';
 import { BoundExceeded } from '../bounds.ts';
@@ -9,7 +10,7 @@ import { isOid } from '../objects/object-id.ts';
 import type { GitRepository } from '../repository.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
 import { kindFor, type Reach, type UpstreamOptions, withReach } from './reach.ts';
-import { failureOf, isDamage, upstreamError } from './upstream-failure.ts';
+import { failureOf, isDamage, isStorageFull, upstreamError } from './upstream-failure.ts';
 
 export interface UpstreamContext {
   processes: GitProcesses;
@@ -137,5 +138,6 @@ export async function speak(context: UpstreamContext, ...rest: [Upstream, number
   if (!('failure' in output) && output.code === 0) return output;
   if ('failure' in output) throw upstreamError(output.failure);
   context.log.warn({ stderr: output.stderr }, 'an upstream could not be used');
+  if (isStorageFull(output.stderr)) throw storageFull(new Error(output.stderr));
   throw upstreamError(isDamage(output.stderr) ? 'damaged' : failureOf(output.stderr));
 }

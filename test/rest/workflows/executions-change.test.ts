@@ -174,6 +174,8 @@ describe('an execution that has ended', () => {
     for (const [what, body, meaning] of [
       ['resume', { path: 'a' }, 'it takes no input'],
       ['resume', { path: 'unknown' }, 'it takes no input'],
+      ['resume', {}, 'it takes no input'],
+      ['resume', { path: 5 }, 'it takes no input'],
       ['cancel', {}, 'it cannot be cancelled'],
     ] as const)
       expect(await change(workflow, id, what, body)).toMatchObject({

@@ -169,6 +169,12 @@ export const resumeExecution = workflowOperation({
   }),
   output: execution,
   audit: subject,
+  // What has ended takes no answer, whatever it is.
+  async find(context, { execution: id, workflow }) {
+    if (typeof id !== 'string') return;
+    const names = { execution: id, ...(typeof workflow === 'string' && { workflow }) };
+    refuseEnded(await findExecution(context, names), 'it takes no input');
+  },
   async execute(context, { path, input: answer, ...input }) {
     const row = await findExecution(context, input, { lock: true });
     refuseEnded(row, 'it takes no input');

@@ -55,25 +55,37 @@ export function newKey(now: Date): KeyringKey {
   };
 }
 
+/** @throws Error with all that is wrong, the worst first */
+function refuseFaults(...faults: (string | null)[]): void {
+  const found = faults.filter((fault) => fault !== null);
+  if (found.length > 0) throw new Error(found.join('; besides, '));
+}
+
 /**
  * Reads and checks the keyring; null when there is no file.
- * @throws Error that names the remedy: readable by others, not owned by this user, damaged.
+ * @throws Error that names the remedies: damaged, readable by others, not owned by this user.
  */
 export async function readKeyring(path: string, owner: KeyringOwner): Promise<Keyring | null> {
-  if (owner === 'ours') await checkDirectory(dirname(path));
+  const around = owner === 'ours' ? await directoryFault(dirname(path)) : null;
   // Our own file is never a link; an orchestrator's often is.
   const flags = constants.O_RDONLY | (owner === 'ours' ? constants.O_NOFOLLOW : 0);
   let file: FileHandle;
   try {
     file = await open(path, flags);
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return null;
+    if (isCode(error, 'ENOENT')) {
+      refuseFaults(around);
+      return null;
+    }
     const { code } = error as NodeJS.ErrnoException;
     throw new Error(`the keyring ${path} cannot be opened (${code}); ${remedy}`, { cause: error });
   }
   try {
-    checkFile(path, await file.stat(), owner);
-    return parseKeyring(path, await file.readFile('utf8'));
+    const stats = await file.stat();
+    const read = stats.isFile() ? parseKeyring(await file.readFile('utf8')) : { damage: 'not a file' };
+    const damage = 'damage' in read ? `the keyring ${path} is damaged (${read.damage}): ${remedy}` : null;
+    refuseFaults(damage, around, fileFault(path, stats, owner));
+    return 'keyring' in read ? read.keyring : null;
   } finally {
     await file.close();
   }
@@ -86,7 +98,7 @@ export async function readKeyring(path: string, owner: KeyringOwner): Promise<Ke
  */
 export async function createKeyring(path: string, keyring: Keyring): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await checkDirectory(dirname(path));
+  refuseFaults(await directoryFault(dirname(path)));
   const draft = await writeDraft(path, keyring);
   try {
     await link(draft, path);
@@ -124,46 +136,45 @@ async function syncDirectory(path: string): Promise<void> {
   await directory.sync().finally(() => directory.close());
 }
 
-function parseKeyring(path: string, text: string): Keyring {
+function parseKeyring(text: string): { keyring: Keyring } | { damage: string } {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     // The parser's message quotes the text, which is key material.
-    throw new Error(`the keyring ${path} is damaged (${text === '' ? 'empty' : 'not valid JSON'}): ${remedy}`);
+    return { damage: text === '' ? 'empty' : 'not valid JSON' };
   }
   const parsed = keyringSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { keyring: parsed.data };
   const problems = parsed.error.issues.map(({ path: at, message }) => `${at.join('.') || 'file'}: ${message}`);
-  throw new Error(`the keyring ${path} is damaged (${problems.join('; ')}): ${remedy}`);
+  return { damage: problems.join('; ') };
 }
 
-async function checkDirectory(path: string): Promise<void> {
+/** Why no keys may be kept in a directory; null: they may, or it is not there. */
+async function directoryFault(path: string): Promise<string | null> {
   const stats = await stat(path).catch((error: unknown) => {
     if (isCode(error, 'ENOENT')) return null;
     throw error;
   });
-  if (stats === null) return;
-  const mode = octal(stats);
+  if (stats === null) return null;
   if ((stats.mode & 0o077) !== 0)
-    throw new Error(`the key directory ${path} has mode ${mode}; it must be 0700: chmod 700 ${path}`);
-  checkOwner(`the key directory ${path}`, stats, false);
+    return `the key directory ${path} has mode ${octal(stats)}; it must be 0700: chmod 700 ${path}`;
+  return ownerFault(`the key directory ${path}`, stats, false);
 }
 
-function checkFile(path: string, stats: Stats, owner: KeyringOwner): void {
-  if (!stats.isFile()) throw new Error(`the keyring ${path} is damaged (not a file): ${remedy}`);
+/** Why a keyring may not be used as it stands; null: it may. */
+function fileFault(path: string, stats: Stats, owner: KeyringOwner): string | null {
   // systemd hands credentials to a service as root's, readable through the group bits of an access list.
   const forbidden = owner === 'ours' ? 0o077 : 0o027;
-  if ((stats.mode & forbidden) !== 0) {
-    throw new Error(`the keyring ${path} has mode ${octal(stats)}; it must be 0600: chmod 600 ${path}`);
-  }
-  checkOwner(`the keyring ${path}`, stats, owner === 'operator');
+  if ((stats.mode & forbidden) !== 0)
+    return `the keyring ${path} has mode ${octal(stats)}; it must be 0600: chmod 600 ${path}`;
+  return ownerFault(`the keyring ${path}`, stats, owner === 'operator');
 }
 
-function checkOwner(what: string, stats: Stats, rootToo: boolean): void {
+function ownerFault(what: string, stats: Stats, rootToo: boolean): string | null {
   const us = process.geteuid?.();
-  if (us === undefined || stats.uid === us || (rootToo && stats.uid === 0)) return;
-  throw new Error(`${what} belongs to user ${stats.uid}, the service runs as ${us}; it must belong to the service`);
+  if (us === undefined || stats.uid === us || (rootToo && stats.uid === 0)) return null;
+  return `${what} belongs to user ${stats.uid}, the service runs as ${us}; it must belong to the service`;
 }
 
 const octal = (stats: Stats): string => `0${(stats.mode & 0o777).toString(8).padStart(3, '0')}`;

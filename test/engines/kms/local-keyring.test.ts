@@ -90,6 +90,16 @@ describe('refusing to start', () => {
     expect(await readdir(dirname(path))).toEqual([]);
   });
 
+  it('damage before the mode of the directory it is in, and both', async () => {
+    const { directory, path } = await made();
+    await writeFile(path, '{');
+    await chmod(dirname(path), 0o755);
+    await chmod(path, 0o644);
+    await expect(openLocalKeyring({ dataDirectory: directory })).rejects.toThrow(
+      /^the keyring \S+ is damaged \(not valid JSON\): restore it .+; besides, the key directory \S+ has mode 0755; .+; besides, the keyring \S+ has mode 0644; /,
+    );
+  });
+
   it('damage, without showing any key', async () => {
     const { directory, path } = await made();
     const text = await readFile(path, 'utf8');

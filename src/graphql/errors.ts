@@ -99,7 +99,15 @@ function causeOf(error: unknown): unknown {
   return cause;
 }
 
+/** How the library ends its search for fields that could not be merged: it names no reason. */
+const tooManyComparisons = 'Validation aborted.';
 const tooManyTokens = /^Syntax Error: Document contains more tha[nt] \d+ tokens/;
+
+/** A limit that the library found to be passed, and says in words of its own. */
+function limitOf(message: string): LimitError | null {
+  if (tooManyTokens.test(message)) return new LimitError('tokens');
+  return message === tooManyComparisons ? new LimitError('comparisons') : null;
+}
 
 function show(formatted: GraphQLFormattedError, error: unknown, audience: ErrorAudience): Shown {
   const cause = asUnavailable(causeOf(error));
@@ -111,7 +119,7 @@ function show(formatted: GraphQLFormattedError, error: unknown, audience: ErrorA
     const { message, code: reason, details } = cause;
     return { message, code: codeOf[reason], reason, ...(details && { details }) };
   }
-  const limit = tooManyTokens.test(formatted.message) ? new LimitError('tokens') : cause;
+  const limit = limitOf(formatted.message) ?? cause;
   if (limit instanceof LimitError) {
     const { message, details } = limit;
     return { message, code: 'LIMIT_EXCEEDED', reason: 'invalid_request', details };

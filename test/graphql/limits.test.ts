@@ -93,6 +93,18 @@ describe('limits of a document', () => {
     expect(await app.query(query, { token, headers: { Accept: 'text/event-stream' } })).toMatchObject(refused);
   });
 
+  it('names the bound on fields of the same name, and what to do', async () => {
+    const { status, body } = await app.query(`{ me { ${'id '.repeat(1_900)} } }`, { token });
+    expect(status).toBe(400);
+    expect(body.errors).toMatchObject([
+      {
+        message:
+          'The document has more than 500000 comparisons of fields of the same name; select each field once, or under another alias',
+        extensions: { code: 'LIMIT_EXCEEDED', details: { limit: 'comparisons', maximum: 500_000 } },
+      },
+    ]);
+  });
+
   it('names at most 25 faults', async () => {
     const { body } = await app.query(`{ ${times(19, (i) => `me { a${i} b${i} c${i} }`)} }`, { token });
     expect(body.errors).toHaveLength(26);

@@ -12,6 +12,8 @@ export const limits = {
   root_fields: 20,
   commands: 10,
   cost: 5_000,
+  /** The library's own bound, for documents that select one field very often. */
+  comparisons: 500_000,
 } as const;
 
 /** Faults of a document that validation looks for. */
@@ -30,6 +32,7 @@ const nouns: Record<Limit, string> = {
   root_fields: 'root fields',
   commands: 'commands',
   cost: 'points of cost',
+  comparisons: 'comparisons of fields of the same name; select each field once, or under another alias',
 };
 
 /** A document above a limit. */

@@ -101,5 +101,7 @@ it('stops and cancels', async () => {
   const cancel = `mutation { cancelRun(${place}, input: { crawler: "${crawler}", run_id: ${second} }) { last_status } }`;
   expect((await query(cancel)).cancelRun).toEqual({ last_status: 'canceled' });
   const { body } = await app.ask('POST', '/graphql', { body: { query: cancel } });
-  expect(body.errors[0].message).toBe(`Run ${second} is canceled: it cannot be ended any more`);
+  expect(body.errors).toMatchObject([
+    { message: `Run ${second} is canceled: it cannot be ended any more`, extensions: { reason: 'conflict' } },
+  ]);
 });

@@ -144,6 +144,10 @@ it('hears when a deployment is cancelled', async () => {
     status: 'completed',
     conclusion: 'cancelled',
   });
+  expect(await app.ask('POST', `${studio}/deployments/${id}/cancel`)).toMatchObject({
+    status: 409,
+    body: { code: 'conflict' },
+  });
   await tell(id, 'deployment.cancelled');
   expect(JSON.parse(heard.at(-1)?.text ?? '')).toMatchObject({ event: 'deployment.cancelled', deployment_id: id });
 });

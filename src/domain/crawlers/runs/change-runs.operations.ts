@@ -24,7 +24,7 @@ const requestSql = `
 /**
  * Requests a run's worker to end it, in the caller's transaction; a queued run is canceled at once. A repeated request changes nothing, and
  * after a stop it may still be canceled.
- * @throws DomainError `in_use` when the run has ended
+ * @throws DomainError `conflict` when the run has ended
  */
 export async function requestEnd(
   em: EntityManager,
@@ -42,7 +42,7 @@ export async function requestEnd(
     return;
   }
   if (now?.status !== 'provisioning' && now?.status !== 'running')
-    throw new DomainError('in_use', `Run ${run.id} is ${now?.status ?? 'gone'}: it cannot be ended any more`);
+    throw new DomainError('conflict', `Run ${run.id} is ${now?.status ?? 'gone'}: it cannot be ended any more`);
   const changed = await em.execute<unknown[]>(requestSql, [request, services.clock.now(), run.id, request]);
   if (changed.length === 0) return;
   const message = request === 'stop' ? 'The run is to stop' : 'The run is to be canceled';

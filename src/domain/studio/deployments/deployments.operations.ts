@@ -183,7 +183,7 @@ export const cancelDeployment = studioOperation({
   async execute(context, input) {
     const row = await findDeployment(context, input.deployment);
     if (!(await stopDeployment(context, row, 'cancelled')))
-      throw new DomainError('in_use', `Deployment ${row.id} is completed: it cannot be cancelled any more`);
+      throw new DomainError('conflict', `Deployment ${row.id} is completed: it cannot be cancelled any more`);
     context.studio.building.cancel(row.id);
     return deploymentRecord(context, await findDeployment(context, row.id));
   },

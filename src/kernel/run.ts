@@ -222,6 +222,9 @@ export async function run<
 ): Promise<z.input<Out>> {
   const any = operation as unknown as AnyOperation;
   const began = performance.now();
+  // What a client waits for; jobs have no address.
+  const { activity } = call.services;
+  if (call.address !== null) activity.note();
   const em = forkOnce(call);
   const place: Place = { organization: null, project: null, grant: null };
   let actor = call.actor;
@@ -256,6 +259,7 @@ export async function run<
     if (operation.kind === 'command') await auditRefusal(any, call, actor, place, input ?? rawInput, error);
     throw error;
   } finally {
+    if (call.address !== null) activity.note();
     const seconds = (performance.now() - began) / 1000;
     call.services.metrics.operation(operation.name, outcome, seconds);
     call.services.log.debug(

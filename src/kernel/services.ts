@@ -1,4 +1,5 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
+import type { Activity } from '../lib/activity.ts';
 import type { ArchiveStore } from '../ports/archive.ts';
 import type { BlobStore } from '../ports/blobs.ts';
 import type { Browser } from '../ports/browser.ts';
@@ -152,6 +153,8 @@ export interface Idempotency {
 
 /** What every operation reaches: the ports, and what the kernel itself needs of features. A feature adds its own runtime. */
 export interface Services extends Ports {
+  /** Requests of clients, to which background work gives way. */
+  activity: Activity;
   places: Places;
   grants: Grants;
   audit: AuditLog;

@@ -31,6 +31,7 @@ import { createSpools } from '../engines/spool/spool.ts';
 import { createQueue } from '../jobs/queue.ts';
 import { IdempotencyKeys } from '../kernel/idempotency.ts';
 import type { Ports, Settings } from '../kernel/services.ts';
+import { Activity } from '../lib/activity.ts';
 import type { Clock, SharedClock } from '../ports/clock.ts';
 import type { Deployer } from '../ports/deployer.ts';
 import type { Kms } from '../ports/kms.ts';
@@ -133,13 +134,15 @@ export function makeServices(ingredients: Ingredients) {
     }),
   };
   const grants = new GrantCache();
+  const activity = new Activity();
   const services: AllServices = {
     ...ports,
+    activity,
     grants,
     places: new NamedPlaces(grants),
     audit: createAuditLog(ports),
     idempotency: new IdempotencyKeys(ports),
-    studio: createStudio(ports, () => services, { cache, keyOrm, kms }),
+    studio: createStudio(ports, () => services, { activity, cache, keyOrm, kms }),
     crawlers: { crawling: new Crawling(), limits: crawlLimitsOf(config) },
     workflows: {
       engine: new Engine(() => services, { calls: config.PORTICO_WORKFLOW_CALLS }),

@@ -4,6 +4,7 @@ import { createContentCache } from '../../src/db/content-cache.ts';
 import { openOrm } from '../../src/db/orm.ts';
 import { ContentIndex } from '../../src/domain/studio/content/content-index.ts';
 import { searchWords } from '../../src/domain/studio/content/search.ts';
+import { Activity } from '../../src/lib/activity.ts';
 import type { Repository } from '../../src/ports/git.ts';
 import { seed, startTestApp, type TestApp } from '../support/app.ts';
 import { git as stock } from '../support/git-store.ts';
@@ -31,7 +32,11 @@ describe('a database that cannot be used only makes reads of content slower', ()
   function indexOn(url: string) {
     const orm = openOrm(url, 2);
     onTestFinished(() => orm.close(true));
-    const content = new ContentIndex({ cache: createContentCache(orm, silentLog), log: silentLog });
+    const content = new ContentIndex({
+      cache: createContentCache(orm, silentLog),
+      activity: new Activity(),
+      log: silentLog,
+    });
     onTestFinished(() => content.close());
     return content;
   }
@@ -90,7 +95,11 @@ describe('a database that cannot be used only makes reads of content slower', ()
   });
 
   it('and is used again when it is back', async () => {
-    const content = new ContentIndex({ cache: createContentCache(app.services.orm, silentLog), log: silentLog });
+    const content = new ContentIndex({
+      cache: createContentCache(app.services.orm, silentLog),
+      activity: new Activity(),
+      log: silentLog,
+    });
     const em = app.services.orm.em.fork();
     const tables = ['studio_blob', 'studio_schema'];
     for (const table of tables) await em.execute(`alter table ${table} rename to ${table}_away`);

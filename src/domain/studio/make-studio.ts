@@ -1,5 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Ports } from '../../kernel/services.ts';
+import type { Activity } from '../../lib/activity.ts';
 import type { ContentCache } from '../../ports/content-cache.ts';
 import type { Kms } from '../../ports/kms.ts';
 import type { IdentityServices } from '../identity/authenticate.ts';
@@ -24,6 +25,7 @@ const indexMoved: BranchFollower = async ({ git, studio }, project, branches) =>
 };
 
 interface Options {
+  activity: Activity;
   cache: ContentCache;
   /** For keys alone. */
   keyOrm: MikroORM;
@@ -37,10 +39,10 @@ interface Options {
 export function createStudio(
   ports: Ports,
   services: () => StudioServices & IdentityServices,
-  { cache, keyOrm, kms }: Options,
+  { activity, cache, keyOrm, kms }: Options,
 ): StudioRuntime {
   return {
-    content: new ContentIndex({ cache, log: ports.log }),
+    content: new ContentIndex({ cache, activity, log: ports.log }),
     routes: new RoutesCache(),
     previews: createPreviews(services, ports, { keyOrm, kms }),
     moves: new BranchesMoved(services, [publishMoves, indexMoved, followHeads, retestPulls, deployMoved]),

@@ -1,3 +1,4 @@
+import type { Activity } from '../../../lib/activity.ts';
 import { VersionCache } from '../../../lib/version-cache.ts';
 import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
@@ -37,12 +38,19 @@ interface ListAt {
   entries: readonly IndexedEntry[];
 }
 
+/** What an index is made with: the cache to use, what its background work gives way to, and where its faults are logged. */
+interface Sources {
+  cache: ContentCache;
+  activity: Activity;
+  log: Log;
+}
+
 /** What all content roots share. */
-function cachesOver(cache: ContentCache, log: Log) {
+function cachesOver({ cache, activity, log }: Sources) {
   const damage = new Damage();
   const facts = new FactStore(cache, damage);
   const stored = new StoredBlobs(cache);
-  const indexer = new Indexer({ cache, stored, facts, log });
+  const indexer = new Indexer({ cache, stored, facts, activity, log });
   return {
     facts,
     damage,
@@ -67,9 +75,9 @@ export class ContentIndex {
   readonly #contentRoot: string | null;
   readonly #sites: Sites;
 
-  /** @param from the cache to use and where to tell of its faults, or an index to share everything with for another content root */
-  constructor(from: { cache: ContentCache; log: Log } | ContentIndex, contentRoot: string | null = null) {
-    this.#caches = from instanceof ContentIndex ? from.#caches : cachesOver(from.cache, from.log);
+  /** @param from what to make it with, or an index to share everything with for another content root */
+  constructor(from: Sources | ContentIndex, contentRoot: string | null = null) {
+    this.#caches = from instanceof ContentIndex ? from.#caches : cachesOver(from);
     this.#contentRoot = contentRoot;
     const { sites, facts, schemas } = this.#caches;
     const read = { facts: facts.listed.bind(facts), stored: schemas };

@@ -12,6 +12,8 @@ export type BranchFollower = (
 
 /** Writers come first: while branches keep moving, following them rests twice as long as it works, at most so many milliseconds. */
 const longestRest = 1_000;
+/** How long following gives way to requests, such as the one that moved the branch, milliseconds. */
+const longestWait = 100;
 
 /**
  * Runs what follows when branches have moved, by an operation, a git client or the upstream. In the background, one run at
@@ -46,13 +48,15 @@ export class BranchesMoved implements BranchMoves {
 
   async #run(repository: string): Promise<void> {
     const services = this.#services();
-    for (let waiting = this.#take(repository); waiting; waiting = this.#take(repository)) {
+    while (this.#waiting.has(repository)) {
+      await services.activity.quiet(longestWait);
+      const branches = this.#take(repository);
       const began = performance.now();
       try {
         const project = await loadProject(services.orm.em.fork(), { uuid: repository });
         // A repository is made, and may be filled, before its project's row is committed.
         if (!project) continue;
-        for (const follow of this.#followers) await follow(services, project, [...waiting]);
+        for (const follow of this.#followers) await follow(services, project, branches);
       } catch (err) {
         services.log.warn({ err, repository }, 'what follows a moved branch was not done');
       }
@@ -61,9 +65,9 @@ export class BranchesMoved implements BranchMoves {
     }
   }
 
-  #take(repository: string): Set<string> | undefined {
-    const waiting = this.#waiting.get(repository);
+  #take(repository: string): string[] {
+    const waiting = this.#waiting.get(repository) ?? [];
     this.#waiting.delete(repository);
-    return waiting;
+    return [...waiting];
   }
 }

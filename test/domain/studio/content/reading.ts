@@ -1,6 +1,7 @@
 import { createContentCache } from '../../../../src/db/content-cache.ts';
 import type { CollectionIndex } from '../../../../src/domain/studio/content/collection-index.ts';
 import { ContentIndex } from '../../../../src/domain/studio/content/content-index.ts';
+import { Activity } from '../../../../src/lib/activity.ts';
 import type { Repository } from '../../../../src/ports/git.ts';
 import type { Snapshot } from '../../../../src/ports/git-records.ts';
 import type { TestApp } from '../../../support/app.ts';
@@ -8,10 +9,11 @@ import { noContentCache, silentLog } from '../../../support/no-content-cache.ts'
 
 /** What a restarted process, or another one, has: nothing in memory, the same database. */
 export const newIndex = ({ services }: TestApp) =>
-  new ContentIndex({ cache: createContentCache(services.orm, silentLog), log: silentLog });
+  new ContentIndex({ cache: createContentCache(services.orm, silentLog), activity: new Activity(), log: silentLog });
 
 /** Reads everything from the repository each time. */
-export const uncachedIndex = () => new ContentIndex({ cache: noContentCache, log: silentLog });
+export const uncachedIndex = () =>
+  new ContentIndex({ cache: noContentCache, activity: new Activity(), log: silentLog });
 
 /** A repository that counts what is read of it. */
 export function counted(git: Repository): { git: Repository; count: { blobs: number; walks: number } } {

@@ -3,6 +3,7 @@ import { ContentIndex } from '../../../../src/domain/studio/content/content-inde
 import type { Resolution } from '../../../../src/domain/studio/merge/merge.schema.ts';
 import { mergeCommits } from '../../../../src/domain/studio/merge/merge-commits.ts';
 import type { StudioRuntime } from '../../../../src/domain/studio/studio.ts';
+import { Activity } from '../../../../src/lib/activity.ts';
 import { post } from '../../../support/conflict-site.ts';
 import { blobOf, commitFiles, lines, setRef } from '../../../support/git-history.ts';
 import { fsck, git, testStore } from '../../../support/git-store.ts';
@@ -20,7 +21,7 @@ async function forked(base: Files, current: Files, incoming: Files) {
   const root = commitFiles(gitDir, null, { 'content/posts/other.md': post({ title: 'Other' }), ...base });
   const ours = setRef(gitDir, 'refs/heads/main', commitFiles(gitDir, root, current));
   const theirs = setRef(gitDir, 'refs/heads/topic', commitFiles(gitDir, root, incoming));
-  const content = new ContentIndex({ cache: noContentCache, log: silentLog });
+  const content = new ContentIndex({ cache: noContentCache, activity: new Activity(), log: silentLog });
   const context = { git: repository, studio: { content } as StudioRuntime };
   const merge = (resolutions: Resolution[] = [], pinned = true) =>
     mergeCommits(context, { current: ours, incoming: theirs }, resolutions, { pinned, require: () => {} });

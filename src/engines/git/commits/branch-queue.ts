@@ -1,5 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** How many writers one commit round takes at most. */
 const largestBatch = 64;
+
+/** How long after a round the next one waits for as many writers: a share of what that one took, milliseconds at most, and between two looks. */
+const gathering = { share: 0.25, most: 50, look: 1 };
+
+/** A round that has ended: how many writers it had, how long it took (milliseconds), and when it ended. */
+interface Ended {
+  writers: number;
+  took: number;
+  at: number;
+}
 
 /** An entry of the queue: a writer, or a request to hold the branch still. */
 type Turn<W> = { writer: W; alone: boolean } | { hold: () => Promise<void> };
@@ -7,11 +19,16 @@ type Turn<W> = { writer: W; alone: boolean } | { hold: () => Promise<void> };
 /**
  * The waiting writers of one branch in this process: one round runs at a time and takes all that have come meanwhile, in order.
  * Compare-and-swap on the ref alone starves writers under contention; the queue makes them share a round instead.
+ *
+ * Writers that a round has answered come back one after the other, and the first of them would have a round for itself, with all others waiting
+ * for it: so a round waits a little for as many as there were in the last one.
  */
 export class BranchQueues<W> {
   readonly #round: (branch: string, writers: W[]) => Promise<void>;
   readonly #waiting = new Map<string, Turn<W>[]>();
   readonly #running = new Set<Promise<void>>();
+  /** The last rounds of branches that had several writers at once. */
+  readonly #ended = new Map<string, Ended>();
 
   /** @param round settles every writer it is given and never rejects */
   constructor(round: (branch: string, writers: W[]) => Promise<void>) {
@@ -88,9 +105,24 @@ export class BranchQueues<W> {
       if ('hold' in first) {
         waiting.shift();
         await first.hold();
-      } else await this.#round(branch, takeRound(waiting));
+        continue;
+      }
+      await this.#gather(branch, waiting);
+      const writers = takeRound(waiting);
+      const began = performance.now();
+      await this.#round(branch, writers);
+      const at = performance.now();
+      if (writers.length > 1) this.#ended.set(branch, { writers: writers.length, took: at - began, at });
+      else this.#ended.delete(branch);
     }
     this.#waiting.delete(branch);
+  }
+
+  async #gather(branch: string, waiting: readonly Turn<W>[]): Promise<void> {
+    const last = this.#ended.get(branch);
+    if (!last) return;
+    const until = last.at + Math.min(gathering.share * last.took, gathering.most);
+    while (waiting.length < last.writers && performance.now() < until) await delay(gathering.look);
   }
 }
 

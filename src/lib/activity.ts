@@ -1,4 +1,4 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextIteration } from 'node:timers/promises';
 
 /** How long after a request has begun or ended the next one, or its end, is expected; milliseconds. */
 const moment = 50;
@@ -20,7 +20,7 @@ export class Activity {
    * @param most milliseconds after which it resolves in any case: the share that is left to work in the background under load
    */
   async quiet(most: number): Promise<void> {
-    await nextTurn();
+    await nextIteration();
     const deadline = performance.now() + most;
     for (;;) {
       const left = Math.min(this.#last + moment, deadline) - performance.now();

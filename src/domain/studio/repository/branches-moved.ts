@@ -13,7 +13,7 @@ export type BranchFollower = (
 /** Writers come first: while branches keep moving, following them rests twice as long as it works, at most so many milliseconds. */
 const longestRest = 1_000;
 /** How long following gives way to requests, such as the one that moved the branch, milliseconds. */
-const longestWait = 100;
+const longestWait = 250;
 
 /**
  * Runs what follows when branches have moved, by an operation, a git client or the upstream. In the background, one run at

@@ -8,7 +8,8 @@ import type { AnyOperation, Call, Conditions, Operation, Scope } from '../kernel
 import { maxPerPage, type Page } from '../kernel/paging.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { recordRefusal, run } from '../kernel/run.ts';
-import { isRecord } from '../lib/objects.ts';
+import { isRecord, replacing } from '../lib/objects.ts';
+import type { Repository } from '../ports/git.ts';
 import { type Connection, connectionFrom, type ListArguments, pageSize } from './connection.ts';
 import type { Deadline } from './deadline.ts';
 import type { StreamState } from './stream/stream-state.ts';
@@ -16,9 +17,10 @@ import { type AnySchema, definitionOf, shapeOf, unwrap } from './types/zod-schem
 
 /** JSON of a value with the keys of its objects in order: the same text for the same arguments, however they were written. */
 function stableText(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) =>
-    isRecord(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
-  );
+  if (Array.isArray(value)) return `[${value.map(stableText).join()}]`;
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null';
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${stableText(value[name])}`).join()}}`;
 }
 
 /**
@@ -33,15 +35,34 @@ function clean(outer: AnySchema, value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
   const { schema } = unwrap(outer, true);
   const shape = shapeOf(schema);
-  if (shape && !Array.isArray(value)) {
-    const kept = Object.entries(value).filter(([name, item]) => {
+  if (shape && isRecord(value)) {
+    const kept: Record<string, unknown> = {};
+    for (const [name, item] of Object.entries(value)) {
       const field = Object.hasOwn(shape, name) ? shape[name] : undefined;
-      return item !== undefined && (item !== null || (field && unwrap(field, true).takesNull));
-    });
-    return Object.fromEntries(kept.map(([name, item]) => [name, shape[name] ? clean(shape[name], item) : item]));
+      if (item === undefined || (item === null && !(field && unwrap(field, true).takesNull))) continue;
+      kept[name] = field ? clean(field, item) : item;
+    }
+    return kept;
   }
   const { element } = definitionOf(schema);
   return element && Array.isArray(value) ? value.map((item) => clean(element, item)) : value;
+}
+
+/** A repository of which each branch is read once, so that all that one request reads of it is of the same commit. */
+function pinned(repository: Repository): Repository {
+  const read = new Map<string, Promise<unknown>>();
+  const once = <T>(key: string, load: () => Promise<T>): Promise<T> => {
+    const known = read.get(key) as Promise<T> | undefined;
+    if (known) return known;
+    const loading = load();
+    read.set(key, loading);
+    return loading;
+  };
+  return replacing(repository, {
+    defaultBranch: () => once('HEAD', () => repository.defaultBranch()),
+    head: (branch) => once(`refs/heads/${branch}`, () => repository.head(branch)),
+    snapshot: (commit) => once(`${commit}`, () => repository.snapshot(commit)),
+  });
 }
 
 /** REST honours the key for bodies up to this size; so does GraphQL. */
@@ -66,6 +87,7 @@ export class GraphqlContext {
   private caller: Caller;
   private readonly answers = new Map<string, Promise<unknown>>();
   private readonly loaders = new Map<string, DataLoader<unknown, unknown>>();
+  private readonly repositories = new Map<string, Repository>();
   /** Fields of commands that were understood and had no effect. */
   readonly ignored: string[] = [];
 
@@ -159,6 +181,7 @@ export class GraphqlContext {
   private forget(): void {
     this.answers.clear();
     this.loaders.clear();
+    this.repositories.clear();
   }
 
   private call<S extends Scope, In extends z.ZodObject, Out extends z.ZodType, Also extends Permission>(
@@ -167,6 +190,8 @@ export class GraphqlContext {
     conditions: Conditions,
   ): Promise<z.input<Out>> {
     const call = this.callUnder(conditions);
+    // A command meets the repository as it is.
+    if (operation.kind === 'query') call.open = this.open;
     return this.deadline.race(async () => {
       const output = await run(operation, call, input);
       this.ignored.push(...(call.facts.ignored ?? []));
@@ -178,6 +203,14 @@ export class GraphqlContext {
     const { deadline, stream: _stream, ...caller } = this.caller;
     return { ...caller, conditions, signal: deadline.signal, facts: {} };
   }
+
+  private readonly open = (uuid: string): Repository => {
+    const known = this.repositories.get(uuid);
+    if (known) return known;
+    const opened = pinned(this.caller.services.git.open(uuid));
+    this.repositories.set(uuid, opened);
+    return opened;
+  };
 
   /** Writes the audit row of a command that is refused before it can run. `input` is what is known of it. */
   refuse(operation: AnyOperation, input: AnyInput): Promise<void> {

@@ -103,9 +103,9 @@ export function schemaOf(table: readonly Row[]): GraphQLSchema {
 const readField = ({ read }: ObjectRow, name: string, made: Field): Field => ({
   ...made,
   type: getNullableType(made.type),
-  async resolve(record, _args, context) {
-    const found = record instanceof Located && read ? await context.run(read, placeOf(record)) : record;
-    return found[name];
+  resolve(record, _args, context) {
+    if (!(record instanceof Located && read)) return record[name];
+    return context.run(read, placeOf(record)).then((found) => (found as Record<string, unknown>)[name]);
   },
 });
 

@@ -7,7 +7,7 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
-import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
 import { authenticateHeader } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
@@ -23,7 +23,7 @@ import { documentLimits } from './limits/document.ts';
 import { guard } from './limits/guard.ts';
 import { LimitError, limits, maxErrors } from './limits/limits.ts';
 import { checkSource } from './limits/source.ts';
-import { refusedCommands } from './refused-commands.ts';
+import { refusedCommands, type Sent } from './refused-commands.ts';
 import { buildGraphqlSchema } from './schema.ts';
 import { asksForStream, Streams, streamTimes, type Times } from './stream/stream.ts';
 
@@ -157,21 +157,28 @@ function createApollo({ log }: AllServices, introspection: boolean): ApolloServe
 }
 
 /** Answers what is refused before GraphQL is reached, in the shape REST has; a document that is too large as GraphQL does. */
-const refuse =
-  ({ log }: AllServices): ErrorRequestHandler =>
-  (error, _request, response, _next) => {
-    if (error instanceof LimitError) {
-      const audience = { request_id: requestIdOf(response), anonymous: response.locals.actor === null, log };
-      return void response.status(400).json({ errors: [formatError({ message: error.message }, error, audience)] });
-    }
-    const refusal = refusalOf(error, requestIdOf(response));
-    if (refusal.status >= 500) log.error({ err: error, request_id: refusal.body.request_id }, 'GraphQL request failed');
-    if (response.headersSent) return void response.destroy();
-    response.status(refusal.status).set(refusal.headers).json(refusal.body);
-  };
+function refuse({ log }: AllServices, error: unknown, response: Response): void {
+  if (error instanceof LimitError) {
+    const audience = { request_id: requestIdOf(response), anonymous: response.locals.actor === null, log };
+    return void response.status(400).json({ errors: [formatError({ message: error.message }, error, audience)] });
+  }
+  const refusal = refusalOf(error, requestIdOf(response));
+  if (refusal.status >= 500) log.error({ err: error, request_id: refusal.body.request_id }, 'GraphQL request failed');
+  if (response.headersSent) return void response.destroy();
+  response.status(refusal.status).set(refusal.headers).json(refusal.body);
+}
+
+/** Reads the body into the request. Apollo requires that a body parser has run. */
+async function readBody(request: Request): Promise<void> {
+  request.body = undefined;
+  if (!request.is('application/json')) return;
+  request.body = await readJsonBody(request, bodyLimit);
+  if (request.body === null || typeof request.body !== 'object')
+    throw new DomainError('invalid_request', 'body: must be a JSON object');
+}
 
 /**
- * The handler to mount at `/graphql`: POST, and GET for queries. An invalid credential is refused before the body is read.
+ * The handler for `/graphql`: POST, and GET for queries. An invalid credential is refused before the body is read.
  */
 export function createGraphql({
   services,
@@ -183,33 +190,7 @@ export function createGraphql({
   const apollo = createApollo(services, introspection);
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests();
 
-  const knownMethods: RequestHandler = (request, response, next) => {
-    if (request.method === 'GET' || request.method === 'POST') return next();
-    if (request.method === 'OPTIONS') return void response.status(204).set('Allow', 'GET, POST').end();
-    throw new DomainError('method_not_allowed', 'This path knows GET, POST');
-  };
-  const authenticate: RequestHandler = async (request, response, next) => {
-    response.set({ 'Cache-Control': 'private, no-store' }).vary('Authorization, Cookie');
-    response.locals.actor = await authenticateHeader(services, request.headers.authorization);
-    next();
-  };
-  const read: RequestHandler = async (request, _response, next) => {
-    // Apollo requires that a body parser has run.
-    request.body = undefined;
-    if (request.is('application/json')) {
-      request.body = await readJsonBody(request, bodyLimit);
-      if (request.body === null || typeof request.body !== 'object')
-        throw new DomainError('invalid_request', 'body: must be a JSON object');
-    }
-    next();
-  };
-  const bound: RequestHandler = (request, _response, next) => {
-    const { query } = (sentBy(request) ?? {}) as { query?: unknown };
-    if (typeof query === 'string') checkSource(query);
-    next();
-  };
-  const answer: RequestHandler = async (request, response) => {
-    const actor = response.locals.actor as Actor | null;
+  async function execute(request: Request, response: Response, actor: Actor | null): Promise<void> {
     const request_id = requestIdOf(response);
     const caller = { services, actor, request_id, address: request.ip ?? null, deadline: deadlineOf(response, times) };
     const context = new GraphqlContext(caller);
@@ -221,16 +202,21 @@ export function createGraphql({
     if (body.kind !== 'complete') throw new Error('GraphQL answered in parts');
     response.setHeaders(headers);
     response.status(status ?? 200).send(body.string);
-  };
+  }
 
-  const stream: RequestHandler = (request, response, next) => {
-    if (!asksForStream(request)) return next();
-    const { actor } = response.locals as { actor: Actor | null };
+  async function answer(request: Request, response: Response): Promise<void> {
+    if (request.method === 'OPTIONS') return void response.status(204).set('Allow', 'GET, POST').end();
+    if (request.method !== 'GET' && request.method !== 'POST')
+      throw new DomainError('method_not_allowed', 'This path knows GET, POST');
+    response.set('Cache-Control', 'private, no-store').vary('Authorization, Cookie');
+    const actor = await authenticateHeader(services, request.headers.authorization);
+    response.locals.actor = actor;
+    await readBody(request);
+    const { query } = (sentBy(request) ?? {}) as Sent;
+    if (typeof query === 'string') checkSource(query);
+    if (!asksForStream(request)) return execute(request, response, actor);
     return streams.answer({ request, response, actor, request_id: requestIdOf(response) });
-  };
+  }
 
-  const router = express.Router({ strict: true });
-  router.all('/', knownMethods, authenticate, read, bound, stream, answer);
-  router.use(refuse(services));
-  return router;
+  return (request, response) => answer(request, response).catch((error) => refuse(services, error, response));
 }

@@ -144,6 +144,8 @@ interface FieldOptions {
   names?: Names;
   /** Other schemas than the operation's for inputs, whose values go on as text: REST has numbers as parts of a path. */
   numbers?: { readonly [input: string]: AnySchema };
+  /** What runs in place of the operation where no field of its record is selected: it finds what names the record to the fields below. */
+  locate?: AnyOperation;
   /** The type of the answer, where `resolve` makes another one of it. */
   type?: string;
   // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own arguments
@@ -174,7 +176,16 @@ export function field(
   on: string | readonly string[],
   name: string,
   operation: AnyOperation,
-  { description = operation.summary, cost, given = {}, names = {}, numbers = {}, type, resolve }: FieldOptions = {},
+  {
+    description = operation.summary,
+    cost,
+    given = {},
+    names = {},
+    numbers = {},
+    locate,
+    type,
+    resolve,
+  }: FieldOptions = {},
 ): FieldRow {
   const item = pageItem(operation.output);
   return {
@@ -194,10 +205,13 @@ export function field(
       const answer = answerOf(types, operation, item, type);
       const place = placing(answer);
       const toInput = inputsFrom(names, numbers);
+      const recorded = locate ? Object.keys((operation.output as z.ZodObject).shape) : [];
       const call =
         resolve ??
-        ((input: Values, context: GraphqlContext) =>
-          item ? context.list(operation, input) : context.run(operation, input));
+        ((input: Values, context: GraphqlContext, selected: Selects) =>
+          item
+            ? context.list(operation, input)
+            : context.run(locate && !selected(...recorded) ? locate : operation, input));
       return {
         type: answer,
         args,
@@ -207,7 +221,7 @@ export function field(
           const input = { ...only(placeOf(record), above), ...toInput(values) };
           const selected: Selects = (...fields) => (item ? selectsInItems : selects)(info, ...fields);
           for (const [key, value] of Object.entries(given)) input[key] = value(record, selected);
-          const output = await call(input, context);
+          const output = await call(input, context, selected);
           place(output, input);
           return output;
         },
@@ -316,7 +330,7 @@ interface EdgeOptions {
   always?: true;
   args?: Record<string, AnySchema>;
   // biome-ignore lint/suspicious/noExplicitAny: each row names the fields of its own record and arguments
-  resolve(record: any, args: any, context: GraphqlContext): unknown;
+  resolve(record: any, args: any, context: GraphqlContext, selects: Selects): unknown;
 }
 
 const named = (types: Types, type: string | AnySchema): GraphQLOutputType =>
@@ -340,8 +354,8 @@ export function edge(
         args: { ...placeArguments(scope), ...types.inputs(args, `${parent}${pascal(name)}`) },
         ...described(description),
         ...weighed(cost),
-        async resolve(record, values: Values, context) {
-          const output = await resolve(record, values, context);
+        async resolve(record, values: Values, context, info) {
+          const output = await resolve(record, values, context, (...fields) => selects(info, ...fields));
           place(output, { ...placeOf(record), ...values });
           return output;
         },

@@ -39,6 +39,8 @@ export interface Call<Runtimes extends object = object> {
   request_id: string;
   /** Address of the client, for the audit log; null for jobs. */
   address: string | null;
+  /** Opens the repository of a project, by its UUID, where calls of one request share what they read of it; default: `services.git.open`. */
+  open?: (uuid: string) => Repository;
   /** Opens the two ends of a git client's request, once it is known to be allowed. */
   pack?: () => Pick<GitServeRequest, 'protocol' | 'input' | 'output'>;
   /** Files that came beside the input (a multipart body), in the order they came. */

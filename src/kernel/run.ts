@@ -109,7 +109,7 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     organization: place.organization,
     grant: place.grant,
     project: place.project,
-    git: place.project ? services.git.open(place.project.uuid) : undefined,
+    git: place.project ? (call.open?.(place.project.uuid) ?? services.git.open(place.project.uuid)) : undefined,
     require: (permission: Permission) => requirePermission(place.grant, permission),
     ignore: (field: string) => {
       // Thrown before anything is written for good: the transaction ends with it.

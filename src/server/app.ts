@@ -199,7 +199,7 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
   app.use(['/api/v2', '/graphql', '/git'], refuseSeveralCredentials, limitCallers(limits));
   app.use(['/api/v2', '/graphql'], limitBodyTime(bodyTime));
   app.use(createGitHttp(services));
-  app.use('/graphql', lazyGraphql(services, config));
+  app.all('/graphql', lazyGraphql(services, config));
   app.use(createSite(services.settings, routes));
   app.use(createRouter(routes, services));
   return app;

@@ -32,6 +32,7 @@ const withoutRoute: Record<string, string> = {
   'studio.getBranch': 'GraphQL only: one branch of a graph; REST has the list',
   'studio.getBranches': 'GraphQL only: the branches of many edges in one call',
   'studio.getCollection': 'GraphQL only: one collection of a graph; REST has the list',
+  'studio.locateCollection': 'GraphQL only: what lies below a collection',
   'studio.getCommits': 'GraphQL only: the commits of many edges in one call',
   'studio.listEntryMedia': 'GraphQL only: the files of many entries in one call',
   'studio.listPullCommits': 'GraphQL only: an edge of a pull request; REST has compare',

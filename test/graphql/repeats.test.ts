@@ -23,7 +23,7 @@ describe('the same read many times', () => {
       },
     );
     expect(Object.keys(body.data)).toHaveLength(20);
-    expect(app.operations).toEqual(['projects.locateProject', 'projects.getProject']);
+    expect(app.operations).toEqual(['projects.getProject']);
   });
 
   it('runs once whatever the order its arguments are written in', async () => {
@@ -60,7 +60,7 @@ describe('the same read many times', () => {
       token,
     });
     expect(body.errors).toHaveLength(5);
-    expect(app.operations).toEqual(['projects.locateProject']);
+    expect(app.operations).toEqual(['projects.getProject']);
   });
 
   it('runs again after a command of the same request', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { getRepository } from '../../src/domain/studio/repository/repository.operations.ts';
 import { save } from '../support/git-store.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
@@ -264,6 +264,53 @@ describe('an import', () => {
   });
 });
 
+describe('a document that reads a branch in many places', () => {
+  const document = `collection(name: "posts") { name entries(first: 1) { total_count } }
+    pages: collection(name: "pages") { entries(first: 1) { total_count } }
+    file(path: "README.md") { sha } commits(first: 1) { nodes { sha } }`;
+
+  it('reads its head once, so that all is of one commit', async () => {
+    const heads = vi.spyOn(await app.repository(), 'head');
+    const { collection, pages, commits } = await studio(document);
+    expect(collection.entries.total_count).toBe(100);
+    expect(pages.entries.total_count).toBeGreaterThan(0);
+    expect(commits.nodes).toHaveLength(1);
+    expect(heads.mock.calls).toEqual([['main']]);
+    heads.mockRestore();
+  });
+
+  it('reads it again in the next request', async () => {
+    const { commit } = await save(await app.repository(), { 'README.md': 'Hello again\n' });
+    const { commits } = await studio(document);
+    expect(commits.nodes).toEqual([{ sha: commit?.sha }]);
+  });
+
+  it('finds a collection without reading its record where no field of that is selected', async () => {
+    await studio('collection(name: "posts") { __typename entries(first: 1) { total_count } }');
+    expect(app.operations).toEqual(['projects.locateProject', 'studio.locateCollection', 'studio.listEntries']);
+    app.reset();
+    const { body } = await app.query(
+      `{ project(${at}) { studio { collection(name: "posts") { ...F } } } }
+       fragment F on Collection { ... { ...G } } fragment G on Collection { label }`,
+      { token },
+    );
+    expect(body.data.project.studio.collection).toEqual({ label: 'Posts' });
+    expect(app.operations).toEqual(['projects.locateProject', 'studio.getCollection']);
+  });
+
+  it('is null with NOT_FOUND for a collection that is unknown, whatever is selected of it', async () => {
+    for (const selection of ['name', 'entries { total_count }']) {
+      const { body } = await app.query(`{ project(${at}) { studio { collection(name: "none") { ${selection} } } } }`, {
+        token,
+      });
+      expect(body.data.project.studio).toEqual({ collection: null });
+      expect(body.errors).toMatchObject([
+        { path: ['project', 'studio', 'collection'], extensions: { code: 'NOT_FOUND' } },
+      ]);
+    }
+  });
+});
+
 describe('edges of a list', () => {
   const entries = (first: number) =>
     studio(
@@ -283,6 +330,7 @@ describe('edges of a list', () => {
       'studio.getCollection',
       'studio.getSchema',
       'studio.listEntries',
+      'studio.locateCollection',
     ]);
     app.services.grants.setListening(false);
   });

@@ -53,7 +53,7 @@ async function hurried(services: AllServices, { timeLimits = { query: 30, mutati
     response.setHeader('X-Request-Id', request.headers['x-request-id'] ?? '');
     next();
   });
-  app.use('/graphql', createGraphql({ services, introspection: false, timeLimits, ...(streams && { streams }) }));
+  app.all('/graphql', createGraphql({ services, introspection: false, timeLimits, ...(streams && { streams }) }));
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = async () => {

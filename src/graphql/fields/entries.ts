@@ -5,6 +5,7 @@ import {
   getSchema,
   listCollections,
   listSchemas,
+  locateCollection,
   refreshSchemas,
 } from '../../domain/studio/content/schemas.operations.ts';
 import { getDeployment } from '../../domain/studio/deployments/deployments.operations.ts';
@@ -80,7 +81,7 @@ export const entries: readonly Row[] = [
 
   node('Collection', getCollection, { ...state, collection: 'name' }),
   field('Studio', 'collections', listCollections),
-  field('Studio', 'collection', getCollection, { names: { collection: 'name' } }),
+  field('Studio', 'collection', getCollection, { names: { collection: 'name' }, locate: locateCollection }),
   field('Collection', 'schema', getSchema),
   field('Collection', 'entries', listEntries, { given: { include } }),
 

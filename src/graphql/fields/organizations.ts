@@ -1,4 +1,5 @@
-/** Who asks, organisations with what belongs to them as a whole, and their projects. */
+/** The caller, organisations with what belongs to them as a whole, and their projects. */
+import type { z } from 'zod';
 import { listAudit } from '../../domain/audit/audit.operations.ts';
 import { getMe } from '../../domain/identity/me.operations.ts';
 import { createToken, listTokens, revokeToken } from '../../domain/identity/tokens.operations.ts';
@@ -18,9 +19,31 @@ import {
   restoreProject,
   updateProject,
 } from '../../domain/projects/projects.operations.ts';
+import { DomainError } from '../../kernel/errors.ts';
+import type { AnyOperation } from '../../kernel/operation.ts';
 import type { GraphqlContext } from '../context.ts';
-import { located } from '../place.ts';
+import { located, type Place } from '../place.ts';
+import type { Selects } from '../selected-fields.ts';
 import { edge, field, mutation, place, type Row } from '../table.ts';
+
+/**
+ * Finds an object of a `place`. It is read at once where fields of its record are selected, which then are plain values; for a caller who may
+ * only locate it, each of these fields is refused on its own.
+ */
+function locate(find: AnyOperation, read: AnyOperation) {
+  const fields = Object.keys((read.output as z.ZodObject).shape);
+  return async (_root: unknown, at: Place, context: GraphqlContext, selects: Selects): Promise<object> => {
+    if (selects(...fields)) {
+      try {
+        return (await context.run(read, at)) as object;
+      } catch (error) {
+        if (!(error instanceof DomainError && error.code === 'forbidden')) throw error;
+      }
+    }
+    await context.run(find, at);
+    return located(at);
+  };
+}
 
 export const organizations: readonly Row[] = [
   field('Query', 'me', getMe),
@@ -30,10 +53,7 @@ export const organizations: readonly Row[] = [
   edge('Query', 'organization', 'Organization', {
     description: 'An organisation and what lies below it',
     scope: 'organization',
-    async resolve(_root, at, context: GraphqlContext) {
-      await context.run(locateOrganization, at);
-      return located(at);
-    },
+    resolve: locate(locateOrganization, getOrganization),
   }),
   field('Organization', 'audit', listAudit),
   field('Organization', 'projects', listProjects),
@@ -47,10 +67,7 @@ export const organizations: readonly Row[] = [
   edge('Query', 'project', 'Project', {
     description: 'A project and what lies below it',
     scope: 'project',
-    async resolve(_root, at, context: GraphqlContext) {
-      await context.run(locateProject, at);
-      return located(at);
-    },
+    resolve: locate(locateProject, getProject),
   }),
   mutation('createProject', createProject),
   mutation('updateProject', updateProject),

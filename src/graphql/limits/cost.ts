@@ -1,4 +1,5 @@
 import {
+  type DocumentNode,
   type FieldNode,
   type GraphQLField,
   type GraphQLNamedType,
@@ -13,7 +14,7 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 import { maxPerPage } from '../../kernel/paging.ts';
-import type { Fragments } from './document.ts';
+import { fragmentsOf } from './document.ts';
 
 const commandCost = 50;
 
@@ -26,13 +27,13 @@ const isList = ({ type }: AnyField) => isListType(isNonNullType(type) ? type.ofT
 const weightOf = ({ extensions }: AnyField) => (typeof extensions.cost === 'number' ? extensions.cost : 1);
 
 /** The page size a field requests; null when it is no connection. An invalid size counts as the largest. */
-function firstOf(node: FieldNode, field: AnyField, variables: Variables): number | null {
+function firstOf(node: FieldNode, field: AnyField, sizeIn: (variable: string) => unknown): number | null {
   const declared = field.args.find(({ name }) => name === 'first');
   if (!declared) return null;
   const given = node.arguments?.find(({ name }) => name.value === 'first')?.value;
   let value: unknown = declared.defaultValue;
   if (given?.kind === Kind.INT) value = Number(given.value);
-  if (given?.kind === Kind.VARIABLE) value = variables[given.name.value] ?? value;
+  if (given?.kind === Kind.VARIABLE) value = sizeIn(given.name.value) ?? value;
   return typeof value === 'number' && value >= 1 ? Math.min(value, maxPerPage) : maxPerPage;
 }
 
@@ -44,19 +45,34 @@ export function withDefaults({ variableDefinitions }: OperationDefinitionNode, g
   return { ...Object.fromEntries(defaults), ...given };
 }
 
+/** The cost of an operation that was counted last, and the page sizes it was counted for, by the variables that give them. */
+interface Counted {
+  sizes: ReadonlyMap<string, unknown>;
+  cost: number;
+}
+const counted = new WeakMap<OperationDefinitionNode, Counted>();
+
 /**
  * What an operation would cost to answer, before it runs: one per field, the fields of a list once for each item of its page, 50 for a
  * command. The document must have passed validation.
  */
 export function costOf(
   schema: GraphQLSchema,
+  document: DocumentNode,
   operation: OperationDefinitionNode,
-  fragments: Fragments,
   given: Variables,
 ): number {
+  const last = counted.get(operation);
+  if (last && [...last.sizes].every(([name, size]) => given[name] === size)) return last.cost;
+  const sizes = new Map<string, unknown>();
+  const fragments = fragmentsOf(document);
   const variables = withDefaults(operation, given);
   const mutation = schema.getMutationType();
   const ofFragments = new Map<string, number>();
+  const sizeIn = (name: string): unknown => {
+    sizes.set(name, given[name]);
+    return variables[name];
+  };
 
   // `page` is the page size of the connection whose fields these are: `edges` and `nodes` hold that many items.
   function ofSet(set: SelectionSetNode | undefined, parent: GraphQLNamedType | undefined, page: number): number {
@@ -88,10 +104,12 @@ export function costOf(
     // `__typename`, and the schema's own fields, which validation bounds.
     if (!field) return 1;
     const own = parent === mutation ? commandCost : weightOf(field);
-    const first = firstOf(node, field, variables);
+    const first = firstOf(node, field, sizeIn);
     const items = isList(field) ? (first ?? page) : 1;
     return own + items * ofSet(node.selectionSet, getNamedType(field.type), first ?? 1);
   }
 
-  return ofSet(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined, 1);
+  const cost = ofSet(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined, 1);
+  counted.set(operation, { sizes, cost });
+  return cost;
 }

@@ -18,7 +18,7 @@ interface Options {
 /** @throws LimitError when the chosen operation, with its variables, would cost too much. */
 function checkCost({ document, operation, schema, request }: Request): void {
   // An operation that is not in the document is refused by the executor.
-  if (document && operation) check('cost', costOf(schema, operation, fragmentsOf(document), request.variables ?? {}));
+  if (document && operation) check('cost', costOf(schema, document, operation, request.variables ?? {}));
 }
 
 /** @throws GraphQLError for a subscription: it is answered by a stream, which this request does not accept. */

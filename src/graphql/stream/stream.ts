@@ -24,7 +24,7 @@ import { GraphqlContext } from '../context.ts';
 import { deadlineOf } from '../deadline.ts';
 import { formatError } from '../errors.ts';
 import { costOf } from '../limits/cost.ts';
-import { documentLimits, fragmentsOf } from '../limits/document.ts';
+import { documentLimits } from '../limits/document.ts';
 import { check, limits, maxErrors } from '../limits/limits.ts';
 import { checkVariables } from '../limits/variables.ts';
 import { recordUnread } from '../refused-commands.ts';
@@ -131,7 +131,7 @@ function prepare(schema: GraphQLSchema, body: unknown): Prepared {
   checkVariables(schema, operation, variableValues);
   const { errors: faults = [] } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues);
   if (faults.length > 0) throw new AggregateError(faults.map(({ message }) => badRequest(message)));
-  check('cost', costOf(schema, operation, fragmentsOf(document), variableValues));
+  check('cost', costOf(schema, document, operation, variableValues));
   return { document, variableValues, operationName };
 }
 

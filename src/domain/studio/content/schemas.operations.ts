@@ -132,6 +132,20 @@ export const listCollections = studioOperation({
   },
 });
 
+export const locateCollection = studioOperation({
+  name: 'studio.locateCollection',
+  kind: 'query',
+  permission: 'browse_studio',
+  notInSteps: true,
+  summary: 'A collection and what lies below it',
+  input: z.object({ collection: z.string(), ...refInput }),
+  output: z.object({ name: z.string() }),
+  async execute({ git, studio }, { collection, ...at }) {
+    const site = await studio.content.site(git, await snapshotOf(git, at));
+    return { name: site.collection(collection).schema.collection };
+  },
+});
+
 const collectionRecord = ({ schema, size }: CollectionIndex, invalid_count: number) => ({
   name: schema.collection,
   label: schema.label,

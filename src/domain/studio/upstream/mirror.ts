@@ -1,5 +1,5 @@
 import type { Extension } from '../../../kernel/operation.ts';
-import { isRecord } from '../../../lib/objects.ts';
+import { isRecord, replacing } from '../../../lib/objects.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import type { StudioRuntime } from '../studio.ts';
@@ -7,7 +7,7 @@ import { syncOf } from './sync-record.ts';
 
 /** The same repository, noting which branches (short names) are moved through it. */
 function noteMoves(git: Repository, moved: Set<string>): Repository {
-  const own: Partial<Repository> = {
+  return replacing(git, {
     async write(request) {
       const committed = await git.write(request);
       if (committed.commit) moved.add(request.branch);
@@ -20,12 +20,6 @@ function noteMoves(git: Repository, moved: Set<string>): Repository {
     async deleteBranch(name, expected) {
       await git.deleteBranch(name, expected);
       moved.add(name);
-    },
-  };
-  return new Proxy(git, {
-    get(target, key) {
-      const value = Reflect.get(own, key) ?? Reflect.get(target, key, target);
-      return typeof value === 'function' ? value.bind(target) : value;
     },
   });
 }

@@ -1,6 +1,6 @@
 /**
  * Compiles a program if a source has changed since it was last compiled, then runs it in this process: `node scripts/run.ts src/main`.
- * The compiler itself needs most of a second to find that nothing has changed.
+ * The compiler itself needs most of a second to find that nothing has changed. Programs of `src` are run from their bundle (`bundle.ts`).
  *
  * Programs of a package of its own (`bench/run`) get the packages they need first. They are compiled, with what they import of `src`, into a
  * `dist` of their own, from where the packages beside it are found.
@@ -31,8 +31,9 @@ function writing(output: string, act: () => void): void {
  * @param project path of the compiler's settings
  * @param output directory the programs come to
  * @param key identifies the sources; taken before: what is saved while the compiler runs is compiled again next time
+ * @param bundler run after the compiler, with its arguments
  */
-function compile(project: string, output: string, key: string): void {
+function compile(project: string, output: string, key: string, ...bundler: readonly string[][]): void {
   /** Holds the key of the sources that `output` was compiled from. */
   const stamp = path.join(output, '.sources-key');
   try {
@@ -47,19 +48,26 @@ function compile(project: string, output: string, key: string): void {
   // Not on standard output, which is the program's own.
   process.stderr.write('Compiling, because the sources have changed …\n');
   const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-  const { status } = spawnSync(process.execPath, [compiler, '-p', project], { cwd: root, stdio: 'inherit' });
-  if (status !== 0) process.exit(status ?? 1);
+  const steps = [[compiler, '-p', project], ...bundler];
+  for (const step of steps) {
+    const { status } = spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit' });
+    if (status !== 0) process.exit(status ?? 1);
+  }
   writing(output, () => writeFileSync(stamp, key));
 }
 
 const [program = ''] = process.argv.slice(2);
 const [folder = ''] = program.split('/');
-compile('tsconfig.build.json', path.join(root, 'dist'), sourcesKey(root));
+const dist = path.join(root, 'dist');
+compile('tsconfig.build.json', dist, sourcesKey(root), [path.join(root, 'scripts/bundle.ts'), dist]);
 if (folder !== 'src') {
   installPackages(path.join(root, folder));
   compile(path.join(folder, 'tsconfig.json'), path.join(root, folder, 'dist'), sourcesKey(root, folder));
 }
-const file = path.join(root, folder === 'src' ? '' : folder, 'dist', `${program}.js`);
+const file =
+  folder === 'src'
+    ? path.join(dist, `${program.replace('src', 'bundle')}.js`)
+    : path.join(root, folder, 'dist', `${program}.js`);
 // The program finds its own arguments where it would if it had been started directly.
 process.argv.splice(1, 2, file);
 await import(pathToFileURL(file).href);

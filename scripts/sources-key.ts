@@ -3,7 +3,14 @@ import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /** What every program is compiled from and by, relative to the root of the package. */
-const sources = ['src', 'mikro-orm.config.ts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+const sources = [
+  'src',
+  'scripts/bundle.ts',
+  'mikro-orm.config.ts',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'package-lock.json',
+];
 /** Directories inside of packages that hold no sources. */
 const derived = new Set(['node_modules', 'dist']);
 

@@ -11,7 +11,7 @@ import { durationsIn, type ReadyLine, readyLine } from './server-log.ts';
 
 /** The root of the repository, seen from `bench/dist/bench/support`. */
 export const root = path.resolve(import.meta.dirname, '../../../..');
-const mainFile = path.join(root, 'dist/src/main.js');
+const mainFile = path.join(root, 'dist/bundle/main.js');
 /** What `npm start` gives node: the server is measured as it is run. */
 const { scripts } = createRequire(import.meta.url)(path.join(root, 'package.json')) as { scripts: { start: string } };
 export const startFlags = / node (.+) scripts\//.exec(scripts.start)?.[1]?.split(' ') ?? [];

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { bundle } from '../../scripts/bundle.ts';
 import { sourcesKey } from '../../scripts/sources-key.ts';
 import { oncePerRun } from './once-per-run.ts';
 
@@ -21,7 +22,7 @@ async function removeOld(): Promise<void> {
 
 async function build(): Promise<string> {
   const place = path.join(cache, sourcesKey(root));
-  const entry = path.join(place, 'dist/src');
+  const entry = path.join(place, 'dist/bundle');
   if (await stat(entry).catch(() => null)) return entry;
   const draft = `${place}.${randomUUID()}`;
   await mkdir(draft, { recursive: true });
@@ -30,6 +31,7 @@ async function build(): Promise<string> {
   const options = ['-p', 'tsconfig.build.json', '--incremental', 'false', '--tsBuildInfoFile', 'null', '--noCheck'];
   const compiler = path.join(root, 'node_modules/.bin/tsc');
   await promisify(execFile)(compiler, [...options, '--outDir', path.join(draft, 'dist')], { cwd: root });
+  await bundle(path.join(draft, 'dist'));
   // Another test file may have built the same meanwhile.
   await rename(draft, place).catch(() => rm(draft, { recursive: true, force: true }));
   await removeOld();

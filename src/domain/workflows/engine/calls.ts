@@ -16,8 +16,12 @@ interface Waiting {
   begin(): void;
 }
 
-/** Of all slots one workflow may have half, one organisation three quarters, so that slow peers of theirs keep no other waiting. */
-const shares = { workflow: 1 / 2, organization: 3 / 4 };
+/**
+ * Of all slots one workflow may have half, one organisation three quarters, so that slow peers of theirs keep no other waiting. Of what an
+ * organisation and a process may have, an eighth of all slots is reserved for workflows of which no call is running: one more workflow need not wait
+ * for the slow calls of two others.
+ */
+const shares = { workflow: 1 / 2, organization: 3 / 4, reserve: 1 / 8 };
 
 /**
  * Steps of a process that act at the same time: so many at once, the others wait. Slots go round robin among workflows, and each one's steps come in their
@@ -49,10 +53,12 @@ export class CallSlots {
 
   #fits({ workflow_id, organization_id }: Caller): boolean {
     const most = (share: number) => Math.max(Math.floor(this.#most * share), 1);
+    const running = this.#byWorkflow.get(workflow_id) ?? 0;
+    const reserved = running === 0 ? 0 : Math.floor(this.#most * shares.reserve);
     return (
-      this.#taken < this.#most &&
-      (this.#byWorkflow.get(workflow_id) ?? 0) < most(shares.workflow) &&
-      (this.#byOrganization.get(organization_id) ?? 0) < most(shares.organization)
+      this.#taken < this.#most - reserved &&
+      running < most(shares.workflow) &&
+      (this.#byOrganization.get(organization_id) ?? 0) < most(shares.organization) - reserved
     );
   }
 

@@ -33,17 +33,39 @@ function held(most: number) {
 }
 
 describe('calls of a process', () => {
-  it('are half of them one workflow’s at most, and three quarters one organisation’s', async () => {
+  it('are half of them one workflow’s at most, and three quarters one organisation’s, an eighth for the first call of others', async () => {
     const { call, ofWorkflow, ofOrganization, acting } = held(50);
     for (let count = 0; count < 60; count += 1) call('slow', 1);
     await setImmediate();
     expect(ofWorkflow('slow')).toBe(25);
     for (let count = 0; count < 60; count += 1) call('beside', 1);
     await setImmediate();
-    expect([ofWorkflow('beside'), ofOrganization(1)]).toEqual([12, 37]);
+    expect([ofWorkflow('beside'), ofOrganization(1)]).toEqual([6, 31]);
+    for (let count = 0; count < 10; count += 1) call(`one more ${count}`, 1);
+    await setImmediate();
+    expect(ofOrganization(1)).toBe(37);
     for (let count = 0; count < 60; count += 1) call('other', 2);
     await setImmediate();
-    expect([ofWorkflow('other'), acting.length]).toEqual([13, 50]);
+    expect([ofWorkflow('other'), acting.length]).toEqual([7, 44]);
+    for (let count = 0; count < 60; count += 1) call(`other ${count}`, 3);
+    await setImmediate();
+    expect(acting).toHaveLength(50);
+  });
+
+  it('of a third workflow begin at once beside two slow ones of its organisation, and go before theirs', async () => {
+    const { call, ofWorkflow, acting } = held(50);
+    for (let count = 0; count < 60; count += 1) {
+      call('slow', 1);
+      call('slower', 1);
+    }
+    call('quick', 1);
+    call('quick', 1);
+    await setImmediate();
+    expect(ofWorkflow('quick')).toBe(1);
+    acting.find(({ caller }) => caller.workflow_id === 'quick')?.end();
+    await setImmediate();
+    expect(ofWorkflow('quick')).toBe(1);
+    expect(ofWorkflow('slow') + ofWorkflow('slower')).toBe(31);
   });
 
   it('of another workflow begin at once beside sixty slow ones', async () => {

@@ -41,7 +41,7 @@ const now = () => performance.timeOrigin + performance.now();
 /** Milliseconds each line of a job's log took to a subscriber over GraphQL's events. */
 async function latencies(fixture: Fixture<string>, url: string, project: string, of: Deployment): Promise<number[]> {
   const job = of.jobs.find(({ name }) => name === 'build')?.id ?? 0;
-  const place = `organization: "bench", project: "${project}", deployment_id: ${of.id}, job: ${job}`;
+  const place = `organization: "bench", project: "${project}", deployment_id: ${of.id}, job_id: ${job}`;
   const body = JSON.stringify({ query: `subscription { deploymentLog(${place}) { text } }` });
   const headers = {
     authorization: `Bearer ${fixture.token}`,

@@ -366,6 +366,13 @@ export function edge(
 
 type Choice = (input: Values) => AnyOperation;
 
+/** The conflicts a command met: in GraphQL they are an answer, for a client has to show them. Any other refusal is thrown again. */
+export function conflictsIn(error: unknown): unknown[] {
+  if (error instanceof DomainError && error.code === 'merge_conflict')
+    return (error.details?.conflicts ?? []) as unknown[];
+  throw error;
+}
+
 interface MutationOptions {
   description?: string;
   /** Fields of the input beside the operation's, or in place of its schemas. */

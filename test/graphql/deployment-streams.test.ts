@@ -64,7 +64,7 @@ const subscribe = async (query: string, headers: Record<string, string> = {}) =>
   return stream;
 };
 const logOf = ({ deployment, job }: { deployment: number; job: number }, headers = {}) =>
-  subscribe(`deploymentLog(${place}, deployment_id: ${deployment}, job: ${job}) { offset text }`, headers);
+  subscribe(`deploymentLog(${place}, deployment_id: ${deployment}, job_id: ${job}) { offset text }`, headers);
 
 describe('deploymentLog', () => {
   it('gives what is written, at once, and goes on where it was', async () => {

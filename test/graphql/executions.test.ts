@@ -133,7 +133,7 @@ it('the events of an execution are streamed as they come, from where a reader wa
   const workflow = await app.save(waits);
   const id = await app.begin(workflow, { n: 1 });
   const subscribe = async (after = '', headers: Record<string, string> = {}) => {
-    const query = `subscription { executionEvents(${at}, execution: "${id}"${after}) { seq type path data } }`;
+    const query = `subscription { executionEvents(${at}, execution_id: "${id}"${after}) { seq type path data } }`;
     const stream = await openStream(app.url, app.token, query, { headers });
     open.push(stream);
     return stream;
@@ -176,7 +176,7 @@ it('the events of an execution are streamed as they come, from where a reader wa
 it('nobody watches an execution without the right to', async () => {
   const workflow = await app.save(waits);
   const id = await app.begin(workflow, { n: 1 });
-  const query = `subscription { executionEvents(${at}, execution: "${id}") { type } }`;
+  const query = `subscription { executionEvents(${at}, execution_id: "${id}") { type } }`;
   const stream = await openStream(app.url, await app.makeToken(['browse_studio']), query);
   open.push(stream);
   const text = stream.headers.get('content-type')?.startsWith('text/event-stream')

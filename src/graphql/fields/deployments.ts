@@ -118,8 +118,11 @@ function textsBehind(position: number, texts: readonly LogText[]) {
 }
 
 /** The log of a job: the stored part, and behind it what this process receives while it is written. */
-function logTexts(args: AtProject & { deployment_id: number; job: number }, context: GraphqlContext): Source<unknown> {
-  const { organization, project, deployment_id: deployment, job } = args;
+function logTexts(
+  args: AtProject & { deployment_id: number; job_id: number },
+  context: GraphqlContext,
+): Source<unknown> {
+  const { organization, project, deployment_id: deployment, job_id: job } = args;
   const { feed } = context.live;
   const pending: LogText[] = [];
   return {
@@ -241,7 +244,7 @@ export const deployments: readonly Row[] = [
   subscription('deploymentLog', logText, {
     description:
       'The log of a job from a position on (default: from its beginning), as it is written, until the job has ended',
-    args: { deployment_id: z.int32(), job: z.int32().describe('Id of the job') },
+    args: { deployment_id: z.int32(), job_id: z.int32().describe('Id of the job') },
     source: logTexts,
   }),
 ];

@@ -30,8 +30,7 @@ import { outputCheck } from '../../domain/studio/routes/routes.schema.ts';
 import type { GraphqlContext } from '../context.ts';
 import { type Place, placed, placeOf } from '../place.ts';
 import type { Selects } from '../selected-fields.ts';
-import { batch, edge, field, link, mutation, node, object, part, type Row } from '../table.ts';
-import { conflictsIn } from './conflicts.ts';
+import { batch, conflictsIn, edge, field, link, mutation, node, object, part, type Row } from '../table.ts';
 
 interface Slugged {
   slug: string;

@@ -37,8 +37,7 @@ import type { GraphqlContext } from '../context.ts';
 import { type Place, placeOf } from '../place.ts';
 import type { Selects } from '../selected-fields.ts';
 import { stateNews } from '../stream/follow.ts';
-import { batch, edge, field, group, mutation, node, object, type Row, subscription } from '../table.ts';
-import { conflictsIn } from './conflicts.ts';
+import { batch, conflictsIn, edge, field, group, mutation, node, object, type Row, subscription } from '../table.ts';
 
 interface AtProject {
   organization: string;

@@ -60,7 +60,7 @@ import { field, link, mutation, node, object, part, type Row, subscription } fro
 interface AtExecution {
   organization: string;
   project: string;
-  execution: string;
+  execution_id: string;
 }
 
 interface Started {
@@ -74,7 +74,8 @@ const executions = ['Execution', 'ExecutionSummary'];
 const begun = { workflow: nothing, execution: 'execution_id' };
 
 /** The events of an execution, until it has ended. A position is the `seq` of an event. */
-function executionEvents({ organization, project, execution }: AtExecution, context: GraphqlContext): Source<unknown> {
+function executionEvents(at: AtExecution, context: GraphqlContext): Source<unknown> {
+  const { organization, project, execution_id: execution } = at;
   let subject: EventSubject;
   return {
     async read(position) {
@@ -167,7 +168,7 @@ export const workflows: readonly Row[] = [
 
   subscription('executionEvents', executionEvent, {
     description: readExecutionEvents.summary,
-    args: { execution: z.string() },
+    args: { execution_id: z.string() },
     source: executionEvents,
   }),
 ];

@@ -24,6 +24,7 @@ const revertInput = {
   commit: z.string().describe('Full id of a commit'),
   mode: z
     .enum(['undo', 'restore'])
+    .meta({ id: 'RevertMode' })
     .default('undo')
     .describe(
       'undo: takes back what the commit changed in the file and keeps what was changed since, 409 with the fields where both changed the ' +

@@ -130,12 +130,14 @@ export const entryChange = z.object({
   slug: z.string().optional().describe('Another slug renames the entry'),
   mode: z
     .enum(['merge', 'replace'])
+    .meta({ id: 'FrontmatterMode' })
     .default('merge')
     .describe('merge: RFC 7396 merge patch; replace: frontmatter is complete'),
   unset: z.array(z.string()).max(200).optional().describe('JSON Pointers of keys to remove'),
   sha: z.string().optional().describe('Object id the file must have'),
   on_conflict: z
     .enum(['fail', 'merge'])
+    .meta({ id: 'ConflictMode' })
     .default('fail')
     .describe('What to do when the file is not the one the caller saw: refuse, or merge key by key and line by line'),
   resolutions: z

@@ -146,7 +146,7 @@ export const selectionInput = {
     .optional()
     .describe('Fields, each descending with a leading -'),
   filter: freeObject.optional().describe('filter[<field>][<operator>]=value'),
-  draft: z.enum(['any', 'only', 'without']).default('any'),
+  draft: z.enum(['any', 'only', 'without']).meta({ id: 'DraftFilter' }).default('any'),
   locale: z.string().max(35).optional(),
   invalid: z
     .boolean()

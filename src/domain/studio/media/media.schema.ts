@@ -21,7 +21,7 @@ export const savedMedia = z
   .object({ ...fields, commit: commit.nullable(), unchanged: z.boolean() })
   .meta({ id: 'SavedMedia' });
 
-export const mediaKind = z.enum(['image', 'video', 'audio', 'document', 'other']);
+export const mediaKind = z.enum(['image', 'video', 'audio', 'document', 'other']).meta({ id: 'MediaKind' });
 
 export const mediaUpload = z.object({
   path: z

@@ -15,12 +15,15 @@ export const listPulls = studioOperation({
   summary: 'List pull requests, the newest first',
   input: z.object({
     ...pageInput,
-    state: z.enum([...pullStates, 'all']).default('open'),
+    state: z
+      .enum([...pullStates, 'all'])
+      .meta({ id: 'PullStateFilter' })
+      .default('open'),
     base: z.string().max(1000).optional().describe('Branch to merge into'),
     head: z.string().max(1000).optional().describe('Branch to be merged'),
     author: z.string().max(200).optional().describe('Id or name of who opened it'),
-    sort: z.enum(['created', 'updated']).default('created'),
-    direction: z.enum(['asc', 'desc']).default('desc'),
+    sort: z.enum(['created', 'updated']).meta({ id: 'PullSort' }).default('created'),
+    direction: z.enum(['asc', 'desc']).meta({ id: 'SortDirection' }).default('desc'),
   }),
   output: pageOf(pullSummary),
   async execute(context, { state, base, head, author, sort, direction, ...paging }) {

@@ -71,7 +71,7 @@ export const pullChange = z.object({
   title: title.optional(),
   body: body.optional(),
   draft: z.boolean().optional(),
-  state: z.enum(['open', 'closed']).optional(),
+  state: z.enum(['open', 'closed']).meta({ id: 'PullStateChange' }).optional(),
 });
 
 export const pullMerge = z.object({

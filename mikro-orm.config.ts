@@ -21,6 +21,7 @@ import { DomainVerification } from './src/domain/crawlers/verification/domain-ve
 import { Token } from './src/domain/identity/token.entity.ts';
 import { DataKey } from './src/domain/keys/data-key.entity.ts';
 import { NotificationAttempt, NotificationRow } from './src/domain/notifications/notification.entity.ts';
+import { Member } from './src/domain/organizations/member.entity.ts';
 import { Organization } from './src/domain/organizations/organization.entity.ts';
 import { Project } from './src/domain/projects/project.entity.ts';
 import { ScheduleFire } from './src/domain/schedules/schedule-fire.entity.ts';
@@ -29,6 +30,10 @@ import { Deployment, DeploymentJob, DeploymentLog } from './src/domain/studio/de
 import { Environment } from './src/domain/studio/environments/environment.entity.ts';
 import { Pull } from './src/domain/studio/pulls/pull.entity.ts';
 import { Upstream, UpstreamBranch } from './src/domain/studio/upstream/upstream.entity.ts';
+import { OneTimeLink } from './src/domain/users/one-time-link.ts';
+import { UserSession } from './src/domain/users/sessions.ts';
+import { SignInThrottle } from './src/domain/users/throttle.ts';
+import { User, UserIdentity } from './src/domain/users/user.entity.ts';
 import { Delivery } from './src/domain/workflows/deliveries/delivery.entity.ts';
 import { Execution } from './src/domain/workflows/executions/execution.entity.ts';
 import { StepRun } from './src/domain/workflows/executions/step-run.entity.ts';
@@ -41,6 +46,12 @@ export const entities = [
   Organization,
   Project,
   Token,
+  User,
+  UserIdentity,
+  Member,
+  UserSession,
+  OneTimeLink,
+  SignInThrottle,
   AuditRow,
   DataKey,
   IdempotencyKey,

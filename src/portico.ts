@@ -32,7 +32,7 @@ async function openCommandCore(): Promise<CommandCore> {
   const [{ openCore }, { joinDatabase }, { knownUrl }] = await Promise.all([
     import('./server/core.ts'),
     import('./server/database.ts'),
-    import('./server/first-run.ts'),
+    import('./server/first-run-record.ts'),
   ]);
   // Commands print their own output; the log is opt-in.
   const level = ['debug', 'trace'].includes(config.PORTICO_LOG_LEVEL) ? config.PORTICO_LOG_LEVEL : 'silent';

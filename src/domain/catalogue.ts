@@ -18,6 +18,7 @@ import * as verification from './crawlers/verification/verification.operations.t
 import * as me from './identity/me.operations.ts';
 import * as tokens from './identity/tokens.operations.ts';
 import * as deliveries from './notifications/deliveries.operations.ts';
+import * as members from './organizations/members.operations.ts';
 import * as organizations from './organizations/organizations.operations.ts';
 import * as projects from './projects/projects.operations.ts';
 import * as commitChanges from './studio/changes/commit-changes.operations.ts';
@@ -46,6 +47,10 @@ import * as gitAccess from './studio/repository/git-access.operations.ts';
 import * as repository from './studio/repository/repository.operations.ts';
 import * as routePatterns from './studio/routes/route-patterns.operations.ts';
 import * as upstream from './studio/upstream/upstream.operations.ts';
+import * as account from './users/account.operations.ts';
+import * as setup from './users/setup.operations.ts';
+import * as signIn from './users/sign-in.operations.ts';
+import * as users from './users/users.operations.ts';
 import * as deliveriesDeliveries from './workflows/deliveries/deliveries.operations.ts';
 import * as changeExecutions from './workflows/executions/change-executions.operations.ts';
 import * as deadLetters from './workflows/executions/dead-letters.operations.ts';
@@ -77,7 +82,12 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   me,
   tokens,
   deliveries,
+  members,
   organizations,
+  account,
+  setup,
+  signIn,
+  users,
   projects,
   commitChanges,
   revert,

@@ -3,6 +3,7 @@ import type { CrawlersRuntime } from './crawlers/crawlers.ts';
 import type { GrantCache } from './identity/grant-cache.ts';
 import type { NamedPlaces } from './projects/places.ts';
 import type { StudioRuntime } from './studio/studio.ts';
+import type { SetupNote } from './users/setup.operations.ts';
 import type { Engine } from './workflows/engine/engine.ts';
 import type { WorkflowsRuntime } from './workflows/workflows.ts';
 
@@ -13,6 +14,7 @@ import type { WorkflowsRuntime } from './workflows/workflows.ts';
 export interface AllServices extends Services {
   grants: GrantCache;
   places: NamedPlaces;
+  setupNote: SetupNote;
   studio: StudioRuntime;
   crawlers: CrawlersRuntime;
   workflows: WorkflowsRuntime & {

@@ -4,7 +4,7 @@ import type { AllServices } from '../domain/services.ts';
 import type { StudioRuntime } from '../domain/studio/studio.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
-import type { AnyOperation, Call, Conditions, Operation, Scope } from '../kernel/operation.ts';
+import type { AnyOperation, BrowserRequest, Call, Conditions, Operation, Scope } from '../kernel/operation.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { recordRefusal, run } from '../kernel/run.ts';
@@ -73,6 +73,7 @@ interface Caller {
   actor: Actor | null;
   request_id: string;
   address: string | null;
+  browser?: BrowserRequest;
   deadline: Deadline;
   /** Of a subscription: the stream its events go to. */
   stream?: StreamState;
@@ -90,6 +91,8 @@ export class GraphqlContext {
   private readonly repositories = new Map<string, Repository>();
   /** Fields of commands that were understood and had no effect. */
   readonly ignored: string[] = [];
+  /** What commands want of the answer's headers. */
+  readonly answer: Pick<Call['facts'], 'session'> = {};
 
   constructor(caller: Caller) {
     this.caller = caller;
@@ -195,6 +198,7 @@ export class GraphqlContext {
     return this.deadline.race(async () => {
       const output = await run(operation, call, input);
       this.ignored.push(...(call.facts.ignored ?? []));
+      if (call.facts.session !== undefined) this.answer.session = call.facts.session;
       return output;
     });
   }

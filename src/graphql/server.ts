@@ -9,7 +9,7 @@ import {
 } from '@apollo/server/plugin/disabled';
 import type { Request, RequestHandler, Response } from 'express';
 import type { GraphQLFormattedError } from 'graphql';
-import { authenticateHeader } from '../domain/identity/authenticate.ts';
+import { authenticateRequest, browserOf, isEndedSession, sessionCookie } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { DomainError, type ErrorCode } from '../kernel/errors.ts';
@@ -44,6 +44,7 @@ interface ParserFault {
 const known: Partial<Record<ErrorCode, [status: number, headers: Record<string, string>]>> = {
   invalid_request: [400, {}],
   unauthenticated: [401, { 'WWW-Authenticate': 'Bearer' }],
+  forbidden: [403, {}],
   method_not_allowed: [405, { Allow: 'GET, POST' }],
   too_large: [413, {}],
   unsupported_media: [415, {}],
@@ -157,7 +158,7 @@ function createApollo({ log }: AllServices, introspection: boolean): ApolloServe
 }
 
 /** Answers what is refused before GraphQL is reached, in the shape REST has; a document that is too large as GraphQL does. */
-function refuse({ log }: AllServices, error: unknown, response: Response): void {
+function refuse({ log, settings }: AllServices, error: unknown, request: Request, response: Response): void {
   if (error instanceof LimitError) {
     const audience = { request_id: requestIdOf(response), anonymous: response.locals.actor === null, log };
     return void response.status(400).json({ errors: [formatError({ message: error.message }, error, audience)] });
@@ -165,6 +166,8 @@ function refuse({ log }: AllServices, error: unknown, response: Response): void 
   const refusal = refusalOf(error, requestIdOf(response));
   if (refusal.status >= 500) log.error({ err: error, request_id: refusal.body.request_id }, 'GraphQL request failed');
   if (response.headersSent) return void response.destroy();
+  if (error instanceof DomainError && isEndedSession(error, request.headers))
+    response.append('Set-Cookie', sessionCookie(settings, null));
   response.status(refusal.status).set(refusal.headers).json(refusal.body);
 }
 
@@ -192,7 +195,9 @@ export function createGraphql({
 
   async function execute(request: Request, response: Response, actor: Actor | null): Promise<void> {
     const request_id = requestIdOf(response);
-    const caller = { services, actor, request_id, address: request.ip ?? null, deadline: deadlineOf(response, times) };
+    const browser = browserOf(services.settings, request.headers);
+    const address = request.ip ?? null;
+    const caller = { services, actor, request_id, address, browser, deadline: deadlineOf(response, times) };
     const context = new GraphqlContext(caller);
     const audience = { request_id, anonymous: actor === null, log: services.log };
     const { headers, status, body } = await current.run({ ...audience, context, sent: sentBy(request) }, () =>
@@ -201,6 +206,8 @@ export function createGraphql({
     // Sent outside of `run`: what a connection keeps until its next request would keep the context, with all that was read.
     if (body.kind !== 'complete') throw new Error('GraphQL answered in parts');
     response.setHeaders(headers);
+    const { session } = context.answer;
+    if (session !== undefined) response.append('Set-Cookie', sessionCookie(services.settings, session));
     response.status(status ?? 200).send(body.string);
   }
 
@@ -209,7 +216,7 @@ export function createGraphql({
     if (request.method !== 'GET' && request.method !== 'POST')
       throw new DomainError('method_not_allowed', 'This path knows GET, POST');
     response.set('Cache-Control', 'private, no-store').vary('Authorization, Cookie');
-    const actor = await authenticateHeader(services, request.headers.authorization);
+    const actor = await authenticateRequest(services, { headers: request.headers, isSafe: false });
     response.locals.actor = actor;
     await readBody(request);
     const { query } = (sentBy(request) ?? {}) as Sent;
@@ -218,5 +225,5 @@ export function createGraphql({
     return streams.answer({ request, response, actor, request_id: requestIdOf(response) });
   }
 
-  return (request, response) => answer(request, response).catch((error) => refuse(services, error, response));
+  return (request, response) => answer(request, response).catch((error) => refuse(services, error, request, response));
 }

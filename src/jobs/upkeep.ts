@@ -12,6 +12,9 @@ import { collectOutputs, pruneDeployments } from '../domain/studio/deployments/c
 import { tickDeployments } from '../domain/studio/deployments/tick.ts';
 import { hasUnpushed } from '../domain/studio/upstream/sync-record.ts';
 import { syncJob } from '../domain/studio/upstream/upstream-sync.ts';
+import { OneTimeLink } from '../domain/users/one-time-link.ts';
+import { pruneSessions } from '../domain/users/sessions.ts';
+import { pruneThrottle } from '../domain/users/throttle.ts';
 import { pruneExecutions } from '../domain/workflows/executions/prune-executions.ts';
 import { IdempotencyKey } from '../kernel/idempotency.ts';
 import { executeBound } from '../kernel/sql.ts';
@@ -112,6 +115,9 @@ export async function runRetention(services: AllServices, auditDays: number): Pr
   }
   const old = before(endedTokenDays);
   await em.nativeDelete(Token, { $or: [{ revoked_at: { $lt: old } }, { expires_at: { $lt: old } }] });
+  await pruneSessions(services);
+  await pruneThrottle(services);
+  await em.nativeDelete(OneTimeLink, { expires_at: { $lt: services.clock.now() } });
   await em.execute('delete from mergeability where tested_at < ?', [before(mergeabilityDays)]);
   // The log of a run is events of it, too: it stays a month after its end, and a run takes three days at most.
   await em.execute(

@@ -9,6 +9,13 @@ export interface Grant {
   owner: boolean;
 }
 
+/** What a browser is signed in with. */
+export interface Session {
+  id: number;
+  /** When the person last gave their password, or signed in by other means. */
+  proved_at: Date;
+}
+
 /** Who calls. Every protocol makes one, and nothing enters an operation without it. */
 export interface Actor {
   /** `user:<id>`, `token:<id>`, `workflow:<id>`, `run:<deployment>` or `system:<job>`: as written in audit rows, logs and commits. */
@@ -16,6 +23,8 @@ export interface Actor {
   /** Name and e-mail for the author line of a commit (RFC 5322 addr-spec). */
   author: { name: string; email: string };
   instance_admin: boolean;
+  /** The person, with the session the call came with; absent for all other actors. */
+  user?: { id: number; session: Session | null };
   /** Number of the only deployment it may report on, and nothing else; absent for everybody but a run's own token. */
   run?: number;
   grantFor(organizationId: number): Grant | null;

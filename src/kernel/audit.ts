@@ -75,6 +75,12 @@ export function auditEntries(
   }));
 }
 
+const denials = new Set(['forbidden', 'branch_protected', 'unauthenticated', 'reauthentication_required']);
+
+/** Without a credential only attempts to get one leave rows, not what cannot be read or comes too often: anybody can send that. */
+const isAttempt = ({ permission }: AnyOperation, code: string) =>
+  permission === 'public' && code !== 'invalid_request' && code !== 'rate_limited';
+
 /** A command that was refused or failed leaves a row of its own; the refusal itself stays what the caller sees. */
 export async function auditRefusal(
   operation: AnyOperation,
@@ -85,8 +91,9 @@ export async function auditRefusal(
   error: unknown,
 ): Promise<void> {
   const code = error instanceof DomainError ? error.code : 'internal';
-  if (!actor || code === 'unauthenticated' || code === 'unavailable') return;
-  const outcome: AuditOutcome = code === 'forbidden' || code === 'branch_protected' ? 'denied' : 'failed';
+  if (code === 'unavailable' || (!actor && !isAttempt(operation, code))) return;
+  if (actor && code === 'unauthenticated' && operation.permission !== 'public') return;
+  const outcome: AuditOutcome = denials.has(code) ? 'denied' : 'failed';
   try {
     for (const entry of auditEntries(operation, call, actor, place, input, outcome, null))
       await call.services.audit.record(call.services.orm.em.fork(), entry);

@@ -27,6 +27,14 @@ export interface SignedBody {
   signature: string | null;
 }
 
+/** What a request says of the program it comes from. */
+export interface BrowserRequest {
+  /** `User-Agent`, null when there is none. */
+  user_agent: string | null;
+  /** It comes from a page of this service: no other site's page can have made the browser send it (Fetch Metadata; RFC 6454). */
+  same_origin: boolean;
+}
+
 /**
  * What a protocol brings to `run()`: who calls, under which conditions, and how to stop.
  * @typeParam Runtimes runtimes of features beside the services, by name
@@ -41,6 +49,8 @@ export interface Call<Runtimes extends object = object> {
   address: string | null;
   /** Opens the repository of a project, by its UUID, where calls of one request share what they read of it; default: `services.git.open`. */
   open?: (uuid: string) => Repository;
+  /** Absent for jobs, and for protocols that no browser speaks. */
+  browser?: BrowserRequest;
   /** Opens the two ends of a git client's request, once it is known to be allowed. */
   pack?: () => Pick<GitServeRequest, 'protocol' | 'input' | 'output'>;
   /** Files that came beside the input (a multipart body), in the order they came. */
@@ -54,7 +64,15 @@ export interface Call<Runtimes extends object = object> {
   /** Called with the output of a database command within its transaction, to store both together. */
   inTransaction?(em: EntityManager, output: unknown): Promise<void>;
   /** What the operation tells its protocol beside the output. */
-  facts: { etag?: string; replayed?: boolean; bytes?: Buffer; stream?: AsyncIterable<Uint8Array>; ignored?: string[] };
+  facts: {
+    etag?: string;
+    replayed?: boolean;
+    bytes?: Buffer;
+    stream?: AsyncIterable<Uint8Array>;
+    ignored?: string[];
+    /** Text of the session the browser has from now on; null: none. */
+    session?: string | null;
+  };
 }
 
 interface Shared<Also extends Permission> {
@@ -63,6 +81,11 @@ interface Shared<Also extends Permission> {
   em: EntityManager;
   conditions: Conditions;
   signal: AbortSignal;
+  /** Address of the client; null for jobs. */
+  address: string | null;
+  browser?: BrowserRequest;
+  /** Signs the browser in with the text of a session, or out with null. */
+  setSession(text: string | null): void;
   uploads?: readonly IncomingFile[];
   signed?: SignedBody;
   pack?: Call['pack'];
@@ -123,6 +146,8 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   confined?: Confined;
   /** Reads the caller's grant from the database, not the cache: for commands that hand out power. */
   freshGrant?: boolean;
+  /** Of a person it wants that they signed in or confirmed their password in the last ten minutes: `reauthentication_required`. */
+  recentProof?: boolean;
   /** What it takes away cannot be brought back by the same means: GraphQL keeps no idempotency key for it. */
   irreversible?: boolean;
   /** A command that names the version of the record it answers with, as `ETag`. */

@@ -60,6 +60,16 @@ function requireStanding({ permission }: AnyOperation, actor: Actor | null, { gr
   }
 }
 
+/** How long a person need not prove again who they are, milliseconds. */
+const proofLasts = 10 * 60_000;
+
+/** A session that was left open, or stolen, is not enough for what hands out power. */
+function requireRecentProof({ recentProof }: AnyOperation, { services }: Call, actor: Actor | null): void {
+  const session = actor?.user?.session;
+  if (!recentProof || !session || services.clock.now().getTime() - session.proved_at.getTime() <= proofLasts) return;
+  throw new DomainError('reauthentication_required', 'Confirm your password, then try again');
+}
+
 /**
  * Finds where an input acts, and sets it in `place` as far as that goes.
  * @throws DomainError for what does not exist, and for callers without access to it
@@ -100,6 +110,11 @@ function makeContext(operation: AnyOperation, call: Call, em: Fork, actor: Actor
     },
     conditions,
     signal,
+    address: call.address,
+    ...(call.browser && { browser: call.browser }),
+    setSession: (text: string | null) => {
+      call.facts.session = text;
+    },
     ...(call.uploads && { uploads: call.uploads }),
     ...(call.signed && { signed: call.signed }),
     ...(call.pack && { pack: call.pack }),
@@ -171,7 +186,7 @@ async function perform(
     }),
   );
   // The caller's next request finds its own change, even before the notification has come round.
-  for (const id of grants.changedIn(inside.em)) grants.evict(id);
+  for (const subject of grants.changedIn(inside.em)) grants.evict(subject);
   for (const { afterCommit } of operation.extensions) afterCommit?.(inside as never, output);
   return output;
 }
@@ -235,6 +250,7 @@ export async function run<
     if (operation.freshGrant && actor?.reload) actor = await actor.reload();
     await locate(any, call, em, actor, rawInput, place);
     authorise(any, actor, place);
+    requireRecentProof(any, call, actor);
     input = await readInput(any, rawInput ?? {}, () => makeContext(any, call, em, actor, place));
     const key = call.conditions.idempotency_key;
     if (operation.kind === 'command' && key !== undefined && actor)

@@ -32,6 +32,8 @@ export interface Settings {
   media_limit: number;
   /** Of the program: what crawls call themselves. */
   version: string;
+  /** Whether people may sign in with a password. */
+  password_sign_in: boolean;
   /** Minutes a schedule may run late. */
   schedule_grace: number;
 }
@@ -94,12 +96,15 @@ export interface Places {
   project(em: Fork, organization: OrganizationRef, name: unknown): Promise<ProjectRef>;
 }
 
+/** Whose rights, or whose names and projects. */
+export type RightsOf = `organization:${number}` | `user:${number}`;
+
 /** What this process remembers of rights and names. */
 export interface Grants {
-  /** Forgets all that concerns one organisation. */
-  evict(organizationId: number): void;
-  /** Organisations whose rights or names the transaction of a manager has changed. */
-  changedIn(em: EntityManager): Iterable<number>;
+  /** Forgets all that depends on the rights of one organisation or user. */
+  evict(subject: RightsOf): void;
+  /** Whose rights the transaction of a manager has changed. */
+  changedIn(em: EntityManager): Iterable<RightsOf>;
 }
 
 export type AuditOutcome = 'ok' | 'denied' | 'failed';

@@ -5,7 +5,7 @@ import express, {
   type Response,
   type Router,
 } from 'express';
-import { authenticateHeader } from '../domain/identity/authenticate.ts';
+import { authenticateRequest, browserOf, isEndedSession, sessionCookie } from '../domain/identity/authenticate.ts';
 import type { AllServices } from '../domain/services.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { type Call, NotModified } from '../kernel/operation.ts';
@@ -80,7 +80,8 @@ function requestReader(row: Row) {
 function handlerFor(row: Row, services: AllServices): RequestHandler {
   const read = requestReader(row);
   return async (request, response) => {
-    const actor = await authenticateHeader(services, request.headers.authorization);
+    const isSafe = row.method === 'get';
+    const actor = await authenticateRequest(services, { headers: request.headers, isSafe });
     // An unauthenticated request is refused before a byte of the body is read.
     if (!actor && row.operation.permission !== 'public') throw new DomainError('unauthenticated', 'Unauthenticated');
     const call: Call = {
@@ -90,6 +91,7 @@ function handlerFor(row: Row, services: AllServices): RequestHandler {
       signal: signalOf(response),
       request_id: requestIdOf(response),
       address: request.ip ?? null,
+      browser: browserOf(services.settings, request.headers),
       facts: {},
     };
     const { organization } = request.params;
@@ -130,6 +132,8 @@ export function errorHandler(services: AllServices): ErrorRequestHandler {
     else if (known.cause !== undefined)
       services.log.warn({ err: known.cause, request_id: id, code: known.code }, known.message);
     if (response.headersSent) return void response.destroy();
+    if (known && isEndedSession(known, request.headers))
+      response.append('Set-Cookie', sessionCookie(services.settings, null));
     const shown = known ?? new DomainError('internal', 'Something went wrong');
     response.status(statusOf[shown.code]).set(errorHeaders(shown)).json(errorBody(shown, id));
   };

@@ -45,6 +45,7 @@ import {
   rotateWebhookSecret,
   testWebhook,
 } from '../domain/notifications/deliveries.operations.ts';
+import { inviteMember, listMembers, removeMember, updateMember } from '../domain/organizations/members.operations.ts';
 import {
   createOrganization,
   getOrganization,
@@ -232,6 +233,10 @@ export const routes: readonly Row[] = [
   get(`${organization}/tokens`, listTokens, 200),
   post(`${organization}/tokens`, createToken, 201),
   del(`${organization}/tokens/:token_id`, revokeToken, 200),
+  get(`${organization}/members`, listMembers, 200),
+  post(`${organization}/members`, inviteMember, 201, { location: byId, secret: true }),
+  patch(`${organization}/members/:member`, updateMember, 200),
+  del(`${organization}/members/:member`, removeMember, 204),
   get(`${organization}/audit`, listAudit, 200, { lines: true }),
   get(`${studio}/schema`, listSchemas, 200),
   post(`${studio}/schema/refresh`, refreshSchemas, 200),

@@ -82,6 +82,17 @@ const setting = z.object({
     .enum(['0', '1', 'on', 'off'])
     .default('off')
     .describe('Start although some stored secrets cannot be read'),
+  PORTICO_ADMIN_EMAIL: z
+    .email('must be an e-mail address')
+    .optional()
+    .describe('Makes the first account at a start, without the set-up link; with PORTICO_ADMIN_PASSWORD_FILE'),
+  PORTICO_ADMIN_PASSWORD: z
+    .string()
+    .min(12, 'must be at least 12 characters')
+    .max(256, 'must be at most 256 characters')
+    .optional()
+    .describe('Password of the first account; better kept in the file that PORTICO_ADMIN_PASSWORD_FILE names'),
+  PORTICO_PASSWORD_SIGN_IN: onOff.default('on').describe('Whether people may sign in with a password'),
   PORTICO_DEMO: onOff.optional().describe('Import the demo site; default on at the very first start'),
   PORTICO_MEDIA_LIMIT: z.coerce.number().int().min(1).max(100).default(25).describe('Largest media file, MiB'),
   PORTICO_TRUSTED_PROXIES: cidrs.default([]).describe('Ranges of proxies whose X-Forwarded-For counts'),
@@ -159,7 +170,7 @@ const settingNames = Object.keys(setting.shape) as (keyof Config)[];
 
 export { type Config, settingNames };
 
-const secretNames: readonly string[] = ['PORTICO_METRICS_TOKEN', 'DATABASE_URL'];
+const secretNames: readonly string[] = ['PORTICO_METRICS_TOKEN', 'DATABASE_URL', 'PORTICO_ADMIN_PASSWORD'];
 
 /** Faults of the environment, one line each. */
 export class ConfigError extends Error {
@@ -213,6 +224,11 @@ function previewFaults(config: Config): string[] {
   return problem === null ? [] : [`${name}: ${problem}`];
 }
 
+function adminFaults({ PORTICO_ADMIN_EMAIL: email, PORTICO_ADMIN_PASSWORD: password }: Config): string[] {
+  if ((email === undefined) === (password === undefined)) return [];
+  return ['PORTICO_ADMIN_EMAIL: needs PORTICO_ADMIN_PASSWORD_FILE, and that needs it: set both, or neither'];
+}
+
 /**
  * Reads the settings from an environment; `<NAME>_FILE` reads a value from a file, an empty value counts as absent.
  * @returns the settings and a warning for each unknown `PORTICO_*` name.
@@ -226,7 +242,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; wa
   faults.push(...new Set(wrong));
   const dataDir = parsed.data && path.resolve(parsed.data.PORTICO_DATA_DIR);
   if (dataDir !== undefined && !canBeDirectory(dataDir)) faults.push(`PORTICO_DATA_DIR: ${dataDir} is not a directory`);
-  if (parsed.success) faults.push(...previewFaults(parsed.data));
+  if (parsed.success) faults.push(...previewFaults(parsed.data), ...adminFaults(parsed.data));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults.join('\n'));
   const known = new Set(settingNames.flatMap((name) => [name as string, `${name}_FILE`]));
   const warnings = Object.keys(environment)

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { z } from 'zod';
 import { Token } from '../domain/identity/token.entity.ts';
 import { hashToken } from '../domain/identity/token-text.ts';
 import { createToken, revokeToken } from '../domain/identity/tokens.operations.ts';
@@ -12,58 +11,15 @@ import { Project } from '../domain/projects/project.entity.ts';
 import { createProject } from '../domain/projects/projects.operations.ts';
 import type { AllServices } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
+import { makeLink, OneTimeLink } from '../domain/users/one-time-link.ts';
+import { hashPassword } from '../domain/users/passwords.ts';
+import { demo, makeFirstUser, needsSetup } from '../domain/users/setup.operations.ts';
 import type { Actor } from '../kernel/actor.ts';
 import type { AnyOperation, Call } from '../kernel/operation.ts';
 import { permissionNames } from '../kernel/permissions.ts';
 import { run } from '../kernel/run.ts';
 import type { Change } from '../ports/git-writes.ts';
-
-const record = z.object({
-  url: z.string(),
-  preview_url: z.string(),
-  setup_url: z.string().optional(),
-  organization: z.string().optional(),
-  project: z.string().optional(),
-  token: z.string().optional(),
-});
-
-/** `first-run.json`: where the server is, and the demo's token; read by people and by their scripts. */
-export type FirstRun = z.output<typeof record>;
-
-const fileName = 'first-run.json';
-
-/** What an earlier start wrote; null when there is nothing that can be read. */
-export async function readRecord(dataDir: string): Promise<FirstRun | null> {
-  try {
-    return record.parse(JSON.parse(await readFile(path.join(dataDir, fileName), 'utf8')));
-  } catch (error) {
-    if (
-      (error as NodeJS.ErrnoException).code === 'ENOENT' ||
-      error instanceof SyntaxError ||
-      error instanceof z.ZodError
-    )
-      return null;
-    throw error;
-  }
-}
-
-/** The address at which the server of a data directory was last reached; null when none has started there. */
-export async function knownUrl(dataDir: string): Promise<string | null> {
-  return (await readRecord(dataDir))?.url ?? null;
-}
-
-/** Writes the record so that a reader sees the old one or the new one, never half of it, and only its owner can read either. */
-export async function writeRecord(dataDir: string, value: FirstRun): Promise<void> {
-  const temporary = path.join(dataDir, `.${fileName}.${randomUUID()}`);
-  const file = await open(temporary, 'wx', 0o600);
-  try {
-    await writeFile(file, `${JSON.stringify(value, null, 2)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path.join(dataDir, fileName));
-}
+import { type FirstRun, readRecord, writeRecord } from './first-run-record.ts';
 
 /** A call of the service itself, with every permission in the organisations it works on. */
 export function systemCall(services: AllServices, actor: Actor): Call<AllServices> {
@@ -78,8 +34,6 @@ export function systemCall(services: AllServices, actor: Actor): Call<AllService
   };
 }
 
-/** Where the demo is. */
-const demo = { organization: 'demo', project: 'site' };
 const skipped = new Set(['node_modules', 'dist', '.astro', '.DS_Store']);
 
 async function* filesBelow(directory: string, prefix = ''): AsyncGenerator<Change> {
@@ -153,6 +107,31 @@ interface Options {
   /** `PORTICO_DEMO`; undefined: on at the very first start. */
   demo: 'on' | 'off' | undefined;
   demoDirectory: string;
+  /** Of the first account, which is made without a link. */
+  admin: { email: string; password: string } | null;
+}
+
+/** Servers that start together on one database share the link that the first of them has made, milliseconds. */
+const together = 60_000;
+
+/**
+ * Makes the first account where the settings name it, or else a set-up link as long as there is none; each start makes a new one.
+ * @returns the link; null when there is an account
+ */
+async function prepareSetup({ services, admin }: Options, before: string | undefined): Promise<string | null> {
+  const now = services.clock.now();
+  const password = admin && (await needsSetup(services.orm.em.fork())) ? await hashPassword(admin.password) : null;
+  return services.orm.em.fork().transactional(async (em) => {
+    if (!(await needsSetup(em))) return null;
+    if (admin && password !== null) {
+      const { email } = admin;
+      await makeFirstUser(em, { email: email.toLowerCase(), name: email.split('@')[0] ?? email, password }, now);
+      return null;
+    }
+    const last = await em.findOne(OneTimeLink, { kind: 'setup' });
+    if (before !== undefined && last && now.getTime() - last.created_at.getTime() < together) return before;
+    return (await makeLink(em, services, 'setup')).url;
+  });
 }
 
 /**
@@ -165,7 +144,8 @@ export async function firstRun(options: Options): Promise<{ record: FirstRun; is
   const begin = async () => {
     const em = services.orm.em.fork();
     const before = await readRecord(dataDir);
-    const record: FirstRun = { ...before, url, preview_url: previewUrl, setup_url: `${url}/setup` };
+    const { setup_url: lastLink, ...kept } = before ?? {};
+    const record: FirstRun = { ...kept, url, preview_url: previewUrl };
     const done = await em.findOne(Setting, { name: 'demo' });
     const first = !done && (await em.count(Organization, { machine_name: { $ne: demo.organization } })) === 0;
     const isNew = !done && options.demo !== 'off' && (options.demo === 'on' || first);
@@ -173,6 +153,8 @@ export async function firstRun(options: Options): Promise<{ record: FirstRun; is
       const token = await makeDemo(services, actor, options.demoDirectory, before?.token);
       Object.assign(record, demo, { token });
     }
+    const setup_url = await prepareSetup(options, lastLink);
+    if (setup_url !== null) record.setup_url = setup_url;
     if (JSON.stringify(before) !== JSON.stringify(record)) await writeRecord(dataDir, record);
     if (isNew) await em.insert(Setting, { name: 'demo', value: 'imported' });
     return { record, isNew };

@@ -38,6 +38,7 @@ import type { Kms } from '../ports/kms.ts';
 import type { Log } from '../ports/log.ts';
 import { type Config, previewUrlFor } from './config.ts';
 import { crawlLimitsOf, webhookLimitsOf } from './feature-settings.ts';
+import { removeSetupUrl } from './first-run-record.ts';
 
 /** What services are made of: the database with its keys, and the settings. */
 interface Ingredients {
@@ -130,6 +131,7 @@ export function makeServices(ingredients: Ingredients) {
       preview_url: previewUrlFor(config),
       media_limit: config.PORTICO_MEDIA_LIMIT * 1024 * 1024,
       version,
+      password_sign_in: config.PORTICO_PASSWORD_SIGN_IN === 'on',
       schedule_grace: config.PORTICO_SCHEDULE_GRACE,
     }),
   };
@@ -140,6 +142,7 @@ export function makeServices(ingredients: Ingredients) {
     activity,
     grants,
     places: new NamedPlaces(grants),
+    setupNote: { remove: () => removeSetupUrl(config.PORTICO_DATA_DIR) },
     audit: createAuditLog(ports),
     idempotency: new IdempotencyKeys(ports),
     studio: createStudio(ports, () => services, { activity, cache, keyOrm, kms }),

@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
-import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
-import { tokenOf } from '../domain/identity/authenticate.ts';
+import { credentialOf } from '../domain/identity/authenticate.ts';
 import { hashToken } from '../domain/identity/token-text.ts';
+import { addressBlock } from '../domain/users/throttle.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { upTo } from '../lib/version-cache.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -59,14 +59,6 @@ interface Options {
 const minute = 60_000;
 const maxCallers = 10_000;
 
-/** The network an address stands for: /24 of IPv4, /64 of IPv6, which one subscriber usually has to itself. */
-export function addressBlock(address: string | undefined): string {
-  if (address === undefined || !ipaddr.isValid(address)) return 'unknown';
-  const parsed = ipaddr.process(address);
-  const bytes = parsed.toByteArray();
-  return `${parsed.kind()}:${bytes.slice(0, parsed.kind() === 'ipv4' ? 3 : 8).join('.')}`;
-}
-
 /** 429 with when to come back (RFC 9110 10.2.3; draft-ietf-httpapi-ratelimit-headers). */
 function tooMany(
   request: Request,
@@ -109,9 +101,9 @@ export function limitCallers(options: Options): RequestHandler {
   const failures = new LRUCache<string, { count: number; until: number }>(upTo(maxCallers));
 
   return (request, response, next) => {
-    const token = tokenOf(request.headers.authorization);
-    if (token === null) return next();
-    const credential = hashToken(token);
+    const text = credentialOf(request.headers);
+    if (text === null) return next();
+    const credential = hashToken(text);
     const wait = waitOf(credential);
     if (wait > 0) return tooMany(request, response, 'credential', Number(rateLimit), wait, 'Too many requests');
     const now = clock.now().getTime();

@@ -10,7 +10,7 @@ import { previewChannel } from '../domain/studio/previews/previews.ts';
 import { triggerChannel } from '../domain/workflows/triggers/trigger-cache.ts';
 import { systemActor } from '../kernel/actor.ts';
 import { permissionNames } from '../kernel/permissions.ts';
-import type { Settings } from '../kernel/services.ts';
+import type { RightsOf, Settings } from '../kernel/services.ts';
 import { createPreview } from '../preview/preview.ts';
 import type { Phase } from '../rest/health.ts';
 import { createApp, createMetricsApp, createWorkerApp } from './app.ts';
@@ -18,7 +18,8 @@ import { beginBackground, logIsolation } from './background.ts';
 import { type Config, ConfigError, previewUrlFor, readConfig } from './config.ts';
 import { type Core, openCore } from './core.ts';
 import { openDatabase } from './database.ts';
-import { type FirstRun, firstRun } from './first-run.ts';
+import { firstRun } from './first-run.ts';
+import type { FirstRun } from './first-run-record.ts';
 import { createHttpServer, listenOn } from './http-server.ts';
 import { createLog } from './log.ts';
 import { previewLog } from './request-log.ts';
@@ -48,7 +49,7 @@ function listenForChanges(core: Core, url: string): Listener {
     log: services.log,
     channels: {
       [eventChannel]: (payload) => core.notify(payload),
-      [grantChannel]: (payload) => services.grants.evict(Number(payload)),
+      [grantChannel]: (payload) => services.grants.evict(payload as RightsOf),
       [triggerChannel]: (payload) => core.webhook.triggers.evict(payload),
       [previewChannel]: () => services.studio.previews.targets.forget(),
       [deploymentChannel]: (payload) => services.studio.feed.notify(payload),
@@ -122,8 +123,11 @@ const { version } = JSON.parse(readFileSync(path.join(packageRoot, 'package.json
 let shutdownSeconds = 25;
 
 /** What a person needs after a start, on standard output beside the log. */
-function greet({ url, token, organization, project }: FirstRun, isNew: boolean, dataDir: string): void {
+function greet(record: FirstRun, isNew: boolean, dataDir: string): void {
+  const { url, setup_url, token, organization, project } = record;
   const lines = ['', `Portico is ready at ${url}`];
+  if (setup_url !== undefined)
+    lines.push('', '  Make the first account (this link works once, for 24 hours):', '', `    ${setup_url}`);
   if (isNew) {
     lines.push(
       '',
@@ -198,6 +202,10 @@ async function start(signal: AbortSignal): Promise<() => Promise<void>> {
       previewUrl: previewUrl.replace('*.', ''),
       demo: config.PORTICO_DEMO,
       demoDirectory: path.join(packageRoot, 'demo'),
+      admin:
+        config.PORTICO_ADMIN_EMAIL !== undefined && config.PORTICO_ADMIN_PASSWORD !== undefined
+          ? { email: config.PORTICO_ADMIN_EMAIL, password: config.PORTICO_ADMIN_PASSWORD }
+          : null,
     });
     await app.ready();
     greet(record, isNew, config.PORTICO_DATA_DIR);

@@ -196,7 +196,7 @@ describe('requests', () => {
     await app.services.orm.em
       .fork()
       .execute(`update token set permissions = '["browse_studio"]' where permissions::text = '["browse_crawlers"]'`);
-    app.services.grants.evict(1);
+    app.services.grants.evict('organization:1');
     expect((await theirs.ask('/')).status).toBe(403);
   });
 

@@ -25,6 +25,7 @@ import { PreviewLinks } from './20261212-preview-links.ts';
 import { IsolationReason } from './20261219-isolation-reason.ts';
 import { SuspectGroups } from './20261220-suspect-groups.ts';
 import { IdempotencyClaims } from './20261221-idempotency-claims.ts';
+import { People } from './20261222-people.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -55,4 +56,5 @@ export const migrations = [
   { name: '20261219-isolation-reason', class: IsolationReason },
   { name: '20261220-suspect-groups', class: SuspectGroups },
   { name: '20261221-idempotency-claims', class: IdempotencyClaims },
+  { name: '20261222-people', class: People },
 ];

@@ -105,7 +105,7 @@ async function restoreRows(
     }
     await grantsChanged(em, organization.id);
   });
-  services.grants.evict(organization.id);
+  services.grants.evict(`organization:${organization.id}`);
 }
 
 async function insertProject(em: EntityManager, row: ProjectRow & { uuid: string; organization_id: number }) {

@@ -1,10 +1,20 @@
+/**
+ * Finds the actor behind a request: an API token (`Authorization`), or the session of a browser (a cookie). Where both are sent the token counts.
+ * What was found is remembered in the grant cache, by the hash of the credential.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../kernel/actor.ts';
+import type { Actor, Grant } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
-import type { Ports } from '../../kernel/services.ts';
+import type { BrowserRequest } from '../../kernel/operation.ts';
+import { presets } from '../../kernel/permissions.ts';
+import type { Ports, Settings } from '../../kernel/services.ts';
 import { asUnavailable } from '../../kernel/unavailable.ts';
+import { Member } from '../organizations/member.entity.ts';
 import { authenticateRun } from '../studio/deployments/run-token.ts';
-import type { GrantCache, TokenGrant } from './grant-cache.ts';
+import { isAlive as isAliveSession, isSecretText, UserSession } from '../users/sessions.ts';
+import { User } from '../users/user.entity.ts';
+import type { GrantCache, TokenGrant, UserGrant } from './grant-cache.ts';
 import { Token } from './token.entity.ts';
 import { hashToken, isTokenText, tokenKind } from './token-text.ts';
 
@@ -18,6 +28,44 @@ export function tokenOf(header: string | undefined): string | null {
   if (!/^basic$/i.test(scheme)) return null;
   const text = Buffer.from(credentials, 'base64').toString('utf8');
   return text.slice(text.indexOf(':') + 1);
+}
+
+/** With the prefix a browser takes the cookie from a secure page of this very host only (RFC 6265bis 4.1.3). */
+const cookieNames = ['__Host-portico', 'portico'] as const;
+
+const isSecure = ({ public_url }: Settings) => public_url.startsWith('https:');
+
+/** The text of the session in a `Cookie` header (RFC 6265 4.2); null when there is none. */
+function sessionTextOf(cookie: string | undefined): string | null {
+  const pairs = (cookie ?? '').split(';').map((pair) => pair.trim().split('='));
+  for (const name of cookieNames) {
+    const found = pairs.find(([key]) => key === name);
+    if (found) return found.slice(1).join('=');
+  }
+  return null;
+}
+
+/** The credential a request brings, as text; null when it brings none. */
+export const credentialOf = ({ authorization, cookie }: IncomingHttpHeaders): string | null =>
+  authorization === undefined ? sessionTextOf(cookie) : tokenOf(authorization);
+
+/**
+ * `Set-Cookie` for a browser that is signed in with a session, or with null out. It ends with the browser's session or on the server, whichever
+ * comes first after 30 days.
+ */
+export function sessionCookie(settings: Settings, text: string | null): string {
+  const secure = isSecure(settings);
+  const name = secure ? cookieNames[0] : cookieNames[1];
+  const life = text === null ? 0 : 30 * 24 * 3600;
+  return `${name}=${text ?? ''}; Path=/; Max-Age=${life}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+}
+
+/** What the headers say of where a request comes from: Fetch Metadata, or where a browser sends none, `Origin` (RFC 6454 7). */
+export function browserOf(settings: Settings, headers: IncomingHttpHeaders): BrowserRequest {
+  const site = headers['sec-fetch-site'];
+  const same_origin =
+    site === undefined ? headers.origin === new URL(settings.public_url).origin : site === 'same-origin';
+  return { user_agent: headers['user-agent'] ?? null, same_origin };
 }
 
 /** How a token's row is found again. */
@@ -40,14 +88,18 @@ async function loadGrant(
   };
 }
 
-/** Notes the use of a token at most once a minute, outside any transaction; a failure costs nothing but the note. */
-function noteUse(services: IdentityServices, id: number): void {
+type Credential = { entity: typeof Token; kind: 'token' } | { entity: typeof UserSession; kind: 'session' };
+
+/** Notes the use of a credential at most once a minute, outside any transaction; a failure costs nothing but the note. */
+function noteUse(services: IdentityServices, { entity, kind }: Credential, id: number): void {
   const now = services.clock.now();
-  if (!services.grants.useIsDue(id, now)) return;
-  services.orm.em
-    .fork()
-    .nativeUpdate(Token, { id }, { last_used: now })
-    .catch((err: unknown) => services.log.warn({ err }, 'last use of a token not written'));
+  if (!services.grants.useIsDue(`${kind}:${id}`, now)) return;
+  const em = services.orm.em.fork();
+  const written =
+    entity === Token
+      ? em.nativeUpdate(Token, { id }, { last_used: now })
+      : em.nativeUpdate(UserSession, { id }, { last_used: now });
+  written.catch((err: unknown) => services.log.warn({ err }, `last use of a ${kind} not written`));
 }
 
 function actorFor(services: IdentityServices, key: TokenKey, grant: TokenGrant): Actor {
@@ -86,13 +138,75 @@ export async function authenticateToken(services: IdentityServices, token: strin
   const isGood = grant !== null && isAlive(services, grant);
   services.grants.setAccepted(hash, isGood);
   if (!isGood) return null;
-  noteUse(services, grant.id);
+  noteUse(services, { entity: Token, kind: 'token' }, grant.id);
   return actorFor(services, { hash }, grant);
 }
 
+/** How a person is found: by the hash of a session, or by id for what was handed to them earlier. */
+type UserKey = { session: string } | { id: number };
+
+async function loadUser(
+  services: IdentityServices,
+  key: UserKey,
+  em: EntityManager = services.orm.em.fork(),
+): Promise<UserGrant | null> {
+  const plain = { disableIdentityMap: true } as const;
+  const session = 'session' in key ? await em.findOne(UserSession, { hash: key.session }, plain) : null;
+  const id = 'session' in key ? session?.user_id : key.id;
+  if (id === undefined) return null;
+  const user = await em.findOne(User, { id, disabled_at: null }, plain);
+  if (!user) return null;
+  const members = await em.find(Member, { user_id: id, joined_at: { $ne: null } }, plain);
+  const grants = members.map(
+    ({ organization_id, role, permissions, projects }): Grant => ({
+      organization_id,
+      permissions: new Set([...presets[role], ...permissions]),
+      projects: projects ? new Set(projects) : null,
+      owner: role === 'owner',
+    }),
+  );
+  const { name, email, instance_admin } = user;
+  return { id, name, email, instance_admin, grants, session };
+}
+
+function actorOf(services: IdentityServices, key: UserKey, user: UserGrant): Actor {
+  const { id, session } = user;
+  return {
+    id: `user:${id}`,
+    author: { name: user.name, email: user.email },
+    instance_admin: user.instance_admin,
+    user: { id, session: session && { id: session.id, proved_at: session.proved_at } },
+    organizations: user.grants.map((grant) => grant.organization_id),
+    grantFor: (organization_id) => user.grants.find((grant) => grant.organization_id === organization_id) ?? null,
+    reload: async () => {
+      const fresh = await loadUser(services, key);
+      return fresh && isSignedIn(services, fresh) ? actorOf(services, key, fresh) : null;
+    },
+  };
+}
+
+const isSignedIn = ({ clock }: IdentityServices, { session }: UserGrant) =>
+  session === null || isAliveSession(session, clock.now());
+
+/** The actor behind the session of a browser; null when it is malformed, unknown or ended. */
+async function authenticateSession(services: IdentityServices, text: string): Promise<Actor | null> {
+  if (!isSecretText(text)) return null;
+  const session = hashToken(text);
+  const user = await services.grants
+    .user(`s:${session}`, () => loadUser(services, { session }))
+    .catch((error: unknown) => {
+      throw asUnavailable(error);
+    });
+  const isGood = user?.session != null && isSignedIn(services, user);
+  services.grants.setAccepted(session, isGood);
+  if (!isGood || !user.session) return null;
+  noteUse(services, { entity: UserSession, kind: 'session' }, user.session.id);
+  return actorOf(services, { session }, user);
+}
+
 /**
- * The actor of an id such as `token:12`, for what was handed to it earlier; null when its credential has ended, or the id is not one of a
- * credential.
+ * The actor of an id such as `token:12` or `user:3`, for what was handed to it earlier; null when its credential has ended, or the id is not
+ * one of a credential.
  * @param em of the caller's transaction, which must not wait for another connection
  */
 export async function authenticateHolder(
@@ -100,24 +214,52 @@ export async function authenticateHolder(
   actorId: string,
   em?: EntityManager,
 ): Promise<Actor | null> {
-  const [, digits] = /^token:(\d{1,9})$/.exec(actorId) ?? [];
+  const [, kind, digits] = /^(token|user):(\d{1,9})$/.exec(actorId) ?? [];
   if (digits === undefined) return null;
   const key = { id: Number(digits) };
+  if (kind === 'user') {
+    const user = await services.grants.user(`u:${key.id}`, () => loadUser(services, key, em));
+    return user && actorOf(services, key, user);
+  }
   const grant = await services.grants.token(`id:${digits}`, () => loadGrant(services, key, em));
   return grant && isAlive(services, grant) ? actorFor(services, key, grant) : null;
 }
 
+/** What of a request says who sends it. */
+export interface Sender {
+  headers: IncomingHttpHeaders;
+  /** It changes nothing: a link of another site may lead to it. */
+  isSafe: boolean;
+}
+
 /**
- * The actor behind an `Authorization: Bearer` header (RFC 6750 2.1); null when there is no header.
- * @throws DomainError `unauthenticated` when there is one that is not valid.
+ * The actor behind a request to the API; null when it brings no credential.
+ * @throws DomainError `unauthenticated` when it brings one that is not valid; `forbidden` when another site's page may have made the browser
+ *   send its cookie along
  */
-export async function authenticateHeader(
+export async function authenticateRequest(
   services: IdentityServices,
-  authorization: string | undefined,
+  { headers, isSafe }: Sender,
 ): Promise<Actor | null> {
-  if (authorization === undefined) return null;
-  const token = /^Bearer +([^\s]+) *$/i.exec(authorization)?.[1];
-  const actor = token ? await authenticateToken(services, token) : null;
+  const { authorization, cookie } = headers;
+  const session = authorization === undefined ? sessionTextOf(cookie) : null;
+  if (authorization === undefined && session === null) return null;
+  if (session !== null && !isSafe && !browserOf(services.settings, headers).same_origin)
+    throw new DomainError(
+      'forbidden',
+      'A request with a session has to come from a page of this service: Sec-Fetch-Site has to be same-origin, or where it is not sent, Origin the address of the service',
+    );
+  const token = /^Bearer +([^\s]+) *$/i.exec(authorization ?? '')?.[1];
+  const actor =
+    session !== null
+      ? await authenticateSession(services, session)
+      : token
+        ? await authenticateToken(services, token)
+        : null;
   if (!actor) throw new DomainError('unauthenticated', 'Unauthenticated');
   return actor;
 }
+
+/** Whether a refusal is about a session that has ended, which the browser should forget. */
+export const isEndedSession = (error: DomainError, { authorization, cookie }: IncomingHttpHeaders): boolean =>
+  error.code === 'unauthenticated' && authorization === undefined && sessionTextOf(cookie) !== null;

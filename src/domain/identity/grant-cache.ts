@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
+import type { Grant } from '../../kernel/actor.ts';
 import type { Permission } from '../../kernel/permissions.ts';
-import type { Grants } from '../../kernel/services.ts';
+import type { Grants, RightsOf } from '../../kernel/services.ts';
 import { upTo } from '../../lib/version-cache.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';
@@ -16,15 +17,30 @@ export interface TokenGrant {
   expires_at: number | null;
 }
 
+/** What a person may do, with the session that was read for it. */
+export interface UserGrant {
+  id: number;
+  name: string;
+  email: string;
+  instance_admin: boolean;
+  grants: readonly Grant[];
+  session: { id: number; created_at: Date; last_used: Date; proved_at: Date } | null;
+}
+
 type Cached =
   | { kind: 'token'; value: TokenGrant }
+  | { kind: 'user'; value: UserGrant }
   | { kind: 'organization'; value: OrganizationRef }
   | { kind: 'project'; value: ProjectRef };
 
-const organizationOf = (cached: Cached) =>
-  cached.kind === 'organization' ? cached.value.id : cached.value.organization_id;
+/** Whose rights or names an entry depends on. */
+function subjectsOf({ kind, value }: Cached): RightsOf[] {
+  if (kind === 'organization') return [`organization:${value.id}`];
+  if (kind !== 'user') return [`organization:${value.organization_id}`];
+  return [`user:${value.id}`, ...value.grants.map((grant): RightsOf => `organization:${grant.organization_id}`)];
+}
 
-/** The channel on which a transaction tells all processes whose rights it changed; the payload is the organisation's id. */
+/** The channel on which a transaction notifies all processes of whose rights it changed; the payload is a `RightsOf`. */
 export const grantChannel = 'portico_grants';
 
 /**
@@ -35,7 +51,7 @@ export class GrantCache implements Grants {
   readonly #entries = new LRUCache<string, Cached>({ ...upTo(10_000), ttl: 30_000 });
   /** Hashes of tokens that were valid when last read; grants nothing, and so needs no eviction. */
   readonly #accepted = new LRUCache<string, true>(upTo(10_000));
-  readonly #lastUse = new LRUCache<number, number>(upTo(10_000));
+  readonly #lastUse = new LRUCache<string, number>(upTo(10_000));
   #listening = false;
   #generation = 0;
 
@@ -46,16 +62,16 @@ export class GrantCache implements Grants {
     this.#entries.clear();
   }
 
-  /** Forgets all that concerns one organisation. */
-  evict(organizationId: number): void {
+  /** Forgets all that depends on the rights and names of an organisation, or on the rights of a user. */
+  evict(subject: RightsOf): void {
     this.#generation += 1;
     for (const [key, cached] of this.#entries.entries()) {
-      if (organizationOf(cached) === organizationId) this.#entries.delete(key);
+      if (subjectsOf(cached).includes(subject)) this.#entries.delete(key);
     }
   }
 
-  /** Organisations the transaction of a manager has named: the notification reaches its own process only later. */
-  changedIn(em: EntityManager): Iterable<number> {
+  /** Whose rights the transaction of a manager has changed: the notification reaches its own process only later. */
+  changedIn(em: EntityManager): Iterable<RightsOf> {
     return changed.get(em) ?? [];
   }
 
@@ -71,6 +87,11 @@ export class GrantCache implements Grants {
 
   token(hash: string, load: () => Promise<TokenGrant | null>): Promise<TokenGrant | null> {
     return this.#get(`t:${hash}`, load, (value) => ({ kind: 'token', value }));
+  }
+
+  /** @param key of a session by its hash, or of a user by id */
+  user(key: `s:${string}` | `u:${number}`, load: () => Promise<UserGrant | null>): Promise<UserGrant | null> {
+    return this.#get(key, load, (value) => ({ kind: 'user', value }));
   }
 
   organization(name: string, load: () => Promise<OrganizationRef>): Promise<OrganizationRef> {
@@ -94,18 +115,24 @@ export class GrantCache implements Grants {
     return this.#accepted.has(hash);
   }
 
-  /** Whether the last use of a token should be written: at most once a minute per process. */
-  useIsDue(tokenId: number, now: Date): boolean {
-    if (now.getTime() - (this.#lastUse.get(tokenId) ?? 0) < 60_000) return false;
-    this.#lastUse.set(tokenId, now.getTime());
+  /** Whether the last use of a token or session should be written: at most once a minute per process. */
+  useIsDue(credential: `token:${number}` | `session:${number}`, now: Date): boolean {
+    if (now.getTime() - (this.#lastUse.get(credential) ?? 0) < 60_000) return false;
+    this.#lastUse.set(credential, now.getTime());
     return true;
   }
 }
 
-const changed = new WeakMap<EntityManager, Set<number>>();
+const changed = new WeakMap<EntityManager, Set<RightsOf>>();
 
-/** Tells every process, when the transaction commits, that rights or names in an organisation changed. */
-export async function grantsChanged(em: EntityManager, organizationId: number): Promise<void> {
-  changed.set(em, (changed.get(em) ?? new Set()).add(organizationId));
-  await em.execute(`select pg_notify('${grantChannel}', ?)`, [String(organizationId)]);
+async function notify(em: EntityManager, subject: RightsOf): Promise<void> {
+  changed.set(em, (changed.get(em) ?? new Set()).add(subject));
+  await em.execute(`select pg_notify('${grantChannel}', ?)`, [subject]);
 }
+
+/** Notifies every process, when the transaction commits, that rights or names in an organisation changed. */
+export const grantsChanged = (em: EntityManager, organizationId: number): Promise<void> =>
+  notify(em, `organization:${organizationId}`);
+
+/** Notifies every process, when the transaction commits, that the rights of a user changed, or a session of theirs ended. */
+export const userChanged = (em: EntityManager, userId: number): Promise<void> => notify(em, `user:${userId}`);

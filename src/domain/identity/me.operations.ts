@@ -3,6 +3,8 @@ import { publicOperation } from '../../kernel/operation.ts';
 import { permissionName } from '../../kernel/shapes.ts';
 import { Organization } from '../organizations/organization.entity.ts';
 import { Project } from '../projects/project.entity.ts';
+import { preferences, presentPreferences } from '../users/account.operations.ts';
+import { findUser } from '../users/user.ts';
 
 /** Organisations named at most; a person in more finds the others in their list. */
 const maxGrants = 100;
@@ -20,6 +22,8 @@ const me = z
   .object({
     id: z.string().describe('`token:<id>` or `user:<id>`, as in the audit log'),
     name: z.string(),
+    email: z.string().nullable().describe('Of a person; null for a token'),
+    preferences: preferences.nullable().describe('What a person has chosen for the dashboard; null for a token'),
     instance_admin: z.boolean(),
     grants: z.array(grant).describe(`What the caller may do in each organisation, the first ${maxGrants} by name`),
   })
@@ -49,6 +53,8 @@ export const getMe = publicOperation({
     return {
       id: actor.id,
       name: actor.author.name,
+      email: actor.user ? actor.author.email : null,
+      preferences: actor.user ? presentPreferences((await findUser(em, actor.user.id)).preferences) : null,
       instance_admin: actor.instance_admin,
       grants: grants.map(({ row, held }) => ({
         organization: row.machine_name,

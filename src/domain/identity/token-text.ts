@@ -34,7 +34,7 @@ export function tokenKind(text: string): TokenKind | null {
 /** Whether a text can be a token of an organisation. */
 export const isTokenText = (text: string): boolean => tokenKind(text) === 'ptc';
 
-/** What is stored of a token: SHA-256, hex. Plain hashing suffices for 178 random bits. */
+/** What is stored of a token, a session or a link: SHA-256, hex. Plain hashing suffices for 178 random bits and more. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

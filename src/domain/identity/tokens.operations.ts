@@ -115,6 +115,7 @@ export const createToken = organizationOperation({
   kind: 'command',
   permission: 'manage_organization',
   freshGrant: true,
+  recentProof: true,
   confined: 'own_projects',
   summary: 'Create an API token; its text is shown in this answer only',
   input: tokenDraft,

@@ -6,8 +6,9 @@ import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { changeOf, displayName, machineName, machineNameFrom, oneLine, timestamp } from '../../kernel/shapes.ts';
 import { orTaken } from '../../kernel/sql.ts';
 import { defined } from '../../lib/objects.ts';
-import { grantsChanged } from '../identity/grant-cache.ts';
+import { grantsChanged, userChanged } from '../identity/grant-cache.ts';
 import { organizationOperation } from '../projects/operation.ts';
+import { Member, ownerOf } from './member.entity.ts';
 import { Organization, type OrganizationRef } from './organization.entity.ts';
 
 const limits = z
@@ -115,15 +116,19 @@ export const createOrganization = publicOperation({
   name: 'organizations.createOrganization',
   kind: 'command',
   permission: 'instance_admin',
-  summary: 'Create an organisation',
+  summary: 'Create an organisation; a person who does becomes its Owner',
   input: organizationDraft,
   output: organization,
   audit: (input, output) => ({ type: 'organization', id: output?.machine_name ?? input.machine_name ?? null }),
-  async execute({ em, services }, { limits = {}, ...draft }) {
+  async execute({ em, services, actor }, { limits = {}, ...draft }) {
     const now = services.clock.now();
     const machine_name = draft.machine_name ?? machineNameFrom(draft.name);
     const row = em.create(Organization, { ...draft, machine_name, limits, created_at: now, updated_at: now });
     await orTaken('machine_name', `${machine_name} is taken`, () => em.persist(row).flush());
+    if (actor?.user) {
+      await em.insert(Member, ownerOf(row.id, actor.user.id, now));
+      await userChanged(em, actor.user.id);
+    }
     return present(row, true);
   },
 });

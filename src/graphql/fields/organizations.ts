@@ -1,8 +1,14 @@
-/** The caller, organisations with what belongs to them as a whole, and their projects. */
-import type { z } from 'zod';
+/** The caller, people who sign in, organisations with what belongs to them as a whole, and their projects. */
+import { z } from 'zod';
 import { listAudit } from '../../domain/audit/audit.operations.ts';
 import { getMe } from '../../domain/identity/me.operations.ts';
 import { createToken, listTokens, revokeToken } from '../../domain/identity/tokens.operations.ts';
+import {
+  inviteMember,
+  listMembers,
+  removeMember,
+  updateMember,
+} from '../../domain/organizations/members.operations.ts';
 import {
   createOrganization,
   getOrganization,
@@ -19,6 +25,24 @@ import {
   restoreProject,
   updateProject,
 } from '../../domain/projects/projects.operations.ts';
+import {
+  changePassword,
+  endOtherSessions,
+  endSession,
+  listSessions,
+  updateAccount,
+  updatePreferences,
+} from '../../domain/users/account.operations.ts';
+import { getInstance, setup } from '../../domain/users/setup.operations.ts';
+import { confirmPassword, signIn, signOut } from '../../domain/users/sign-in.operations.ts';
+import {
+  acceptInvitation,
+  createResetLink,
+  createUser,
+  disableUser,
+  listUsers,
+  resetPassword,
+} from '../../domain/users/users.operations.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import type { AnyOperation } from '../../kernel/operation.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -46,7 +70,26 @@ function locate(find: AnyOperation, read: AnyOperation) {
 }
 
 export const organizations: readonly Row[] = [
+  field('Query', 'instance', getInstance),
+  mutation('setup', setup),
+  mutation('signIn', signIn),
+  mutation('signOut', signOut),
+  mutation('confirmPassword', confirmPassword),
+  mutation('acceptInvitation', acceptInvitation),
+  mutation('resetPassword', resetPassword),
+
   field('Query', 'me', getMe),
+  field('Query', 'sessions', listSessions),
+  mutation('updateAccount', updateAccount),
+  mutation('updatePreferences', updatePreferences),
+  mutation('changePassword', changePassword),
+  mutation('endSession', endSession),
+  mutation('endOtherSessions', endOtherSessions),
+
+  field('Query', 'users', listUsers),
+  mutation('createUser', createUser),
+  mutation('disableUser', disableUser),
+  mutation('createResetLink', createResetLink),
 
   place('Organization', getOrganization, { organization: 'machine_name' }),
   field('Query', 'organizations', listOrganizations),
@@ -56,10 +99,14 @@ export const organizations: readonly Row[] = [
     resolve: locate(locateOrganization, getOrganization),
   }),
   field('Organization', 'audit', listAudit),
+  field('Organization', 'members', listMembers),
   field('Organization', 'projects', listProjects),
   field('Organization', 'tokens', listTokens),
   mutation('createOrganization', createOrganization),
   mutation('updateOrganization', updateOrganization),
+  mutation('inviteMember', inviteMember),
+  mutation('updateMember', updateMember, { numbers: { member: z.int32() } }),
+  mutation('removeMember', removeMember, { payload: 'member', numbers: { member: z.int32() } }),
   mutation('createToken', createToken),
   mutation('revokeToken', revokeToken),
 

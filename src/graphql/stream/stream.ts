@@ -16,7 +16,7 @@ import {
   validate,
 } from 'graphql';
 import { z } from 'zod';
-import { authenticateHeader } from '../../domain/identity/authenticate.ts';
+import { authenticateRequest } from '../../domain/identity/authenticate.ts';
 import type { AllServices } from '../../domain/services.ts';
 import type { Actor } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
@@ -188,7 +188,7 @@ export class Streams {
     const stream: StreamState = {
       after: request.get('Last-Event-ID') ?? null,
       signal: AbortSignal.any([gone.signal, closing]),
-      authenticate: () => authenticateHeader(this.#services, request.headers.authorization),
+      authenticate: () => authenticateRequest(this.#services, { headers: request.headers, isSafe: false }),
       pollEvery: this.#times.poll,
       position: null,
       refetch: false,

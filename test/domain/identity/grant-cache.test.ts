@@ -67,10 +67,10 @@ describe('the cache of grants', () => {
   it('forgets an organisation when it is told to, and no other', async () => {
     cache.setListening(true);
     await ask();
-    cache.evict(2);
+    cache.evict('organization:2');
     await ask();
     expect(loads).toBe(1);
-    cache.evict(1);
+    cache.evict('organization:1');
     await ask();
     expect(loads).toBe(2);
   });
@@ -79,7 +79,7 @@ describe('the cache of grants', () => {
     cache.setListening(true);
     let answer = (_value: TokenGrant) => {};
     const slow = cache.token('hash', () => new Promise((resolve) => (answer = resolve)));
-    cache.evict(1);
+    cache.evict('organization:1');
     answer(grant(1));
     expect(await slow).toEqual(grant(1));
     await ask();
@@ -106,14 +106,14 @@ describe('the cache of grants', () => {
     expect((await cache.project(1, 'a', project(10, 1))).id).toBe(10);
     expect((await cache.project(2, 'a', project(20, 2))).id).toBe(20);
     expect(await cache.organization('a', async () => organization)).toBe(organization);
-    cache.evict(1);
+    cache.evict('organization:1');
     expect((await cache.project(2, 'a', project(99, 2))).id).toBe(20);
     expect((await cache.project(1, 'a', project(11, 1))).id).toBe(11);
   });
 
   it('has the last use of a token written once a minute', () => {
     const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
-    expect([0, 30, 59, 60, 61, 120].map((second) => cache.useIsDue(1, at(second)))).toEqual([
+    expect([0, 30, 59, 60, 61, 120].map((second) => cache.useIsDue('token:1', at(second)))).toEqual([
       true,
       false,
       false,
@@ -121,6 +121,6 @@ describe('the cache of grants', () => {
       false,
       true,
     ]);
-    expect(cache.useIsDue(2, at(61))).toBe(true);
+    expect(cache.useIsDue('token:2', at(61))).toBe(true);
   });
 });

@@ -6,6 +6,7 @@ import { createToken, revokeToken } from '../../../src/domain/identity/tokens.op
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
 import { permissionNames, presets } from '../../../src/kernel/permissions.ts';
 import { run } from '../../../src/kernel/run.ts';
+import type { RightsOf } from '../../../src/kernel/services.ts';
 import { systemCall } from '../../../src/server/first-run.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import fc from '../../support/properties.ts';
@@ -116,7 +117,7 @@ describe('a revocation', () => {
     ];
     const address = new URL(app.services.orm.config.get('clientUrl') ?? '');
     address.pathname = `/${url}`;
-    const channels = { [grantChannel]: (payload: string) => grants.evict(Number(payload)) };
+    const channels = { [grantChannel]: (payload: string) => grants.evict(payload as RightsOf) };
     const listener = listen({ url: address.href, log, channels, onState: (on) => grants.setListening(on) });
     try {
       await listener.ready;

@@ -264,7 +264,7 @@ async function saveRoutes(context: StudioContext, routes: SavedRoutes): Promise<
     await within.flush();
     await grantsChanged(within, organization.id);
   });
-  services.grants.evict(organization.id);
+  services.grants.evict(`organization:${organization.id}`);
 }
 
 export const listRoutePatterns = studioOperation({

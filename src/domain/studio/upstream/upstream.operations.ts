@@ -36,7 +36,7 @@ export const setRemote = localStudioOperation({
     if (first !== null && newRefNameProblem(first) === null && (await git.branches()).length === 0)
       await git.setDefaultBranch(first);
     const { hook_secret } = await em.transactional((within) => storeUpstream({ ...context, em: within }, draft));
-    services.grants.evict(organization.id);
+    services.grants.evict(`organization:${organization.id}`);
     await studio.upstreams.begin(project);
     const row = await em.findOneOrFail(Project, project.id);
     return { ...(await repositoryRecord(context, row)), hook_secret };

@@ -37,6 +37,7 @@ export const revealTriggerSecret = workflowOperation({
   kind: 'command',
   permission: 'manage_workflows',
   freshGrant: true,
+  recentProof: true,
   notInSteps: true,
   summary: 'Show the secret of a webhook trigger without changing it',
   input: z.object(triggerName),
@@ -60,6 +61,7 @@ export const rotateTriggerSecret = workflowOperation({
   kind: 'command',
   permission: 'manage_workflows',
   freshGrant: true,
+  recentProof: true,
   notInSteps: true,
   summary: 'Rotate the secret of a webhook trigger; the previous one stops working at once, or after a grace period',
   input: z.object({

@@ -1,0 +1,78 @@
+import { defineEntity, type EntityManager, type InferEntity, LockMode, p } from '@mikro-orm/postgresql';
+import { DomainError } from '../../kernel/errors.ts';
+import type { Ports } from '../../kernel/services.ts';
+import { hashToken } from '../identity/token-text.ts';
+import { isSecretText, secretText } from './sessions.ts';
+
+/** Why a link was made; also the first part of its path. */
+export type LinkKind = 'setup' | 'join' | 'reset';
+
+/** A link that is good for one use. */
+export const OneTimeLink = defineEntity({
+  name: 'OneTimeLink',
+  tableName: 'one_time_link',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    kind: p.text().$type<LinkKind>(),
+    /** SHA-256 of its secret, hex. */
+    hash: p.text().unique(),
+    user_id: p.integer().nullable(),
+    /** Of a `join` link. */
+    member_id: p.integer().nullable(),
+    created_at: p.datetime(3),
+    expires_at: p.datetime(3),
+  },
+});
+export type OneTimeLink = InferEntity<typeof OneTimeLink>;
+
+const hour = 3600_000;
+const lives: Record<LinkKind, number> = { setup: 24 * hour, join: 7 * 24 * hour, reset: hour };
+
+type Maker = Pick<Ports, 'clock' | 'settings'>;
+
+/**
+ * Makes a link, in place of those of its kind that were made for the same before.
+ * @returns its address: the secret is the fragment, which reaches no access log and no referrer
+ */
+export async function makeLink(
+  em: EntityManager,
+  { clock, settings }: Maker,
+  kind: LinkKind,
+  whose: { user_id?: number; member_id?: number } = {},
+): Promise<{ url: string; expires_at: Date }> {
+  const { user_id = null, member_id = null } = whose;
+  const secret = secretText();
+  const created_at = clock.now();
+  const expires_at = new Date(created_at.getTime() + lives[kind]);
+  await em.nativeDelete(OneTimeLink, { kind, user_id, member_id });
+  await em.insert(OneTimeLink, { kind, hash: hashToken(secret), user_id, member_id, created_at, expires_at });
+  return { url: `${settings.public_url}/${kind}#${secret}`, expires_at };
+}
+
+const gone: Record<LinkKind, string> = {
+  setup: 'This set-up link is no longer valid: the newest one is in the log and in first-run.json',
+  join: 'This invitation is no longer valid: ask for a new one',
+  reset: 'This link is no longer valid: ask for a new one',
+};
+
+/**
+ * Uses a link up, in the transaction of `em`: of two callers the second waits, and finds it gone.
+ * @throws DomainError `forbidden` when it was used, replaced or has expired
+ */
+export async function redeemLink(
+  em: EntityManager,
+  { clock }: Pick<Ports, 'clock'>,
+  kind: LinkKind,
+  secret: string,
+): Promise<OneTimeLink> {
+  const found = isSecretText(secret)
+    ? await em.findOne(
+        OneTimeLink,
+        { kind, hash: hashToken(secret), expires_at: { $gt: clock.now() } },
+        { lockMode: LockMode.PESSIMISTIC_WRITE },
+      )
+    : null;
+  if (!found) throw new DomainError('forbidden', gone[kind]);
+  await em.nativeDelete(OneTimeLink, { id: found.id });
+  return found;
+}

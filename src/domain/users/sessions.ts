@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { defineEntity, type EntityManager, type InferEntity, p } from '@mikro-orm/postgresql';
+import { DomainError } from '../../kernel/errors.ts';
+import type { BrowserRequest } from '../../kernel/operation.ts';
+import type { Ports } from '../../kernel/services.ts';
+import { userChanged } from '../identity/grant-cache.ts';
+import { hashToken } from '../identity/token-text.ts';
+
+/** A browser in which a person is signed in. */
+export const UserSession = defineEntity({
+  name: 'UserSession',
+  tableName: 'user_session',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    user_id: p.integer(),
+    /** SHA-256 of its text, hex. */
+    hash: p.text().unique(),
+    created_at: p.datetime(3),
+    last_used: p.datetime(3),
+    /** When the person last gave their password, or signed in by other means. */
+    proved_at: p.datetime(3),
+    address: p.text().nullable(),
+    /** `User-Agent` at sign-in. */
+    browser: p.text().nullable(),
+  },
+});
+export type UserSession = InferEntity<typeof UserSession>;
+
+const day = 24 * 3600_000;
+/** A session ends so long after its last use, milliseconds. */
+const idleLife = 7 * day;
+/** It ends so long after sign-in, milliseconds. */
+const absoluteLife = 30 * day;
+const longestBrowser = 300;
+
+/** 256 random bits, base64url: the text of a session or of a link that is good for one use. */
+export const secretText = (): string => randomBytes(32).toString('base64url');
+export const isSecretText = (text: string): boolean => /^[\w-]{43}$/.test(text);
+/** Whether a session has not ended by itself. */
+export const isAlive = ({ created_at, last_used }: Pick<UserSession, 'created_at' | 'last_used'>, now: Date): boolean =>
+  now.getTime() - last_used.getTime() <= idleLife && now.getTime() - created_at.getTime() <= absoluteLife;
+
+/** What starting a session needs of the call that does. */
+interface StartContext {
+  em: EntityManager;
+  services: Pick<Ports, 'clock'>;
+  address: string | null;
+  browser?: BrowserRequest;
+  setSession(text: string | null): void;
+}
+
+/**
+ * Refuses a sign-in that another site's page may have made the browser send: it would put the person into an account of its choice.
+ * @throws DomainError `forbidden`
+ */
+export function requireSameOrigin(browser: BrowserRequest | undefined): void {
+  if (!browser?.same_origin)
+    throw new DomainError(
+      'forbidden',
+      'Signing in works from this service only: send Sec-Fetch-Site: same-origin as its pages do, or its address as Origin',
+    );
+}
+
+/** Signs the browser in, with a new session: never one that was there before (session fixation). */
+export async function startSession(context: StartContext, user_id: number): Promise<void> {
+  requireSameOrigin(context.browser);
+  const now = context.services.clock.now();
+  const text = secretText();
+  await context.em.insert(UserSession, {
+    user_id,
+    hash: hashToken(text),
+    created_at: now,
+    last_used: now,
+    proved_at: now,
+    address: context.address,
+    browser: context.browser?.user_agent?.replaceAll('\u0000', '').slice(0, longestBrowser) ?? null,
+  });
+  context.setSession(text);
+}
+
+/** Ends sessions of a person: all of them, or those that `which` names. @returns how many */
+export async function endSessions(
+  em: EntityManager,
+  user_id: number,
+  which: { id?: number | { $ne: number } } = {},
+): Promise<number> {
+  const ended = await em.nativeDelete(UserSession, { user_id, ...which });
+  await userChanged(em, user_id);
+  return ended;
+}
+
+/** Removes what has ended by itself. */
+export async function pruneSessions({ orm, clock }: Pick<Ports, 'orm' | 'clock'>): Promise<void> {
+  const now = clock.now().getTime();
+  await orm.em.fork().nativeDelete(UserSession, {
+    $or: [{ last_used: { $lt: new Date(now - idleLife) } }, { created_at: { $lt: new Date(now - absoluteLife) } }],
+  });
+}

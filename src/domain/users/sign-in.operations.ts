@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { DomainError } from '../../kernel/errors.ts';
+import { publicOperation } from '../../kernel/operation.ts';
+import { givenPassword, hashPassword, verifyPassword } from './passwords.ts';
+import { endSessions, requireSameOrigin, startSession } from './sessions.ts';
+import { beginAttempt } from './throttle.ts';
+import { User } from './user.entity.ts';
+import { email, presentUser, signedIn } from './user.ts';
+
+export const signIn = publicOperation({
+  name: 'identity.signIn',
+  kind: 'command',
+  // The password is compared before the transaction, and a failed attempt stays counted.
+  effect: 'external',
+  permission: 'public',
+  irreversible: true,
+  notInSteps: true,
+  summary: 'Sign in with e-mail and password; the answer sets the cookie of a session',
+  input: z.object({ email, password: givenPassword }),
+  output: signedIn,
+  audit: ({ email }, output) => ({ type: 'user', id: output ? String(output.user.id) : email }),
+  async execute(context, { email, password }) {
+    const { em, services } = context;
+    requireSameOrigin(context.browser);
+    if (!services.settings.password_sign_in)
+      throw new DomainError('forbidden', 'Signing in with a password is switched off here; use the other button');
+    const attempt = await beginAttempt(services, email, context.address);
+    const row = await em.findOne(User, { email });
+    const { ok, isWeak } = await verifyPassword(password, row?.password ?? null);
+    if (!row || !ok || row.disabled_at) throw new DomainError('unauthenticated', 'E-mail or password is wrong');
+    await attempt.succeeded();
+    if (isWeak) row.password = await hashPassword(password);
+    await em.transactional(async (fork) => {
+      await fork.flush();
+      await startSession({ ...context, em: fork }, row.id);
+    });
+    return { user: presentUser(row) };
+  },
+});
+
+export const signOut = publicOperation({
+  name: 'identity.signOut',
+  kind: 'command',
+  permission: 'signed_in',
+  irreversible: true,
+  notInSteps: true,
+  summary: 'End the session of this browser',
+  input: z.object({}),
+  output: z.object({ message: z.string() }).meta({ id: 'SignedOut' }),
+  audit: () => ({ type: 'session', id: null }),
+  async execute({ em, actor, setSession }) {
+    const { user } = actor ?? {};
+    if (!user?.session) throw new DomainError('forbidden', 'Only a session can be signed out; revoke a token instead');
+    await endSessions(em, user.id, { id: user.session.id });
+    setSession(null);
+    return { message: 'Signed out' };
+  },
+});
+
+export const confirmPassword = publicOperation({
+  name: 'identity.confirmPassword',
+  kind: 'command',
+  effect: 'external',
+  permission: 'signed_in',
+  irreversible: true,
+  notInSteps: true,
+  summary: 'Prove again who is signed in, for commands that want a recent proof; the session gets a new cookie',
+  input: z.object({ password: givenPassword }),
+  output: z.object({ proved_until: z.iso.datetime() }).meta({ id: 'PasswordConfirmed' }),
+  audit: () => ({ type: 'session', id: null }),
+  async execute(context, { password }) {
+    const { em, services, actor, address } = context;
+    const { user: person } = actor ?? {};
+    if (!person?.session) throw new DomainError('forbidden', 'Only a person who is signed in has a password');
+    const row = await em.findOneOrFail(User, { id: person.id });
+    const attempt = await beginAttempt(services, row.email, address);
+    const { ok } = await verifyPassword(password, row.password ?? null);
+    if (!ok) throw new DomainError('forbidden', 'Password is wrong');
+    await attempt.succeeded();
+    const { id } = person.session;
+    await em.transactional(async (fork) => {
+      await endSessions(fork, person.id, { id });
+      await startSession({ ...context, em: fork }, person.id);
+    });
+    services.grants.evict(`user:${person.id}`);
+    return { proved_until: new Date(services.clock.now().getTime() + 10 * 60_000).toISOString() };
+  },
+});

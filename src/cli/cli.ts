@@ -7,6 +7,7 @@ import { configCommand, organizationCreate } from './commands/instance.ts';
 import { keysRotate, keysStatus } from './commands/keys.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { tokenCreate, tokenList, tokenRevoke } from './commands/tokens.ts';
+import { usersAdd, usersDisable, usersEnable, usersList, usersReset } from './commands/users.ts';
 import { table } from './screen.ts';
 
 const indented = (lines: readonly string[]) => lines.map((line) => `  ${line}`);
@@ -42,6 +43,11 @@ const commands: readonly Command[] = [
   tokenCreate,
   tokenList,
   tokenRevoke,
+  usersList,
+  usersAdd,
+  usersReset,
+  usersDisable,
+  usersEnable,
   configCommand,
   keysStatus,
   keysRotate,

@@ -21,7 +21,7 @@ export type Permission = keyof typeof permissions;
 export const permissionNames = Object.keys(permissions) as [Permission, ...Permission[]];
 
 /** What an operation may require: a grantable permission, or a role that cannot be granted. */
-export type Requirement = Permission | 'public' | 'signed_in' | 'owner' | 'instance_admin' | 'run_token';
+export type Requirement = Permission | 'public' | 'signed_in' | 'person' | 'owner' | 'instance_admin' | 'run_token';
 
 const withPrefix = (...prefixes: string[]) =>
   permissionNames.filter((name) => prefixes.includes(name.split('_')[0] ?? ''));

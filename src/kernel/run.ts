@@ -46,6 +46,9 @@ function requireStanding({ permission }: AnyOperation, actor: Actor | null, { gr
   switch (permission) {
     case 'signed_in':
       return;
+    case 'person':
+      if (!actor.user) throw forbidden('Only a person who is signed in has an account');
+      return;
     case 'instance_admin':
       if (!actor.instance_admin) throw forbidden('Only an administrator of this instance may do this');
       return;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isRecord } from '../lib/objects.ts';
 import { fieldError } from './errors.ts';
-import { permissionNames } from './permissions.ts';
+import { type Preset, permissionNames, presets } from './permissions.ts';
 
 /** RFC 3339 UTC with milliseconds on the wire, a Date inside. PostgreSQL has no year 0. */
 export const timestamp = z.codec(
@@ -50,6 +50,11 @@ export const machineName = z
   .regex(machineNamePattern, 'must be 1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit');
 
 export const permissionName = z.enum(permissionNames).meta({ id: 'Permission' });
+
+/** Shared by tokens and members. */
+export const rolePreset = z
+  .enum(Object.keys(presets) as [Preset, ...Preset[]])
+  .meta({ id: 'Role', description: 'A named set of permissions, copied when it is given' });
 
 /** One line of text: control characters would break lines apart, and PostgreSQL stores no NUL. */
 export const oneLine = (max: number) =>

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { goodPassword, openBrowser, secretOf } from '../support/browser.ts';
 import { restClient } from '../support/rest-client.ts';
 import {
   demoDataDir,
@@ -46,6 +47,34 @@ test('a token is confined to projects and permissions, and what is not there is 
   );
   const unknown = await portico(['token', 'list', '--organization', 'nobody'], settings);
   expect(unknown).toMatchObject({ code: 1, stderr: 'portico: Organisation not found\n' });
+});
+
+test('accounts: made, reset and disabled beside a running server', async () => {
+  const { dataDir } = await demoDataDir();
+  const server = await startServer(dataDir);
+  const settings = settingsFor(dataDir);
+  const added = await portico(['users', 'add', 'Ada@example.org', '--admin'], settings);
+  expect(added.stdout).toMatch(/^http:\/\/localhost:\d+\/reset#[\w-]{43}\n$/);
+  expect(added.stderr).toMatch(/^Account \d+ for ada@example\.org\. The link works once, until 20/);
+  expect(await portico(['users', 'add', 'ada@example.org'], settings)).toMatchObject({
+    code: 1,
+    stderr: 'portico: email: ada@example.org has an account already\n',
+  });
+  const browser = openBrowser(server);
+  const reset = (secret: string, password: string) =>
+    browser.graphql('mutation ($input: ResetPasswordInput!) { resetPassword(input: $input) { user { id } } }', {
+      input: { secret, password },
+    });
+  expect((await reset(secretOf(added.stdout.trim()), goodPassword)).body.errors).toBeUndefined();
+  expect((await portico(['users', 'list'], settings)).stdout).toMatch(/^\d+ +ada@example\.org +ada +yes *$/m);
+  const again = await portico(['users', 'reset', 'ada@example.org'], settings);
+  expect((await reset(secretOf(again.stdout.trim()), goodPassword)).body.errors).toBeUndefined();
+  await portico(['users', 'disable', 'ada@example.org'], settings);
+  expect((await browser.graphql('{ me { id } }')).status).toBe(401);
+  await portico(['users', 'enable', 'ada@example.org'], settings);
+  expect((await portico(['users', 'reset', 'nobody@example.org'], settings)).stderr).toMatch(
+    /^portico: No account has the e-mail nobody@example\.org; portico users list shows those there are\n/,
+  );
 });
 
 test('a command whose reader leaves stops the database it started', async () => {

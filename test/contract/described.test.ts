@@ -56,6 +56,7 @@ beforeAll(async () => {
   const trigger = await made(`${project}/workflows/${workflow.id}/triggers`, { type: 'webhook' });
   const execution = await made(`${project}/workflows/${workflow.id}/executions`, {});
   const token = await made(`${acme}/tokens`, { name: 'Other', preset: 'readonly' });
+  const member = await made(`${acme}/members`, { email: 'second@example.org', role: 'readonly' });
   places = {
     organization: 'acme',
     project: 'site',
@@ -75,6 +76,7 @@ beforeAll(async () => {
     trigger: trigger.id,
     execution: execution.id ?? execution.execution_id ?? execution.executionId,
     token_id: String(token.id),
+    'members/member': String(member.id),
     'secrets/name': 'KEY',
     deleted_project: 'gone',
   };
@@ -99,6 +101,8 @@ const bodies: Record<string, object> = {
   'organizations.createOrganization': { name: 'Third' },
   'projects.createProject': { name: 'Third' },
   'identity.createToken': { name: 'T', preset: 'readonly' },
+  'organizations.inviteMember': { email: 'third@example.org', role: 'readonly' },
+  'organizations.updateMember': { role: 'editor' },
   'studio.createEntry': { slug: 'en/made', frontmatter: { title: 'Made', author: 'ada' }, body: 'Text\n' },
   'studio.updateEntry': { frontmatter: { title: 'Changed' } },
   'studio.commitChanges': {

@@ -84,7 +84,8 @@ describe('Node', () => {
       'crawlers.getPublishedSnapshots',
       // Progress of a run, which is a Node.
       'crawlers.getRunProgress',
-      // The caller.
+      // The server, and the caller.
+      'identity.getInstance',
       'identity.getMe',
       // Many in one call.
       'studio.getBranches',

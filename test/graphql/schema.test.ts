@@ -94,11 +94,13 @@ describe('the schema', () => {
           without.push(`${type.name}.${name}`);
       }
     }
-    // Names of requests, jobs, events and a sender's calls, and of a subject of any kind.
+    // Accounts are read by an administrator only, and as a list. Names of requests, jobs, events and a sender's calls, and of a subject of any kind.
     expect(without.sort()).toEqual([
       'AuditEntry.request_id',
       'AuditEntry.subject_id',
       'CrawlerRun.task_id',
+      'InvitedMember.user_id',
+      'Member.user_id',
       'NotificationDelivery.event_id',
       'WorkflowDelivery.delivery_id',
       'WorkflowDeliverySummary.delivery_id',
@@ -107,7 +109,7 @@ describe('the schema', () => {
 
   it('gives mutations their place and one input, except those whose operation takes nothing but a place', () => {
     // GraphQL has no input types without fields.
-    const placeOnly = ['deleteProject', 'removeRemote'];
+    const placeOnly = ['deleteProject', 'removeRemote', 'signOut', 'endOtherSessions'];
     for (const { name, args } of Object.values(buildGraphqlSchema().getMutationType()?.getFields() ?? {})) {
       const besides = args.map((arg) => arg.name).filter((arg) => arg !== 'organization' && arg !== 'project');
       expect({ name, besides }).toEqual({ name, besides: placeOnly.includes(name) ? [] : ['input'] });

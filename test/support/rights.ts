@@ -52,6 +52,7 @@ function holds({ permission }: AnyOperation, { permissions }: Caller): boolean {
     case 'public':
     case 'signed_in':
       return true;
+    case 'person':
     case 'owner':
     case 'instance_admin':
       return false;

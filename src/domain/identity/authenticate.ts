@@ -2,7 +2,6 @@
  * Finds the actor behind a request: an API token (`Authorization`), or the session of a browser (a cookie). Where both are sent the token counts.
  * What was found is remembered in the grant cache, by the hash of the credential.
  */
-import type { IncomingHttpHeaders } from 'node:http';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor, Grant } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
@@ -17,6 +16,15 @@ import { User } from '../users/user.entity.ts';
 import type { GrantCache, TokenGrant, UserGrant } from './grant-cache.ts';
 import { Token } from './token.entity.ts';
 import { hashToken, isTokenText, tokenKind } from './token-text.ts';
+
+/** What of a request's headers says who sends it, by names in lower case. */
+export interface RequestHeaders {
+  authorization?: string | undefined;
+  cookie?: string | undefined;
+  origin?: string | undefined;
+  'sec-fetch-site'?: string | string[] | undefined;
+  'user-agent'?: string | undefined;
+}
 
 /** What finding an actor needs. */
 export type IdentityServices = Pick<Ports, 'orm' | 'clock' | 'log' | 'settings'> & { grants: GrantCache };
@@ -46,7 +54,7 @@ function sessionTextOf(cookie: string | undefined): string | null {
 }
 
 /** The credential a request brings, as text; null when it brings none. */
-export const credentialOf = ({ authorization, cookie }: IncomingHttpHeaders): string | null =>
+export const credentialOf = ({ authorization, cookie }: RequestHeaders): string | null =>
   authorization === undefined ? sessionTextOf(cookie) : tokenOf(authorization);
 
 /**
@@ -61,7 +69,7 @@ export function sessionCookie(settings: Settings, text: string | null): string {
 }
 
 /** What the headers say of where a request comes from: Fetch Metadata, or where a browser sends none, `Origin` (RFC 6454 7). */
-export function browserOf(settings: Settings, headers: IncomingHttpHeaders): BrowserRequest {
+export function browserOf(settings: Settings, headers: RequestHeaders): BrowserRequest {
   const site = headers['sec-fetch-site'];
   const same_origin =
     site === undefined ? headers.origin === new URL(settings.public_url).origin : site === 'same-origin';
@@ -227,7 +235,7 @@ export async function authenticateHolder(
 
 /** What of a request says who sends it. */
 export interface Sender {
-  headers: IncomingHttpHeaders;
+  headers: RequestHeaders;
   /** It changes nothing: a link of another site may lead to it. */
   isSafe: boolean;
 }
@@ -261,5 +269,5 @@ export async function authenticateRequest(
 }
 
 /** Whether a refusal is about a session that has ended, which the browser should forget. */
-export const isEndedSession = (error: DomainError, { authorization, cookie }: IncomingHttpHeaders): boolean =>
+export const isEndedSession = (error: DomainError, { authorization, cookie }: RequestHeaders): boolean =>
   error.code === 'unauthenticated' && authorization === undefined && sessionTextOf(cookie) !== null;

@@ -4,15 +4,11 @@ import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { type OrganizationContext, organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { presets } from '../../kernel/permissions.ts';
-import { displayName, machineName, permissionName, timestamp } from '../../kernel/shapes.ts';
+import { displayName, machineName, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
 import { Project } from '../projects/project.entity.ts';
 import { grantsChanged } from './grant-cache.ts';
 import { Token } from './token.entity.ts';
 import { generateToken, hashToken } from './token-text.ts';
-
-const preset = z
-  .enum(['owner', 'admin', 'editor', 'readonly'])
-  .meta({ id: 'TokenPreset', description: 'A named set of permissions, copied when the token is made' });
 
 const tokenDraft = z.object({
   name: displayName,
@@ -22,7 +18,7 @@ const tokenDraft = z.object({
     .max(14)
     .optional()
     .describe('Excludes `preset`'),
-  preset: preset.optional().describe('Excludes `permissions`'),
+  preset: rolePreset.optional().describe('Excludes `permissions`'),
   projects: z
     .array(machineName)
     .min(1, 'must name at least one project, or be absent')
@@ -37,7 +33,7 @@ const common = {
   name: z.string(),
   permissions: z.array(permissionName),
   projects: z.array(z.string()).nullable().describe('Machine names; null: all'),
-  preset: preset.nullable(),
+  preset: rolePreset.nullable(),
   expires_at: timestamp.nullable(),
 };
 

@@ -4,7 +4,7 @@ import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { type OrganizationContext, organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { presets } from '../../kernel/permissions.ts';
-import { machineName, permissionName, timestamp } from '../../kernel/shapes.ts';
+import { changeOf, machineName, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { Project } from '../projects/project.entity.ts';
 import { makeLink, OneTimeLink } from '../users/one-time-link.ts';
@@ -13,12 +13,8 @@ import { email } from '../users/user.ts';
 import { Member } from './member.entity.ts';
 import { Organization } from './organization.entity.ts';
 
-const role = z
-  .enum(['owner', 'admin', 'editor', 'readonly'])
-  .meta({ id: 'Role', description: 'A named set of permissions; an Owner may also make Owners' });
-
 const rights = {
-  role,
+  role: rolePreset.describe('An Owner may also make Owners'),
   permissions: z.array(permissionName).max(14).optional().describe('Beside those of the role'),
   projects: z
     .array(machineName)
@@ -34,7 +30,7 @@ const member = z
     user_id: z.int32(),
     email: z.string(),
     name: z.string().nullable().describe('null: invited, and not there yet'),
-    role,
+    role: rolePreset,
     permissions: z.array(permissionName).describe('Beside those of the role'),
     projects: z.array(z.string()).nullable().describe('Machine names; null: all'),
     created_at: timestamp,
@@ -180,9 +176,9 @@ export const updateMember = organizationOperation({
   ...common,
   name: 'organizations.updateMember',
   summary: 'Change what a member may do',
-  input: z.object({
+  input: changeOf({
     member: z.string(),
-    role: role.optional(),
+    role: rights.role.optional(),
     permissions: rights.permissions,
     projects: rights.projects.nullable().describe('Machine names; null: all, later ones included'),
   }),

@@ -13,9 +13,9 @@ import { personName, presentUser, user } from './user.ts';
 
 type Caller = { actor: { user?: { id: number; session: { id: number } | null } } | null };
 
-/** @throws DomainError `forbidden` for tokens, which have no account */
+/** Who is behind the call of an operation for a `person`. */
 function personOf({ actor }: Caller): { id: number; session: { id: number } | null } {
-  if (!actor?.user) throw new DomainError('forbidden', 'Only a person who is signed in has an account');
+  if (!actor?.user) throw new Error('A person was expected, and is not there');
   return actor.user;
 }
 
@@ -50,7 +50,7 @@ export const presentPreferences = ({ language, time_zone, theme, editor }: Prefe
 export const updatePreferences = publicOperation({
   name: 'identity.updatePreferences',
   kind: 'command',
-  permission: 'signed_in',
+  permission: 'person',
   notInSteps: true,
   summary: 'Change what the caller has chosen for the dashboard; null takes a choice back',
   input: changeOf(preferences.shape),
@@ -73,7 +73,7 @@ export const updatePreferences = publicOperation({
 export const updateAccount = publicOperation({
   name: 'identity.updateAccount',
   kind: 'command',
-  permission: 'signed_in',
+  permission: 'person',
   notInSteps: true,
   summary: 'Change the name of the caller',
   input: z.object({ name: personName }),
@@ -93,7 +93,7 @@ export const changePassword = publicOperation({
   name: 'identity.changePassword',
   kind: 'command',
   effect: 'external',
-  permission: 'signed_in',
+  permission: 'person',
   irreversible: true,
   notInSteps: true,
   summary: 'Change the password of the caller; all other sessions end, and this one gets a new cookie',
@@ -135,7 +135,7 @@ const session = z
 export const listSessions = publicOperation({
   name: 'identity.listSessions',
   kind: 'query',
-  permission: 'signed_in',
+  permission: 'person',
   summary: 'List where the caller is signed in, the last used first',
   input: z.object({ ...pageInput }),
   output: pageOf(session),
@@ -164,7 +164,7 @@ export const listSessions = publicOperation({
 export const endSession = publicOperation({
   name: 'identity.endSession',
   kind: 'command',
-  permission: 'signed_in',
+  permission: 'person',
   irreversible: true,
   notInSteps: true,
   summary: 'End one session of the caller',
@@ -183,7 +183,7 @@ export const endSession = publicOperation({
 export const endOtherSessions = publicOperation({
   name: 'identity.endOtherSessions',
   kind: 'command',
-  permission: 'signed_in',
+  permission: 'person',
   irreversible: true,
   notInSteps: true,
   summary: 'End all sessions of the caller but this one',

@@ -41,7 +41,7 @@ export const signIn = publicOperation({
 export const signOut = publicOperation({
   name: 'identity.signOut',
   kind: 'command',
-  permission: 'signed_in',
+  permission: 'person',
   irreversible: true,
   notInSteps: true,
   summary: 'End the session of this browser',
@@ -61,7 +61,7 @@ export const confirmPassword = publicOperation({
   name: 'identity.confirmPassword',
   kind: 'command',
   effect: 'external',
-  permission: 'signed_in',
+  permission: 'person',
   irreversible: true,
   notInSteps: true,
   summary: 'Prove again who is signed in, for commands that want a recent proof; the session gets a new cookie',

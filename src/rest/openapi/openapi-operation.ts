@@ -13,6 +13,7 @@ import { type OperationObject, type Parameter, type Reference, type ResponseObje
 const standings: Record<Exclude<Requirement, Permission>, string> = {
   public: 'Needs no credential',
   signed_in: 'Needs any valid credential',
+  person: 'Only for a person who is signed in',
   owner: 'Only for an Owner of the organisation',
   instance_admin: 'Only for an administrator of this instance',
   run_token: 'Only for the token of the run, or with `manage_studio`',

@@ -100,7 +100,9 @@ describe('signIn', () => {
   it('leaves rows of attempts, with neither password nor cookie in the log', async () => {
     const rows = await app.services.orm.em
       .fork()
-      .execute(`select actor, outcome, subject_type, subject_id, changes from audit where action = 'identity.signIn'`);
+      .execute<{ outcome: string }[]>(
+        `select actor, outcome, subject_type, subject_id, changes from audit where action = 'identity.signIn'`,
+      );
     expect(rows).toContainEqual({
       actor: 'anonymous',
       outcome: 'denied',
@@ -108,7 +110,7 @@ describe('signIn', () => {
       subject_id: 'nobody@example.org',
       changes: { email: 'nobody@example.org', password: null },
     });
-    expect(rows.filter(({ outcome }: { outcome: string }) => outcome === 'ok').length).toBeGreaterThan(0);
+    expect(rows.filter(({ outcome }) => outcome === 'ok').length).toBeGreaterThan(0);
     const browser = openBrowser(app);
     await signIn(browser);
     expect(app.log.join('\n')).not.toContain(goodPassword);

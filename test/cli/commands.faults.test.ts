@@ -66,7 +66,7 @@ test('accounts: made, reset and disabled beside a running server', async () => {
       input: { secret, password },
     });
   expect((await reset(secretOf(added.stdout.trim()), goodPassword)).body.errors).toBeUndefined();
-  expect((await portico(['users', 'list'], settings)).stdout).toMatch(/^\d+ +ada@example\.org +ada +yes *$/m);
+  expect((await portico(['users', 'list'], settings)).stdout).toMatch(/^\d+ +ada@example\.org +Ada +yes *$/m);
   const again = await portico(['users', 'reset', 'ada@example.org'], settings);
   expect((await reset(secretOf(again.stdout.trim()), goodPassword)).body.errors).toBeUndefined();
   await portico(['users', 'disable', 'ada@example.org'], settings);

@@ -2,7 +2,8 @@ import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type Browser, goodPassword, openBrowser, secretOf } from '../support/browser.ts';
 import { fsck } from '../support/git-store.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { demoStudio, restClient } from '../support/rest-client.ts';
@@ -173,4 +174,57 @@ test('starts below a directory of mode 0700', async () => {
   expect((await fetch(`${server.url}/readyz`)).status).toBeLessThan(504);
   expect(await readFirstRun(dataDir)).not.toHaveProperty('token');
   expect(server.output().stdout).toContain('npm run portico -- token create');
+});
+
+const setUp = (browser: Browser, url: string) =>
+  browser.graphql('mutation ($input: SetupInput!) { setup(input: $input) { organization user { id } } }', {
+    input: {
+      secret: secretOf(url),
+      name: 'Ada',
+      email: 'ada@example.org',
+      password: goodPassword,
+      organization_name: 'Engines',
+    },
+  });
+const grants = async (browser: Browser) =>
+  (await browser.graphql('{ me { grants { organization owner } } }')).body.data.me.grants;
+
+test('the printed link makes the first account: a later start makes a new one, and none once there is an account', async () => {
+  const [dataDir, database] = [await newDataDir(), await newDatabase()];
+  const start = () => startServer(dataDir, { DATABASE_URL: database.url });
+  const first = await start();
+  const { setup_url: former = '' } = await readFirstRun(dataDir);
+  expect(former).toMatch(/^http:\/\/localhost:\d+\/setup#[\w-]{43}$/);
+  expect(first.output().stdout).toContain(former);
+  await first.stop();
+  await database.query(`update one_time_link set created_at = created_at - interval '61 seconds'`);
+  const second = await start();
+  const { setup_url = '', token } = await readFirstRun(dataDir);
+  const browser = openBrowser(second);
+  expect((await setUp(browser, former)).body.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+  expect((await setUp(browser, setup_url)).body.errors).toBeUndefined();
+  expect(await grants(browser)).toEqual([
+    { organization: 'demo', owner: true },
+    { organization: 'engines', owner: true },
+  ]);
+  await vi.waitFor(async () => expect((await readFirstRun(dataDir)).setup_url).toBeUndefined(), 5_000);
+  expect((await stat(path.join(dataDir, 'first-run.json'))).mode & 0o777).toBe(0o600);
+  await second.stop();
+  const third = await start();
+  expect(third.output().stdout).not.toContain('/setup#');
+  expect(await readFirstRun(dataDir)).toMatchObject({ token, organization: 'demo' });
+});
+
+test('settings make the first account without a link', async () => {
+  const [dataDir, database] = [await newDataDir(), await newDatabase()];
+  const file = path.join(path.dirname(dataDir), 'password');
+  await writeFile(file, `${goodPassword}\n`);
+  const admin = { PORTICO_ADMIN_EMAIL: 'Root@example.org', PORTICO_ADMIN_PASSWORD_FILE: file };
+  const server = await startServer(dataDir, { DATABASE_URL: database.url, ...admin });
+  expect((await readFirstRun(dataDir)).setup_url).toBeUndefined();
+  const browser = openBrowser(server);
+  await browser.graphql('mutation ($input: SignInInput!) { signIn(input: $input) { user { id } } }', {
+    input: { email: 'root@example.org', password: goodPassword },
+  });
+  expect(await grants(browser)).toEqual([{ organization: 'demo', owner: true }]);
 });

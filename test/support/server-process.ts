@@ -151,6 +151,8 @@ export async function demoDataDir(): Promise<{ dataDir: string; token: string }>
 export interface FirstRunRecord {
   url: string;
   preview_url: string;
+  /** Until there is an account. */
+  setup_url?: string;
   token?: string;
 }
 

@@ -40,6 +40,10 @@ async function makeMigratedDatabase(server: string): Promise<string> {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Each test file is a process of its own, which reads the same packages: what was compiled is kept beside them.
   process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/portico-test/compiled');
+  // What is freed goes back to the system at once: processes of tests stay small, and with them the copies that each start of a program makes.
+  process.env.MALLOC_ARENA_MAX ??= '1';
+  process.env.MALLOC_MMAP_THRESHOLD_ ??= '1048576';
+  process.env.MALLOC_TRIM_THRESHOLD_ ??= '1048576';
   const removeTemporaryRoot = await makeTemporaryRoot();
   const given = process.env.DATABASE_URL;
   if (given) {

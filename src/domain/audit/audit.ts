@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { AuditEntry, AuditLog, Ports } from '../../kernel/services.ts';
+import { SharedCommits } from '../../kernel/shared-commits.ts';
 import { executeBound } from '../../kernel/sql.ts';
-import { Batch } from '../../lib/batch.ts';
 import { uuid7 } from '../../lib/ids.ts';
 
 const secretName = /password|secret|token|authorization|auth|cookie|key|variables|headers/i;
@@ -76,35 +76,36 @@ const isAboutData = (error: unknown) => /^2[23]/.test(String((error as { code?: 
  * so one sync. When the database is away the rows are tried again in the background: to answer that the command failed would be wrong.
  */
 class AuditRows implements AuditLog {
-  readonly #services: Pick<Ports, 'orm' | 'log'>;
-  readonly #batch = new Batch<AuditEntry>((entries) => this.#write(entries));
+  readonly #log: Ports['log'];
+  readonly #rows: SharedCommits<AuditEntry, void>;
 
-  constructor(services: Pick<Ports, 'orm' | 'log'>) {
-    this.#services = services;
+  constructor({ orm, log }: Pick<Ports, 'orm' | 'log'>) {
+    this.#log = log;
+    const write = async (entries: readonly AuditEntry[]) => {
+      await recordAudit(orm.em.fork(), ...entries);
+      return [];
+    };
+    // A row is waited for however long it takes, and more statements at once would not make it come sooner.
+    this.#rows = new SharedCommits(write, {
+      most: 1_000,
+      lanes: 1,
+      crowd: Number.POSITIVE_INFINITY,
+      limit: Number.POSITIVE_INFINITY,
+      isDefinite: isAboutData,
+    });
   }
 
   record(em: EntityManager, entry: AuditEntry): Promise<void> {
     return recordAudit(em, entry);
   }
 
-  recordSoon(entry: AuditEntry): Promise<void> {
-    return this.#batch.add(entry);
-  }
-
-  async #write(entries: readonly AuditEntry[], attempt = 0): Promise<void> {
-    const { orm, log } = this.#services;
+  async recordSoon(entry: AuditEntry, attempt = 0): Promise<void> {
     try {
-      await recordAudit(orm.em.fork(), ...entries);
+      await this.#rows.add(entry);
     } catch (err) {
-      if (isAboutData(err) && entries.length > 1) {
-        for (const entry of entries) await this.#write([entry], attempt);
-        return;
-      }
       const wait = tryAgainAfter[attempt];
-      if (wait !== undefined) setTimeout(() => void this.#write(entries, attempt + 1), wait).unref();
-      else
-        for (const entry of entries)
-          log.error({ err, audit: { ...entry, input: Object.keys(entry.input) } }, 'audit row not written');
+      if (wait !== undefined) setTimeout(() => void this.recordSoon(entry, attempt + 1), wait).unref();
+      else this.#log.error({ err, audit: { ...entry, input: Object.keys(entry.input) } }, 'audit row not written');
     }
   }
 }

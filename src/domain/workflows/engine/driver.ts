@@ -1,5 +1,5 @@
 import type { Services } from '../../../kernel/services.ts';
-import { SharedCommits } from '../shared-commits.ts';
+import { SharedCommits } from '../../../kernel/shared-commits.ts';
 import type { WorkflowServices } from '../workflows.ts';
 import { CallSlots } from './calls.ts';
 import { CheckpointWriter, type Lease, readStepRows } from './checkpoints.ts';

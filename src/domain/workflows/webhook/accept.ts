@@ -6,7 +6,7 @@ import { executeBound } from '../../../kernel/sql.ts';
 import { uuid7 } from '../../../lib/ids.ts';
 import { packBody } from '../deliveries/kept-body.ts';
 import { beginExecutions } from '../executions/begin-execution.ts';
-import { SharedCommits } from '../shared-commits.ts';
+import { SharedCommits } from '../../../kernel/shared-commits.ts';
 import type { AuthMode } from '../triggers/trigger.entity.ts';
 import type { WebhookTrigger } from '../triggers/trigger-cache.ts';
 import type { WorkflowServices } from '../workflows.ts';

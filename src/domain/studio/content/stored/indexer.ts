@@ -14,8 +14,8 @@ import type { StoredBlobs } from './stored-blobs.ts';
 const charactersAtOnce = 4_000_000;
 /** How long reading goes on before it gives way to requests, milliseconds. */
 const timeBudget = 5;
-/** How long it gives way at most, milliseconds: what a twentieth of the process gets done under constant load. */
-const longestWait = 100;
+/** How long it gives way at most, milliseconds: a hundredth of the process is left to it while requests come without a pause. */
+const longestWait = 500;
 
 /**
  * Reads files for the cache, in parts that one statement can carry; other work goes on in between. What cannot be read is left out:

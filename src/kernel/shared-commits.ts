@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { DomainError } from '../../kernel/errors.ts';
-import { asUnavailable } from '../../kernel/unavailable.ts';
+import { DomainError } from './errors.ts';
+import { asUnavailable } from './unavailable.ts';
 
 interface Waiting<Call, Result> {
   call: Call;

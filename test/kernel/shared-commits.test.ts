@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { SharedCommits } from '../../../src/domain/workflows/shared-commits.ts';
+import { SharedCommits } from '../../src/kernel/shared-commits.ts';
 
 const isDefinite = (error: unknown) => (error as Error).message !== 'lost';
 const late = () => new Error('late');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { displayName, machineName, permissionName, timestamp } from '../../kernel/shapes.ts';
-import { Crawler, type StoredSettings } from '../crawlers/config/crawler.entity.ts';
+import { Crawler, type StoredSettings, usualSettings } from '../crawlers/config/crawler.entity.ts';
 import { crawlerSettings } from '../crawlers/config/crawler.schema.ts';
 import { CrawlerSchedule } from '../crawlers/schedules/crawler-schedule.entity.ts';
 import { ensureWebhookSecret } from '../notifications/webhook-secret.ts';
@@ -90,6 +90,20 @@ const workflowTriggerTable = backedUp({
   },
 });
 
+const storedSettings = crawlerSettings.omit({ name: true, domain: true }).shape;
+
+/** Loose: a setting that came later is kept as it is. One that came after the backup is as by default. */
+const backedUpSettings = z.looseObject({
+  ...storedSettings,
+  ...Object.fromEntries(
+    Object.entries(usualSettings()).map(([name, value]) => [
+      name,
+      (storedSettings[name as keyof typeof storedSettings] as z.ZodType).default(value),
+    ]),
+  ),
+  start_urls_unset: z.boolean().optional(),
+});
+
 /** Crawlers without their credentials; what they have captured is captured again. */
 const crawlerTable = backedUp({
   entity: Crawler,
@@ -98,11 +112,7 @@ const crawlerTable = backedUp({
   ofProject: async (_em, project_id) => live(project_id),
   columns: {
     id: number,
-    // Loose: a setting that came later is kept as it is.
-    settings: crawlerSettings
-      .omit({ name: true, domain: true })
-      .extend({ start_urls_unset: z.boolean().optional() })
-      .loose(),
+    settings: backedUpSettings,
   },
   left: {
     uuid: 'given anew: its addresses are of this server',

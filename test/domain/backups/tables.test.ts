@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { backedUp, rowLine } from '../../../src/domain/backups/backed-up-table.ts';
 import { notBackedUp, projectRow, projectTables } from '../../../src/domain/backups/project-tables.ts';
+import { usualSettings } from '../../../src/domain/crawlers/config/crawler.entity.ts';
 import { studioSettings } from '../../../src/domain/projects/project.entity.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 
@@ -87,4 +88,14 @@ it('reads a row from before there was a column with the default of the column', 
   const { row } = backedUp({ entity: defineEntity({ name: 'Later', tableName: 'x', properties }), left: {} });
   expect(row.parse({ name: 'a' })).toEqual({ name: 'a', note: null, tries: 3 });
   expect(row.safeParse({ note: 'a' }).success).toBe(false);
+});
+
+it('reads a crawler from before there was a setting with the setting as by default', () => {
+  const table = projectTables.find(({ name }) => name === 'crawler');
+  const { publish, ...earlier } = usualSettings();
+  const at = '2026-03-01T08:00:00.000Z';
+  const row = { id: 1, name: 'a', domain: 'a.example', host: 'a.example', created_at: at, updated_at: at };
+  expect(table?.row.parse({ ...row, settings: { ...earlier, later: 1 } })).toMatchObject({
+    settings: { ...earlier, publish, later: 1 },
+  });
 });

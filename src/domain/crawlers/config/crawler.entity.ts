@@ -1,10 +1,26 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, JsonType, p } from '@mikro-orm/core';
+import type { Platform } from '@mikro-orm/postgresql';
+import { initialSettings } from './crawl-limits.ts';
 import type { CrawlerSettings } from './crawler.schema.ts';
 
 /** Settings as they lie in the row: what a caller left to its default is as it was at the last change. */
 export interface StoredSettings extends Omit<CrawlerSettings, 'name' | 'domain'> {
   /** `start_urls` was never set: it follows `urls`. */
   start_urls_unset?: boolean;
+}
+
+/** The values by default of settings; that a value was never set is no setting. */
+export function usualSettings(): Partial<StoredSettings> {
+  const { start_urls_unset: _, ...usual } = initialSettings();
+  return usual;
+}
+
+/** Stored settings; one that came after the row was written is as by default. */
+export class SettingsType extends JsonType {
+  override convertToJSValue(value: unknown, platform: Platform): unknown {
+    const stored = super.convertToJSValue(value as string, platform) as object | null;
+    return stored && { ...usualSettings(), ...stored };
+  }
 }
 
 /** A configuration of one domain in one project. */
@@ -20,7 +36,7 @@ export const Crawler = defineEntity({
     domain: p.text(),
     /** Host name in its normal form, and the port when it is not the scheme's own. */
     host: p.text(),
-    settings: p.json<StoredSettings>(),
+    settings: p.type(SettingsType).$type<StoredSettings>(),
     /** Sealed at `version`: headers and the authorization of the webhook; null when there is neither. */
     secrets: p.text().nullable(),
     /** Sealed: what notifications are signed with; made with the first webhook_url. */

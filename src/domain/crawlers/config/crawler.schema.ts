@@ -200,35 +200,16 @@ export type CrawlerSettings = z.output<typeof crawlerSettings>;
 const crawlerSecrets = z.object({ headers, webhook_auth_header: webhook_auth_header.optional() });
 export type CrawlerSecrets = z.output<typeof crawlerSecrets>;
 
-const usual = <T extends z.ZodType>(field: T) => field.nullable().optional();
+type Fields = typeof crawlerFields;
 
 /** What a body may say: all but the domain may be absent, and null stands for the default. */
-export const crawlerDraft = {
-  domain: open.domain,
-  name: usual(open.name),
-  browser_mode: usual(open.browser_mode),
-  urls: usual(open.urls),
-  start_urls: usual(open.start_urls),
-  headers: usual(headers),
-  include: usual(open.include),
-  exclude: usual(open.exclude),
-  webhook_url: usual(open.webhook_url),
-  webhook_auth_header: usual(webhook_auth_header),
-  webhook_extra_vars: usual(open.webhook_extra_vars),
-  workers: usual(open.workers),
-  delay: usual(open.delay),
-  depth: usual(open.depth),
-  max_hits: usual(open.max_hits),
-  max_html: usual(open.max_html),
-  max_errors: usual(open.max_errors),
-  status_ok: usual(open.status_ok),
-  sitemap: usual(open.sitemap),
-  allowed_domains: usual(open.allowed_domains),
-  user_agent: usual(open.user_agent),
-  assets: usual(open.assets),
-  ignore_robots: usual(open.ignore_robots),
-  browser_config: usual(open.browser_config),
-  publish: usual(open.publish),
+export const crawlerDraft = Object.fromEntries(
+  Object.entries(crawlerFields).map(([name, field]) => [
+    name,
+    name === 'domain' ? field : (field as z.ZodType).nullable().optional(),
+  ]),
+) as { domain: Fields['domain'] } & {
+  [Name in Exclude<keyof Fields, 'domain'>]: z.ZodOptional<z.ZodNullable<Fields[Name]>>;
 };
 
 /** How a crawler is named in paths: its UUID in any case, or its number. */

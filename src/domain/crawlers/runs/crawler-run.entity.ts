@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { SettingsType } from '../config/crawler.entity.ts';
 import type { CrawlerSettings } from '../config/crawler.schema.ts';
 import type { RunCounts } from './run-counts.ts';
 
@@ -51,7 +52,7 @@ export const CrawlerRun = defineEntity({
     epoch: p.integer().default(0),
     /** Names the chain of jobs, from the start. */
     task_id: p.uuid(),
-    settings: p.json<CrawlerSettings>(),
+    settings: p.type(SettingsType).$type<CrawlerSettings>(),
     /** Sealed; of the crawler in version `secrets_version`. */
     secrets: p.text().nullable(),
     secrets_version: p.integer(),

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { makeLink } from '../src/domain/users/one-time-link.ts';
 import { startTestApp, type TestApp } from './support/app.ts';
+import { goodPassword, makePerson, secretOf } from './support/browser.ts';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 let app: TestApp;
@@ -41,15 +43,65 @@ describe.each([
   ['wide, light', { width: 1280, height: 900 }, 'light'],
   ['narrow, dark', { width: 375, height: 700 }, 'dark'],
 ] as const)('%s', (_name, size, colorScheme) => {
-  test.each(['/', '/setup', '/reference', '/explorer'])('%s loads, fits and is titled', async (path) => {
-    await page.setViewportSize(size);
-    await page.emulateMedia({ colorScheme });
-    await page.goto(`${app.url}${path}`);
-    expect(await page.title()).toContain('Portico');
-    expect(await page.locator('h1').count()).toBe(1);
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-    const unnamed = `[...document.querySelectorAll('input, textarea')].filter((field) => field.labels.length === 0).length`;
-    expect(await page.evaluate(unnamed)).toBe(0);
+  test.each(['/', '/setup', '/sign-in', '/join', '/reset', '/reference', '/explorer'])(
+    '%s loads, fits and is titled',
+    async (path) => {
+      await page.setViewportSize(size);
+      await page.emulateMedia({ colorScheme });
+      await page.goto(`${app.url}${path}`);
+      expect(await page.title()).toContain('Portico');
+      expect(await page.locator('h1').count()).toBe(1);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      const unnamed = `[...document.querySelectorAll('input, textarea')].filter((field) => field.labels.length === 0).length`;
+      expect(await page.evaluate(unnamed)).toBe(0);
+    },
+  );
+});
+
+describe('accounts', () => {
+  const link = async (kind: 'setup' | 'reset', user_id?: number) => {
+    const { url } = await makeLink(app.services.orm.em.fork(), app.services, kind, user_id ? { user_id } : {});
+    return `${app.url}/${kind}#${secretOf(url)}`;
+  };
+
+  test('the first one is made by the link, signed out, and signed in again', async () => {
+    await page.goto(await link('setup'));
+    expect(await page.evaluate('location.hash')).toBe('');
+    const create = page.getByRole('button', { name: 'Create account' });
+    await create.click();
+    await page.getByText('Must not be empty.').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('Ada');
+    await page.getByLabel('E-mail').fill('ada@example.org');
+    await page.getByLabel('Password').fill('short');
+    await page.getByLabel('Organisation').fill('Engines');
+    await create.click();
+    await page.getByText('Must be at least 12 characters.').waitFor();
+    expect(await page.evaluate('document.activeElement.name')).toBe('password');
+    await page.getByLabel('Password').fill(goodPassword);
+    await create.click();
+    await page.getByText('You are signed in as Ada.').waitFor();
+    expect(await page.evaluate('document.cookie')).toBe('');
+    await page.goto(`${app.url}/sign-in`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('E-mail').fill('ada@example.org');
+    await page.getByLabel('Password').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('E-mail or password is wrong').waitFor();
+    await page.getByLabel('Password').fill(goodPassword);
+    await page.getByLabel('Password').press('Enter');
+    await page.getByText('You are signed in as Ada.').waitFor();
+  });
+
+  test('one gets a new password by a link, which then leads nowhere', async () => {
+    const reset = await link('reset', await makePerson(app, { email: 'forgot@example.org' }));
+    for (const end of ['You are signed in as forgot.', 'This link is no longer valid: ask for a new one']) {
+      // Another address of the same page would not load it anew.
+      await page.goto('about:blank');
+      await page.goto(reset, { waitUntil: 'networkidle' });
+      await page.getByLabel('Password').fill('another good one');
+      await page.getByRole('button', { name: 'Change password' }).click();
+      await page.getByText(end).waitFor();
+    }
   });
 });
 

@@ -3,27 +3,12 @@ import type { Settings } from '../kernel/services.ts';
 import { onlyGet } from './errors.ts';
 import { openapiDocument } from './openapi/openapi.ts';
 import type { Document } from './openapi/openapi-types.ts';
+import { accountPagesByPath } from './site/account.ts';
 import { assetNamed } from './site/assets.ts';
 import { explorerPage } from './site/explorer.ts';
 import { homePage } from './site/home.ts';
-import { html } from './site/html.ts';
-import { layout } from './site/layout.ts';
 import { referencePage } from './site/reference.ts';
 import type { Row } from './table.ts';
-
-/** The page at `/setup`, where `first-run.json` leads until there is a browser sign-in. */
-function setupPage(): string {
-  return layout({
-    title: 'Set-up · Portico',
-    path: '/setup',
-    main: html`<div class="column">
-<h1>Nothing to set up yet</h1>
-<p class="lead">Signing in with a browser comes with the dashboard, in a later version. Until then this server is used with API
-tokens.</p>
-<p><a href="/">Where to get a token, and what to do with it</a></p>
-</div>`,
-  });
-}
 
 /** Content security policy of the pages: their own files and this server. Nothing inline, nothing from other origins, no frames. */
 const policy = [
@@ -65,7 +50,7 @@ export function createSite(settings: Pick<Settings, 'public_url'>, rows: readonl
   };
   const handlers: Record<string, RequestHandler> = {
     '/': page(() => homePage(settings.public_url)),
-    '/setup': page(setupPage),
+    ...Object.fromEntries([...accountPagesByPath].map(([path, render]) => [path, page(render)])),
     '/reference': page(() => referencePage(document(), settings.public_url)),
     '/explorer': page(explorerPage),
     '/api/v2/openapi.json': (_request, response) =>

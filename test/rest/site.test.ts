@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-const pages = ['/', '/setup', '/reference', '/explorer'];
+const pages = ['/', '/setup', '/sign-in', '/join', '/reset', '/reference', '/explorer'];
 const textOf = async (path: string) => (await fetch(`${url}${path}`)).text();
 
 describe('200', () => {

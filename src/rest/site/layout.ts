@@ -14,6 +14,7 @@ const navigation = [
   ['/', 'Start'],
   ['/reference', 'API reference'],
   ['/explorer', 'GraphQL explorer'],
+  ['/sign-in', 'Sign in'],
 ] as const;
 
 /** A whole page: the frame all pages share around what is theirs. */

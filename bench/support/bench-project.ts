@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { systemActor } from '../../src/kernel/actor.ts';
+import { permissionNames, systemActor } from '../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
-import { permissionNames } from '../../src/kernel/permissions.ts';
 import { run } from '../../src/kernel/run.ts';
 import type { Services } from '../../src/kernel/services.ts';
 

@@ -8,8 +8,7 @@ import { Deployment } from '../../src/domain/studio/deployments/deployment.entit
 import { isEncodable, makeManifest, storeManifest } from '../../src/domain/studio/deployments/manifest.ts';
 import { Environment } from '../../src/domain/studio/environments/environment.entity.ts';
 import { environmentLabel } from '../../src/domain/studio/previews/previews.ts';
-import { systemActor } from '../../src/kernel/actor.ts';
-import { permissionNames } from '../../src/kernel/permissions.ts';
+import { permissionNames, systemActor } from '../../src/kernel/actor.ts';
 import { run } from '../../src/kernel/run.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openCore } from '../../src/server/core.ts';

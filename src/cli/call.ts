@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import type { AllServices } from '../domain/services.ts';
-import { systemActor } from '../kernel/actor.ts';
+import { type Permission, permissionNames, systemActor } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { Operation, Scope } from '../kernel/operation.ts';
-import { type Permission, permissionNames } from '../kernel/permissions.ts';
 import { run } from '../kernel/run.ts';
 
 /**

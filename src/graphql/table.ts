@@ -15,9 +15,9 @@ import {
   isNonNullType,
 } from 'graphql';
 import { z } from 'zod';
+import type { Permission } from '../kernel/actor.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { AnyOperation, Operation, Scope } from '../kernel/operation.ts';
-import type { Permission } from '../kernel/permissions.ts';
 import { connectionOfWhole, type ListArguments } from './connection.ts';
 import type { GraphqlContext } from './context.ts';
 import { type Place, placeOf } from './place.ts';

@@ -4,8 +4,7 @@ import type { Repository } from '../ports/git.ts';
 import type { GitServeRequest } from '../ports/git-transfer.ts';
 import type { Log } from '../ports/log.ts';
 import type { Spooled } from '../ports/spool.ts';
-import type { Actor, Grant } from './actor.ts';
-import type { Permission, Requirement } from './permissions.ts';
+import type { Actor, Grant, Permission, Requirement } from './actor.ts';
 import type { AuditSubject, OrganizationRef, Place, ProjectRef, Services } from './services.ts';
 
 /** Preconditions a caller sets, whatever the protocol (RFC 9110 13.1; draft Idempotency-Key). */

@@ -1,12 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { yieldLoop } from '../lib/concurrency.ts';
-import type { Actor, Grant } from './actor.ts';
+import type { Actor, Grant, Permission } from './actor.ts';
 import { auditEntries, auditRefusal } from './audit.ts';
 import { DomainError } from './errors.ts';
 import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
 import { checkInput, parseChecked, parseInput } from './parse.ts';
-import type { Permission } from './permissions.ts';
 import type { Fork, IdempotencyClaim, Place } from './services.ts';
 import { withCleared } from './shapes.ts';
 import { asUnavailable } from './unavailable.ts';

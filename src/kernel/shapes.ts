@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isRecord } from '../lib/objects.ts';
+import { type Preset, permissionNames, presets } from './actor.ts';
 import { fieldError } from './errors.ts';
-import { type Preset, permissionNames, presets } from './permissions.ts';
 
 /** RFC 3339 UTC with milliseconds on the wire, a Date inside. PostgreSQL has no year 0. */
 export const timestamp = z.codec(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { permissionNames } from '../../src/kernel/permissions.ts';
+import { permissionNames } from '../../src/kernel/actor.ts';
 import { routes } from '../../src/rest/routes.ts';
 import { pathParameters, type Row } from '../../src/rest/table.ts';
 import { type Answer, acme, seed, startTestApp, studio, type TestApp } from '../support/app.ts';

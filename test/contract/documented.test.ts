@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { type Permission, permissionNames } from '../../src/kernel/permissions.ts';
+import { type Permission, permissionNames } from '../../src/kernel/actor.ts';
 import { type Answer, studio as acmeStudio, seed, startTestApp, type TestApp } from '../support/app.ts';
 import { commitTo } from '../support/conflict-site.ts';
 import { askRaw } from '../support/raw-http.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
-import { permissionNames } from '../../src/kernel/permissions.ts';
+import { permissionNames } from '../../src/kernel/actor.ts';
 import { seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 import { siteFiles } from '../support/site-files.ts';
 

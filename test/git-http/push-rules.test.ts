@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Permission } from '../../src/kernel/permissions.ts';
+import type { Permission } from '../../src/kernel/actor.ts';
 import { acme, metricsToken, seed, startTestApp, studio, type TestApp } from '../support/app.ts';
 
 const run = promisify(execFile);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { codeOf } from '../../src/graphql/errors.ts';
+import { permissionNames } from '../../src/kernel/actor.ts';
 import { errorCodes } from '../../src/kernel/errors.ts';
-import { permissionNames } from '../../src/kernel/permissions.ts';
 import { type GraphqlApp, graphqlApp } from '../support/graphql-app.ts';
 
 let app: GraphqlApp;

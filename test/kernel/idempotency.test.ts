@@ -1,9 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
-import { systemActor } from '../../src/kernel/actor.ts';
+import { permissionNames, systemActor } from '../../src/kernel/actor.ts';
 import { DomainError } from '../../src/kernel/errors.ts';
-import { permissionNames } from '../../src/kernel/permissions.ts';
 import { run } from '../../src/kernel/run.ts';
 import { systemCall } from '../../src/server/first-run.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';

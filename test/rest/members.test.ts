@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
 import { User } from '../../src/domain/users/user.entity.ts';
-import { permissionNames, presets } from '../../src/kernel/permissions.ts';
+import { permissionNames, presets } from '../../src/kernel/actor.ts';
 import { acme, startTestApp, type TestApp } from '../support/app.ts';
 import { type Browser, goodPassword, makePerson, openBrowser, secretOf, signedIn } from '../support/browser.ts';
 

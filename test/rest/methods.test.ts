@@ -28,9 +28,19 @@ const ofRows = [...new Set(routes.map(({ path }) => filled(path)))].map((path) =
 });
 const repository = '/git/acme/site.git';
 const others = [
-  ...['/healthz', '/readyz', '/metrics', '/', '/setup', '/sign-in', '/join', '/reset', '/reference', '/explorer', '/api/v2/openapi.json'].map(
-    (path) => [path, 'GET, HEAD'] as const,
-  ),
+  ...[
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/',
+    '/setup',
+    '/sign-in',
+    '/join',
+    '/reset',
+    '/reference',
+    '/explorer',
+    '/api/v2/openapi.json',
+  ].map((path) => [path, 'GET, HEAD'] as const),
   ...assetNames.map((name) => [`/site/${name}`, 'GET, HEAD'] as const),
   ['/graphql', 'GET, POST'],
   [`${repository}/info/refs`, 'GET, HEAD'],

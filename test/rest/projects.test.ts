@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { permissionNames } from '../../src/kernel/permissions.ts';
+import { permissionNames } from '../../src/kernel/actor.ts';
 import { acme, seed, startTestApp, type TestApp } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
-import { permissionNames } from '../../src/kernel/permissions.ts';
+import { permissionNames } from '../../src/kernel/actor.ts';
 import { acme, startTestApp, type TestApp } from '../support/app.ts';
 import { expectRefusal } from '../support/refusal.ts';
 

@@ -3,7 +3,7 @@ import { Organization } from '../../src/domain/organizations/organization.entity
 import { hashPassword } from '../../src/domain/users/passwords.ts';
 import { startSession } from '../../src/domain/users/sessions.ts';
 import { User } from '../../src/domain/users/user.entity.ts';
-import type { Preset } from '../../src/kernel/permissions.ts';
+import type { Preset } from '../../src/kernel/actor.ts';
 import type { Answer, TestApp } from './app.ts';
 
 type App = Pick<TestApp, 'url' | 'services'>;

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { AllServices } from '../../src/domain/services.ts';
 import { createGraphql } from '../../src/graphql/server.ts';
+import { type Permission, permissionNames } from '../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
-import { type Permission, permissionNames } from '../../src/kernel/permissions.ts';
 import { type Answer, startTestApp, type TestApp } from './app.ts';
 
 interface Query {

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Actor } from '../../src/kernel/actor.ts';
+import { type Permission, permissionNames } from '../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
-import { type Permission, permissionNames } from '../../src/kernel/permissions.ts';
 
 const domain = path.join(import.meta.dirname, '../../src/domain');
 

@@ -1,6 +1,6 @@
 import { createToken, listTokens, revokeToken } from '../../domain/identity/tokens.operations.ts';
+import { permissionNames } from '../../kernel/actor.ts';
 import { maxPerPage } from '../../kernel/paging.ts';
-import { permissionNames } from '../../kernel/permissions.ts';
 import { call } from '../call.ts';
 import { type Command, optional, repeated, required, UsageError } from '../command.ts';
 import { table } from '../screen.ts';

@@ -1,5 +1,5 @@
+import type { Permission } from '../../kernel/actor.ts';
 import type { Extension } from '../../kernel/operation.ts';
-import type { Permission } from '../../kernel/permissions.ts';
 import type { Services } from '../../kernel/services.ts';
 import type { StudioContext } from '../studio/studio.ts';
 import { localStudioOperation } from '../studio/studio-operation.ts';

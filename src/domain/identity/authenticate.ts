@@ -4,9 +4,9 @@
  */
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor, Grant } from '../../kernel/actor.ts';
+import { presets } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import type { BrowserRequest } from '../../kernel/operation.ts';
-import { presets } from '../../kernel/permissions.ts';
 import type { Ports, Settings } from '../../kernel/services.ts';
 import { asUnavailable } from '../../kernel/unavailable.ts';
 import { Member } from '../organizations/member.entity.ts';

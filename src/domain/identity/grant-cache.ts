@@ -1,7 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import type { Grant } from '../../kernel/actor.ts';
-import type { Permission } from '../../kernel/permissions.ts';
+import type { Grant, Permission } from '../../kernel/actor.ts';
 import type { Grants, RightsOf } from '../../kernel/services.ts';
 import { upTo } from '../../lib/version-cache.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';

@@ -1,9 +1,9 @@
 import { type EntityManager, raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { presets } from '../../kernel/actor.ts';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { type OrganizationContext, organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
-import { presets } from '../../kernel/permissions.ts';
 import { displayName, machineName, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
 import { Project } from '../projects/project.entity.ts';
 import { grantsChanged } from './grant-cache.ts';

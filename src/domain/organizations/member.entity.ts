@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { Permission, Preset } from '../../kernel/permissions.ts';
+import type { Permission, Preset } from '../../kernel/actor.ts';
 
 /** A person's place in an organisation. */
 export const Member = defineEntity({

@@ -1,9 +1,9 @@
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { presets } from '../../kernel/actor.ts';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { type OrganizationContext, organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
-import { presets } from '../../kernel/permissions.ts';
 import { changeOf, machineName, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { Project } from '../projects/project.entity.ts';

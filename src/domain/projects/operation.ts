@@ -1,10 +1,10 @@
+import type { Permission } from '../../kernel/actor.ts';
 import {
   type Extension,
   type ProjectContext as InProject,
   organizationOperation as inOrganization,
   projectOperation as inProject,
 } from '../../kernel/operation.ts';
-import type { Permission } from '../../kernel/permissions.ts';
 import type { OrganizationRef } from '../organizations/organization.entity.ts';
 import type { NamedPlaces } from './places.ts';
 import type { ProjectRef } from './project.entity.ts';

@@ -2,7 +2,7 @@
  * What the studio keeps of its own while the process lives, and what its operations know beside the ports. Its parts stand below this file, but
  * for parts that use operations' own functions: these are named here by what they do and made in `make-studio.ts`.
  */
-import type { Permission } from '../../kernel/permissions.ts';
+import type { Permission } from '../../kernel/actor.ts';
 import type { Services } from '../../kernel/services.ts';
 import type { ProjectContext } from '../projects/operation.ts';
 import type { ProjectRef } from '../projects/project.entity.ts';

@@ -1,5 +1,5 @@
+import type { Permission } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
-import type { Permission } from '../../kernel/permissions.ts';
 import type { WorkflowDefinition } from './definition/definition.schema.ts';
 import type { DefinitionSource } from './definition/parse-source.ts';
 import { type DefinitionFault, type DefinitionReading, readDefinition } from './definition/read-definition.ts';

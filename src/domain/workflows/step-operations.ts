@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { type Permission, permissions } from '../../kernel/actor.ts';
 import type { AnyOperation } from '../../kernel/operation.ts';
-import { type Permission, permissions } from '../../kernel/permissions.ts';
 
 /** An operation as `operation` steps see it. */
 export interface StepOperation {

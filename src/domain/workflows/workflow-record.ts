@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import type { Permission } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
-import type { Permission } from '../../kernel/permissions.ts';
 import type { Settings } from '../../kernel/services.ts';
 import type { ProjectContext } from '../projects/operation.ts';
 import { Workflow, WorkflowVersion } from './workflow.entity.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { Permission } from '../../kernel/permissions.ts';
+import type { Permission } from '../../kernel/actor.ts';
 import type { WorkflowDefinition } from './definition/definition.schema.ts';
 
 /** What is run, whatever starts it. `version` is the published one, which new executions follow. */

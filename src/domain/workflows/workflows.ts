@@ -1,5 +1,5 @@
+import type { Permission } from '../../kernel/actor.ts';
 import type { Extension } from '../../kernel/operation.ts';
-import type { Permission } from '../../kernel/permissions.ts';
 import type { Services } from '../../kernel/services.ts';
 import { type ProjectContext, projectOperation } from '../projects/operation.ts';
 import type { StepOperations } from './step-operations.ts';

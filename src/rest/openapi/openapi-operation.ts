@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isForSteps } from '../../domain/workflows/step-operations.ts';
-import type { Permission, Requirement } from '../../kernel/permissions.ts';
+import type { Permission, Requirement } from '../../kernel/actor.ts';
 import { jsonValue, machineName } from '../../kernel/shapes.ts';
 import { withIgnored } from '../ignored-fields.ts';
 import { unwrap } from '../query.ts';

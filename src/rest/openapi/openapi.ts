@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { permissions } from '../../kernel/permissions.ts';
+import { permissions } from '../../kernel/actor.ts';
 import type { Row } from '../table.ts';
 import { errorResponses, errorShape } from './openapi-errors.ts';
 import { emptyResponses, operationObject } from './openapi-operation.ts';

@@ -4,8 +4,7 @@ import { backupProject } from '../../../src/domain/backups/backup-project.operat
 import { checkProject } from '../../../src/domain/backups/check-project.operations.ts';
 import { restoreBackup } from '../../../src/domain/backups/restore-backup.operations.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
-import { systemActor } from '../../../src/kernel/actor.ts';
-import { permissionNames } from '../../../src/kernel/permissions.ts';
+import { permissionNames, systemActor } from '../../../src/kernel/actor.ts';
 import { run } from '../../../src/kernel/run.ts';
 import type { GitStore } from '../../../src/ports/git.ts';
 import { systemCall } from '../../../src/server/first-run.ts';

@@ -4,7 +4,7 @@ import { authenticateToken } from '../../../src/domain/identity/authenticate.ts'
 import { grantChannel } from '../../../src/domain/identity/grant-cache.ts';
 import { createToken, revokeToken } from '../../../src/domain/identity/tokens.operations.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
-import { permissionNames, presets } from '../../../src/kernel/permissions.ts';
+import { permissionNames, presets } from '../../../src/kernel/actor.ts';
 import { run } from '../../../src/kernel/run.ts';
 import type { RightsOf } from '../../../src/kernel/services.ts';
 import { systemCall } from '../../../src/server/first-run.ts';

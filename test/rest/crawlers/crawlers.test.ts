@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization } from '../../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../../src/domain/projects/projects.operations.ts';
-import { permissionNames } from '../../../src/kernel/permissions.ts';
+import { permissionNames } from '../../../src/kernel/actor.ts';
 import { acme, startTestApp, type TestApp } from '../../support/app.ts';
 import { crawlers, crawlersApi } from '../../support/crawlers/crawlers-api.ts';
 import { expectRefusal } from '../../support/refusal.ts';

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
+import type { Permission } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
-import type { Permission } from '../../../kernel/permissions.ts';
 import { KeyError, type Kms } from '../../../ports/kms.ts';
 import { authenticateHolder, type IdentityServices } from '../../identity/authenticate.ts';
 import { Setting } from '../../setting.entity.ts';

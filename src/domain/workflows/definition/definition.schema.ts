@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { permissionNames } from '../../../kernel/permissions.ts';
+import { permissionNames } from '../../../kernel/actor.ts';
 import { jsonValue } from '../../../kernel/shapes.ts';
 import { step } from '../step-types.ts';
 import { day, duration } from './duration.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import type { Permission } from '../../../kernel/actor.ts';
 import { faultOf } from '../../../kernel/parse.ts';
-import type { Permission } from '../../../kernel/permissions.ts';
 import { forEachYielding, yieldLoop } from '../../../lib/concurrency.ts';
 import { pointer } from '../../../lib/json-pointer.ts';
 import type { StepOperations } from '../step-operations.ts';

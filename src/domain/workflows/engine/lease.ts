@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { LRUCache } from 'lru-cache';
-import type { Permission } from '../../../kernel/permissions.ts';
+import type { Permission } from '../../../kernel/actor.ts';
 import type { Services } from '../../../kernel/services.ts';
 import { executeBound } from '../../../kernel/sql.ts';
 import { Organization, type OrganizationRef } from '../../organizations/organization.entity.ts';

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import type { Permission } from '../../../kernel/actor.ts';
 import { type Actor, systemActor } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { AnyOperation } from '../../../kernel/operation.ts';
 import { faultOf } from '../../../kernel/parse.ts';
-import type { Permission } from '../../../kernel/permissions.ts';
 import { run } from '../../../kernel/run.ts';
 import { isAway } from '../../../kernel/unavailable.ts';
 import { isRecord } from '../../../lib/objects.ts';

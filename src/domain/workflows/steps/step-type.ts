@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Permission } from '../../../kernel/permissions.ts';
+import type { Permission } from '../../../kernel/actor.ts';
 import { jsonValue } from '../../../kernel/shapes.ts';
 import type { ExpressionError } from '../../../ports/expressions.ts';
 import type { OrganizationRef } from '../../organizations/organization.entity.ts';

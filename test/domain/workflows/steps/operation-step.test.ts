@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OperationStep, runOperationStep } from '../../../../src/domain/workflows/steps/operation.ts';
-import type { Permission } from '../../../../src/kernel/permissions.ts';
+import type { Permission } from '../../../../src/kernel/actor.ts';
 import { seed, startTestApp, studio, type TestApp } from '../../../support/app.ts';
 import { makeExecution, stepCall } from './support.ts';
 

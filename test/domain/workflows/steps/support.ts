@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { secretsOf } from '../../../../src/domain/workflows/secrets.operations.ts';
 import type { Step, StepCall } from '../../../../src/domain/workflows/steps/step-type.ts';
-import type { Permission } from '../../../../src/kernel/permissions.ts';
+import type { Permission } from '../../../../src/kernel/actor.ts';
 import type { TestApp } from '../../../support/app.ts';
 
 /** A workflow of the test's project with an execution, for the steps that want one to exist. */

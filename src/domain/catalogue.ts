@@ -48,6 +48,7 @@ import * as repository from './studio/repository/repository.operations.ts';
 import * as routePatterns from './studio/routes/route-patterns.operations.ts';
 import * as upstream from './studio/upstream/upstream.operations.ts';
 import * as account from './users/account.operations.ts';
+import * as openid from './users/openid.operations.ts';
 import * as setup from './users/setup.operations.ts';
 import * as signIn from './users/sign-in.operations.ts';
 import * as users from './users/users.operations.ts';
@@ -85,6 +86,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   members,
   organizations,
   account,
+  openid,
   setup,
   signIn,
   users,

@@ -15,6 +15,7 @@ import type { JobQueue } from '../ports/jobs.ts';
 import type { Locks } from '../ports/locks.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import type { OpenId } from '../ports/openid.ts';
 import type { PageReader } from '../ports/page-reader.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Spools } from '../ports/spool.ts';
@@ -55,6 +56,8 @@ export interface Ports {
   pages: PageReader;
   browser: Browser;
   secrets: Secrets;
+  /** null where the settings name no provider. */
+  openid: OpenId | null;
   jobs: JobQueue;
   locks: Locks;
   clock: Clock;

@@ -7,6 +7,7 @@ import type { AllServices } from '../domain/services.ts';
 import { createGitHttp } from '../git-http/git-http.ts';
 import { DomainError } from '../kernel/errors.ts';
 import { createHealth, createMetricsRoute, type Phase } from '../rest/health.ts';
+import { createOpenIdRoutes } from '../rest/openid.ts';
 import { createRouter } from '../rest/router.ts';
 import { routes } from '../rest/routes.ts';
 import { createSite } from '../rest/site.ts';
@@ -200,6 +201,7 @@ export function createApp(core: Core, config: Config, phase: () => Phase = () =>
   app.use(['/api/v2', '/graphql'], limitBodyTime(bodyTime));
   app.use(createGitHttp(services));
   app.all('/graphql', lazyGraphql(services, config));
+  app.use(createOpenIdRoutes(services));
   app.use(createSite(services.settings, routes));
   app.use(createRouter(routes, services));
   return app;

@@ -93,6 +93,16 @@ const setting = z.object({
     .optional()
     .describe('Password of the first account; better kept in the file that PORTICO_ADMIN_PASSWORD_FILE names'),
   PORTICO_PASSWORD_SIGN_IN: onOff.default('on').describe('Whether people may sign in with a password'),
+  PORTICO_OIDC_ISSUER: z
+    .url({ protocol: /^https?$/, error: 'must be an https URL' })
+    .regex(
+      /^(https:|http:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?(\/|$))/,
+      'must be an https URL; http only on this machine',
+    )
+    .optional()
+    .describe('OpenID provider whose accounts may sign people in; with PORTICO_OIDC_CLIENT_ID'),
+  PORTICO_OIDC_CLIENT_ID: z.string().min(1).optional().describe('What the provider knows this server as'),
+  PORTICO_OIDC_CLIENT_SECRET: z.string().min(1).optional().describe('Absent for a public client'),
   PORTICO_DEMO: onOff.optional().describe('Import the demo site; default on at the very first start'),
   PORTICO_MEDIA_LIMIT: z.coerce.number().int().min(1).max(100).default(25).describe('Largest media file, MiB'),
   PORTICO_TRUSTED_PROXIES: cidrs.default([]).describe('Ranges of proxies whose X-Forwarded-For counts'),
@@ -170,7 +180,12 @@ const settingNames = Object.keys(setting.shape) as (keyof Config)[];
 
 export { type Config, settingNames };
 
-const secretNames: readonly string[] = ['PORTICO_METRICS_TOKEN', 'DATABASE_URL', 'PORTICO_ADMIN_PASSWORD'];
+const secretNames: readonly string[] = [
+  'PORTICO_METRICS_TOKEN',
+  'DATABASE_URL',
+  'PORTICO_ADMIN_PASSWORD',
+  'PORTICO_OIDC_CLIENT_SECRET',
+];
 
 /** Faults of the environment, one line each. */
 export class ConfigError extends Error {
@@ -229,6 +244,15 @@ function adminFaults({ PORTICO_ADMIN_EMAIL: email, PORTICO_ADMIN_PASSWORD: passw
   return ['PORTICO_ADMIN_EMAIL: needs PORTICO_ADMIN_PASSWORD_FILE, and that needs it: set both, or neither'];
 }
 
+function providerFaults(config: Config): string[] {
+  const { PORTICO_OIDC_ISSUER: issuer, PORTICO_OIDC_CLIENT_ID: id, PORTICO_PASSWORD_SIGN_IN: password } = config;
+  if ((issuer === undefined) !== (id === undefined))
+    return ['PORTICO_OIDC_ISSUER: needs PORTICO_OIDC_CLIENT_ID, and that needs it: set both, or neither'];
+  if (password === 'off' && issuer === undefined)
+    return ['PORTICO_PASSWORD_SIGN_IN: off leaves no way to sign in; set PORTICO_OIDC_ISSUER'];
+  return [];
+}
+
 /**
  * Reads the settings from an environment; `<NAME>_FILE` reads a value from a file, an empty value counts as absent.
  * @returns the settings and a warning for each unknown `PORTICO_*` name.
@@ -242,7 +266,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; wa
   faults.push(...new Set(wrong));
   const dataDir = parsed.data && path.resolve(parsed.data.PORTICO_DATA_DIR);
   if (dataDir !== undefined && !canBeDirectory(dataDir)) faults.push(`PORTICO_DATA_DIR: ${dataDir} is not a directory`);
-  if (parsed.success) faults.push(...previewFaults(parsed.data), ...adminFaults(parsed.data));
+  if (parsed.success)
+    faults.push(...previewFaults(parsed.data), ...adminFaults(parsed.data), ...providerFaults(parsed.data));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults.join('\n'));
   const known = new Set(settingNames.flatMap((name) => [name as string, `${name}_FILE`]));
   const warnings = Object.keys(environment)

@@ -27,6 +27,7 @@ import { createExpressions } from '../engines/expressions/expressions.ts';
 import { createGitStore } from '../engines/git/store.ts';
 import { createGuardedHttp } from '../engines/http/guarded-http.ts';
 import { createMetrics } from '../engines/metrics/prometheus.ts';
+import { createOpenId } from '../engines/openid/openid-provider.ts';
 import { createSpools } from '../engines/spool/spool.ts';
 import { createQueue } from '../jobs/queue.ts';
 import { IdempotencyKeys } from '../kernel/idempotency.ts';
@@ -121,6 +122,15 @@ export function makeServices(ingredients: Ingredients) {
       log,
     ),
     secrets,
+    openid:
+      config.PORTICO_OIDC_ISSUER === undefined || config.PORTICO_OIDC_CLIENT_ID === undefined
+        ? null
+        : createOpenId({
+            http,
+            issuer: config.PORTICO_OIDC_ISSUER,
+            clientId: config.PORTICO_OIDC_CLIENT_ID,
+            clientSecret: config.PORTICO_OIDC_CLIENT_SECRET,
+          }),
     jobs: queue,
     locks,
     clock,

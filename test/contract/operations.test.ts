@@ -43,8 +43,12 @@ const withoutRoute: Record<string, string> = {
       'listSessions',
       'endSession',
       'endOtherSessions',
+      'listIdentities',
+      'unlinkIdentity',
     ].map((name) => [`identity.${name}`, 'GraphQL only: for a person in a browser']),
   ),
+  'identity.signInWithProvider': 'at /auth/oidc/callback: where a provider sends a browser back to',
+  'identity.linkIdentity': 'at /auth/oidc/callback: where a provider sends a browser back to',
   ...Object.fromEntries(
     ['listUsers', 'createUser', 'disableUser', 'createResetLink'].map((name) => [
       `identity.${name}`,

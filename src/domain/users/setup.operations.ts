@@ -32,10 +32,18 @@ export const getInstance = publicOperation({
     .object({
       setup_required: z.boolean().describe('There is no account yet: the link in the log makes the first one'),
       password_sign_in: z.boolean(),
+      oidc: z
+        .string()
+        .nullable()
+        .describe('Host of the OpenID provider, whose sign-in begins at /auth/oidc; null: none'),
     })
     .meta({ id: 'Instance' }),
   async execute({ em, services }) {
-    return { setup_required: await needsSetup(em), password_sign_in: services.settings.password_sign_in };
+    return {
+      setup_required: await needsSetup(em),
+      password_sign_in: services.settings.password_sign_in,
+      oidc: services.openid?.host ?? null,
+    };
   },
 });
 

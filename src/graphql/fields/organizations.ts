@@ -33,6 +33,7 @@ import {
   updateAccount,
   updatePreferences,
 } from '../../domain/users/account.operations.ts';
+import { listIdentities, unlinkIdentity } from '../../domain/users/openid.operations.ts';
 import { getInstance, setup } from '../../domain/users/setup.operations.ts';
 import { confirmPassword, signIn, signOut } from '../../domain/users/sign-in.operations.ts';
 import {
@@ -85,6 +86,9 @@ export const organizations: readonly Row[] = [
   mutation('changePassword', changePassword),
   mutation('endSession', endSession),
   mutation('endOtherSessions', endOtherSessions),
+
+  field('Query', 'identities', listIdentities),
+  mutation('unlinkIdentity', unlinkIdentity),
 
   field('Query', 'users', listUsers),
   mutation('createUser', createUser),

@@ -106,6 +106,7 @@ export const accountPagesByPath: ReadonlyMap<string, () => string> = new Map(
         scripts: ['account.js'],
         main: html`<div class="column narrow">
 <h1>${page.title}</h1>
+<p class="fault" role="alert" data-problem></p>
 <div data-form>
 <p class="lead">${page.lead}</p>
 <form data-command="${page.command}" novalidate>
@@ -113,10 +114,12 @@ export const accountPagesByPath: ReadonlyMap<string, () => string> = new Map(
 ${page.fields.map((field) => row(field, page.path))}
 <button class="primary">${page.submit}</button>
 </form>
+<p data-provider hidden><a href="/auth/oidc">Sign in with <span data-host></span></a></p>
 </div>
 <div data-done tabindex="-1" hidden>
 <p>You are signed in as <strong data-name></strong>.</p>
 <p><a href="/explorer">GraphQL explorer</a> · <a href="/reference">API reference</a></p>
+<p data-provider hidden><a href="/auth/oidc?link">Link your account at <span data-host></span></a></p>
 <button data-sign-out type="button">Sign out</button>
 </div>
 <noscript><p>This page needs JavaScript.</p></noscript>

@@ -78,7 +78,24 @@ document.querySelector('[data-sign-out]').addEventListener('click', async () => 
   location.assign('/sign-in');
 });
 
+/** Why the way over the provider did not lead to a session, by code. */
+const refusals = {
+  unauthenticated: 'No account here is linked to yours there. Sign in with your password first, and link it.',
+  forbidden: 'The provider did not confirm who you are, or it took too long. Try again.',
+  already_exists: 'That account is linked to another account here.',
+  reauthentication_required: 'To link an account, sign in again first.',
+  unavailable: 'The provider cannot be reached at the moment. Try again.',
+};
+
 if (form.dataset.command === 'signIn') {
-  const { data } = await graphql('{ me { name } }').catch(() => ({ data: null }));
+  const { data } = await graphql('{ me { name } instance { oidc password_sign_in } }').catch(() => ({ data: null }));
+  const { oidc, password_sign_in } = data?.instance ?? {};
+  for (const link of document.querySelectorAll('[data-provider]')) {
+    link.hidden = !oidc;
+    link.querySelector('[data-host]').textContent = oidc;
+  }
+  form.hidden = password_sign_in === false;
   if (data?.me) showSignedIn(data.me.name);
+  if (secret !== '')
+    document.querySelector('[data-problem]').textContent = refusals[secret] ?? 'Something went wrong. Try again.';
 }

@@ -1,0 +1,115 @@
+/** Accounts at an OpenID provider. They sign in those who linked them from inside their own session, and make no accounts. */
+import { z } from 'zod';
+import { DomainError } from '../../kernel/errors.ts';
+import { publicOperation } from '../../kernel/operation.ts';
+import type { Ports } from '../../kernel/services.ts';
+import { timestamp } from '../../kernel/shapes.ts';
+import type { OpenIdIdentity } from '../../ports/openid.ts';
+import { startSession } from './sessions.ts';
+import { User, UserIdentity } from './user.entity.ts';
+import { findUser, presentUser, signedIn } from './user.ts';
+
+/** What the browser came back with, and what it kept since it was sent away. */
+const returned = z.object({ url: z.string(), state: z.string(), nonce: z.string(), verifier: z.string() });
+
+/** The identity the provider confirms. @throws DomainError `not_found` where the settings name no provider */
+function confirmed(
+  { services: { openid } }: { services: Pick<Ports, 'openid'> },
+  { url, ...checks }: z.output<typeof returned>,
+): Promise<OpenIdIdentity> {
+  if (!openid) throw new DomainError('not_found', 'This server has no OpenID provider');
+  return openid.finish(url, checks);
+}
+
+export const signInWithProvider = publicOperation({
+  name: 'identity.signInWithProvider',
+  kind: 'command',
+  effect: 'external',
+  permission: 'public',
+  irreversible: true,
+  notInSteps: true,
+  summary: 'Sign in with the account at the OpenID provider that the browser comes back from',
+  input: returned,
+  output: signedIn,
+  audit: (_input, output) => ({ type: 'user', id: output ? String(output.user.id) : null }),
+  async execute(context, input) {
+    const { issuer, subject } = await confirmed(context, input);
+    const { em } = context;
+    const identity = await em.findOne(UserIdentity, { issuer, subject });
+    const row = identity && (await em.findOne(User, { id: identity.user_id, disabled_at: null }));
+    if (!row)
+      throw new DomainError(
+        'unauthenticated',
+        'No account here is linked to yours there: sign in with your password first, and link it',
+      );
+    // It comes from the provider's page; that this browser was sent there by us is proved by the state it kept.
+    const browser = { user_agent: context.browser?.user_agent ?? null, same_origin: true };
+    await em.transactional((fork) => startSession({ ...context, em: fork, browser }, row.id));
+    return { user: presentUser(row) };
+  },
+});
+
+const identity = z.object({ id: z.int32(), issuer: z.string(), linked_at: timestamp }).meta({ id: 'LinkedIdentity' });
+
+export const linkIdentity = publicOperation({
+  name: 'identity.linkIdentity',
+  kind: 'command',
+  effect: 'external',
+  permission: 'person',
+  freshGrant: true,
+  recentProof: true,
+  notInSteps: true,
+  summary: 'Let the account at the OpenID provider that the browser comes back from sign the caller in',
+  input: returned,
+  output: identity,
+  audit: (_input, output) => ({ type: 'identity', id: output ? String(output.id) : null }),
+  async execute(context, input) {
+    const { em, services, actor } = context;
+    const user_id = actor?.user?.id ?? 0;
+    const { issuer, subject } = await confirmed(context, input);
+    const linked_at = services.clock.now();
+    await em.upsert(
+      UserIdentity,
+      { user_id, issuer, subject, linked_at },
+      { onConflictFields: ['issuer', 'subject'], onConflictAction: 'ignore' },
+    );
+    const row = await em.findOneOrFail(UserIdentity, { issuer, subject }, { refresh: true });
+    if (row.user_id !== user_id)
+      throw new DomainError('already_exists', 'This account there is linked to another account here');
+    return row;
+  },
+});
+
+export const listIdentities = publicOperation({
+  name: 'identity.listIdentities',
+  kind: 'query',
+  permission: 'person',
+  summary: 'List the accounts elsewhere that sign the caller in',
+  input: z.object({}),
+  output: z.array(identity),
+  execute: ({ em, actor }) => em.find(UserIdentity, { user_id: actor?.user?.id ?? 0 }, { orderBy: { id: 'asc' } }),
+});
+
+export const unlinkIdentity = publicOperation({
+  name: 'identity.unlinkIdentity',
+  kind: 'command',
+  permission: 'person',
+  irreversible: true,
+  recentProof: true,
+  notInSteps: true,
+  summary: 'Let an account elsewhere sign the caller in no longer',
+  input: z.object({ identity_id: z.int32().min(1) }),
+  output: identity,
+  audit: ({ identity_id }) => ({ type: 'identity', id: String(identity_id) }),
+  async execute({ em, actor, services }, { identity_id: id }) {
+    const user_id = actor?.user?.id ?? 0;
+    const row = await em.findOne(UserIdentity, { id, user_id });
+    if (!row) throw new DomainError('not_found', 'Linked account not found');
+    const others = await em.count(UserIdentity, { user_id, id: { $ne: id } });
+    const { password } = await findUser(em, user_id);
+    if (others === 0 && (password == null || !services.settings.password_sign_in))
+      throw new DomainError('conflict', 'It is the only way you have to sign in: set a password first');
+    await em.nativeDelete(UserIdentity, { id });
+    return row;
+  },
+});

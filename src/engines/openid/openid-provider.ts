@@ -1,0 +1,111 @@
+import type * as Client from 'openid-client';
+import { DomainError } from '../../kernel/errors.ts';
+import type { GuardedHttp } from '../../ports/http.ts';
+import type { OpenId } from '../../ports/openid.ts';
+
+interface Options {
+  http: GuardedHttp;
+  /** https, or http on a loopback address. */
+  issuer: string;
+  clientId: string;
+  /** Absent for a public client. */
+  clientSecret?: string | undefined;
+}
+
+/** Loaded with the first sign-in: most servers have no provider. */
+const load = () => import('openid-client');
+
+/** Largest answer of a provider, bytes. */
+const maxBytes = 1024 * 1024;
+
+/** The library's requests through the guarded client: the provider the settings name may be on an inner address, what it names may not. */
+function guardedFetch(http: GuardedHttp, issuer: URL): Client.CustomFetch {
+  const trusted = issuer.port === '' ? issuer.hostname : issuer.host;
+  return async (url, { method, headers, body, signal }) => {
+    const answer = await http.request(url, {
+      method,
+      headers,
+      body: body == null ? null : body instanceof Uint8Array ? body : String(body),
+      policy: { trustedNames: [trusted] },
+      maxBytes,
+      ...(signal && { signal }),
+    });
+    const flat = Object.entries(answer.headers).map(([name, value]) => [name, [value].flat().join(', ')] as const);
+    const bytes = await answer.bytes();
+    const isEmpty = answer.status === 204 || answer.status === 304;
+    return new Response(isEmpty ? null : new Uint8Array(bytes), {
+      status: answer.status,
+      headers: Object.fromEntries(flat),
+    });
+  };
+}
+
+const away = (host: string, cause: unknown) =>
+  new DomainError('unavailable', `${host} cannot be reached at the moment; try again`, { cause });
+
+/** Faults of the answer itself: what the provider refused, or what does not hold. */
+const isAboutAnswer = (client: typeof Client, error: unknown) =>
+  error instanceof client.AuthorizationResponseError ||
+  error instanceof client.ResponseBodyError ||
+  error instanceof client.WWWAuthenticateChallengeError ||
+  error instanceof client.ClientError;
+
+/** Nothing is asked of the provider before somebody signs in; what it says of itself is read once, and again after a failure. */
+export function createOpenId({ http, issuer, clientId, clientSecret }: Options): OpenId {
+  const server = new URL(issuer);
+  const { host } = server;
+  let known: Promise<Client.Configuration> | null = null;
+  const configuration = (client: typeof Client) => {
+    known ??= client
+      .discovery(server, clientId, clientSecret, clientSecret === undefined ? client.None() : undefined, {
+        [client.customFetch]: guardedFetch(http, server),
+        ...(server.protocol === 'http:' && { execute: [client.allowInsecureRequests] }),
+      })
+      .catch((error: unknown) => {
+        known = null;
+        throw away(host, error);
+      });
+    return known;
+  };
+
+  return {
+    host,
+    async begin(callback) {
+      const client = await load();
+      const checks = {
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        verifier: client.randomPKCECodeVerifier(),
+      };
+      const url = client.buildAuthorizationUrl(await configuration(client), {
+        redirect_uri: callback,
+        scope: 'openid',
+        state: checks.state,
+        nonce: checks.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(checks.verifier),
+        code_challenge_method: 'S256',
+      });
+      return { url: url.href, checks };
+    },
+
+    async finish(url, { state, nonce, verifier }) {
+      const client = await load();
+      const config = await configuration(client);
+      try {
+        const tokens = await client.authorizationCodeGrant(config, new URL(url), {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        });
+        const { iss, sub } = tokens.claims() ?? {};
+        if (iss === undefined || sub === undefined) throw new Error('The ID token names no account');
+        return { issuer: iss, subject: sub };
+      } catch (error) {
+        if (isAboutAnswer(client, error))
+          throw new DomainError('forbidden', `${host} did not confirm who you are; try again`, { cause: error });
+        throw away(host, error);
+      }
+    },
+  };
+}

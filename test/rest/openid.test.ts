@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { type Browser, makePerson, openBrowser, signedIn } from '../support/browser.ts';
+import { oidcClient, openIdProvider, type TestProvider } from '../support/openid-provider.ts';
+
+const publicUrl = 'http://portico.test';
+let provider: TestProvider;
+let app: TestApp;
+let id: number;
+beforeAll(async () => {
+  provider = await openIdProvider(`${publicUrl}/auth/oidc/callback`);
+  app = await startTestApp({
+    PORTICO_OIDC_ISSUER: provider.issuer,
+    PORTICO_OIDC_CLIENT_ID: oidcClient.id,
+    PORTICO_OIDC_CLIENT_SECRET: oidcClient.secret,
+  });
+  id = await makePerson(app, { email: 'ada@example.org', role: 'readonly' });
+});
+afterAll(async () => {
+  await app?.stop();
+  await provider?.close();
+});
+beforeEach(() => {
+  app.clock.now = null;
+  provider.account = 'ada-there';
+});
+
+/** Follows redirects as a browser does, with the cookies of each host, until a page of ours. @returns its address */
+async function travel(browser: Browser, path: string, site = 'same-origin', change = (url: string) => url) {
+  const jars: Record<string, Map<string, string>> = { [publicUrl]: new Map(), [provider.issuer]: new Map() };
+  const [name = '', value = ''] = browser.cookie?.split('=') ?? [];
+  if (browser.cookie) jars[publicUrl]?.set(name, value);
+  let url = `${publicUrl}${path}`;
+  for (let hop = 0; hop < 10 && !url.startsWith(`${publicUrl}/sign-in`); hop += 1) {
+    const { origin } = new URL(url);
+    const jar = jars[origin] ?? new Map();
+    const response = await fetch(change(url).replace(publicUrl, app.url), {
+      redirect: 'manual',
+      headers: {
+        Cookie: [...jar].map((pair) => pair.join('=')).join('; '),
+        'Sec-Fetch-Site': hop === 0 ? site : 'cross-site',
+      },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [key = '', text = ''] = line.split(';')[0]?.split(/=(.*)/s) ?? [];
+      jar.set(key, text);
+    }
+    await response.arrayBuffer();
+    url = new URL(response.headers.get('location') ?? '/sign-in#stuck', url).href;
+  }
+  const session = jars[publicUrl]?.get('portico');
+  browser.cookie = session ? `portico=${session}` : null;
+  return url.slice(publicUrl.length);
+}
+const whoIs = async (browser: Browser) => (await browser.graphql('{ me { id } }')).body.data?.me?.id ?? null;
+const identities = async (browser: Browser) =>
+  (await browser.graphql('{ identities { id issuer } }')).body.data.identities as { id: number; issuer: string }[];
+
+describe('an account at the provider', () => {
+  it('signs in once it is linked from inside a session, and not before', async () => {
+    expect((await openBrowser(app).graphql('{ instance { oidc } }')).body.data.instance.oidc).toBe(
+      new URL(provider.issuer).host,
+    );
+    const stranger = openBrowser(app);
+    expect(await travel(stranger, '/auth/oidc')).toBe('/sign-in#unauthenticated');
+    expect(stranger.cookie).toBeNull();
+    const person = await signedIn(app, id);
+    expect(await travel(person, '/auth/oidc?link')).toBe('/sign-in');
+    expect(await identities(person)).toMatchObject([{ issuer: provider.issuer }]);
+    const browser = openBrowser(app);
+    expect(await travel(browser, '/auth/oidc')).toBe('/sign-in');
+    expect(await whoIs(browser)).toBe(`user:${id}`);
+    const other = await signedIn(app, await makePerson(app, { email: 'other@example.org', role: 'readonly' }));
+    expect(await travel(other, '/auth/oidc?link')).toBe('/sign-in#already_exists');
+  });
+
+  it('is not linked from another site, nor long after the last proof of who is signed in', async () => {
+    provider.account = 'somebody else there';
+    const person = await signedIn(app, id);
+    for (const site of ['cross-site', 'same-site', 'none'])
+      expect(await travel(person, '/auth/oidc?link', site)).toBe('/sign-in#forbidden');
+    app.clock.now = new Date(Date.now() + 10.1 * 60_000);
+    expect(await travel(person, '/auth/oidc?link')).toBe('/sign-in#reauthentication_required');
+    expect(await travel(openBrowser(app), '/auth/oidc?link')).toBe('/sign-in#unauthenticated');
+  });
+
+  it('does nothing where the person refuses, or the answer is not the one that was asked for', async () => {
+    provider.account = null;
+    expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#forbidden');
+    provider.account = 'ada-there';
+    const changes = [
+      (url: string) => url.replace(/state=[^&]*/, 'state=x'),
+      (url: string) => url.replace(/code=[^&]*/, 'code=x'),
+      (url: string) => (url.includes('/callback') ? url.replace(/iss=[^&]*/, 'iss=http%3A%2F%2Fevil.test') : url),
+    ];
+    for (const change of changes) {
+      const browser = openBrowser(app);
+      const onlyBack = (url: string) => (url.includes('/callback') ? change(url) : url);
+      expect(await travel(browser, '/auth/oidc', 'same-origin', onlyBack)).toBe('/sign-in#forbidden');
+      expect(browser.cookie).toBeNull();
+    }
+    expect(await travel(openBrowser(app), '/auth/oidc/callback?code=x&state=')).toBe('/sign-in#forbidden');
+  });
+
+  it('is unlinked, but not when it is the only way in', async () => {
+    const person = await signedIn(app, id);
+    const [linked] = await identities(person);
+    const unlink = (browser: Browser, identity_id = 0) =>
+      browser.graphql('mutation ($input: UnlinkIdentityInput!) { unlinkIdentity(input: $input) { id } }', {
+        input: { identity_id },
+      });
+    const other = await signedIn(app, await makePerson(app, { email: 'third@example.org', role: 'readonly' }));
+    expect((await unlink(other, linked?.id)).body.errors).toMatchObject([{ message: 'Linked account not found' }]);
+    app.services.settings.password_sign_in = false;
+    expect((await unlink(person, linked?.id)).body.errors).toMatchObject([{ extensions: { code: 'CONFLICT' } }]);
+    app.services.settings.password_sign_in = true;
+    expect((await unlink(person, linked?.id)).body.errors).toBeUndefined();
+    expect(await travel(openBrowser(app), '/auth/oidc')).toBe('/sign-in#unauthenticated');
+  });
+
+  it('leaves neither code nor verifier in the log', () => {
+    expect(app.log.join('\n')).not.toMatch(/code=(?!x)[\w-]{10}|verifier=[\w-]{10}/);
+  });
+});
+
+describe('a provider that is away', () => {
+  it('is said to be, and is asked again the next time', async () => {
+    const away = await startTestApp({ PORTICO_OIDC_ISSUER: 'http://127.0.0.1:1', PORTICO_OIDC_CLIENT_ID: 'x' });
+    const ask = () => fetch(`${away.url}/auth/oidc`, { redirect: 'manual' });
+    for (const answer of [await ask(), await ask()])
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, `${publicUrl}/sign-in#unavailable`]);
+    await away.stop();
+  });
+});

@@ -77,9 +77,9 @@ export function auditEntries(
 
 const denials = new Set(['forbidden', 'branch_protected', 'unauthenticated', 'reauthentication_required']);
 
-/** Without a credential only attempts to get one leave rows, not what cannot be read or comes too often: anybody can send that. */
-const isAttempt = ({ permission }: AnyOperation, code: string) =>
-  permission === 'public' && code !== 'invalid_request' && code !== 'rate_limited';
+/** Without a credential only attempts to get one leave rows, not what cannot be read or comes too often: any client can send that. */
+const isAttempt = ({ auditsAttempts }: AnyOperation, code: string) =>
+  auditsAttempts === true && code !== 'invalid_request' && code !== 'rate_limited';
 
 /** A command that was refused or failed leaves a row of its own; the refusal itself stays what the caller sees. */
 export async function auditRefusal(
@@ -92,7 +92,7 @@ export async function auditRefusal(
 ): Promise<void> {
   const code = error instanceof DomainError ? error.code : 'internal';
   if (code === 'unavailable' || (!actor && !isAttempt(operation, code))) return;
-  if (actor && code === 'unauthenticated' && operation.permission !== 'public') return;
+  if (actor && code === 'unauthenticated' && !operation.auditsAttempts) return;
   const outcome: AuditOutcome = denials.has(code) ? 'denied' : 'failed';
   try {
     for (const entry of auditEntries(operation, call, actor, place, input, outcome, null))

@@ -145,6 +145,8 @@ interface Common<In extends z.ZodObject, Out extends z.ZodType, Also extends Per
   confined?: Confined;
   /** Reads the caller's grant from the database, not the cache: for commands that hand out power. */
   freshGrant?: boolean;
+  /** An attempt to get a credential: refusals of callers who have none leave audit rows too. */
+  auditsAttempts?: boolean;
   /** Of a person it wants that they signed in or confirmed their password in the last ten minutes: `reauthentication_required`. */
   recentProof?: boolean;
   /** What it takes away cannot be brought back by the same means: GraphQL keeps no idempotency key for it. */

@@ -56,15 +56,22 @@ export const rolePreset = z
   .enum(Object.keys(presets) as [Preset, ...Preset[]])
   .meta({ id: 'Role', description: 'A named set of permissions, copied when it is given' });
 
-/** One line of text: control characters would break lines apart, and PostgreSQL stores no NUL. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const printable = /^[^\u0000-\u001f\u007f\ud800-\udfff]*$/u;
+
+/** One line of text: control characters would break lines apart, and PostgreSQL stores neither NUL nor half of a surrogate pair. */
 export const oneLine = (max: number) =>
   z
     .string()
     .trim()
     .min(1, 'must not be empty')
     .max(max, `must be at most ${max} characters`)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-    .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
+    .regex(printable, {
+      error: ({ input }) =>
+        String(input).isWellFormed()
+          ? 'must not contain control characters'
+          : 'must be well-formed Unicode; it has half of a surrogate pair',
+    });
 
 /** Text without NUL, which PostgreSQL and the environment of a process cannot hold. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is refused

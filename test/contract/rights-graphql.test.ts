@@ -109,6 +109,8 @@ const unreachedCommands = [
   'backups.backupProject',
   'backups.restoreBackup',
   'crawlers.writeImport',
+  'identity.linkIdentity',
+  'identity.signInWithProvider',
   'studio.noticePush',
   'studio.pushRepository',
   // `setWorkflowEnabled` chooses between it and `enableWorkflow`.

@@ -84,6 +84,7 @@ export async function signedIn(app: App, user_id: number): Promise<Browser> {
   const browser = openBrowser(app);
   await startSession(
     {
+      actor: null,
       em: app.services.orm.em.fork(),
       services: app.services,
       address: '127.0.0.1',

@@ -26,6 +26,7 @@ export const signInWithProvider = publicOperation({
   kind: 'command',
   effect: 'external',
   permission: 'public',
+  auditsAttempts: true,
   irreversible: true,
   notInSteps: true,
   summary: 'Sign in with the account at the OpenID provider that the browser comes back from',

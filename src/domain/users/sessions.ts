@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { defineEntity, type EntityManager, type InferEntity, p } from '@mikro-orm/postgresql';
+import type { Actor } from '../../kernel/actor.ts';
 import { DomainError } from '../../kernel/errors.ts';
 import type { BrowserRequest } from '../../kernel/operation.ts';
 import type { Ports } from '../../kernel/services.ts';
@@ -42,6 +43,7 @@ export const isAlive = ({ created_at, last_used }: Pick<UserSession, 'created_at
 
 /** What starting a session needs of the call that does. */
 interface StartContext {
+  actor: Actor | null;
   em: EntityManager;
   services: Pick<Ports, 'clock'>;
   address: string | null;
@@ -61,9 +63,11 @@ export function requireSameOrigin(browser: BrowserRequest | undefined): void {
     );
 }
 
-/** Signs the browser in, with a new session: never one that was there before (session fixation). */
+/** Signs the browser in, with a new session: never one that was there before (session fixation), which ends. */
 export async function startSession(context: StartContext, user_id: number): Promise<void> {
   requireSameOrigin(context.browser);
+  const before = context.actor?.user;
+  if (before?.session) await endSessions(context.em, before.id, { id: before.session.id });
   const now = context.services.clock.now();
   const text = secretText();
   await context.em.insert(UserSession, {

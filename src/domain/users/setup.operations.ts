@@ -115,6 +115,7 @@ export const setup = publicOperation.with(noted)({
   name: 'identity.setup',
   kind: 'command',
   permission: 'public',
+  auditsAttempts: true,
   irreversible: true,
   notInSteps: true,
   summary: 'Make the first account, with the secret of the link the server printed, and sign it in',

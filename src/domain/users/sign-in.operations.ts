@@ -13,6 +13,7 @@ export const signIn = publicOperation({
   // The password is compared before the transaction, and a failed attempt stays counted.
   effect: 'external',
   permission: 'public',
+  auditsAttempts: true,
   irreversible: true,
   notInSteps: true,
   summary: 'Sign in with e-mail and password; the answer sets the cookie of a session',
@@ -77,11 +78,7 @@ export const confirmPassword = publicOperation({
     const { ok } = await verifyPassword(password, row.password ?? null);
     if (!ok) throw new DomainError('forbidden', 'Password is wrong');
     await attempt.succeeded();
-    const { id } = person.session;
-    await em.transactional(async (fork) => {
-      await endSessions(fork, person.id, { id });
-      await startSession({ ...context, em: fork }, person.id);
-    });
+    await em.transactional((fork) => startSession({ ...context, em: fork }, person.id));
     services.grants.evict(`user:${person.id}`);
     return { proved_until: new Date(services.clock.now().getTime() + 10 * 60_000).toISOString() };
   },

@@ -105,6 +105,7 @@ export const resetPassword = publicOperation({
   name: 'identity.resetPassword',
   kind: 'command',
   permission: 'public',
+  auditsAttempts: true,
   irreversible: true,
   notInSteps: true,
   summary: 'Set a new password with the secret of a link, end all sessions, and sign in',
@@ -130,6 +131,7 @@ export const acceptInvitation = publicOperation({
   name: 'identity.acceptInvitation',
   kind: 'command',
   permission: 'public',
+  auditsAttempts: true,
   irreversible: true,
   notInSteps: true,
   summary:
@@ -167,8 +169,7 @@ export const acceptInvitation = publicOperation({
     }
     await em.flush();
     await em.nativeUpdate(Member, { id: member_id ?? 0, joined_at: null }, { joined_at: now });
-    if (isSignedIn && actor?.user?.session) await endSessions(em, row.id, { id: actor.user.session.id });
-    else await userChanged(em, row.id);
+    await userChanged(em, row.id);
     await startSession(context, row.id);
     return { user: presentUser(row) };
   },

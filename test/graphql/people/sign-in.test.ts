@@ -47,6 +47,7 @@ describe('signIn', () => {
     await signIn(browser);
     expect(browser.cookie).not.toBe(first);
     expect(browser.cookie).not.toContain('xxx');
+    expect(await whoIs(openBrowser(app, first))).toBeNull();
   });
 
   it('answers alike whether the account or the password is wrong, or the account is disabled', async () => {

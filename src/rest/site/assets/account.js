@@ -9,11 +9,15 @@ const documents = {
 };
 
 async function graphql(query, variables = {}) {
-  const response = await fetch('/graphql', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
-  });
+  const send = () =>
+    fetch('/graphql', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    });
+  const first = await send();
+  // The session had ended: the answer has removed its cookie.
+  const response = first.status === 401 ? await send() : first;
   const body = await response.json();
   const [error] = body.errors ?? (response.ok ? [] : [{ message: body.message }]);
   return { data: body.data ?? null, error };

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { yieldLoop } from '../lib/concurrency.ts';
+import { Pace, yieldLoop } from '../lib/concurrency.ts';
 import type { Actor, Grant, Permission } from './actor.ts';
 import { auditEntries, auditRefusal } from './audit.ts';
 import { DomainError } from './errors.ts';
@@ -168,7 +168,10 @@ async function perform(
 
   if (operation.kind === 'query' || operation.effect === 'external') {
     const result = await around(operation, context, () => execute(context));
+    const pace = new Pace();
     const output = shape(result);
+    // It is written as JSON next, which takes as long again.
+    if (pace.isDue) await pace.yield();
     // What lies outside the database is done and durable: its row may come later, but the answer is what happened.
     for (const entry of entriesOf(result)) await audit.recordSoon(entry);
     await claim?.complete({ output, etag: call.facts.etag });

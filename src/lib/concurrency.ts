@@ -13,13 +13,18 @@ export async function forEachConcurrently<T>(
   const running = new Set<Promise<void>>();
   const failures: unknown[] = [];
   let index = 0;
+  // A race of all that run would cost as much for each item as there are of them.
+  let onEnd = () => {};
   try {
     for await (const item of items) {
       const one = work(item, index++)
         .catch((error: unknown) => void failures.push(error))
-        .then(() => void running.delete(one));
+        .then(() => {
+          running.delete(one);
+          onEnd();
+        });
       running.add(one);
-      if (running.size >= together) await Promise.race(running);
+      if (running.size >= together) await new Promise<void>((resolve) => (onEnd = resolve));
       if (failures.length > 0) break;
     }
   } finally {
@@ -44,17 +49,30 @@ export function yieldLoop(): Promise<void> {
 /** Milliseconds all else may have to wait. */
 const longestHold = 20;
 
+/** Keeps long work in short holds of the event loop: `if (pace.isDue) await pace.yield()` between its steps. */
+export class Pace {
+  #began = performance.now();
+
+  /** Whether all else has waited for as long as it may. */
+  get isDue(): boolean {
+    return performance.now() - this.#began >= longestHold;
+  }
+
+  async yield(): Promise<void> {
+    await yieldLoop();
+    this.#began = performance.now();
+  }
+}
+
 /**
  * Does something with one item after the other, and lets all else have its turn now and then: thousands of links, decided by thousands of
  * patterns, take seconds, and a long text has hundreds of thousands of tokens.
  */
 export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
-  let began = performance.now();
+  const pace = new Pace();
   for (const item of items) {
     work(item);
-    if (performance.now() - began < longestHold) continue;
-    await yieldLoop();
-    began = performance.now();
+    if (pace.isDue) await pace.yield();
   }
 }
 

@@ -1,3 +1,4 @@
+import { forEachConcurrently, Pace } from '../../lib/concurrency.ts';
 import type {
   Commit,
   LineCommit,
@@ -25,6 +26,9 @@ import { PendingObjects } from './objects/pending-objects.ts';
 import { TreeSnapshot } from './objects/snapshot.ts';
 import { lost, StoredObjects } from './objects/stored-objects.ts';
 import { RefFiles } from './refs/ref-files.ts';
+
+/** Objects whose sizes are asked for at the same time. */
+const sizesTogether = 1_000;
 
 export interface RepositoryContext {
   processes: GitProcesses;
@@ -85,7 +89,13 @@ export class RepositoryReads {
 
   async sizes(oids: readonly Oid[]): Promise<(number | null)[]> {
     const objects = await this.source();
-    return Promise.all(oids.map((oid) => objects.size(oid)));
+    const found = new Map<Oid, number | null>();
+    const pace = new Pace();
+    await forEachConcurrently(new Set(oids), sizesTogether, async (oid) => {
+      if (pace.isDue) await pace.yield();
+      found.set(oid, await objects.size(oid));
+    });
+    return oids.map((oid) => found.get(oid) ?? null);
   }
 
   async aheadBehind(head: Oid, base: Oid): Promise<{ ahead_by: number; behind_by: number }> {

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { IncomingLimits } from '../../../src/engines/git/incoming/limits.ts';
+import { Tree } from '../../../src/engines/git/objects/tree-codec.ts';
 import { client } from '../../support/git-client.ts';
 import { commitFiles, setRef } from '../../support/git-history.ts';
 import { gitOverHttp } from '../../support/git-http.ts';
@@ -78,6 +79,30 @@ describe('a push', () => {
     await push('fine');
     await push(':fine');
     expect(await repository.head('fine')).toBeNull();
+  });
+
+  it('of a directory with too many files is refused before an entry of it is decoded', async () => {
+    const { put, push } = await pushable();
+    put({ b: '2', c: '3', d: '4', e: '5' });
+    const decoders = [vi.spyOn(Tree.prototype, 'entries'), vi.spyOn(Tree.prototype, 'directories')];
+    try {
+      await expect(push('main')).rejects.toThrow('remote: main holds more than 4 files');
+      for (const decoder of decoders) expect(decoder).not.toHaveBeenCalled();
+    } finally {
+      for (const decoder of decoders) decoder.mockRestore();
+    }
+  });
+
+  it('of more directories than files may be is refused, even when all are empty', async () => {
+    const { path, push, first } = await pushable();
+    const empty = git(path, ['mktree'], '');
+    const many = ['a', 'b', 'c', 'd'].map((name) => `040000 tree ${empty}\t${name}\n`).join('');
+    const within = git(path, ['mktree'], many);
+    setRef(path, 'refs/heads/main', git(path, ['commit-tree', within, '-p', first, '-m', 'as many as may be']));
+    await push('main');
+    const nested = git(path, ['mktree'], `040000 tree ${within}\ta\n040000 tree ${empty}\tb\n`);
+    setRef(path, 'refs/heads/more', git(path, ['commit-tree', nested, '-p', first, '-m', 'one more']));
+    await expect(push('more')).rejects.toThrow('remote: more holds more than 4 files');
   });
 
   it('of a tree that unfolds without end is refused without unfolding it', async () => {

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
+import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import { mimeOf } from '../mime.ts';
@@ -33,7 +34,9 @@ async function withDirectories(
 ): Promise<Item[]> {
   const items: Item[] = [];
   const seen = new Set<string>();
+  const pace = new Pace();
   for (const { path, mode, oid } of files) {
+    if (pace.isDue) await pace.yield();
     const segments = path.split('/');
     for (let level = 1; level < segments.length && level <= depth; level++) {
       const directory = segments.slice(0, level).join('/');
@@ -47,13 +50,26 @@ async function withDirectories(
   return items;
 }
 
-async function addSizes(git: Repository, items: Item[]): Promise<void> {
-  const blobs = items.filter((item) => item.type === 'blob');
+/** The files alone, as many levels deep. */
+async function filesOnly(files: readonly TreeFile[], depth: number): Promise<Item[]> {
+  const items: Item[] = [];
+  await forEachYielding(files, ({ path, mode, oid }) => {
+    if (path.split('/').length <= depth) items.push({ path, type: typeOf(mode), mode, sha: oid });
+  });
+  return items;
+}
+
+async function addSizes(git: Repository, items: readonly Item[]): Promise<void> {
+  const blobs: Item[] = [];
+  await forEachYielding(items, (item) => {
+    if (item.type === 'blob') blobs.push(item);
+  });
   const sizes = await git.sizes(blobs.map((item) => item.sha));
-  for (const [index, item] of blobs.entries()) {
-    const size = sizes[index];
+  let at = 0;
+  await forEachYielding(blobs, (item) => {
+    const size = sizes[at++];
     if (size != null) item.size = size;
-  }
+  });
 }
 
 export const getFiletree = studioOperation({
@@ -77,11 +93,7 @@ export const getFiletree = studioOperation({
     if (tree_sha) tag(`"${tree_sha}.${viewOf({ root, depth, flat, commit: snapshot.commit })}"`);
     const below = await snapshot.files(root);
     const levels = depth ?? 64;
-    const all = flat
-      ? below
-          .filter((item) => item.path.split('/').length <= levels)
-          .map(({ path, mode, oid }): Item => ({ path, type: typeOf(mode), mode, sha: oid }))
-      : await withDirectories(snapshot, root, below, levels);
+    const all = flat ? await filesOnly(below, levels) : await withDirectories(snapshot, root, below, levels);
     const items = all.slice(0, maxItems);
     await addSizes(git, items);
     if (root !== '') for (const item of items) item.path = `${root}/${item.path}`;

@@ -20,6 +20,9 @@ interface Sides<T> {
   incoming: T;
 }
 
+/** With more names of one directory changed on a side, git merges in a process of its own. */
+const mostChanges = 10_000;
+
 /**
  * Merges three trees where no path was changed on both sides, unless in the same way (git's "trivial merge"); new trees go into `objects`.
  * What git does beyond that, finding renames, can come to another result only where a path that is gone on one side was touched on the
@@ -36,9 +39,11 @@ export async function trivialMerge(
     ),
   );
   if (!base || !current || !incoming) return null;
-  const here = new Map(current.changesFrom(base).map((change) => [change.name, change]));
+  const [ours, others] = [current.changesFrom(base, mostChanges), incoming.changesFrom(base, mostChanges)];
+  if (!ours || !others) return null;
+  const here = new Map(ours.map((change) => [change.name, change]));
   const edits = new Map<string, TreeEntry | null>();
-  for (const change of incoming.changesFrom(base)) {
+  for (const change of others) {
     const { name, old, new: theirs } = change;
     // A name that is no UTF-8 could not be written back.
     if (name.includes('\ufffd')) return null;

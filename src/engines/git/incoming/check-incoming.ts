@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../kernel/errors.ts';
+import { forEachConcurrently, forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import { upTo } from '../../../lib/version-cache.ts';
 import type { Oid } from '../../../ports/git-records.ts';
 import { CatFile } from '../objects/cat-file.ts';
 import { formatOf, rawLength } from '../objects/object-id.ts';
-import { modes, Tree } from '../objects/tree-codec.ts';
+import { Tree } from '../objects/tree-codec.ts';
 import { findLargeBlob, type ObjectPlace, type Reach } from './large-blobs.ts';
-import { type IncomingLimits, type Tip, tooDeep, tooLarge, tooManyFiles } from './limits.ts';
+import { type IncomingLimits, type Tip, tooDeep, tooLarge, tooManyFiles, tooWide } from './limits.ts';
 
 /** What hangs below a tree: files in all, and the names of its longest path. */
 interface Extent {
@@ -17,48 +18,79 @@ interface Extent {
 /** A tree has the extent it has for ever; a push changes few of them. */
 const known = new LRUCache<string, Extent>(upTo(50_000));
 
+/** Directories of one tree that are measured at the same time. */
+const together = 64;
+
 /**
  * Measures trees, each once, however often it occurs: a few small trees that contain each other many times unfold to more paths than can be
- * counted one by one.
+ * counted one by one. What cannot be within the limits is refused as soon as that is known: a small pack may hold a tree of millions of entries.
  */
 class TreeExtents {
   readonly #repository: string;
   readonly #objects: CatFile;
-  readonly #deepest: number;
+  readonly #limits: IncomingLimits;
   readonly #measured = new Map<Oid, Promise<Extent>>();
+  readonly #pace = new Pace();
+  /** Files seen below the tip so far, in trees that had to be read. */
+  #seen = 0;
 
-  /** @param deepest levels after which a tree is not followed any more; its `depth` is above that then */
-  constructor(repository: string, objects: CatFile, deepest: number) {
+  constructor(repository: string, objects: CatFile, limits: IncomingLimits) {
     this.#repository = repository;
     this.#objects = objects;
-    this.#deepest = deepest;
+    this.#limits = limits;
   }
 
-  /** @throws DomainError `not_found` when there is no such tree */
-  of(tree: Oid, level = 1): Promise<Extent> {
-    if (level > this.#deepest) return Promise.resolve({ files: 0, depth: 1 });
+  /**
+   * The extent of a tip's tree. One deeper than the limit is not followed to its end: its `depth` is above the limit then.
+   * @throws DomainError `too_large` when it holds too many files, `not_found` when there is no such tree
+   */
+  of(tip: Tip, tree: Oid): Promise<Extent> {
+    this.#seen = 0;
+    return this.#at(tip, tree, 1);
+  }
+
+  #at(tip: Tip, tree: Oid, level: number): Promise<Extent> {
+    if (level > this.#limits.depth) return Promise.resolve({ files: 0, depth: 1 });
     const under = this.#measured.get(tree);
     if (under) return under;
-    const measured = this.#measure(tree, level);
+    const measured = this.#measure(tip, tree, level);
     this.#measured.set(tree, measured);
     return measured;
   }
 
-  async #measure(oid: Oid, level: number): Promise<Extent> {
+  async #measure(tip: Tip, oid: Oid, level: number): Promise<Extent> {
     const key = `${this.#repository}:${oid}`;
     const found = known.get(key);
     if (found) return found;
-    const content = (await this.#objects.ask(oid, true))?.content;
-    if (content == null) throw new DomainError('not_found', `No such tree: ${oid}`);
-    const entries = Tree.parse(content, rawLength[formatOf(oid)]).entries();
-    const below = entries.filter(({ mode }) => mode === modes.tree);
-    const extent = { files: entries.length - below.length, depth: entries.length === 0 ? 0 : 1 };
-    for (const { files, depth } of await Promise.all(below.map(({ oid }) => this.of(oid, level + 1)))) {
-      extent.files += files;
+    const tree = await this.#read(tip, oid);
+    // Every directory holds a file at least, for git makes none that is empty; one that is empty all the same is counted as a file.
+    if (tree.size > this.#limits.files) throw tooManyFiles(tip, this.#limits);
+    const below = new Map<Oid, number>();
+    await forEachYielding(tree.directories(), ({ oid }) => below.set(oid, (below.get(oid) ?? 0) + 1));
+    const extent = { files: tree.size, depth: tree.size === 0 ? 0 : 1 };
+    for (const times of below.values()) extent.files -= times;
+    this.#seen += extent.files;
+    if (this.#seen > this.#limits.files) throw tooManyFiles(tip, this.#limits);
+    await forEachConcurrently(below, together, async ([oid, times]) => {
+      if (this.#pace.isDue) await this.#pace.yield();
+      const { files, depth } = await this.#at(tip, oid, level + 1);
+      extent.files += times * Math.max(files, 1);
       extent.depth = Math.max(extent.depth, depth + 1);
-    }
-    if (level + extent.depth - 1 <= this.#deepest) known.set(key, extent);
+    });
+    if (level + extent.depth - 1 <= this.#limits.depth) known.set(key, extent);
     return extent;
+  }
+
+  /** Few trees are in memory at a time, for git waits with the next until one has been taken. */
+  async #read(tip: Tip, oid: Oid): Promise<Tree> {
+    const found = await this.#objects.ask(oid, true, true);
+    if (found === null) throw new DomainError('not_found', `No such tree: ${oid}`);
+    if (found.content === null) throw tooWide(tip);
+    try {
+      return await Tree.read(found.content, rawLength[formatOf(oid)]);
+    } finally {
+      this.#objects.consumed(found.content.length);
+    }
   }
 }
 
@@ -82,11 +114,11 @@ async function checkTrees(place: ObjectPlace, tips: readonly Tip[], limits: Inco
   const { processes, gitDir, env, signal } = place;
   const objects = new CatFile(processes, gitDir, { env, signal });
   try {
-    const extents = new TreeExtents(gitDir, objects, limits.depth);
+    const extents = new TreeExtents(gitDir, objects, limits);
     for (const tip of tips) {
       const tree = await treeOf(objects, tip.oid);
       if (tree === null) continue;
-      const { files, depth } = await extents.of(tree);
+      const { files, depth } = await extents.of(tip, tree);
       if (depth > limits.depth) throw tooDeep(tip, limits);
       if (files > limits.files) throw tooManyFiles(tip, limits);
     }

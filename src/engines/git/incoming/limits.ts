@@ -22,6 +22,12 @@ export const tooManyFiles = ({ name }: Tip, { files }: IncomingLimits) =>
 export const tooDeep = ({ name }: Tip, { depth }: IncomingLimits) =>
   new DomainError('too_large', `${name} has a path of more than ${depth} names`);
 
+export const tooWide = ({ name }: Tip) =>
+  new DomainError(
+    'too_large',
+    `${name} has a directory of so many files, or so long names, that its list is larger than 100 MiB`,
+  );
+
 export const tooLarge = (path: string, { blobBytes }: IncomingLimits) =>
   new DomainError('too_large', `${path} is larger than ${sizeText(blobBytes)}`);
 

@@ -1,11 +1,14 @@
 import { DomainError } from '../../../kernel/errors.ts';
+import { forEachConcurrently, forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import { tally } from '../../../lib/tally.ts';
 import type { Oid, TreeFile } from '../../../ports/git-records.ts';
 import type { ObjectSource } from './object-source.ts';
-import { modes } from './tree-codec.ts';
+import { modes, type Tree } from './tree-codec.ts';
 
 /** With more directories below one tree than this, and most of them unknown, one `ls-tree -r` is cheaper than a question for each. */
 const worthProcess = 8;
+/** Directories of one tree that are read at the same time. */
+const together = 64;
 /** Entries one listing may have: the 200,000 files a repository is served with, and their directories. */
 const mostEntries = 300_000;
 
@@ -15,11 +18,13 @@ const mostEntries = 300_000;
  */
 export interface ListingBudget {
   left: number;
+  /** Of all trees of the listing together: thousands of small ones hold the event loop as a large one would. */
+  readonly pace: Pace;
   over?: DomainError;
 }
 
 export function newBudget(): ListingBudget {
-  return { left: mostEntries };
+  return { left: mostEntries, pace: new Pace() };
 }
 
 /** @throws DomainError `too_large` when the budget is used up */
@@ -29,6 +34,21 @@ export function spend(budget: ListingBudget, entries: number): void {
   // One error for all that were waiting: there may be very many.
   budget.over ??= new DomainError('too_large', `The directory holds more than ${mostEntries} entries`);
   throw budget.over;
+}
+
+/** The listings of a tree's directories in its order; some are read at the same time. */
+async function listDirectories(
+  source: ObjectSource,
+  tree: Tree,
+  prefix: string,
+  budget: ListingBudget,
+): Promise<(readonly TreeFile[])[]> {
+  const found: (readonly TreeFile[])[] = [];
+  await forEachConcurrently(tree.directories(), together, async ({ name, oid }, at) => {
+    if (budget.pace.isDue) await budget.pace.yield();
+    found[at] = await source.listing(oid, `${prefix}${name}/`, budget);
+  });
+  return found;
 }
 
 /**
@@ -47,18 +67,21 @@ export async function listTree(
   const tree = await source.tree(oid);
   tally.pass.publish(tree.size);
   spend(budget, tree.size);
-  const entries = tree.entries();
   if (shortcut !== undefined) {
-    const directories = entries.filter(({ mode }) => mode === modes.tree);
-    const unknown = directories.filter(({ name, oid }) => !shortcut.known(oid, `${prefix}${name}/`));
-    if (unknown.length > worthProcess && unknown.length > directories.length / 2) return shortcut.readAll();
+    let [directories, unknown] = [0, 0];
+    await forEachYielding(tree.directories(), ({ name, oid }) => {
+      directories += 1;
+      if (!shortcut.known(oid, `${prefix}${name}/`)) unknown += 1;
+    });
+    if (unknown > worthProcess && unknown > directories / 2) return shortcut.readAll();
   }
-  const parts = await Promise.all(
-    entries.map(({ name, mode, oid: entry }) =>
-      mode === modes.tree
-        ? source.listing(entry, `${prefix}${name}/`, budget)
-        : { path: `${prefix}${name}`, mode, oid: entry },
-    ),
-  );
-  return parts.flat();
+  const below = await listDirectories(source, tree, prefix, budget);
+  const files: TreeFile[] = [];
+  let next = 0;
+  for (const { name, mode, oid } of tree.entries()) {
+    if (mode !== modes.tree) files.push({ path: `${prefix}${name}`, mode, oid });
+    else for (const file of below[next++] ?? []) files.push(file);
+    if (budget.pace.isDue) await budget.pace.yield();
+  }
+  return files;
 }

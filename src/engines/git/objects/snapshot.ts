@@ -1,3 +1,4 @@
+import { forEachYielding } from '../../../lib/concurrency.ts';
 import type {
   FileChange,
   FileSide,
@@ -37,7 +38,9 @@ async function changedFiles(
   const walk = async (before: Oid | null, after: Oid | null, prefix: string): Promise<void> => {
     if (before === after) return;
     const [old, now] = await Promise.all([read(before), read(after)]);
-    for (const change of now.changesFrom(old)) {
+    const changes = now.changesFrom(old, left);
+    if (changes === null) throw new TooMany();
+    for (const change of changes) {
       spend();
       const path = `${prefix}${change.name}`;
       const sides = { before: fileOf(change.old), after: fileOf(change.new) };
@@ -87,7 +90,9 @@ export class TreeSnapshot implements Snapshot {
 
   async directory(path: string): Promise<TreeEntry[]> {
     const oid = await this.treeOid(path);
-    return oid === null ? [] : (await this.#source.tree(oid)).entries();
+    const found: TreeEntry[] = [];
+    if (oid !== null) await forEachYielding((await this.#source.tree(oid)).entries(), (entry) => found.push(entry));
+    return found;
   }
 
   async alike(directory: string, name: string): Promise<TreeEntry[]> {

@@ -77,7 +77,7 @@ export class StoredObjects implements ObjectSource {
     const key = `${this.#key}:${oid}`;
     const known = this.#caches.trees.get(key);
     if (known !== undefined) return known;
-    const tree = Tree.parse(await this.#content(oid, 'tree'), rawLength[this.format]);
+    const tree = await Tree.read(await this.#content(oid, 'tree'), rawLength[this.format]);
     this.#caches.trees.set(key, tree);
     return tree;
   }

@@ -1,4 +1,5 @@
 import { sameName } from '../../../domain/studio/path-rules.ts';
+import { Pace } from '../../../lib/concurrency.ts';
 import type { TreeEntry } from '../../../ports/git-records.ts';
 
 const slash = 0x2f;
@@ -21,6 +22,9 @@ function modeText(raw: Buffer, start: number, end: number): string {
   return raw.toString('latin1', start, end).replace(/^0+/, '');
 }
 
+const zero = 0x30;
+const treeMode = Buffer.from(`${modes.tree} `);
+
 const lowerCase = (byte: number) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte);
 
 /** A name of which two trees hold different entries; null: it is not there. */
@@ -28,6 +32,46 @@ export interface TreeChange {
   name: string;
   old: TreeEntry | null;
   new: TreeEntry | null;
+}
+
+/** Bytes of a large tree that are read at once. */
+const piece = 256 * 1024;
+
+/** Finds where the entries of a tree begin. */
+class EntryStarts {
+  readonly #raw: Buffer;
+  readonly #oidLength: number;
+  readonly #starts: Uint32Array;
+  #count = 0;
+  #at = 0;
+
+  constructor(raw: Buffer, oidLength: number) {
+    this.#raw = raw;
+    this.#oidLength = oidLength;
+    // No entry is shorter than `40000 x`, NUL and the id.
+    this.#starts = new Uint32Array(Math.ceil(raw.length / (8 + oidLength)) + 1);
+  }
+
+  /** Reads on to the end of the entry that holds the byte before `end`. */
+  readTo(end: number): void {
+    const raw = this.#raw;
+    let at = this.#at;
+    while (at < end) {
+      this.#starts[this.#count] = at;
+      this.#count += 1;
+      at += 7;
+      while (at < raw.length && raw[at] !== 0) at += 1;
+      at += 1 + this.#oidLength;
+    }
+    this.#at = at;
+  }
+
+  /** Start of every entry, and the end of the last. @throws Error when the last one is cut off */
+  all(): Uint32Array {
+    if (this.#at !== this.#raw.length) throw new Error('a tree object ends in the middle of an entry');
+    this.#starts[this.#count] = this.#at;
+    return this.#starts.slice(0, this.#count + 1);
+  }
 }
 
 /**
@@ -49,20 +93,21 @@ export class Tree {
 
   /** @throws Error when the bytes are not a tree */
   static parse(raw: Buffer, oidLength: number): Tree {
-    // No entry is shorter than `40000 x`, NUL and the id.
-    const starts = new Uint32Array(Math.ceil(raw.length / (8 + oidLength)) + 1);
-    let count = 0;
-    let at = 0;
-    while (at < raw.length) {
-      starts[count] = at;
-      count += 1;
-      at += 7;
-      while (at < raw.length && raw[at] !== 0) at += 1;
-      at += 1 + oidLength;
+    const starts = new EntryStarts(raw, oidLength);
+    starts.readTo(raw.length);
+    return new Tree(raw, oidLength, starts.all());
+  }
+
+  /** The same of a tree from outside, which may be large: in pieces, between which the event loop goes on. */
+  static async read(raw: Buffer, oidLength: number): Promise<Tree> {
+    const starts = new EntryStarts(raw, oidLength);
+    const pace = new Pace();
+    for (let end = piece; end < raw.length; end += piece) {
+      starts.readTo(end);
+      if (pace.isDue) await pace.yield();
     }
-    if (at !== raw.length) throw new Error('a tree object ends in the middle of an entry');
-    starts[count] = at;
-    return new Tree(raw, oidLength, starts.slice(0, count + 1));
+    starts.readTo(raw.length);
+    return new Tree(raw, oidLength, starts.all());
   }
 
   static empty(oidLength: number): Tree {
@@ -79,8 +124,14 @@ export class Tree {
     return index === -1 ? null : this.#entry(index);
   }
 
-  entries(): TreeEntry[] {
-    return Array.from({ length: this.size }, (_, index) => this.#entry(index));
+  /** Every entry, decoded as it is reached: a wide tree is gone through in steps. */
+  *entries(): Generator<TreeEntry, undefined> {
+    for (let index = 0; index < this.size; index++) yield this.#entry(index);
+  }
+
+  /** The directories among the entries; no other entry is decoded. */
+  *directories(): Generator<TreeEntry, undefined> {
+    for (let index = 0; index < this.size; index++) if (this.#isTree(index)) yield this.#entry(index);
   }
 
   /** The entries whose names some file systems treat as equal to this one; few of the others are decoded. */
@@ -120,8 +171,11 @@ export class Tree {
     return Tree.parse(Buffer.concat(pieces), this.#oidLength);
   }
 
-  /** How this tree differs from an earlier one, in git's order; a name that changes from file to directory is one change. */
-  changesFrom(base: Tree): TreeChange[] {
+  /**
+   * How this tree differs from an earlier one, in git's order; a name that changes from file to directory is one change.
+   * @returns null when more than `most` names differ
+   */
+  changesFrom(base: Tree, most: number): TreeChange[] | null {
     const changes = new Map<string, TreeChange>();
     const note = (side: 'old' | 'new', entry: TreeEntry) => {
       const known = changes.get(entry.name) ?? { name: entry.name, old: null, new: null };
@@ -136,6 +190,7 @@ export class Tree {
       const order = here >= this.size ? 1 : there >= base.size ? -1 : this.#compare(here, base.#sortKey(there));
       if (order <= 0) note('new', this.#entry(here++));
       if (order >= 0) note('old', base.#entry(there++));
+      if (changes.size > most) return null;
     }
     return [...changes.values()];
   }
@@ -178,8 +233,9 @@ export class Tree {
   }
 
   #isTree(index: number): boolean {
-    const start = this.#start(index);
-    return modeText(this.raw, start, this.raw.indexOf(0x20, start)) === modes.tree;
+    let at = this.#start(index);
+    while (this.raw[at] === zero) at += 1;
+    return this.raw.compare(treeMode, 0, treeMode.length, at, at + treeMode.length) === 0;
   }
 
   #entry(index: number): TreeEntry {

@@ -113,7 +113,7 @@ export class Quarantine implements PushedObjects {
     if (known) return known;
     const content = (await this.#objects().ask(oid, true))?.content;
     if (content == null) return null;
-    const tree = Tree.parse(content, rawLength[formatOf(oid)]);
+    const tree = await Tree.read(content, rawLength[formatOf(oid)]);
     this.#trees.set(oid, tree);
     return tree;
   }

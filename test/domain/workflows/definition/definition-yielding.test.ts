@@ -1,28 +1,13 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { iterationsDuring } from '../../../support/loop-iterations.ts';
 import { read, withSteps } from '../../../support/workflows/definitions.ts';
 
 describe('lets others have their turn', () => {
-  afterEach(() => void vi.restoreAllMocks());
-
-  /** How often others have their turn, where each look at the clock takes a millisecond. */
-  async function turnsIn(source: string): Promise<number> {
-    let now = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => {
-      now += 1;
-      return now;
+  const turnsIn = (source: string) =>
+    iterationsDuring(async () => {
+      const { errors } = await read(source);
+      expect(errors).toEqual([]);
     });
-    let turns = 0;
-    let isOver = false;
-    const other = () => {
-      turns += 1;
-      if (!isOver) setImmediate(other);
-    };
-    setImmediate(other);
-    const { errors } = await read(source);
-    isOver = true;
-    expect(errors).toEqual([]);
-    return turns;
-  }
 
   it('while a long text is read', async () => {
     const list = withSteps('  - {id: a, type: fail}', `variables:\n  list: [${'1,'.repeat(20_000)}1]\n`);

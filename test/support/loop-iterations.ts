@@ -1,0 +1,24 @@
+import { vi } from 'vitest';
+
+/** How often the event loop goes round while something is done, where each look at the clock takes a millisecond. */
+export async function iterationsDuring(work: () => Promise<unknown>): Promise<number> {
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 1;
+    return now;
+  });
+  let iterations = 0;
+  let isOver = false;
+  const other = () => {
+    iterations += 1;
+    if (!isOver) setImmediate(other);
+  };
+  setImmediate(other);
+  try {
+    await work();
+  } finally {
+    isOver = true;
+    clock.mockRestore();
+  }
+  return iterations;
+}

@@ -3,6 +3,7 @@ import { GitProcesses } from '../../../src/engines/git/git-process.ts';
 import { Slots } from '../../../src/engines/git/slots.ts';
 import { type Holder, StandingHolders } from '../../../src/engines/git/standing.ts';
 import { temporaryDirectory } from '../../support/git-store.ts';
+import fc from '../../support/properties.ts';
 
 describe('slots', () => {
   it('run so many at once, keep the others in order and refuse beyond', async () => {
@@ -40,6 +41,95 @@ describe('slots', () => {
     end();
     await first;
     expect(await third).toBe('third');
+  });
+});
+
+describe('slots with owners', () => {
+  /** Jobs that run until they are ended; `running` are the names of those that have begun, in order. */
+  function jobs(slots: Slots) {
+    const running: string[] = [];
+    const ends = new Map<string, () => void>();
+    const begin = (name: string, signal?: AbortSignal) =>
+      slots.run(
+        () => {
+          running.push(name);
+          return new Promise<void>((resolve) => ends.set(name, resolve));
+        },
+        signal,
+        name.slice(0, 1),
+      );
+    const end = async (name: string) => {
+      ends.get(name)?.();
+      await new Promise(setImmediate);
+    };
+    return { running, begin, end };
+  }
+
+  it('keep back for others what is over the share of one', async () => {
+    const { running, begin, end } = jobs(new Slots(2, { each: 1 }));
+    const all = ['a1', 'a2', 'a3', 'b1'].map((name) => begin(name));
+    await new Promise(setImmediate);
+    expect(running).toEqual(['a1', 'b1']);
+    await end('b1');
+    expect(running).toEqual(['a1', 'b1']);
+    await end('a1');
+    expect(running).toEqual(['a1', 'b1', 'a2']);
+    await end('a2');
+    await end('a3');
+    await Promise.all(all);
+  });
+
+  it('go round robin, so that one job of each other owner at most comes before', async () => {
+    const { running, begin, end } = jobs(new Slots(1));
+    const names = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'];
+    const all = names.map((name) => begin(name));
+    await new Promise(setImmediate);
+    for (let at = 0; at < names.length; at += 1) await end(running[at] ?? '');
+    await Promise.all(all);
+    expect(running).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
+  });
+
+  it('refuse the owner whose share is taken, and nobody else, where none may wait', async () => {
+    const { begin, end, running } = jobs(new Slots(4, { waiting: 0, each: 2 }));
+    const all = [begin('a1'), begin('a2')];
+    await expect(begin('a3')).rejects.toMatchObject({ code: 'rate_limited' });
+    all.push(begin('b1'));
+    await new Promise(setImmediate);
+    expect(running).toEqual(['a1', 'a2', 'b1']);
+    for (const name of running) await end(name);
+    await Promise.all(all);
+  });
+
+  it('never hold more than there are, nor more for one owner, nor leave one free that a job may have', async () => {
+    const step = fc.oneof(
+      fc.record({ begin: fc.constantFrom('a', 'b', 'c') }),
+      fc.record({ end: fc.nat(9) }),
+      fc.record({ abort: fc.nat(9) }),
+    );
+    const sizes = fc.record({ size: fc.integer({ min: 1, max: 4 }), each: fc.integer({ min: 1, max: 3 }) });
+    await fc.assert(
+      fc.asyncProperty(sizes, fc.array(step, { maxLength: 40 }), async ({ size, each }, steps) => {
+        const slots = new Slots(size, { each });
+        const held: { owner: string; release: () => void }[] = [];
+        const waiting = new Set<{ owner: string; stop: AbortController }>();
+        const heldBy = (owner: string) => held.filter((one) => one.owner === owner).length;
+        for (const one of steps) {
+          if ('begin' in one) {
+            const waiter = { owner: one.begin, stop: new AbortController() };
+            waiting.add(waiter);
+            void slots.take(waiter.stop.signal, one.begin).then(
+              (release) => held.push({ owner: one.begin, release }) && waiting.delete(waiter),
+              () => waiting.delete(waiter),
+            );
+          } else if ('end' in one) held.splice(one.end, 1)[0]?.release();
+          else [...waiting][one.abort]?.stop.abort(new Error('enough'));
+          await new Promise(setImmediate);
+          expect(held.length).toBeLessThanOrEqual(size);
+          for (const owner of 'abc') expect(heldBy(owner)).toBeLessThanOrEqual(each);
+          for (const { owner } of waiting) expect(held.length === size || heldBy(owner) === each).toBe(true);
+        }
+      }),
+    );
   });
 });
 

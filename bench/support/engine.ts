@@ -1,6 +1,7 @@
 import { cp, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createGitStore } from '../../src/engines/git/store.ts';
+import { createSpools } from '../../src/engines/spool/spool.ts';
 import type { GitStore, Repository } from '../../src/ports/git.ts';
 import { createLog } from '../../src/server/log.ts';
 import type { Bench } from '../benchmark.ts';
@@ -27,6 +28,7 @@ export async function openEngine({ directory, defer }: Bench, source: Source): P
   const gitDir = await copyOf(source, path.join(dataDir, 'git', 'bench.git'));
   const store = createGitStore({
     dataDir,
+    spools: createSpools(path.join(dataDir, 'spool')),
     log: createLog({ level: 'silent', redactHeaders: [] }),
     committer: { name: 'Portico', email: 'portico@localhost' },
     now: () => new Date(),

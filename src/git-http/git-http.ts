@@ -39,7 +39,7 @@ async function callOf(
   request: Request,
   response: Response,
   signal: AbortSignal,
-): Promise<Call<AllServices>> {
+): Promise<Call<AllServices> & { actor: Actor }> {
   return {
     services,
     actor: await actorOf(services, request),
@@ -115,7 +115,7 @@ function handler(
         call,
         place,
       );
-      await services.git.serve(repository, { service, advertise, signal, ...open() });
+      await services.git.serve(repository, { client: call.actor.id, service, advertise, signal, ...open() });
     }
     response.end();
   };

@@ -118,6 +118,8 @@ export type PushVerdict = { allow: true } | { allow: false; message: string };
 
 /** One request of git's smart HTTP protocol (gitprotocol-http), already authorised. */
 export interface GitServeRequest {
+  /** Id of the actor it comes from: each has at most a part of what is served at once. */
+  client: string;
   service: 'git-upload-pack' | 'git-receive-pack';
   /** True for `GET info/refs`. */
   advertise: boolean;

@@ -76,7 +76,9 @@ export function makeServices(ingredients: Ingredients) {
     allowedCidrs: config.PORTICO_ALLOWED_CIDRS,
     ...(config.PORTICO_CA_FILE !== undefined && { caFile: config.PORTICO_CA_FILE }),
   });
+  const spools = createSpools(path.join(config.PORTICO_DATA_DIR, 'spool'));
   const git = createGitStore({
+    spools,
     dataDir: config.PORTICO_DATA_DIR,
     log,
     committer: { name: 'Portico', email: `portico@${settings.public_host}` },
@@ -105,7 +107,7 @@ export function makeServices(ingredients: Ingredients) {
     git,
     archives: createArchiveStore({ product_version: version }),
     blobs,
-    spools: createSpools(path.join(config.PORTICO_DATA_DIR, 'spool')),
+    spools,
     events,
     expressions: createExpressions(),
     deployer: deployerFor(config),

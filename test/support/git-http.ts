@@ -12,6 +12,8 @@ type Guard = (request: IncomingMessage, response: ServerResponse) => boolean;
 interface HttpOptions {
   authorizePush?: NonNullable<GitServeRequest['authorizePush']>;
   guard?: Guard;
+  /** Whose request it is; default: all come from one client. */
+  client?(request: IncomingMessage): string;
   /** Spoken through TLS. */
   tls?: { key: Buffer; cert: Buffer };
 }
@@ -57,7 +59,7 @@ async function answer(
   store: GitStore,
   request: IncomingMessage,
   response: ServerResponse,
-  { authorizePush }: HttpOptions,
+  { authorizePush, client }: HttpOptions,
 ): Promise<void> {
   const url = new URL(request.url ?? '', 'http://host');
   const [, id = '', action = ''] = /^\/([^/]+)\.git\/(.+)$/.exec(url.pathname) ?? [];
@@ -69,6 +71,7 @@ async function answer(
   });
   response.setHeader('content-type', `application/x-${service}-${advertise ? 'advertisement' : 'result'}`);
   await store.serve(id, {
+    client: client?.(request) ?? 'client',
     service,
     advertise,
     protocol: (request.headers['git-protocol'] as string | undefined) ?? null,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createGitStore, type GitStoreOptions } from '../../src/engines/git/store.ts';
+import { createSpools } from '../../src/engines/spool/spool.ts';
 import type { GitStore, Repository } from '../../src/ports/git.ts';
 import type { CommitRequest } from '../../src/ports/git-writes.ts';
 
@@ -51,7 +52,8 @@ export function testStore(options: Partial<GitStoreOptions> = {}): TestStore {
   const dataDir = options.dataDir ?? temporaryDirectory();
   const log = { info() {}, warn() {}, error() {} };
   const committer = { name: 'Portico', email: 'portico@example.org' };
-  const store = createGitStore({ log, committer, now: () => new Date(), ...options, dataDir });
+  const spools = createSpools(join(dataDir, 'spool'));
+  const store = createGitStore({ log, spools, committer, now: () => new Date(), ...options, dataDir });
   onTestFinished(() => store.close());
   return { store, dataDir, path: (id) => join(dataDir, 'git', `${id}.git`) };
 }

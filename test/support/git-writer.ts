@@ -3,12 +3,15 @@
  * repository's id, the number of concurrent writers.
  */
 import { writeSync } from 'node:fs';
+import path from 'node:path';
 import { createGitStore } from '../../src/engines/git/store.ts';
+import { createSpools } from '../../src/engines/spool/spool.ts';
 
 const [, , dataDir = '', id = '', writers = '1'] = process.argv;
 const log = { info() {}, warn() {}, error() {} };
 const person = { name: 'Writer', email: 'writer@example.org' };
-const repository = createGitStore({ dataDir, log, committer: person, now: () => new Date() }).open(id);
+const spools = createSpools(path.join(dataDir, 'spool'));
+const repository = createGitStore({ dataDir, spools, log, committer: person, now: () => new Date() }).open(id);
 
 async function loop(writer: number): Promise<never> {
   for (let turn = 0; ; turn += 1) {

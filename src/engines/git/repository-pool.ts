@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { DomainError } from '../../kernel/errors.ts';
 import type { Metrics } from '../../ports/metrics.ts';
+import type { Spools } from '../../ports/spool.ts';
 import { GitProcesses, type Log, wallTime } from './git-process.ts';
 import type { IncomingLimits } from './incoming/limits.ts';
 import { ObjectCaches } from './objects/object-source.ts';
@@ -11,12 +12,16 @@ export interface GitStoreOptions extends UpstreamOptions {
   /** Repositories are `<dataDir>/git/<id>.git`. */
   dataDir: string;
   log: Log;
+  /** Where the bodies of fetches and pushes are until all has come. */
+  spools: Spools;
   committer: { name: string; email: string } | (() => { name: string; email: string });
   now: () => Date;
   /** How long the plan of one writer may take while others wait, milliseconds; default 120,000, as long as a merge may take. */
   planTime?: number;
   /** Milliseconds of silence on both sides after which a fetch or push is ended; default 120,000. */
   silence?: number;
+  /** Milliseconds within which the body of a fetch must have come; default 60,000. Those of pushes may take longer. */
+  fetchBodyTime?: number;
   /** Memory of each git process, bytes; default a quarter of the machine's, 512 MiB to 1 GiB. */
   memory?: number;
   /** Processor time of one push, seconds, for git and for each process it starts; default 300. */

@@ -18,8 +18,10 @@ import { createLayout, hasLayout, readFormat, removeLayout } from './layout.ts';
 import { type GitStoreOptions, RepositoryPool } from './repository-pool.ts';
 import { Slots } from './slots.ts';
 import { importRepository } from './transfer/import.ts';
+import { Lane } from './transfer/lane.ts';
 import { servePush } from './transfer/push.ts';
 import { PushHooks } from './transfer/push-hook.ts';
+import { withBody } from './transfer/request-body.ts';
 import { type ServedRepository, serveGit } from './transfer/serve.ts';
 import { lsRemote, pushUpstream, type UpstreamContext } from './transfer/upstream.ts';
 import { fetchUpstream } from './transfer/upstream-fetch.ts';
@@ -29,8 +31,13 @@ import { maintain, maintenanceDue } from './upkeep/maintenance.ts';
 
 export type { GitStoreOptions };
 
-/** Clones and pushes that wait for a slot; more are refused. */
-const waitingPackWork = 16;
+/** Clones, and apart from them pushes, at once. Two at least: one client has half of them. */
+const packSlots = Math.max(2, Math.floor(availableParallelism() / 2));
+/** Requests of git clients that send, wait or are served, and how many of them one client may have; more are refused. */
+const places = { fetches: { all: 128, each: 20 }, pushes: { all: 32, each: 8 } } as const;
+const mebibyte = 1024 * 1024;
+/** Most bytes of a body. git itself refuses packs over 2 GiB with a report; commands stand before them. */
+const bodySize = { fetch: 32 * mebibyte, push: 2048 * mebibyte + 32 * mebibyte } as const;
 /** A signal that is never aborted. */
 const never = () => new AbortController().signal;
 const oldestGit = [2, 38] as const;
@@ -44,10 +51,12 @@ class FileGitStore implements GitStore {
   readonly #options: GitStoreOptions;
   readonly #pool: RepositoryPool;
   readonly #hooks: PushHooks;
-  readonly #packWork = new Slots(Math.max(1, Math.floor(availableParallelism() / 2)), {
-    waiting: waitingPackWork,
-  });
-  readonly #advertisements = new Slots(16, { waiting: 64 });
+  readonly #fetchPlaces = new Slots(places.fetches.all, { waiting: 0, each: places.fetches.each });
+  readonly #pushPlaces = new Slots(places.pushes.all, { waiting: 0, each: places.pushes.each });
+  /** Lists of refs, which take next to nothing. */
+  readonly #refLists = new Lane(16);
+  readonly #packing = new Lane(packSlots);
+  readonly #unpacking = new Lane(packSlots);
   readonly #imports = new Slots(2);
   readonly #upkeep = new Slots(1);
   readonly #closing = new AbortController();
@@ -114,9 +123,9 @@ class FileGitStore implements GitStore {
 
   async serve(id: string, request: GitServeRequest): Promise<void> {
     await readFormat(this.#pool.path(id));
-    // An advertisement is a list of refs; what follows it packs and unpacks.
-    if (request.advertise) return this.#advertisements.run(() => serveGit(this.#served(id), request), request.signal);
-    await this.#packWork.run(() => this.#exchange(id, request), request.signal);
+    if (request.service === 'git-receive-pack' && !request.advertise)
+      await this.#pushPlaces.run(() => this.#servePush(id, request), request.signal, request.client);
+    else await this.#fetchPlaces.run(() => this.#serveFetch(id, request), request.signal, request.client);
   }
 
   async lsRemote(upstream: Upstream, signal = never()): Promise<UpstreamRefs> {
@@ -184,16 +193,36 @@ class FileGitStore implements GitStore {
     return { processes: this.#pool.processes, gitDir: this.#pool.path(id), log, silence, pushCpu };
   }
 
-  #exchange(id: string, request: GitServeRequest): Promise<void> {
-    const { service, authorizePush } = request;
-    if (service === 'git-upload-pack' || authorizePush === undefined) return serveGit(this.#served(id), request);
-    const signal = AbortSignal.any([request.signal, this.#closing.signal]);
-    return servePush({
-      ...this.#served(id),
-      repository: this.#pool.get(id),
-      hooks: this.#hooks,
-      limits: this.#limits,
-      request: { ...request, authorizePush, signal },
+  async #serveFetch(id: string, request: GitServeRequest): Promise<void> {
+    const { client, signal, advertise, protocol } = request;
+    const { fetchBodyTime: time = 60_000, spools } = this.#options;
+    const served = this.#served(id);
+    const serve = (lane: Lane, input = request.input) =>
+      lane.run(client, signal, (slot) => serveGit(served, { ...request, input }, { slot }));
+    if (advertise) return serve(this.#refLists);
+    const bounds = { size: bodySize.fetch, time, silence: served.silence };
+    await withBody(spools, request, bounds, (body, beginning) => {
+      const isRefList = protocol === 'version=2' && /^[0-9a-f]{4}command=ls-refs\b/i.test(beginning.toString('latin1'));
+      return serve(isRefList ? this.#refLists : this.#packing, body);
     });
+  }
+
+  async #servePush(id: string, request: GitServeRequest): Promise<void> {
+    const { client, authorizePush } = request;
+    const served = this.#served(id);
+    const signal = AbortSignal.any([request.signal, this.#closing.signal]);
+    const bounds = { size: bodySize.push, time: null, silence: served.silence };
+    await withBody(this.#options.spools, { ...request, signal }, bounds, (input) =>
+      this.#unpacking.run(client, signal, () => {
+        if (authorizePush === undefined) return serveGit(served, { ...request, input, signal });
+        return servePush({
+          ...served,
+          repository: this.#pool.get(id),
+          hooks: this.#hooks,
+          limits: this.#limits,
+          request: { ...request, authorizePush, input, signal },
+        });
+      }),
+    );
   }
 }

@@ -109,6 +109,7 @@ describe('serve', () => {
     const { store } = await served();
     const stop = new AbortController();
     const request = () => ({
+      client: 'client',
       service: 'git-upload-pack' as const,
       advertise: false,
       protocol: null,

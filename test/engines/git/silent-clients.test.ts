@@ -12,6 +12,7 @@ async function impatient() {
   const repository = await store.create('site', 'main');
   await save(repository, { 'big.bin': randomBytes(400_000).toString('hex') });
   const request = (input: PassThrough, output: PassThrough): GitServeRequest => ({
+    client: 'client',
     service: 'git-upload-pack',
     advertise: false,
     protocol: null,

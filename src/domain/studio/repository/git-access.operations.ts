@@ -238,6 +238,7 @@ export const pushRepository = studioOperation({
     let result: PushResult = { commands: [], moved: [] };
     const served = services.git.serve(project.uuid, {
       ...pack(),
+      client: context.actor.id,
       service: 'git-receive-pack',
       advertise: false,
       signal,

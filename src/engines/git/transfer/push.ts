@@ -48,7 +48,7 @@ export async function servePush(push: Push): Promise<void> {
   });
   const commands = commandsOf(request.input);
   try {
-    await serveGit(push, request, hook);
+    await serveGit(push, request, { hook });
   } finally {
     hook.close();
     over.abort(new Error('the push is over'));

@@ -9,6 +9,7 @@ import { syncDirectories, syncDirectoryTree } from '../durable-files.ts';
 import type { Config, GitChild } from '../git-child.ts';
 import { type GitProcesses, type Log, wallTime } from '../git-process.ts';
 import { incomingObjects } from '../upkeep/fsck.ts';
+import type { Lendable } from './lane.ts';
 import { type PushEnd, packetLine, pushAnswer } from './push-answer.ts';
 import type { OpenHook } from './push-hook.ts';
 
@@ -21,6 +22,9 @@ export interface ServedRepository {
   /** Processor time of git, and of each process it starts, for one push; seconds. */
   pushCpu: number;
 }
+
+/** Milliseconds a client may take for a piece of an answer before others get its slot: git stands still then, and needs none. */
+const lendAfter = 1_000;
 
 /** Processor time of git, and of each process it starts, for one fetch or clone; seconds. */
 const fetchCpu = wallTime.fetch / 1000;
@@ -59,12 +63,13 @@ const visibility: Config = [
  * Answers one request of git's smart HTTP protocol with git itself.
  *
  * @param hook decides about a push; without it rewrites and deletions are refused
+ * @param slot of a request whose git stands still as long as the client does not read
  * @throws DomainError before any byte is written when git could not start or said nothing; after that the output ends early
  */
 export async function serveGit(
   { processes, gitDir, log, silence, pushCpu }: ServedRepository,
   request: GitServeRequest,
-  hook: OpenHook | null = null,
+  { hook = null, slot = null }: { hook?: OpenHook | null; slot?: Lendable | null } = {},
 ): Promise<void> {
   const { service, advertise, output, signal } = request;
   const isPush = service === 'git-receive-pack' && !advertise;
@@ -87,6 +92,7 @@ export async function serveGit(
     },
   );
   const watchdog = setTimeout(() => {
+    if (slot?.isWaiting) return void watchdog.refresh();
     child.kill(new DomainError('request_timeout', 'The connection was silent for too long'));
     // A write to a client that stopped reading would wait for ever.
     if (output.writableNeedDrain) output.destroy();
@@ -99,7 +105,14 @@ export async function serveGit(
     for await (const chunk of isPush ? pushAnswer(stdout, (end) => settlePush(child, gitDir, end)) : stdout) {
       watchdog.refresh();
       written += chunk.length;
-      yield chunk;
+      const lending = setTimeout(() => slot?.lend(), lendAfter);
+      try {
+        yield chunk;
+      } finally {
+        clearTimeout(lending);
+      }
+      await slot?.regain();
+      watchdog.refresh();
     }
   };
   try {
@@ -147,25 +160,16 @@ function quarantinesOf(group: number, gitDir: string): string[] {
   return [...found];
 }
 
-/**
- * The request's bytes are written as fast as git takes them. When git reads no further the rest is read and dropped: to close the
- * connection would cut off the answer.
- */
+/** The request's bytes are written as fast as git takes them; git may read no further than it needs. */
 function feed(child: GitChild, { input, advertise }: GitServeRequest, watchdog: NodeJS.Timeout): void {
   const { stdin } = child.streams;
   if (advertise) {
     stdin.end();
     return;
   }
-  stdin.on('error', () => {
-    input.unpipe(stdin);
-    input.resume();
-  });
+  stdin.on('error', () => input.destroy());
   input.on('data', () => watchdog.refresh());
   input.once('error', (error) => child.kill(error));
-  input.once('close', () => {
-    if (!input.readableEnded) child.kill(new DomainError('request_timeout', 'The client went away'));
-  });
   input.pipe(stdin);
 }
 

@@ -3,7 +3,7 @@ import { DomainError } from '../../../kernel/errors.ts';
 import type { GitServeRequest } from '../../../ports/git-transfer.ts';
 import type { Spools } from '../../../ports/spool.ts';
 
-export interface BodyBounds {
+interface BodyBounds {
   /** Most bytes, unpacked. */
   size: number;
   /** Milliseconds within which all of it must have come, however much comes in between; null: as long as it takes. */

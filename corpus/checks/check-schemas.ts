@@ -22,7 +22,7 @@ export async function checkSchemas(
   const sampleEntries = (paths: readonly string[]) =>
     Promise.all(paths.map(async (path) => ({ path, frontmatter: await frontmatterOf(path) })));
   const discovery = await discoverSchemas({ paths: [...source.files], read: textReader(source) }, { sampleEntries });
-  const site = buildSite(discovery, '', source.files.map(asRegular));
+  const site = await buildSite(discovery, '', source.files.map(asRegular));
   const references = referencesIn(site);
   const collections: CollectionReport[] = [];
   for (const { schema, entries } of site.collections.values()) {

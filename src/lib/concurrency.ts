@@ -76,6 +76,16 @@ export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => 
   }
 }
 
+/** Goes through the steps of long work, and lets all else have its turn between them. @returns what the work comes to */
+export async function finishYielding<T>(steps: Generator<undefined, T, undefined>): Promise<T> {
+  const pace = new Pace();
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (pace.isDue) await pace.yield();
+  }
+}
+
 /**
  * Waits for all of several promises, whatever becomes of some: a transaction must not end while statements of it are under way.
  * @throws what the first of them throws

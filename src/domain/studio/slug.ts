@@ -129,26 +129,46 @@ function translation(
     : { locale: fallback, translation_key: slug };
 }
 
+/** What files of a collection are called, with a warning for each that keeps more of its name. */
+interface SlugAssignments {
+  /** In the order of the paths. */
+  entries: SlugAssignment[];
+  warnings: Warning[];
+}
+
 /**
  * Gives each file of a collection its slug: without extension, a trailing index folded into its directory. The mapping is one to
  * one and does not depend on the order of `paths`. A file that would collide keeps more of its name, and a warning says so.
  * @param paths paths from the repository root, all inside the collection
- * @returns assignments in the order of `paths`
  */
-export function assignSlugs(
+export function assignSlugs(collection: SlugCollection, paths: readonly string[]): SlugAssignments {
+  const steps = slugSteps(collection, paths);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same in steps, between which the caller may give way: a collection may have 200,000 files. */
+export function* slugSteps(
   collection: SlugCollection,
   paths: readonly string[],
-): { entries: SlugAssignment[]; warnings: Warning[] } {
+): Generator<undefined, SlugAssignments, undefined> {
   const rules = collection.slugs;
-  const files = paths.map((path) => nameIn(collection, path));
-  const whole = new Set(files.map((file) => file.relative));
+  const files: Named[] = [];
+  const whole = new Set<string>();
   const winners = new Map<string, Named>();
-  for (const file of files) {
+  for (const path of paths) {
+    yield;
+    const file = nameIn(collection, path);
+    files.push(file);
+    whole.add(file.relative);
     const rival = winners.get(file.stem);
     if (rival === undefined || beats(file, rival, rules.extensions)) winners.set(file.stem, file);
   }
   const folded = new Map<string, Named>();
   for (const file of winners.values()) {
+    yield;
     const short = foldIndex(file.stem, rules.index_names);
     // A stem of that name, even one that is itself folded away, keeps the shorter slug: so the outcome has no chains.
     if (short === null || (short !== file.stem && winners.has(short))) continue;
@@ -156,7 +176,9 @@ export function assignSlugs(
     if (rival === undefined || foldsBefore(file, rival, rules)) folded.set(short, file);
   }
   const warnings: Warning[] = [];
-  const entries = files.map((file): SlugAssignment => {
+  const entries: SlugAssignment[] = [];
+  for (const file of files) {
+    yield;
     const short = foldIndex(file.stem, rules.index_names);
     let slug = file.stem;
     // `a.md.md` beside `a.md`: the stem of the first is the full name of the second, which that one may need for itself.
@@ -167,8 +189,8 @@ export function assignSlugs(
       const message = `${file.path} keeps the slug "${slug}", because another file has "${wanted}"`;
       warnings.push({ code: 'slug_collision', message, path: file.path, collection: collection.collection });
     }
-    return { slug, path: file.path, ...translation(file, slug, rules) };
-  });
+    entries.push({ slug, path: file.path, ...translation(file, slug, rules) });
+  }
   return { entries, warnings };
 }
 

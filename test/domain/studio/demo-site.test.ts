@@ -31,7 +31,7 @@ beforeAll(async () => {
         places.map((place) => ({ path: place, frontmatter: factsAt(place).frontmatter })),
     },
   );
-  site = buildSite(found, '', files);
+  site = await buildSite(found, '', files);
 });
 
 const entriesOf = (collection: string) => site.collection(collection).entries;

@@ -65,7 +65,7 @@ export async function advance(
   const tree = await staged.tree.with(changes);
   // What was empty has no schemas to judge by: those its first entries found are looked for.
   const site = staged.head.tree
-    ? changeSite(staged.site, await entriesAt(tree, changes))
+    ? await changeSite(staged.site, await entriesAt(tree, changes))
     : await studio.content.site(git, tree);
   const changed = new Set([...staged.changed, ...changes.map(({ path }) => path)]);
   return { head: staged.head, changed, ...contentOf(tree, site) };

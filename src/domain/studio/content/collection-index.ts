@@ -1,11 +1,12 @@
 import { DomainError } from '../../../kernel/errors.ts';
+import { finishYielding, forEachYielding } from '../../../lib/concurrency.ts';
 import { SortedList } from '../../../lib/sorted-list.ts';
 import { tally } from '../../../lib/tally.ts';
 import type { FileSide, TreeFile } from '../../../ports/git-records.ts';
 import { checkAddress, checkStoredPath } from '../path-rules.ts';
 import type { CollectionSchema } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
-import { assignSlugs, foldIndex, nameIn, type SlugCollection } from '../slug.ts';
+import { assignSlugs, foldIndex, nameIn, type SlugCollection, slugSteps } from '../slug.ts';
 import type { SiteIndex } from './site-index.ts';
 
 /** One entry's place: what lists are made of before any file is read. */
@@ -48,12 +49,20 @@ export class CollectionIndex {
     this.#list = list;
   }
 
-  /** Indexes the files of a collection. */
-  static of(schema: CollectionSchema, files: readonly Pick<TreeFile, 'path' | 'oid'>[]): CollectionIndex {
+  /** Indexes the files of a collection, in steps. */
+  static async of(
+    schema: CollectionSchema,
+    files: readonly Pick<TreeFile, 'path' | 'oid'>[],
+  ): Promise<CollectionIndex> {
     tally.pass.publish(files.length);
     const sorted = files.toSorted(byPath);
-    const { entries: assigned, warnings } = assignSlugs(schema, sorted.map(pathOf));
-    const entries = assigned.map((entry, index) => ({ ...entry, oid: sorted[index]?.oid ?? '' }));
+    const paths: string[] = [];
+    await forEachYielding(sorted, ({ path }) => paths.push(path));
+    const { entries: assigned, warnings } = await finishYielding(slugSteps(schema, paths));
+    const entries: IndexedEntry[] = [];
+    await forEachYielding(assigned, (entry) => {
+      entries.push({ ...entry, oid: sorted[entries.length]?.oid ?? '' });
+    });
     return new CollectionIndex(schema, SortedList.of(entries, pathOf), warnings);
   }
 
@@ -80,7 +89,7 @@ export class CollectionIndex {
   }
 
   /** The index after changes, the same as one made from scratch; only slugs that may be others are assigned again. */
-  with(changes: PathChanges): CollectionIndex {
+  async with(changes: PathChanges): Promise<CollectionIndex> {
     const edits = new Map<string, IndexedEntry | null>();
     const moved: string[] = [];
     for (const [path, file] of changes) {

@@ -1,13 +1,16 @@
+import { forEachYielding } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
-import type { Snapshot } from '../../../ports/git-records.ts';
+import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 
 const maxConfigBytes = 1024 * 1024;
 
 /** The regular files of a tree, for readers of configurations. */
 export async function siteFilesOf(git: Repository, snapshot: Snapshot): Promise<SiteFiles> {
-  const files = await snapshot.files();
-  const paths = files.filter((file) => file.mode === '100644' || file.mode === '100755');
+  const paths: TreeFile[] = [];
+  await forEachYielding(await snapshot.files(), (file) => {
+    if (file.mode === '100644' || file.mode === '100755') paths.push(file);
+  });
   let oids: Map<string, string> | null = null;
   const read = async (path: string) => {
     oids ??= new Map(paths.map((file) => [file.path, file.oid]));

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
+import { forEachYielding } from '../../../lib/concurrency.ts';
 import type { FileChange, FileSide, Oid, TreeFile } from '../../../ports/git-records.ts';
 import type { Discovery } from '../schema/collection-schema.ts';
 import { configurationFiles } from '../schema/site-layout.ts';
@@ -35,18 +36,21 @@ function makeSite(discovery: Discovery, schemaKey: string, collections: Map<stri
 }
 
 /** Places every file of a tree in the collection that matches it. */
-export function buildSite(discovery: Discovery, schemaKey: string, files: readonly TreeFile[]): SiteIndex {
+export async function buildSite(
+  discovery: Discovery,
+  schemaKey: string,
+  files: readonly TreeFile[],
+): Promise<SiteIndex> {
   const owned = new Map<string, TreeFile[]>(discovery.schemas.map((schema) => [schema.collection, []]));
-  for (const file of files) {
+  await forEachYielding(files, (file) => {
     const owner = isRegular(file) ? discovery.schemas.find((schema) => schema.matches(file.path)) : undefined;
     if (owner) owned.get(owner.collection)?.push(file);
+  });
+  const collections = new Map<string, CollectionIndex>();
+  for (const schema of discovery.schemas) {
+    const { collection } = schema;
+    collections.set(collection, await CollectionIndex.of(schema, owned.get(collection) ?? []));
   }
-  const collections = new Map(
-    discovery.schemas.map((schema) => [
-      schema.collection,
-      CollectionIndex.of(schema, owned.get(schema.collection) ?? []),
-    ]),
-  );
   return makeSite(discovery, schemaKey, collections);
 }
 
@@ -58,16 +62,16 @@ export const placedBy = (changes: readonly FileChange[]): Placed =>
   new Map(changes.map(({ path, after }) => [path, after]));
 
 /** The site with other files at some paths, its schemas left as they are; collections without such a path are shared. */
-export function changeSite(site: SiteIndex, changes: Placed): SiteIndex {
+export async function changeSite(site: SiteIndex, changes: Placed): Promise<SiteIndex> {
   const touched = new Map<string, Map<string, FileSide | null>>();
-  for (const [path, file] of changes) {
+  await forEachYielding(changes, ([path, file]) => {
     const owner = site.discovery.schemas.find((schema) => schema.matches(path));
-    if (!owner) continue;
+    if (!owner) return;
     const own = touched.get(owner.collection) ?? new Map<string, FileSide | null>();
     touched.set(owner.collection, own.set(path, file && isRegular(file) ? file : null));
-  }
+  });
   const collections = new Map(site.collections);
-  for (const [name, own] of touched) collections.set(name, site.collection(name).with(own));
+  for (const [name, own] of touched) collections.set(name, await site.collection(name).with(own));
   return makeSite(site.discovery, site.schemaKey, collections);
 }
 

@@ -55,7 +55,7 @@ export class Sites {
       // The last tree may be gone since its branch was moved by force.
       const changes = latest ? await snapshot.changesSince(latest.tree, mostChanges).catch(() => null) : null;
       const isDerived = latest && changes && !changesSchemas(latest, changes);
-      const site = isDerived ? changeSite(latest, placedBy(changes)) : await this.#read(git, snapshot);
+      const site = isDerived ? await changeSite(latest, placedBy(changes)) : await this.#read(git, snapshot);
       onMade(site, isDerived ? changes : null);
       return { ...site, tree: snapshot.tree };
     });

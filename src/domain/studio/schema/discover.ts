@@ -1,3 +1,4 @@
+import { finishYielding, forEachYielding, Pace, yieldLoop } from '../../../lib/concurrency.ts';
 import { astroReader } from '../frameworks/astro/schema.ts';
 import { decapReader } from '../frameworks/cms/decap.ts';
 import { frontMatterReader } from '../frameworks/cms/front-matter.ts';
@@ -8,7 +9,7 @@ import { docusaurusReader } from '../frameworks/docusaurus/schema.ts';
 import { hugoReader } from '../frameworks/hugo/schema.ts';
 import { jekyllReader } from '../frameworks/jekyll/schema.ts';
 import { nuxtReader } from '../frameworks/nuxt/schema.ts';
-import { assignSlugs } from '../slug.ts';
+import { slugSteps } from '../slug.ts';
 import { eleventyPage, vitepressPage } from './built-in-fields.ts';
 import type {
   CollectionDescription,
@@ -133,16 +134,20 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
   const reading: SiteReading = { site, paths, present: new Set(paths), layout, warnings, dependencies: new Set() };
   const drafts: Draft[] = [];
   for (const reader of readers) {
+    await yieldLoop();
     for (const draft of await reader.read(reading)) addDraft(drafts, draft, warnings);
   }
-  const owned = claim(drafts, paths, warnings);
-  const covered = dropCovered(drafts, owned, paths, warnings);
+  const owned = await claim(drafts, paths, warnings);
+  const covered = await dropCovered(drafts, owned, paths, warnings);
   const claimed = new Set([...owned.values()].flat());
   const rejected = membership(union(...drafts.map((draft) => draft.rejects)));
-  const free = paths.filter((path) => !claimed.has(path) && !rejected(path));
+  const free: string[] = [];
+  await forEachYielding(paths, (path) => {
+    if (!claimed.has(path) && !rejected(path)) free.push(path);
+  });
   const taken = new Set(drafts.map((draft) => draft.schema.collection));
   const declared = [...drafts];
-  for (const group of groupFiles(free, layout, taken)) {
+  for (const group of await groupFiles(free, layout, taken)) {
     const draft = schemaOfGroup(group, layout, declared);
     drafts.push(draft);
     owned.set(draft, group.paths);
@@ -177,14 +182,18 @@ function addDraft(drafts: Draft[], draft: Draft, warnings: Warning[]): void {
 }
 
 /** Gives each file to the first collection that matches it. */
-function claim(drafts: readonly Draft[], paths: readonly string[], warnings: Warning[]): Map<Draft, string[]> {
+async function claim(
+  drafts: readonly Draft[],
+  paths: readonly string[],
+  warnings: Warning[],
+): Promise<Map<Draft, string[]>> {
   const owned = new Map<Draft, string[]>(drafts.map((draft) => [draft, []]));
   const overlaps = new Set<string>();
-  for (const path of paths) {
+  await forEachYielding(paths, (path) => {
     const [first, second] = drafts.filter((draft) => draft.schema.matches(path));
     if (first) owned.get(first)?.push(path);
     if (first && second) overlaps.add(`${first.schema.collection}" and "${second.schema.collection}`);
-  }
+  });
   for (const pair of overlaps) {
     warnings.push({ code: 'overlap', message: `Collections "${pair}" share files; they belong to the first` });
   }
@@ -192,14 +201,16 @@ function claim(drafts: readonly Draft[], paths: readonly string[], warnings: War
 }
 
 /** A framework's collection under another name than the CMS gave the same files is that collection once more. @returns how many there were */
-function dropCovered(
+async function dropCovered(
   drafts: Draft[],
   owned: ReadonlyMap<Draft, string[]>,
   paths: readonly string[],
   warnings: Warning[],
-): number {
+): Promise<number> {
   const count = drafts.length;
+  const pace = new Pace();
   for (const draft of drafts.filter((one) => owned.get(one)?.length === 0)) {
+    if (pace.isDue) await pace.yield();
     const { collection, source, matches } = draft.schema;
     const path = paths.find(matches);
     const owner = path === undefined ? undefined : drafts.find((other) => other.schema.matches(path))?.schema;
@@ -234,7 +245,7 @@ async function inferMissing(
   if (missing.length === 0) return;
   const slugs = new Map<string, ReadonlySet<string>>();
   for (const draft of drafts) {
-    const { entries } = assignSlugs(draft.schema, owned.get(draft) ?? []);
+    const { entries } = await finishYielding(slugSteps(draft.schema, owned.get(draft) ?? []));
     slugs.set(draft.schema.collection, new Set(entries.map((entry) => entry.slug)));
   }
   for (const draft of missing) {

@@ -1,3 +1,4 @@
+import { forEachYielding } from '../../../lib/concurrency.ts';
 import { collectionNamePattern } from './schema.schema.ts';
 import {
   dataExtensions,
@@ -68,24 +69,28 @@ function freeName(directory: string, shallow: boolean, taken: ReadonlySet<string
  * @param paths files from the repository root
  * @param taken collection names that are in use
  */
-export function groupFiles(paths: readonly string[], layout: SiteLayout, taken: ReadonlySet<string>): Group[] {
+export async function groupFiles(
+  paths: readonly string[],
+  layout: SiteLayout,
+  taken: ReadonlySet<string>,
+): Promise<Group[]> {
   const places = new Map<
     string,
     { directory: string; shallow: boolean; content: boolean; md: string[]; data: string[] }
   >();
-  for (const path of paths) {
+  await forEachYielding(paths, (path) => {
     const extension = extensionOf(path);
     const markdown = markdownExtensions.some((known) => known === extension);
-    if (!markdown && !dataExtensions.some((known) => known === extension)) continue;
-    if (layout.given && layout.root !== '' && !path.startsWith(`${layout.root}/`)) continue;
-    if (isExcluded(path, layout)) continue;
+    if (!markdown && !dataExtensions.some((known) => known === extension)) return;
+    if (layout.given && layout.root !== '' && !path.startsWith(`${layout.root}/`)) return;
+    if (isExcluded(path, layout)) return;
     const found = place(path, layout);
-    if (!markdown && !found.content) continue;
+    if (!markdown && !found.content) return;
     const key = `${found.shallow ? '.' : ''}/${found.directory}`;
     const group = places.get(key) ?? { ...found, md: [], data: [] };
     places.set(key, group);
     (markdown ? group.md : group.data).push(path);
-  }
+  });
   // Names go to content directories first, then upwards from the shallowest, so that a stray directory renames no collection.
   const order = [...places.values()].sort(
     (a, b) =>

@@ -10,7 +10,7 @@ import { hostileFile } from '../frontmatter/hostile.ts';
 import { hostileToml } from '../frontmatter/hostile-toml.ts';
 import { file } from '../merge/files.ts';
 
-const index = CollectionIndex.of({ fields: [] } as unknown as CollectionSchema, []);
+const index = await CollectionIndex.of({ fields: [] } as unknown as CollectionSchema, []);
 
 /** What a client holds after GET: JSON. */
 const shown = (bytes: Buffer, path: string): { frontmatter: Record<string, unknown> | null; body: string } => {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Activity } from '../../../../lib/activity.ts';
+import { forEachYielding } from '../../../../lib/concurrency.ts';
 import type { BlobRecord, ContentCache } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Log } from '../../../../ports/log.ts';
@@ -207,10 +208,10 @@ export class Indexer {
     if (!known && !isFew) return null;
     const missing = new Map<string, IndexedFile>();
     for (const list of [...lists, files]) {
-      for (const file of list) {
+      await forEachYielding(list, (file: IndexedFile) => {
         const key = blobKey(file);
         if (known?.get(key) === undefined) missing.set(`${key.format}:${key.oid}`, file);
-      }
+      });
     }
     return [...missing.values()];
   }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { forEachYielding } from '../../../../lib/concurrency.ts';
 import type { ContentCache, SchemaRow } from '../../../../ports/content-cache.ts';
 import type { CollectionDescription, Discovery, SiteFiles } from '../../schema/collection-schema.ts';
 import { withMatches } from '../../schema/discover.ts';
@@ -41,13 +42,13 @@ const telling: ReadonlySet<string> = new Set([...content, ...['ts', 'mts', 'cts'
  * collections use, and which files are in none or in several. Of two listings with equal digests and configurations the discoveries are equal.
  * @param contentRoot the one that was given to the discovery
  */
-export function listingDigest(
+export async function listingDigest(
   paths: readonly string[],
   { schemas }: Pick<Discovery, 'schemas'>,
   contentRoot: string | undefined,
-): string {
+): Promise<string> {
   const site = findSite(paths, contentRoot);
-  const { owned, free, shared } = share(paths, schemas);
+  const { owned, free, shared } = await share(paths, schemas);
   const extensions = [...owned].map(([name, own]) => {
     const used = new Set(own.map(extensionOf));
     return [name, byUse(own, content).filter((extension) => used.has(extension))];
@@ -57,17 +58,17 @@ export function listingDigest(
 }
 
 /** Which paths each collection could have, which relevant paths none could, and whether some have several. */
-function share(paths: readonly string[], schemas: readonly CollectionDescription[]) {
+async function share(paths: readonly string[], schemas: readonly CollectionDescription[]) {
   const owned = new Map<string, string[]>(schemas.map(({ collection }) => [collection, []]));
   const sets = schemas.map((schema) => ({ name: schema.collection, holds: membership(schema.paths) }));
   const free: string[] = [];
   let shared = false;
-  for (const path of paths) {
+  await forEachYielding(paths, (path) => {
     const owners = sets.filter(({ holds }) => holds(path));
     for (const { name } of owners) owned.get(name)?.push(path);
     if (owners.length > 1) shared = true;
     if (owners.length === 0 && telling.has(extensionOf(path))) free.push(path);
-  }
+  });
   return { owned, free, shared };
 }
 
@@ -90,12 +91,12 @@ function keysOf({ contentRoot, tree, paths }: SiteTree): Record<Discovery['scope
 }
 
 /** What a discovery depends on beside its key; equal ones mean that it holds for the tree. */
-function variantOf({ paths, contentRoot }: SiteTree, discovery: Discovery): string {
+async function variantOf({ paths, contentRoot }: SiteTree, discovery: Discovery): Promise<string> {
   if (discovery.scope === 'tree') return digestOf(null);
   const wanted = new Set(discovery.dependencies);
   const read = paths.filter(({ path }) => wanted.has(path)).map(({ path, oid }) => [path, oid]);
   const names = paths.map(({ path }) => path);
-  return digestOf([read, listingDigest(names, discovery, contentRoot ?? undefined)]);
+  return digestOf([read, await listingDigest(names, discovery, contentRoot ?? undefined)]);
 }
 
 /**
@@ -115,7 +116,7 @@ export class SchemaStore {
     const rows = await this.#cache.schemas(site.repository, Object.values(keysOf(site)));
     for (const { variant, text } of rows ?? []) {
       const discovery = discoveryOf(text);
-      if (variantOf(site, discovery) === variant) return discovery;
+      if ((await variantOf(site, discovery)) === variant) return discovery;
     }
     return null;
   }
@@ -136,7 +137,7 @@ export class SchemaStore {
     // Requests that wait for the site go first.
     await nextTurn();
     const key = keysOf(site)[discovery.scope];
-    const row: SchemaRow = { key, variant: variantOf(site, discovery), text: discoveryText(discovery) };
+    const row: SchemaRow = { key, variant: await variantOf(site, discovery), text: discoveryText(discovery) };
     await this.#cache.storeSchemas(site.repository, row);
   }
 }

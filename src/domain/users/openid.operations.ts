@@ -1,4 +1,4 @@
-/** Accounts at an OpenID provider. They sign in those who linked them from inside their own session, and make no accounts. */
+/** Accounts at an OpenID provider. One signs in the person who linked it from inside their own session, and makes no account here. */
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import { publicOperation } from '../../kernel/operation.ts';

@@ -19,7 +19,7 @@ import { email, personName, presentUser, user } from './user.ts';
 /** Machine names of the organisation and project that the first start makes. */
 export const demo = { organization: 'demo', project: 'site' };
 
-/** Whether nobody can sign in yet: the first account is made by the set-up link. */
+/** Whether there is no account yet, so that the set-up link makes the first. */
 export const needsSetup = async (em: EntityManager): Promise<boolean> => (await em.count(User, {})) === 0;
 
 export const getInstance = publicOperation({

@@ -50,7 +50,7 @@ const isAboutAnswer = (client: typeof Client, error: unknown) =>
   error instanceof client.WWWAuthenticateChallengeError ||
   error instanceof client.ClientError;
 
-/** Nothing is asked of the provider before somebody signs in; what it says of itself is read once, and again after a failure. */
+/** The provider is not reached before the first sign-in; its metadata is read once, and again after a failure. */
 export function createOpenId({ http, issuer, clientId, clientSecret }: Options): OpenId {
   const server = new URL(issuer);
   const { host } = server;

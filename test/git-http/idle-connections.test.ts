@@ -60,11 +60,13 @@ describe('connections of one token that send nothing further, or a byte now and 
     expect(await (await app.repository()).head('meanwhile')).toBe(git(clone, ['rev-parse', 'HEAD']));
   });
 
-  it('are 429 for that token alone when they are too many', async () => {
+  it('are 429 for that token alone when they are too many', { timeout: 30_000 }, async () => {
     const idle = await app.makeToken(['browse_studio']);
     for (let at = 0; at < 20; at += 1) await begin(idle, 'git-upload-pack', lsRefs);
     const path = `${repository}/info/refs?service=git-upload-pack`;
-    await expect.poll(async () => (await askRaw(app, 'GET', path, { token: idle })).status).toBe(429);
+    await expect
+      .poll(async () => (await askRaw(app, 'GET', path, { token: idle })).status, { timeout: 20_000 })
+      .toBe(429);
     expect((await askRaw(app, 'GET', path)).status).toBe(200);
   });
 });

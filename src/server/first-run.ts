@@ -129,7 +129,9 @@ async function prepareSetup({ services, admin }: Options, before: string | undef
       return null;
     }
     const last = await em.findOne(OneTimeLink, { kind: 'setup' });
-    if (before !== undefined && last && now.getTime() - last.created_at.getTime() < together) return before;
+    // The servers may be reached at different addresses.
+    if (before !== undefined && last && now.getTime() - last.created_at.getTime() < together)
+      return `${services.settings.public_url}/setup${before.slice(before.indexOf('#'))}`;
     return (await makeLink(em, services, 'setup')).url;
   });
 }

@@ -13,8 +13,9 @@ afterEach(async () => {
   await running.stop();
 });
 
-const large = (path: string) =>
-  `${plainBuild}\nimport { randomBytes } from 'node:crypto'; writeFileSync('${path}', randomBytes(12 * 1024 * 1024));`;
+/** A build that writes a file of so many mebibytes. */
+const large = (path: string, mebibytes = 12) =>
+  `${plainBuild}\nimport { randomBytes } from 'node:crypto'; writeFileSync('${path}', randomBytes(${mebibytes} * 1024 * 1024));`;
 
 async function deployed(script: string) {
   await seed(running.app, builtSite(plainBuild));
@@ -32,8 +33,9 @@ async function deployed(script: string) {
 }
 
 asRoot('a disk that a build fills fails the build, and nothing else', async () => {
-  await smallDisk(path.join(running.buildDir, 'own'));
-  const again = await deployed(large('filler'));
+  // With room for a copy of node, which lies where builds cannot reach it in some clones.
+  await smallDisk(path.join(running.buildDir, 'own'), 256);
+  const again = await deployed(large('filler', 260));
   const failed = await again();
   expect(failed).toMatchObject({ status: 'completed', conclusion: 'failure', failure_reason: 'exit_code' });
   expect(await running.log(failed, 'build')).toContain('ENOSPC');

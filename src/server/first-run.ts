@@ -13,7 +13,7 @@ import type { AllServices } from '../domain/services.ts';
 import { Setting } from '../domain/setting.entity.ts';
 import { makeLink, OneTimeLink } from '../domain/users/one-time-link.ts';
 import { hashPassword } from '../domain/users/passwords.ts';
-import { demo, makeFirstUser, needsSetup } from '../domain/users/setup.operations.ts';
+import { demo, makeFirstUser, needsSetup, requireNoAccount } from '../domain/users/setup.operations.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { permissionNames } from '../kernel/actor.ts';
 import type { AnyOperation, Call } from '../kernel/operation.ts';
@@ -125,6 +125,7 @@ async function prepareSetup({ services, admin }: Options, before: string | undef
     if (!(await needsSetup(em))) return null;
     if (admin && password !== null) {
       const { email } = admin;
+      await requireNoAccount(em);
       await makeFirstUser(em, { email: email.toLowerCase(), name: email.split('@')[0] ?? email, password }, now);
       return null;
     }

@@ -1,12 +1,12 @@
-import { type EntityManager, raw } from '@mikro-orm/postgresql';
+import { raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { presets } from '../../kernel/actor.ts';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { type OrganizationContext, organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
-import { displayName, machineName, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
-import { Project } from '../projects/project.entity.ts';
+import { displayName, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
 import { grantsChanged } from './grant-cache.ts';
+import { confinement, projectIds, projectNames, requireHeld } from './granting.ts';
 import { Token } from './token.entity.ts';
 import { generateToken, hashToken } from './token-text.ts';
 
@@ -19,12 +19,7 @@ const tokenDraft = z.object({
     .optional()
     .describe('Excludes `preset`'),
   preset: rolePreset.optional().describe('Excludes `permissions`'),
-  projects: z
-    .array(machineName)
-    .min(1, 'must name at least one project, or be absent')
-    .max(1000)
-    .optional()
-    .describe('Machine names; absent: all, later ones included'),
+  projects: confinement,
   expires_in: z.enum(['30d', '90d', '365d', 'never']).default('90d').describe('Default 90d'),
 });
 
@@ -54,14 +49,6 @@ const createdToken = z
 const revokedToken = z.object({ message: z.string() }).meta({ id: 'RevokedToken' });
 
 const days = { '30d': 30, '90d': 90, '365d': 365, never: null } as const;
-
-/** Machine names of the projects each token is confined to, in one query for all. */
-async function projectNames(em: EntityManager, tokens: readonly Token[]): Promise<(token: Token) => string[] | null> {
-  const ids = [...new Set(tokens.flatMap((token) => token.projects ?? []))];
-  const rows = ids.length > 0 ? await em.find(Project, { id: { $in: ids } }) : [];
-  const names = new Map(rows.map((row) => [row.id, row.machine_name]));
-  return (token) => token.projects?.flatMap((id) => names.get(id) ?? []).sort() ?? null;
-}
 
 type Asking = Pick<OrganizationContext, 'organization' | 'grant'>;
 
@@ -123,16 +110,9 @@ export const createToken = organizationOperation({
     const preset = draft.preset ?? null;
     const permissions = draft.permissions ?? (preset ? presets[preset] : null);
     if (!permissions) throw fieldError('invalid_request', 'permissions', 'is required, or a preset');
-    const lacking = permissions.find((name) => !grant.permissions.has(name));
-    if (lacking) throw new DomainError('forbidden', `permissions: you lack ${lacking} and cannot grant it`);
-    const names = draft.projects ? [...new Set(draft.projects)] : null;
-    const projects = names
-      ? await em.find(Project, { organization_id: organization.id, machine_name: { $in: names }, deleted_at: null })
-      : null;
-    const unknown = names?.find((name) => !projects?.some((row) => row.machine_name === name));
-    if (unknown !== undefined)
-      throw fieldError('invalid_request', 'projects', `${unknown} is not a project of this organisation`);
-    const beyond = grant.projects && (projects ? projects.find((row) => !grant.projects?.has(row.id)) : 'all');
+    requireHeld(grant, permissions);
+    const projects = await projectIds(em, organization, draft.projects ?? null);
+    const beyond = grant.projects && (projects ? projects.find((id) => !grant.projects?.has(id)) : 'all');
     if (beyond)
       throw new DomainError('forbidden', 'projects: you cannot grant access to projects you have no access to');
 
@@ -146,7 +126,7 @@ export const createToken = organizationOperation({
       last4: token.slice(-4),
       permissions: [...new Set(permissions)],
       preset,
-      projects: projects?.map((project) => project.id) ?? null,
+      projects,
       created_by: actor.id,
       created_at: now,
       expires_at: life === null ? null : new Date(now.getTime() + life * 24 * 3600_000),
@@ -157,7 +137,7 @@ export const createToken = organizationOperation({
       id: row.id,
       name: row.name,
       permissions: row.permissions,
-      projects: names?.sort() ?? null,
+      projects: draft.projects ? [...new Set(draft.projects)].sort() : null,
       preset,
       expires_at: row.expires_at ?? null,
       created_at: now,

@@ -4,9 +4,9 @@ import { presets } from '../../kernel/actor.ts';
 import { DomainError, fieldError } from '../../kernel/errors.ts';
 import { type OrganizationContext, organizationOperation } from '../../kernel/operation.ts';
 import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
-import { changeOf, machineName, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
+import { changeOf, permissionName, rolePreset, timestamp } from '../../kernel/shapes.ts';
 import { userChanged } from '../identity/grant-cache.ts';
-import { Project } from '../projects/project.entity.ts';
+import { confinement, projectIds, projectNames, requireHeld } from '../identity/granting.ts';
 import { makeLink, OneTimeLink } from '../users/one-time-link.ts';
 import { User } from '../users/user.entity.ts';
 import { email } from '../users/user.ts';
@@ -16,12 +16,7 @@ import { Organization } from './organization.entity.ts';
 const rights = {
   role: rolePreset.describe('An Owner may also make Owners'),
   permissions: z.array(permissionName).max(14).optional().describe('Beside those of the role'),
-  projects: z
-    .array(machineName)
-    .min(1, 'must name at least one project, or be absent')
-    .max(1000)
-    .optional()
-    .describe('Machine names; absent: all, later ones included'),
+  projects: confinement,
 };
 
 const member = z
@@ -49,9 +44,7 @@ const invitedMember = member
 async function present(em: EntityManager, rows: readonly Member[]) {
   const users = await em.find(User, { id: { $in: rows.map((row) => row.user_id) } });
   const people = new Map(users.map((row) => [row.id, row]));
-  const ids = [...new Set(rows.flatMap((row) => row.projects ?? []))];
-  const projects = ids.length > 0 ? await em.find(Project, { id: { $in: ids }, deleted_at: null }) : [];
-  const names = new Map(projects.map((row) => [row.id, row.machine_name]));
+  const projects = await projectNames(em, rows, { deleted_at: null });
   return rows.map((row) => ({
     id: row.id,
     user_id: row.user_id,
@@ -59,7 +52,7 @@ async function present(em: EntityManager, rows: readonly Member[]) {
     name: row.joined_at ? (people.get(row.user_id)?.name ?? '') : null,
     role: row.role,
     permissions: row.permissions,
-    projects: row.projects?.flatMap((id) => names.get(id) ?? []).sort() ?? null,
+    projects: projects(row),
     created_at: row.created_at,
     joined_at: row.joined_at ?? null,
   }));
@@ -75,22 +68,14 @@ type Granting = Pick<OrganizationContext, 'em' | 'organization' | 'grant' | 'act
 async function rightsFrom({ em, organization, grant, actor }: Granting, wanted: Rights) {
   if (wanted.role === 'owner' && !grant.owner && !actor.instance_admin)
     throw new DomainError('forbidden', 'role: only an Owner of the organisation may make Owners');
-  const lacking = [...presets[wanted.role], ...wanted.permissions].find((name) => !grant.permissions.has(name));
-  if (lacking) throw new DomainError('forbidden', `permissions: you lack ${lacking} and cannot grant it`);
+  requireHeld(grant, [...presets[wanted.role], ...wanted.permissions]);
   if (wanted.role === 'owner' && wanted.projects)
     throw fieldError('invalid_request', 'projects', 'must be absent for an Owner, who has all');
-  const names = wanted.projects && [...new Set(wanted.projects)];
-  const rows = names
-    ? await em.find(Project, { organization_id: organization.id, machine_name: { $in: names }, deleted_at: null })
-    : null;
-  const unknown = names?.find((name) => !rows?.some((row) => row.machine_name === name));
-  if (unknown !== undefined)
-    throw fieldError('invalid_request', 'projects', `${unknown} is not a project of this organisation`);
   const given = new Set(presets[wanted.role]);
   return {
     role: wanted.role,
     permissions: [...new Set(wanted.permissions)].filter((name) => !given.has(name)),
-    projects: rows?.map((row) => row.id) ?? null,
+    projects: await projectIds(em, organization, wanted.projects),
   };
 }
 

@@ -5,9 +5,9 @@ import { findPage, pageInput, pageOf } from '../../kernel/paging.ts';
 import { changeOf, freeObject, timestamp } from '../../kernel/shapes.ts';
 import { defined } from '../../lib/objects.ts';
 import { userChanged } from '../identity/grant-cache.ts';
-import { checkPassword, givenPassword, hashPassword, newPassword, verifyPassword } from './passwords.ts';
+import { checkPassword, givenPassword, hashPassword, newPassword } from './passwords.ts';
 import { endSessions, startSession, UserSession } from './sessions.ts';
-import { beginAttempt } from './throttle.ts';
+import { tryPassword } from './throttle.ts';
 import { type Preferences, User } from './user.entity.ts';
 import { personName, presentUser, user } from './user.ts';
 
@@ -106,10 +106,8 @@ export const changePassword = publicOperation({
     if (!session) throw new DomainError('forbidden', 'Only a person who is signed in has a password');
     const row = await em.findOneOrFail(User, { id });
     checkPassword('new_password', new_password, row);
-    const attempt = await beginAttempt(services, row.email, address);
-    if (!(await verifyPassword(current_password, row.password ?? null)).ok)
+    if (!(await tryPassword(services, row.email, address, current_password, row.password)).ok)
       throw new DomainError('forbidden', 'current_password: is wrong');
-    await attempt.succeeded();
     row.password = await hashPassword(new_password);
     await em.transactional(async (fork) => {
       await fork.flush();

@@ -47,8 +47,11 @@ export const getInstance = publicOperation({
   },
 });
 
-/** Held while the first account is made. */
-const lock = `select pg_advisory_xact_lock(hashtext('portico set-up'))`;
+/** Keeps other first accounts from being made until the transaction ends. @throws DomainError `conflict` when there is an account already */
+export async function requireNoAccount(em: EntityManager): Promise<void> {
+  await em.execute(`select pg_advisory_xact_lock(hashtext('portico set-up'))`);
+  if (!(await needsSetup(em))) throw new DomainError('conflict', 'Portico is set up already: sign in instead');
+}
 
 /** Makes a person Owner of the organisations that have none, which were made before there were accounts. */
 async function takeOwnerless(em: EntityManager, user_id: number, now: Date, except: readonly string[]): Promise<void> {
@@ -79,8 +82,8 @@ interface FirstUser {
 }
 
 /**
- * Makes the first account, an administrator of the instance and Owner of every organisation there is, but of those in `except`.
- * @throws DomainError `conflict` when there is an account already
+ * Makes the first account (after `requireNoAccount`), an administrator of the instance and Owner of the organisations that have none, but of
+ * those in `except`.
  */
 export async function makeFirstUser(
   em: EntityManager,
@@ -88,8 +91,6 @@ export async function makeFirstUser(
   now: Date,
   except: readonly string[] = [],
 ): Promise<User> {
-  await em.execute(lock);
-  if (!(await needsSetup(em))) throw new DomainError('conflict', 'Portico is set up already: sign in instead');
   await em.nativeDelete(OneTimeLink, { kind: 'setup' });
   const row = em.create(User, { ...first, instance_admin: true, preferences: {}, created_at: now });
   await em.flush();
@@ -135,8 +136,7 @@ export const setup = publicOperation.with(noted)({
     checkPassword('password', password, { email, name });
     const machine_name = machineNameFrom(organization_name);
     const now = services.clock.now();
-    await em.execute(lock);
-    if (!(await needsSetup(em))) throw new DomainError('conflict', 'Portico is set up already: sign in instead');
+    await requireNoAccount(em);
     await redeemLink(em, services, 'setup', secret);
     const first = { email, name, password: await hashPassword(password) };
     const row = await makeFirstUser(em, first, now, keep_demo ? [] : [demo.organization]);

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { DomainError } from '../../kernel/errors.ts';
 import { publicOperation } from '../../kernel/operation.ts';
-import { givenPassword, hashPassword, verifyPassword } from './passwords.ts';
+import { givenPassword, hashPassword } from './passwords.ts';
 import { endSessions, requireSameOrigin, startSession } from './sessions.ts';
-import { beginAttempt } from './throttle.ts';
+import { tryPassword } from './throttle.ts';
 import { User } from './user.entity.ts';
 import { email, presentUser, signedIn } from './user.ts';
 
@@ -25,11 +25,9 @@ export const signIn = publicOperation({
     requireSameOrigin(context.browser);
     if (!services.settings.password_sign_in)
       throw new DomainError('forbidden', 'Signing in with a password is switched off here; use the other button');
-    const attempt = await beginAttempt(services, email, context.address);
-    const row = await em.findOne(User, { email });
-    const { ok, isWeak } = await verifyPassword(password, row?.password ?? null);
-    if (!row || !ok || row.disabled_at) throw new DomainError('unauthenticated', 'E-mail or password is wrong');
-    await attempt.succeeded();
+    const row = await em.findOne(User, { email, disabled_at: null });
+    const { ok, isWeak } = await tryPassword(services, email, context.address, password, row?.password);
+    if (!row || !ok) throw new DomainError('unauthenticated', 'E-mail or password is wrong');
     if (isWeak) row.password = await hashPassword(password);
     await em.transactional(async (fork) => {
       await fork.flush();
@@ -74,10 +72,8 @@ export const confirmPassword = publicOperation({
     const { user: person } = actor ?? {};
     if (!person?.session) throw new DomainError('forbidden', 'Only a person who is signed in has a password');
     const row = await em.findOneOrFail(User, { id: person.id });
-    const attempt = await beginAttempt(services, row.email, address);
-    const { ok } = await verifyPassword(password, row.password ?? null);
+    const { ok } = await tryPassword(services, row.email, address, password, row.password);
     if (!ok) throw new DomainError('forbidden', 'Password is wrong');
-    await attempt.succeeded();
     await em.transactional((fork) => startSession({ ...context, em: fork }, person.id));
     services.grants.evict(`user:${person.id}`);
     return { proved_until: new Date(services.clock.now().getTime() + 10 * 60_000).toISOString() };

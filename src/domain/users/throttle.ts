@@ -8,6 +8,7 @@ import ipaddr from 'ipaddr.js';
 import { DomainError } from '../../kernel/errors.ts';
 import type { Ports } from '../../kernel/services.ts';
 import { hashToken } from '../identity/token-text.ts';
+import { verifyPassword } from './passwords.ts';
 
 export const SignInThrottle = defineEntity({
   name: 'SignInThrottle',
@@ -106,6 +107,25 @@ export async function beginAttempt(
         Object.assign(await read(pairKey), untouched(clock.now()));
       }),
   };
+}
+
+/**
+ * Compares a password with the one of an account, as an attempt that counts.
+ * @param kept as stored; null where there is no account, or none that may sign in
+ * @returns whether it is right, and whether it should be stored anew
+ * @throws DomainError `rate_limited` with `details.retry_after`, seconds
+ */
+export async function tryPassword(
+  services: Pick<Ports, 'orm' | 'clock'>,
+  account: string,
+  address: string | null,
+  given: string,
+  kept: string | null | undefined,
+): Promise<{ ok: boolean; isWeak: boolean }> {
+  const attempt = await beginAttempt(services, account, address);
+  const verdict = await verifyPassword(given, kept ?? null);
+  if (verdict.ok) await attempt.succeeded();
+  return verdict;
 }
 
 /** Removes counters that block nothing any more. */

@@ -7,9 +7,9 @@ import { orTaken } from '../../kernel/sql.ts';
 import { userChanged } from '../identity/grant-cache.ts';
 import { Member } from '../organizations/member.entity.ts';
 import { makeLink, redeemLink } from './one-time-link.ts';
-import { checkPassword, givenPassword, hashPassword, newPassword, verifyPassword } from './passwords.ts';
+import { checkPassword, givenPassword, hashPassword, newPassword } from './passwords.ts';
 import { endSessions, requireSameOrigin, startSession } from './sessions.ts';
-import { beginAttempt } from './throttle.ts';
+import { tryPassword } from './throttle.ts';
 import { User } from './user.entity.ts';
 import { email, findUser, personName, presentUser, signedIn, user } from './user.ts';
 
@@ -155,10 +155,8 @@ export const acceptInvitation = publicOperation({
       throw new DomainError('conflict', 'The invitation is for another account: sign out first, then open it again');
     if (row.password != null && !isSignedIn) {
       if (password === undefined) throw fieldError('invalid_request', 'password', 'is required: of your account');
-      const attempt = await beginAttempt(services, row.email, address);
-      if (!(await verifyPassword(password, row.password)).ok)
+      if (!(await tryPassword(services, row.email, address, password, row.password)).ok)
         throw new DomainError('forbidden', 'password: is not that of your account');
-      await attempt.succeeded();
     } else if (row.password == null && !isSignedIn) {
       if (name === undefined) throw fieldError('invalid_request', 'name', 'is required');
       const wanted = newPassword.safeParse(password ?? '');

@@ -89,7 +89,7 @@ describe('slots with owners', () => {
     expect(running).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
   });
 
-  it('refuse the owner whose share is taken, and nobody else, where none may wait', async () => {
+  it('refuse the owner whose share is taken, and no other owner, where none may wait', async () => {
     const { begin, end, running } = jobs(new Slots(4, { waiting: 0, each: 2 }));
     const all = [begin('a1'), begin('a2')];
     await expect(begin('a3')).rejects.toMatchObject({ code: 'rate_limited' });

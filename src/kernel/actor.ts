@@ -1,4 +1,5 @@
 /** Who calls, and what callers may do: permissions, grants and actors. */
+import { DomainError } from './errors.ts';
 
 /** The permissions that can be granted, each with the sentence people read when they grant it. None implies another. */
 export const permissions = {
@@ -45,6 +46,11 @@ export interface Grant {
   /** Ids of the projects it is confined to; null means all, later ones included. */
   projects: ReadonlySet<number> | null;
   owner: boolean;
+}
+
+/** @throws DomainError `forbidden` for a grant without a permission */
+export function requirePermission(grant: Grant | null, permission: Permission): void {
+  if (!grant?.permissions.has(permission)) throw new DomainError('forbidden', `Missing permission: ${permission}`);
 }
 
 /** What a browser is signed in with. */

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Pace, yieldLoop } from '../lib/concurrency.ts';
-import type { Actor, Grant, Permission } from './actor.ts';
+import { type Actor, type Permission, requirePermission } from './actor.ts';
 import { auditEntries, auditRefusal } from './audit.ts';
 import { DomainError } from './errors.ts';
 import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
@@ -20,10 +20,6 @@ function forkOnce(call: Call): Fork {
 
 const unauthenticated = () => new DomainError('unauthenticated', 'Unauthenticated');
 const forbidden = (message: string) => new DomainError('forbidden', message);
-
-function requirePermission(grant: Grant | null, permission: Permission): void {
-  if (!grant?.permissions.has(permission)) throw forbidden(`Missing permission: ${permission}`);
-}
 
 /**
  * Decides by an operation's declaration alone whether an actor may run it.

@@ -101,7 +101,12 @@ import { getDeploymentPreview, getEnvironmentPreview } from '../domain/studio/pr
 import { mergePull } from '../domain/studio/pulls/merge-pull.operations.ts';
 import { getPull, listPullFiles, listPulls } from '../domain/studio/pulls/pulls.operations.ts';
 import { createPull, updatePull } from '../domain/studio/pulls/write-pull.operations.ts';
-import { createBranch, deleteBranch, listBranches } from '../domain/studio/repository/branches.operations.ts';
+import {
+  createBranch,
+  deleteBranch,
+  getBranch,
+  listBranches,
+} from '../domain/studio/repository/branches.operations.ts';
 import { listCommits } from '../domain/studio/repository/commits.operations.ts';
 import { getFile, getFiletree } from '../domain/studio/repository/files.operations.ts';
 import { getRepository, startImport, updateRepository } from '../domain/studio/repository/repository.operations.ts';
@@ -260,6 +265,7 @@ export const routes: readonly Row[] = [
   del(`${studio}/media/*media`, deleteMedia, 200),
   get(`${studio}/branches`, listBranches, 200),
   post(`${studio}/branches`, createBranch, 201, { location: ({ name }: { name: string }) => `/${encodePath(name)}` }),
+  get(`${studio}/branches/*name`, getBranch, 200),
   del(`${studio}/branches/*name`, deleteBranch, 204),
   get(`${studio}/commits`, listCommits, 200),
   post(`${studio}/merge`, mergeBranches, 201, { also: { up_to_date: 200, dry_run: 200 } }),

@@ -56,7 +56,6 @@ const withoutRoute: Record<string, string> = {
     ]),
   ),
   'studio.findEntryByUrl': 'GraphQL only: an edge of the content; REST lists entries with their addresses',
-  'studio.getBranch': 'GraphQL only: one branch of a graph; REST has the list',
   'studio.getBranches': 'GraphQL only: the branches of many edges in one call',
   'studio.getCollection': 'GraphQL only: one collection of a graph; REST has the list',
   'studio.locateCollection': 'GraphQL only: what lies below a collection',

@@ -225,6 +225,22 @@ describe('entries', () => {
 });
 
 describe('branches', () => {
+  it('say whether the caller may commit to them, without asking the database', async () => {
+    const reader = await app.token('acme', ['browse_studio']);
+    const list = (selection: string) =>
+      app.query(`{ project(${at}) { studio { branches(first: 1) { nodes { ${selection} } } } } }`, { token: reader });
+    const answer = await list('name can_commit { allowed reason message }');
+    expect(answer.body.data.project.studio.branches.nodes).toEqual([
+      {
+        name: 'main',
+        can_commit: { allowed: false, reason: 'forbidden', message: 'Missing permission: edit_studio' },
+      },
+    ]);
+    const without = await app.leastOf(() => list('name'));
+    const asked = await app.leastOf(() => list('name can_commit { allowed reason }'));
+    expect(asked.statements.length).toBe(without.statements.length);
+  });
+
   it('are made and lead to their commits', async () => {
     const made = await command(`createBranch(${at}, input: { name: "feature/one" }) { name default commit { sha } }`);
     const { branch, branches } = await studio(

@@ -21,7 +21,7 @@ describe('201', () => {
     const { status, headers, body } = await make({ name: 'topic' });
     expect({ status, body }).toEqual({
       status: 201,
-      body: { name: 'topic', default: false, protected: false, commit: tip },
+      body: { name: 'topic', default: false, protected: false, commit: tip, can_commit: { allowed: true } },
     });
     expect(headers.get('location')).toBe(`${branches}/topic`);
     expect(headers.get('x-commit-sha')).toBeNull();
@@ -53,7 +53,21 @@ describe('200', () => {
     const [main, ...names] = body.map(({ name }: { name: string }) => name);
     expect(main).toBe('main');
     expect(names).toEqual([...names].sort());
-    expect(body[0]).toEqual({ name: 'main', default: true, protected: false, commit: tip });
+    expect(body[0]).toEqual({
+      name: 'main',
+      default: true,
+      protected: false,
+      commit: tip,
+      can_commit: { allowed: true },
+    });
+  });
+
+  it('shows one branch by its name', async () => {
+    await make({ name: 'deep/one', from: first });
+    const { status, body } = await app.ask('GET', `${branches}/deep/one?compare=true`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ name: 'deep/one', commit: first, ahead_by: 0, behind_by: 1 });
+    expectRefusal(await app.ask('GET', `${branches}/nowhere`), 404, 'not_found', 'name: branch nowhere does not exist');
   });
 
   it('compares when asked', async () => {

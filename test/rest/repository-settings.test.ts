@@ -85,6 +85,33 @@ describe('what is set is enforced', () => {
     expect((await put(change('main'))).status).toBe(200);
   });
 
+  it('says of each branch why the caller may not commit to it, in the words of the refusal', async () => {
+    await set({ protected_branches: ['release/*'], require_pull: true });
+    const rightOn = async (branch: string, token = app.token) =>
+      (await app.ask('GET', `${studio}/branches/${branch}`, { token })).body.can_commit;
+    const refused = await put(change('release/1.0'));
+    expect(await rightOn('release/1.0')).toEqual({
+      allowed: false,
+      reason: refused.body.code,
+      message: refused.body.message,
+    });
+    expect(await rightOn('topic')).toEqual({ allowed: true });
+    const reader = await app.makeToken(['browse_studio']);
+    const body = change('topic');
+    const forbidden = await app.ask('PUT', `${studio}/collections/posts/a`, { token: reader, body });
+    const lacking = { allowed: false, reason: forbidden.body.code, message: forbidden.body.message };
+    expect(await rightOn('topic', reader)).toEqual(lacking);
+    expect(await rightOn('release/1.0', reader)).toEqual(lacking);
+    const { body: all } = await app.ask('GET', `${studio}/branches`);
+    expect(all.map((each: { can_commit: { allowed: boolean } }) => each.can_commit.allowed)).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    await set({ require_pull: false });
+    expect(await rightOn('release/1.0')).toEqual({ allowed: true });
+  });
+
   it('428 for changes that do not say what they change', async () => {
     await set({ require_preconditions: true });
     expectRefusal(await put(change('main')), 428, 'precondition_required', /^If-Match: /);

@@ -1,9 +1,12 @@
+import type { z } from 'zod';
+import { requirePermission } from '../../../kernel/actor.ts';
 import { DomainError } from '../../../kernel/errors.ts';
 import type { Conditions } from '../../../kernel/operation.ts';
 import type { ProjectRef } from '../../projects/project.entity.ts';
 import { compileGlob } from '../schema/glob.ts';
 import type { StudioContext } from '../studio.ts';
 import { writableBranch } from './refs.ts';
+import type { directCommit } from './repository.schema.ts';
 
 type Settings = Pick<ProjectRef, 'settings'>;
 
@@ -16,6 +19,21 @@ export function isProtected({ settings }: Settings, branch: string): boolean {
 export function checkDirectWrite(project: Settings, branch: string): void {
   if (project.settings.require_pull && isProtected(project, branch))
     throw new DomainError('branch_protected', `${branch} is protected; it moves by merging pull requests`);
+}
+
+/** Whether a caller may commit to a branch without a pull request: what refuses their writes says so. */
+export function canCommit(
+  { project, grant }: Pick<StudioContext, 'project' | 'grant'>,
+  branch: string,
+): z.output<typeof directCommit> {
+  try {
+    requirePermission(grant, 'edit_studio');
+    checkDirectWrite(project, branch);
+    return { allowed: true };
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return { allowed: false, reason: error.code, message: error.message };
+  }
 }
 
 /**

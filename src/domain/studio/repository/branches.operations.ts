@@ -11,7 +11,7 @@ import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { isRescued } from '../upstream/rescued.ts';
 import { syncOf } from '../upstream/sync-record.ts';
-import { isProtected } from './branch-rules.ts';
+import { canCommit, isProtected } from './branch-rules.ts';
 import { commitNamed, isOid } from './refs.ts';
 import { branch, branchDraft } from './repository.schema.ts';
 
@@ -52,13 +52,21 @@ export const listBranches = studioOperation({
 
 /** A branch as it is shown; with a base, how far it is from there. */
 async function branchRecord(
-  { git, project }: Pick<StudioContext, 'git' | 'project'>,
+  context: Pick<StudioContext, 'git' | 'project' | 'grant'>,
   { name, oid }: { name: string; oid: string },
   main: string,
   base: string | null,
 ) {
+  const { git, project } = context;
   const distance = base && (await git.aheadBehind(oid, base));
-  return { name, default: name === main, protected: isProtected(project, name), commit: oid, ...distance };
+  return {
+    name,
+    default: name === main,
+    protected: isProtected(project, name),
+    commit: oid,
+    can_commit: canCommit(context, name),
+    ...distance,
+  };
 }
 
 export const getBranch = studioOperation({
@@ -122,7 +130,7 @@ export const createBranch = studioOperation({
   output: branch,
   audit: ({ name }) => ({ type: 'branch', id: name }),
   async execute(context, draft) {
-    const { git, project } = context;
+    const { git } = context;
     const name = checkNewRefName('name', draft.name);
     const start = await startOf(git, draft.from, () => context.require('manage_studio'));
     const others = (await git.branches()).map((ref) => short(ref.name));
@@ -130,7 +138,7 @@ export const createBranch = studioOperation({
     const rivalry = new RefNames(others).rivalry(name);
     if (rivalry !== null) throw fieldError('name_collision', 'name', rivalry);
     await git.createBranch(name, start);
-    return { name, default: false, protected: isProtected(project, name), commit: start };
+    return branchRecord(context, { name, oid: start }, await git.defaultBranch(), null);
   },
 });
 

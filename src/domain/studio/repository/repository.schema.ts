@@ -18,12 +18,25 @@ export const commit = z
   })
   .meta({ id: 'Commit' });
 
+export const directCommit = z
+  .object({
+    allowed: z.boolean(),
+    reason: z
+      .string()
+      .optional()
+      .describe('Code of the error that a write is refused with: `forbidden`, `branch_protected`'),
+    message: z.string().optional().describe('The refusal as a sentence'),
+  })
+  .meta({ id: 'DirectCommit' })
+  .describe('Whether the caller may commit to it without a pull request');
+
 export const branch = z
   .object({
     name: z.string(),
     default: z.boolean(),
     protected: z.boolean(),
     commit: z.string().describe('Id of the commit it points to'),
+    can_commit: directCommit,
     ahead_by: z.int32().optional().describe('Commits the default branch lacks; with `compare=true`'),
     behind_by: z.int32().optional().describe('Commits of the default branch it lacks; with `compare=true`'),
     sync: sync.optional().describe('Of a mirror'),

@@ -109,9 +109,9 @@ export class GraphqlContext {
   }
 
   /** Only signals that there may be news; the news itself is read. */
-  get live(): Pick<AllServices, 'events'> & Pick<StudioRuntime, 'feed'> {
+  get live(): Pick<AllServices, 'events'> & Pick<StudioRuntime, 'feed' | 'changes'> {
     const { events, studio } = this.caller.services;
-    return { events, feed: studio.feed };
+    return { events, feed: studio.feed, changes: studio.changes };
   }
 
   /** Authenticates again and clears the cache: each event of a stream is answered with the state of that moment. */

@@ -7,6 +7,7 @@ import { grantChannel } from '../domain/identity/grant-cache.ts';
 import type { AllServices } from '../domain/services.ts';
 import { deploymentChannel } from '../domain/studio/deployments/deployment-feed.ts';
 import { previewChannel } from '../domain/studio/previews/previews.ts';
+import { changeChannel } from '../domain/studio/watch/change-log.ts';
 import { triggerChannel } from '../domain/workflows/triggers/trigger-cache.ts';
 import { permissionNames, systemActor } from '../kernel/actor.ts';
 import type { RightsOf, Settings } from '../kernel/services.ts';
@@ -52,10 +53,12 @@ function listenForChanges(core: Core, url: string): Listener {
       [triggerChannel]: (payload) => core.webhook.triggers.evict(payload),
       [previewChannel]: () => services.studio.previews.targets.forget(),
       [deploymentChannel]: (payload) => services.studio.feed.notify(payload),
+      [changeChannel]: (payload) => services.studio.changes.notify(payload),
     },
     onState: (listening) => {
       services.grants.setListening(listening);
       services.studio.previews.targets.setListening(listening);
+      services.studio.changes.setListening(listening);
       core.webhook.triggers.setListening(listening);
     },
   });

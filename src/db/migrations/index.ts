@@ -26,6 +26,7 @@ import { IsolationReason } from './20261219-isolation-reason.ts';
 import { SuspectGroups } from './20261220-suspect-groups.ts';
 import { IdempotencyClaims } from './20261221-idempotency-claims.ts';
 import { People } from './20261222-people.ts';
+import { WatchedChanges } from './20261223-watched-changes.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -57,4 +58,5 @@ export const migrations = [
   { name: '20261220-suspect-groups', class: SuspectGroups },
   { name: '20261221-idempotency-claims', class: IdempotencyClaims },
   { name: '20261222-people', class: People },
+  { name: '20261223-watched-changes', class: WatchedChanges },
 ];

@@ -12,6 +12,7 @@ import type { Building } from './deployments/run/building.ts';
 import type { Resolution, ResolutionPermission } from './merge/merge.schema.ts';
 import type { Previews } from './previews/previews.ts';
 import type { RoutesCache } from './routes/routes-cache.ts';
+import type { ChangeLog } from './watch/change-log.ts';
 
 /** What follows when branches have moved. */
 export interface BranchMoves {
@@ -83,6 +84,7 @@ export interface StudioRuntime {
   upstreams: Upstreams;
   building: Building;
   feed: DeploymentFeed;
+  changes: ChangeLog;
 }
 
 /** The services of a process with its studio. */

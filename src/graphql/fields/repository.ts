@@ -32,11 +32,13 @@ import {
 } from '../../domain/studio/repository/repository.operations.ts';
 import { importState } from '../../domain/studio/repository/repository.schema.ts';
 import { removeRemote, setRemote, syncRepository } from '../../domain/studio/upstream/upstream.operations.ts';
+import { readChanges, watchEvent } from '../../domain/studio/watch/read-changes.operations.ts';
+import { concerns, parseTopic, topics } from '../../domain/studio/watch/topics.ts';
 import type { EventSubject } from '../../ports/event-feed.ts';
 import type { GraphqlContext } from '../context.ts';
 import { type Place, placeOf } from '../place.ts';
 import type { Selects } from '../selected-fields.ts';
-import { stateNews } from '../stream/follow.ts';
+import { type Source, stateNews } from '../stream/follow.ts';
 import { batch, conflictsIn, edge, field, group, mutation, node, object, type Row, subscription } from '../table.ts';
 
 interface AtProject {
@@ -115,6 +117,34 @@ function importProgress({ organization, project }: AtProject, context: GraphqlCo
       return stateNews(after, state, ['completed', 'failed'].includes(state.state));
     },
     watch: (wake: () => void) => context.live.events.watch(subject, wake),
+  };
+}
+
+/** Whatever a page shows. A version that was sent is not sent again: an entry stays as it is in most commits of its branch. */
+function changes(
+  { organization, project, topics: names }: AtProject & { topics: string[] },
+  context: GraphqlContext,
+): Source<unknown> {
+  let watched = 0;
+  const sent = new Map<string, string | null>();
+  return {
+    looksRarely: true,
+    async read(after) {
+      const wanted = { organization, project, topics: names, ...(after !== null && { after }) };
+      const { project_id, events, position, missed } = await context.run(readChanges, wanted);
+      watched = project_id;
+      const isNew = events.filter(({ topic, id, version }) => {
+        const key = JSON.stringify([topic, id]);
+        if (sent.get(key) === version) return false;
+        sent.set(key, version);
+        return true;
+      });
+      return { events: isNew.map((data) => ({ position: data.position, data })), position, missed };
+    },
+    watch(wake) {
+      const named = names.flatMap((name) => parseTopic(name) ?? []);
+      return context.live.changes.watch(watched, (change) => named.some((topic) => concerns(topic, change)), wake);
+    },
   };
 }
 
@@ -224,6 +254,11 @@ export const repository: readonly Row[] = [
     description: `${readBranchMoves.summary}. Null with \`extensions.refetch\`: events are lost, ask anew for what is shown`,
     args: { branch: z.string().optional().describe('Default: the default branch') },
     source: branchMoves,
+  }),
+  subscription('watch', watchEvent, {
+    description: `${readChanges.summary}; each topic begins with an event. Null with \`extensions.refetch\`: changes are not known, read anew what is shown`,
+    args: { topics },
+    source: changes,
   }),
   subscription('importProgress', importState, { description: readImport.summary, args: {}, source: importProgress }),
 ];

@@ -25,7 +25,12 @@ export interface Source<T> {
   read(after: string | null): Promise<News<T>>;
   /** Calls `wake` when there may be something new; called after the first reading. @returns a function that ends it */
   watch(wake: () => void): () => void;
+  /** Notifications are not lost on the way: without one it is only looked whether the caller still may read. */
+  looksRarely?: true;
 }
+
+/** Looks of others for one of a source that looks rarely. */
+const rarely = 30;
 
 /**
  * The events of a source for one subscription: those behind the client's position, then each as it happens, until the source, the client or the
@@ -57,7 +62,7 @@ export async function* follow<T>(context: GraphqlContext, source: Source<T>): As
         unwatch = source.watch(notifier.notify);
         notifier.notify();
       }
-      await notifier.wait(stream.pollEvery);
+      await notifier.wait(source.looksRarely ? rarely * stream.pollEvery : stream.pollEvery);
     }
   } finally {
     stream.signal.removeEventListener('abort', notifier.notify);

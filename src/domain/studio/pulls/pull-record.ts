@@ -26,14 +26,17 @@ export async function findPull({ em, project }: Pick<Context, 'em' | 'project'>,
 }
 
 /** What a pull request is about: while it is open, whatever its branches hold now. */
-export async function headsOf({ git }: Pick<Context, 'git'>, row: Pull): Promise<PullHeads> {
+export async function headsOf(
+  { git }: Pick<Context, 'git'>,
+  row: Pick<Pull, 'state' | 'head_branch' | 'base_branch' | 'head_sha' | 'base_sha'>,
+): Promise<PullHeads> {
   if (row.state !== 'open') return { head: row.head_sha, base: row.base_sha, live: false };
   const [head, base] = await Promise.all([git.head(row.head_branch), git.head(row.base_branch)]);
   return { head: head ?? row.head_sha, base: base ?? row.base_sha, live: head !== null && base !== null };
 }
 
 /** What the pull request is at: begins its ETag, and is all that a condition of a write looks at. */
-const versionOf = (row: Pull, { head, base }: PullHeads) => `${head}.${base}.${row.version}`;
+export const versionOf = (row: Pick<Pull, 'version'>, { head, base }: PullHeads) => `${head}.${base}.${row.version}`;
 
 /** @throws DomainError `precondition_failed` when the pull request or a branch of it has changed since it was read. */
 export function checkTag(ifMatch: string | undefined, row: Pull, heads: PullHeads): void {

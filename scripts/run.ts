@@ -3,14 +3,14 @@
  * The compiler itself needs most of a second to find that nothing has changed. Programs of `src` are run from their bundle (`bundle.ts`).
  *
  * Programs of a package of its own (`bench/run`) get the packages they need first. They are compiled, with what they import of `src`, into a
- * `dist` of their own, from where the packages beside it are found.
+ * `dist` of their own, from where the packages beside it are found. With the server comes the dashboard (`dashboard.ts`).
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { installPackages } from './packages.ts';
-import { sourcesKey } from './sources-key.ts';
+import { dashboardSources, programSources, sourcesKey } from './sources-key.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -28,27 +28,25 @@ function writing(output: string, act: () => void): void {
 }
 
 /**
- * @param project path of the compiler's settings
- * @param output directory the programs come to
- * @param key identifies the sources; taken before: what is saved while the compiler runs is compiled again next time
- * @param bundler run after the compiler, with its arguments
+ * Runs the steps by which `output` is made, unless it was made from the same sources.
+ * @param output directory
+ * @param key identifies the sources; taken before: what is saved while the steps run is compiled again next time
+ * @param steps programs of node with their arguments
  */
-function compile(project: string, output: string, key: string, ...bundler: readonly string[][]): void {
-  /** Holds the key of the sources that `output` was compiled from. */
-  const stamp = path.join(output, '.sources-key');
+function make(output: string, key: string, steps: readonly (readonly string[])[]): void {
+  /** Holds the key of the sources that `output` was made from; beside it, as a step may empty it. */
+  const stamp = path.join(path.dirname(output), `.${path.basename(output)}-key`);
   try {
     if (readFileSync(stamp, 'utf8') === key) return;
   } catch {
-    // Not compiled yet.
+    // Not made yet.
   }
   writing(output, () => {
     mkdirSync(output, { recursive: true });
     accessSync(output, constants.W_OK | constants.X_OK);
   });
   // Not on standard output, which is the program's own.
-  process.stderr.write('Compiling, because the sources have changed …\n');
-  const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-  const steps = [[compiler, '-p', project], ...bundler];
+  process.stderr.write(`Compiling ${path.relative(root, output)}, because the sources have changed …\n`);
   for (const step of steps) {
     const { status } = spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit' });
     if (status !== 0) process.exit(status ?? 1);
@@ -59,10 +57,20 @@ function compile(project: string, output: string, key: string, ...bundler: reado
 const [program = ''] = process.argv.slice(2);
 const [folder = ''] = program.split('/');
 const dist = path.join(root, 'dist');
-compile('tsconfig.build.json', dist, sourcesKey(root), [path.join(root, 'scripts/bundle.ts'), dist]);
+const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
+const script = (name: string) => path.join(root, 'scripts', name);
+make(path.join(dist, 'src'), sourcesKey(root, programSources), [
+  [compiler, '-p', 'tsconfig.build.json'],
+  [script('bundle.ts'), dist],
+]);
+if (program === 'src/main') {
+  const output = path.join(dist, 'dashboard');
+  make(output, sourcesKey(root, dashboardSources), [[script('dashboard.ts'), output]]);
+}
 if (folder !== 'src') {
   installPackages(path.join(root, folder));
-  compile(path.join(folder, 'tsconfig.json'), path.join(root, folder, 'dist'), sourcesKey(root, folder));
+  const project = path.join(folder, 'tsconfig.json');
+  make(path.join(root, folder, 'dist'), sourcesKey(root, [...programSources, folder]), [[compiler, '-p', project]]);
 }
 const file =
   folder === 'src'

@@ -1,12 +1,12 @@
+import path from 'node:path';
 import express, { type RequestHandler, type Router } from 'express';
 import type { Settings } from '../kernel/services.ts';
 import { onlyGet } from './errors.ts';
 import { openapiDocument } from './openapi/openapi.ts';
 import type { Document } from './openapi/openapi-types.ts';
-import { accountPagesByPath } from './site/account.ts';
-import { assetNamed } from './site/assets.ts';
+import { assetNamed, packageRoot } from './site/assets.ts';
+import { createDashboard } from './site/dashboard.ts';
 import { explorerPage } from './site/explorer.ts';
-import { homePage } from './site/home.ts';
 import { referencePage } from './site/reference.ts';
 import type { Row } from './table.ts';
 
@@ -40,8 +40,14 @@ const page =
 /**
  * The pages of the service itself and the OpenAPI document of its table. Only the paths named here are answered; all others are
  * left to later handlers. Everything is public: it describes the software, and of the instance only its address.
+ *
+ * @param dashboard directory of the built dashboard
  */
-export function createSite(settings: Pick<Settings, 'public_url'>, rows: readonly Row[]): Router {
+export function createSite(
+  settings: Pick<Settings, 'public_url' | 'preview_url'>,
+  rows: readonly Row[],
+  dashboard = path.join(packageRoot, 'dist/dashboard'),
+): Router {
   // Made on first use, so that it does not delay the start.
   let made: Document | null = null;
   const document = (): Document => {
@@ -49,8 +55,6 @@ export function createSite(settings: Pick<Settings, 'public_url'>, rows: readonl
     return made;
   };
   const handlers: Record<string, RequestHandler> = {
-    '/': page(() => homePage(settings.public_url)),
-    ...Object.fromEntries([...accountPagesByPath].map(([path, render]) => [path, page(render)])),
     '/reference': page(() => referencePage(document(), settings.public_url)),
     '/explorer': page(explorerPage),
     '/api/v2/openapi.json': (_request, response) =>
@@ -61,6 +65,7 @@ export function createSite(settings: Pick<Settings, 'public_url'>, rows: readonl
     router.get(path, handler);
     router.all(path, onlyGet);
   }
+  router.use(createDashboard({ directory: dashboard, settings }));
   router.all('/site/:name', async (request, response, next) => {
     const asset = await assetNamed(String(request.params.name));
     if (!asset) return next();

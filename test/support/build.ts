@@ -4,7 +4,8 @@ import { mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { bundle } from '../../scripts/bundle.ts';
-import { sourcesKey } from '../../scripts/sources-key.ts';
+import { buildDashboard } from '../../scripts/dashboard.ts';
+import { dashboardSources, programSources, sourcesKey } from '../../scripts/sources-key.ts';
 import { oncePerRun } from './once-per-run.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -21,7 +22,7 @@ async function removeOld(): Promise<void> {
 }
 
 async function build(): Promise<string> {
-  const place = path.join(cache, sourcesKey(root));
+  const place = path.join(cache, sourcesKey(root, [...programSources, ...dashboardSources]));
   const entry = path.join(place, 'dist/bundle');
   if (await stat(entry).catch(() => null)) return entry;
   const draft = `${place}.${randomUUID()}`;
@@ -32,6 +33,7 @@ async function build(): Promise<string> {
   const compiler = path.join(root, 'node_modules/.bin/tsc');
   await promisify(execFile)(compiler, [...options, '--outDir', path.join(draft, 'dist')], { cwd: root });
   await bundle(path.join(draft, 'dist'));
+  await buildDashboard(path.join(draft, 'dist/dashboard'));
   // Another test file may have built the same meanwhile.
   await rename(draft, place).catch(() => rm(draft, { recursive: true, force: true }));
   await removeOld();

@@ -144,9 +144,9 @@ const mostStreams = 20;
 export const streamTimes = { heartbeat: 15_000, patience: 30_000, poll: 2_000 };
 export type Times = StreamTimes & { poll: number };
 
-/** Whether a request accepts a stream: GraphQL over SSE, distinct connections mode. */
-export const asksForStream = ({ method, headers }: Request): boolean =>
-  method === 'POST' && /\btext\/event-stream\b/i.test(headers.accept ?? '');
+/** Whether a request wants a stream: GraphQL over SSE, distinct connections mode. Clients that take JSON as well get JSON. */
+export const asksForStream = ({ method, headers: { accept = '' } }: Request): boolean =>
+  method === 'POST' && /\btext\/event-stream\b/i.test(accept) && !/\bjson\b/i.test(accept);
 
 interface Call {
   request: Request;

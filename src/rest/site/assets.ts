@@ -7,8 +7,6 @@ const types: Record<string, string> = {
   'site.css': 'text/css; charset=utf-8',
   'reference.css': 'text/css; charset=utf-8',
   'explorer.css': 'text/css; charset=utf-8',
-  'account.css': 'text/css; charset=utf-8',
-  'account.js': 'text/javascript; charset=utf-8',
   'copy.js': 'text/javascript; charset=utf-8',
   'reference.js': 'text/javascript; charset=utf-8',
   'explorer.js': 'text/javascript; charset=utf-8',
@@ -19,8 +17,8 @@ const types: Record<string, string> = {
 
 export const assetNames = Object.keys(types);
 
-// The compiler copies no assets, so they are read from the sources, from `dist` as well.
-const root = path.dirname(findPackageJSON(import.meta.url) ?? '');
+/** The compiler copies no assets, so they are read from the sources, from `dist` as well. */
+export const packageRoot = path.dirname(findPackageJSON(import.meta.url) ?? '');
 
 /** An asset as it is served. */
 export interface Asset {
@@ -35,7 +33,8 @@ export function assetNamed(name: string): Promise<Asset> | null {
   const type = Object.hasOwn(types, name) ? types[name] : undefined;
   if (type === undefined) return null;
   const asset =
-    read.get(name) ?? readFile(path.join(root, 'src/rest/site/assets', name)).then((content) => ({ type, content }));
+    read.get(name) ??
+    readFile(path.join(packageRoot, 'src/rest/site/assets', name)).then((content) => ({ type, content }));
   read.set(name, asset);
   return asset;
 }

@@ -11,10 +11,9 @@ interface Page {
 }
 
 const navigation = [
-  ['/', 'Start'],
+  ['/', 'Dashboard'],
   ['/reference', 'API reference'],
   ['/explorer', 'GraphQL explorer'],
-  ['/sign-in', 'Sign in'],
 ] as const;
 
 /** A whole page: the frame all pages share around what is theirs. */

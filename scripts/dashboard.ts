@@ -1,0 +1,104 @@
+/**
+ * Builds the dashboard, `node scripts/dashboard.ts [documents]`: types and documents of its GraphQL (`src/dashboard/documents.ts`, from the
+ * `.graphql` files beside the pages and `schema.graphql`), then `dist/dashboard`: files with hashed names, each beside its form in brotli,
+ * and `.vite/manifest.json`, from which the server makes the page they are loaded by (`rest/site/dashboard.ts`). With `documents` only the former.
+ */
+import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
+
+const root = path.resolve(import.meta.dirname, '..');
+const sources = path.join(root, 'src/dashboard');
+
+/** Writes a file when its text is another one, so that its time of change says when that was. */
+function writeChanged(file: string, text: string): void {
+  try {
+    if (readFileSync(file, 'utf8') === text) return;
+  } catch {
+    // Not there yet.
+  }
+  writeFileSync(file, text);
+}
+
+/** Types and documents of all operations of the dashboard; an operation that the schema does not know fails with its file and line. */
+export async function writeDocuments(): Promise<void> {
+  const [{ codegen }, operations, nodes, { buildSchema, parse, Source, validate }] = await Promise.all([
+    import('@graphql-codegen/core'),
+    import('@graphql-codegen/typescript-operations'),
+    import('@graphql-codegen/typed-document-node'),
+    import('graphql'),
+  ]);
+  const schema = buildSchema(readFileSync(path.join(root, 'schema.graphql'), 'utf8'), { noLocation: true });
+  const documents = globSync('**/*.graphql', { cwd: sources })
+    .sort()
+    .map((name) => ({
+      location: name,
+      document: parse(new Source(readFileSync(path.join(sources, name), 'utf8'), name)),
+    }));
+  const all = { kind: 'Document' as const, definitions: documents.flatMap(({ document }) => document.definitions) };
+  const faults = validate(schema, all as Parameters<typeof validate>[1]);
+  if (faults.length > 0) throw new Error(faults.map(String).join('\n\n'));
+  const text = await codegen({
+    filename: 'documents.ts',
+    schema: parse(readFileSync(path.join(root, 'schema.graphql'), 'utf8')),
+    schemaAst: schema,
+    documents,
+    plugins: [{ operations: {} }, { nodes: {} }],
+    pluginMap: { operations: operations as never, nodes: nodes as never },
+    config: {
+      useTypeImports: true,
+      enumsAsTypes: true,
+      dedupeOperationSuffix: true,
+      skipTypename: true,
+      avoidOptionals: { field: true, inputValue: false },
+      scalars: { DateTime: 'string', JSON: 'unknown', Long: 'number', ID: 'string' },
+      documentVariableSuffix: '',
+      optimizeDocumentNode: true,
+    },
+  });
+  writeChanged(path.join(sources, 'documents.ts'), text);
+}
+
+/** Stores each file that can be compressed once more, by brotli at its highest level, which takes too long for an answer. */
+async function compress(directory: string): Promise<void> {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.(js|css|svg)$/.test(name),
+  );
+  await Promise.all(
+    names.map(async (name) => {
+      const file = path.join(directory, name);
+      const text = await readFile(file);
+      const params = { [constants.BROTLI_PARAM_SIZE_HINT]: text.length };
+      await writeFile(`${file}.br`, await promisify(brotliCompress)(text, { params }));
+    }),
+  );
+}
+
+/** @param output directory the files come to; what was in it goes */
+export async function buildDashboard(output: string): Promise<void> {
+  const [{ build }, { default: react }] = await Promise.all([import('vite'), import('@vitejs/plugin-react')]);
+  await writeDocuments();
+  await build({
+    configFile: false,
+    root: sources,
+    base: '/dashboard/',
+    logLevel: 'warn',
+    plugins: [react()],
+    build: {
+      outDir: output,
+      emptyOutDir: true,
+      manifest: true,
+      target: 'es2023',
+      chunkSizeWarningLimit: 2_000,
+      rolldownOptions: { input: path.join(sources, 'main.tsx') },
+    },
+  });
+  await compress(output);
+}
+
+if (import.meta.main) {
+  if (process.argv[2] === 'documents') await writeDocuments();
+  else await buildDashboard(path.resolve(root, process.argv[2] ?? 'dist/dashboard'));
+}

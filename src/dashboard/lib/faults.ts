@@ -1,0 +1,49 @@
+import type { CombinedError } from '@urql/core';
+import { i18n } from './i18n.ts';
+
+/** What went wrong, for a person. */
+export interface Fault {
+  /** `extensions.code` of the server; `NETWORK` when there was no answer that GraphQL gave. */
+  code: string;
+  /** The server's own, finer code, as REST names it; empty where there is none. */
+  reason: string;
+  message: string;
+  /** Texts by JSON Pointer into the command's input, such as `/email` or `/frontmatter/date`. */
+  fields: ReadonlyMap<string, string>;
+  details: Record<string, unknown>;
+}
+
+interface FieldFault {
+  field?: string;
+  code?: string;
+  message?: string;
+}
+
+const sentence = (text: string): string => {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(first) ? first : `${first}.`;
+};
+
+/** A text of the catalogue for a code of the server, otherwise the server's English. */
+function translated(code: string, english: string): string {
+  const key = `faults:${code}` as 'faults:NETWORK';
+  return i18n.exists(key) ? i18n.t(key) : sentence(english);
+}
+
+/** @returns the fault that a person has to see: the first of several */
+export function faultOf(error: CombinedError): Fault {
+  const [first] = error.graphQLErrors;
+  if (first === undefined) {
+    const code = (error.response as Response | undefined)?.status === 401 ? 'UNAUTHENTICATED' : 'NETWORK';
+    return { code, reason: '', message: translated(code, error.message), fields: new Map(), details: {} };
+  }
+  const { code = 'INTERNAL', reason = '', details = {} } = first.extensions as Partial<Fault>;
+  const errors = (details.errors ?? []) as FieldFault[];
+  return {
+    code,
+    reason,
+    message: translated(reason || code, first.message),
+    fields: new Map(errors.map(({ field = '', code = '', message = '' }) => [field, translated(code, message)])),
+    details,
+  };
+}

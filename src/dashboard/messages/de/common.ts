@@ -1,0 +1,18 @@
+export default {
+  cancel: 'Abbrechen',
+  close: 'Schließen',
+  save: 'Speichern',
+  delete: 'Löschen',
+  retry: 'Noch einmal versuchen',
+  more: 'Mehr anzeigen',
+  copy: 'Kopieren',
+  copied: 'Kopiert',
+  back: 'Zurück',
+  loading: 'Wird geladen …',
+  undo: 'Rückgängig',
+  optional: 'freiwillig',
+  not_found: 'Hier ist nichts',
+  not_found_lead: 'Es wurde umbenannt oder gelöscht, oder die Adresse ist falsch.',
+  forbidden: 'Das dürfen Sie nicht sehen',
+  failed: 'Das konnte nicht geladen werden',
+};

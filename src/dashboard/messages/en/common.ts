@@ -1,0 +1,18 @@
+export default {
+  cancel: 'Cancel',
+  close: 'Close',
+  save: 'Save',
+  delete: 'Delete',
+  retry: 'Try again',
+  more: 'Show more',
+  copy: 'Copy',
+  copied: 'Copied',
+  back: 'Back',
+  loading: 'Loading …',
+  undo: 'Undo',
+  optional: 'optional',
+  not_found: 'There is nothing here',
+  not_found_lead: 'It was renamed or deleted, or the address is wrong.',
+  forbidden: 'This is not for you to see',
+  failed: 'This could not be loaded',
+};

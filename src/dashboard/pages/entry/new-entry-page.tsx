@@ -1,0 +1,3 @@
+export function NewEntryPage() {
+  return null;
+}

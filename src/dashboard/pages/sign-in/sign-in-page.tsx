@@ -1,0 +1,54 @@
+import { Alert, Anchor, Stack } from '@mantine/core';
+import { useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { SignIn } from '../../documents.ts';
+import { client } from '../../lib/client.ts';
+import { i18n } from '../../lib/i18n.ts';
+import { useViewer } from '../../lib/viewer.tsx';
+import { Form } from './form.tsx';
+import { Card } from './outside.tsx';
+
+/** Why the way over the provider led to no session: its code follows `#` (`rest/openid.ts`). */
+function refusal(): string | null {
+  const key = `session:refused_${location.hash.slice(1)}` as 'session:refused_forbidden';
+  if (location.hash === '') return null;
+  return i18n.t(i18n.exists(key) ? key : 'session:refused_forbidden');
+}
+
+/** Only an address of this dashboard: what stands in `next` may come from anywhere. */
+const inside = (next: string | undefined): string => (next?.match(/^\/(?![/\\])/) ? next : '/');
+
+export function SignInPage() {
+  const { t } = useTranslation('session');
+  const { next } = useSearch({ from: '/account-pages/sign-in' });
+  const { instance } = useViewer();
+  const [refused] = useState(refusal);
+  // Loaded anew: nothing of who was here before is to stay in memory.
+  const enter = () => location.assign(inside(next));
+  return (
+    <Card title={t('sign_in')} lead={t('sign_in_lead')}>
+      <Stack>
+        {refused && (
+          <Alert color="red" role="alert">
+            {refused}
+          </Alert>
+        )}
+        {instance?.password_sign_in !== false && (
+          <Form
+            fields={[
+              { name: 'email', label: t('email'), type: 'email', autoComplete: 'username' },
+              { name: 'password', label: t('password'), type: 'password', autoComplete: 'current-password' },
+            ]}
+            submit={t('sign_in')}
+            onSubmit={(input) =>
+              client.mutation(SignIn, { input: input as { email: string; password: string } }).toPromise()
+            }
+            onDone={enter}
+          />
+        )}
+        {instance?.oidc && <Anchor href="/auth/oidc">{t('sign_in_with', { host: instance.oidc })}</Anchor>}
+      </Stack>
+    </Card>
+  );
+}

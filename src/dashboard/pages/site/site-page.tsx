@@ -1,0 +1,3 @@
+export function SitePage() {
+  return null;
+}

@@ -1,0 +1,152 @@
+/**
+ * The table of pages: address, search parameters, what is asked for first, and the page's code, which is loaded when it is wanted.
+ * The server answers each of these addresses with the same page (`rest/site/dashboard.ts`).
+ */
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import type { FunctionComponent } from 'react';
+import { z } from 'zod/mini';
+import { prefetch } from './lib/client.ts';
+import { projectQuery } from './shell/project-query.ts';
+import { Root } from './shell/root.tsx';
+import { NotFound } from './shell/states.tsx';
+
+/**
+ * A component that is loaded when it is wanted. Its module's type is left out of account: pages use the type of this table.
+ */
+const part = (load: () => Promise<unknown>, name: string): FunctionComponent =>
+  lazyRouteComponent(load as () => Promise<Record<string, FunctionComponent>>, name) as FunctionComponent;
+
+const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
+
+/** Pages for who is not signed in. */
+const account = createRoute({
+  getParentRoute: () => root,
+  id: 'account-pages',
+  component: part(() => import('./pages/sign-in/outside.tsx'), 'Outside'),
+});
+const signIn = createRoute({
+  getParentRoute: () => account,
+  path: '/sign-in',
+  validateSearch: z.object({ next: z.optional(z.string()) }),
+  component: part(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
+});
+const setup = createRoute({
+  getParentRoute: () => account,
+  path: '/setup',
+  component: part(() => import('./pages/sign-in/link-pages.tsx'), 'setup'),
+});
+const join = createRoute({
+  getParentRoute: () => account,
+  path: '/join',
+  component: part(() => import('./pages/sign-in/link-pages.tsx'), 'join'),
+});
+const reset = createRoute({
+  getParentRoute: () => account,
+  path: '/reset',
+  component: part(() => import('./pages/sign-in/link-pages.tsx'), 'reset'),
+});
+
+/** Pages for who is. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  component: part(() => import('./shell/inside.tsx'), 'Inside'),
+});
+const start = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  component: part(() => import('./pages/start/start-page.tsx'), 'StartPage'),
+});
+
+/** A project: everything below works in one version of its content. */
+const project = createRoute({
+  getParentRoute: () => inside,
+  path: '/p/$organization/$project',
+  validateSearch: z.object({ draft: z.optional(z.string()) }),
+  loaderDeps: ({ search: { draft } }) => ({ draft }),
+  loader: ({ params, deps }) => prefetch(projectQuery({ ...params, draft: deps.draft })),
+  component: part(() => import('./shell/project-frame.tsx'), 'ProjectFrame'),
+});
+const organization = createRoute({
+  getParentRoute: () => inside,
+  path: '/o/$organization',
+  component: part(() => import('./pages/organization/organization-page.tsx'), 'OrganizationPage'),
+});
+const ownAccount = createRoute({
+  getParentRoute: () => inside,
+  path: '/account',
+  component: part(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
+});
+const home = createRoute({
+  getParentRoute: () => project,
+  path: '/',
+  component: part(() => import('./pages/home/home-page.tsx'), 'HomePage'),
+});
+const content = createRoute({
+  getParentRoute: () => project,
+  path: '/content',
+  component: part(() => import('./pages/content/content-page.tsx'), 'ContentPage'),
+});
+const collection = createRoute({
+  getParentRoute: () => project,
+  path: '/content/$collection',
+  component: part(() => import('./pages/content/collection-page.tsx'), 'CollectionPage'),
+});
+const entry = createRoute({
+  getParentRoute: () => project,
+  path: '/content/$collection/$',
+  component: part(() => import('./pages/entry/entry-page.tsx'), 'EntryPage'),
+});
+const newEntry = createRoute({
+  getParentRoute: () => project,
+  path: '/new/$collection',
+  component: part(() => import('./pages/entry/new-entry-page.tsx'), 'NewEntryPage'),
+});
+const media = createRoute({
+  getParentRoute: () => project,
+  path: '/media',
+  component: part(() => import('./pages/media/media-page.tsx'), 'MediaPage'),
+});
+const drafts = createRoute({
+  getParentRoute: () => project,
+  path: '/drafts',
+  component: part(() => import('./pages/drafts/drafts-page.tsx'), 'DraftsPage'),
+});
+const files = createRoute({
+  getParentRoute: () => project,
+  path: '/files',
+  component: part(() => import('./pages/files/files-page.tsx'), 'FilesPage'),
+});
+const site = createRoute({
+  getParentRoute: () => project,
+  path: '/site',
+  component: part(() => import('./pages/site/site-page.tsx'), 'SitePage'),
+});
+const workflows = createRoute({
+  getParentRoute: () => project,
+  path: '/workflows',
+  component: part(() => import('./pages/workflows/workflows-page.tsx'), 'WorkflowsPage'),
+});
+const settings = createRoute({
+  getParentRoute: () => project,
+  path: '/settings',
+  component: part(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
+});
+
+const tree = root.addChildren([
+  account.addChildren([signIn, setup, join, reset]),
+  inside.addChildren([
+    start,
+    ownAccount,
+    organization,
+    project.addChildren([home, content, collection, entry, newEntry, media, drafts, files, site, workflows, settings]),
+  ]),
+]);
+
+export const router = createRouter({ routeTree: tree, defaultPreload: false, scrollRestoration: false });
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

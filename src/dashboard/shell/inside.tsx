@@ -1,0 +1,22 @@
+import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { isLanguage, setLanguage } from '../lib/i18n.ts';
+import { useViewer } from '../lib/viewer.tsx';
+
+/** Around the pages for people who are signed in; leads all others to where they can. */
+export function Inside() {
+  const { me, instance } = useViewer();
+  const navigate = useNavigate();
+  const { href } = useLocation();
+  const isAllowed = me !== null;
+  useEffect(() => {
+    if (isAllowed) return;
+    if (instance?.setup_required) navigate({ to: '/setup', replace: true });
+    else navigate({ to: '/sign-in', search: href === '/' ? {} : { next: href }, replace: true });
+  }, [isAllowed, instance, navigate, href]);
+  const language = me?.preferences?.language;
+  useEffect(() => {
+    if (language && isLanguage(language)) setLanguage(language);
+  }, [language]);
+  return isAllowed ? <Outlet /> : null;
+}

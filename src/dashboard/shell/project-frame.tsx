@@ -1,0 +1,139 @@
+/** Around the pages of a project: where one is, in which version, and where one can go. */
+import { Menu, UnstyledButton } from '@mantine/core';
+import {
+  IconArticle,
+  IconBinaryTree,
+  IconChevronDown,
+  IconFolder,
+  IconGitBranch,
+  IconHome,
+  IconPhoto,
+  IconSettings,
+  IconWorld,
+} from '@tabler/icons-react';
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ProjectFrameQuery } from '../documents.ts';
+import { usePageQuery } from '../lib/page-query.ts';
+import { type Place, usePlace } from '../lib/place.ts';
+import { Frame } from './frame.tsx';
+import classes from './project-frame.module.css';
+import { projectQuery } from './project-query.ts';
+import { Failure } from './states.tsx';
+
+type Studio = NonNullable<ProjectFrameQuery['project']>['studio'];
+
+const pages = [
+  ['/p/$organization/$project', 'home', IconHome],
+  ['/p/$organization/$project/content', 'content', IconArticle],
+  ['/p/$organization/$project/media', 'media', IconPhoto],
+  ['/p/$organization/$project/drafts', 'drafts', IconGitBranch],
+  ['/p/$organization/$project/files', 'files', IconFolder],
+  ['/p/$organization/$project/site', 'site', IconWorld],
+  ['/p/$organization/$project/workflows', 'workflows', IconBinaryTree],
+  ['/p/$organization/$project/settings', 'settings', IconSettings],
+] as const;
+
+function Navigation({ place, studio }: { place: Place; studio: Studio | undefined }) {
+  const { t } = useTranslation('frame');
+  const { organization, project, draft } = place;
+  const params = { organization, project };
+  const search = draft === undefined ? {} : { draft };
+  return (
+    <ul className={classes.links}>
+      {pages.map(([to, name, Icon]) => (
+        <li key={to}>
+          <Link
+            to={to}
+            params={params}
+            search={search}
+            activeOptions={{ exact: name === 'home', includeSearch: false }}
+            className={classes.link}
+          >
+            <Icon size={16} stroke={1.6} />
+            {t(name)}
+          </Link>
+          {name === 'content' && (
+            <ul className={classes.collections}>
+              {studio?.collections?.nodes.map((collection) => (
+                <li key={collection.name}>
+                  <Link
+                    to="/p/$organization/$project/content/$collection"
+                    params={{ ...params, collection: collection.name }}
+                    search={search}
+                    activeOptions={{ includeSearch: false }}
+                    className={classes.link}
+                  >
+                    <span className={classes.label}>{collection.label}</span>
+                    <span className={classes.count}>{collection.entries_count}</span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Which version of the content the pages show and change. */
+function DraftSwitch({ place, studio }: { place: Place; studio: Studio | undefined }) {
+  const { t } = useTranslation('frame');
+  const navigate = useNavigate();
+  const published = studio?.repository?.default_branch;
+  const current = place.draft ?? published;
+  const goTo = (branch: string) =>
+    navigate({ to: '.', search: (before) => ({ ...before, draft: branch === published ? undefined : branch }) });
+  return (
+    <Menu position="bottom-start" width={280}>
+      <Menu.Target>
+        <UnstyledButton className={classes.draft} title={t('branch_title', { branch: current ?? '' })}>
+          <span className={classes.draftName}>
+            {place.draft === undefined ? t('published') : t('draft', { name: place.draft })}
+          </span>
+          <IconChevronDown size={14} />
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown className={classes.menu}>
+        {studio?.branches?.nodes.map(({ name, default: isDefault }) => (
+          <Menu.Item key={name} onClick={() => goTo(name)} aria-current={name === current || undefined}>
+            {isDefault ? t('published') : name}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={() => navigate({ to: '/p/$organization/$project/drafts', params: place })}>
+          {t('all_drafts')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+export function ProjectFrame(): ReactNode {
+  const { t } = useTranslation('frame');
+  const place = usePlace();
+  const { data, fault, refresh } = usePageQuery(projectQuery(place));
+  const project = data?.project;
+  const studio = project?.studio;
+  const bar = (
+    <>
+      <nav aria-label={t('where')} className={classes.where}>
+        <Link to="/o/$organization" params={place}>
+          {place.organization}
+        </Link>
+        <span aria-hidden="true">/</span>
+        <Link to="/p/$organization/$project" params={place}>
+          {project?.name ?? place.project}
+        </Link>
+      </nav>
+      {studio && <DraftSwitch place={place} studio={studio} />}
+    </>
+  );
+  return (
+    <Frame bar={bar} navigation={<Navigation place={place} studio={studio} />}>
+      {fault && !project ? <Failure fault={fault} onRetry={refresh} /> : <Outlet />}
+    </Frame>
+  );
+}

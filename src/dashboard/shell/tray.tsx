@@ -1,0 +1,66 @@
+import { ActionIcon, Button, Group, Indicator, Popover, Progress, Stack, Text } from '@mantine/core';
+import { IconProgress } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { dismissTasks, type Task, useTasks } from '../lib/tasks.ts';
+
+function TaskRow({ task }: { task: Task }) {
+  const { t } = useTranslation(['frame', 'common', 'session']);
+  return (
+    <Stack gap={4}>
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        {task.link ? <a href={task.link}>{task.title}</a> : <Text size="sm">{task.title}</Text>}
+        {task.state === 'running' ? (
+          <Button size="compact-xs" variant="subtle" onClick={task.cancel}>
+            {t('common:cancel')}
+          </Button>
+        ) : (
+          <Text size="xs" c={task.state === 'failed' ? 'var(--p-bad)' : 'dimmed'} role="status">
+            {t(`task_${task.state}`)}
+          </Text>
+        )}
+      </Group>
+      {task.state === 'running' && (
+        <Progress
+          value={(task.progress ?? 1) * 100}
+          animated={task.progress === null}
+          aria-label={task.title}
+          size="sm"
+        />
+      )}
+      {task.detail && (
+        <Text size="xs" c="dimmed">
+          {task.detail}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** Long work of this tab, whatever page it was begun on. */
+export function Tray() {
+  const { t } = useTranslation(['frame', 'common', 'session']);
+  const tasks = useTasks();
+  const running = tasks.filter(({ state }) => state === 'running').length;
+  if (tasks.length === 0) return null;
+  return (
+    <Popover width={320} position="bottom-end">
+      <Popover.Target>
+        <Indicator label={running} disabled={running === 0} size={16}>
+          <ActionIcon variant="subtle" color="gray" aria-label={t('tasks', { count: running })}>
+            <IconProgress size={18} />
+          </ActionIcon>
+        </Indicator>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Stack gap="sm">
+          {tasks.map((task) => (
+            <TaskRow key={task.id} task={task} />
+          ))}
+          <Button size="compact-xs" variant="subtle" onClick={dismissTasks}>
+            {t('clear_tasks')}
+          </Button>
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

@@ -1,0 +1,111 @@
+/**
+ * Colours, sizes and letters of the dashboard; nothing else names a colour. Paper, ink and one accent, lines instead of shadows.
+ * Each colour has one value for light and one for dark, with at least 4.5:1 where it carries text (WCAG 2.2, 1.4.3).
+ */
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+
+const teal: MantineColorsTuple = [
+  '#eef6f4',
+  '#d9ebe7',
+  '#b3d7d0',
+  '#8ac2b8',
+  '#62aca0',
+  '#36928a',
+  '#0f5e5a',
+  '#0c4f4c',
+  '#0a403e',
+  '#073130',
+];
+
+/** Name: light, dark. In stylesheets `var(--p-<name>)`. */
+const colours = {
+  paper: ['#fbfaf5', '#15181a'],
+  raised: ['#ffffff', '#1c2023'],
+  sunk: ['#f3f1e9', '#101315'],
+  ink: ['#20251f', '#e7e5dd'],
+  soft: ['#5a6058', '#a3a89f'],
+  line: ['#dedacd', '#31373a'],
+  strong_line: ['#8d8f84', '#767d7f'],
+  accent: ['#0f5e5a', '#7fcabf'],
+  on_accent: ['#ffffff', '#0d2422'],
+  wash: ['#e5efec', '#1d3331'],
+  good: ['#2f6216', '#a5cf8a'],
+  good_wash: ['#e9f1e2', '#1f2d18'],
+  warn: ['#7a4500', '#e5b573'],
+  warn_wash: ['#f8eeda', '#33270f'],
+  bad: ['#a3252c', '#f0a09b'],
+  bad_wash: ['#fae9e7', '#3a1f1f'],
+} as const;
+
+const values = (at: 0 | 1): Record<string, string> =>
+  Object.fromEntries(Object.entries(colours).map(([name, pair]) => [`--p-${name.replace('_', '-')}`, pair[at]]));
+
+const schemed = (at: 0 | 1): Record<string, string> => ({
+  ...values(at),
+  '--mantine-color-body': colours.paper[at],
+  '--mantine-color-text': colours.ink[at],
+  '--mantine-color-dimmed': colours.soft[at],
+  '--mantine-color-placeholder': colours.soft[at],
+  '--mantine-color-default': colours.raised[at],
+  '--mantine-color-default-hover': colours.sunk[at],
+  '--mantine-color-default-color': colours.ink[at],
+  '--mantine-color-default-border': colours.line[at],
+  '--mantine-color-error': colours.bad[at],
+  '--mantine-color-anchor': colours.accent[at],
+  '--mantine-primary-color-filled': colours.accent[at],
+  '--mantine-primary-color-filled-hover': at === 0 ? '#0c4f4c' : '#9ad7ce',
+  '--mantine-primary-color-contrast': colours.on_accent[at],
+  '--mantine-primary-color-light': colours.wash[at],
+  '--mantine-primary-color-light-hover': colours.wash[at],
+  '--mantine-primary-color-light-color': colours.accent[at],
+  '--input-bd': colours.strong_line[at],
+});
+
+export const resolveVariables: CSSVariablesResolver = () => ({ variables: {}, light: schemed(0), dark: schemed(1) });
+
+const sans = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+const serif = 'ui-serif, "Iowan Old Style", "Palatino Linotype", Palatino, "Source Serif 4", Georgia, serif';
+const mono =
+  'ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
+
+const noMotion = { transitionProps: { duration: 0 } };
+const quick = { transitionProps: { duration: 120 } };
+
+export const theme = createTheme({
+  colors: { teal },
+  primaryColor: 'teal',
+  primaryShade: 6,
+  autoContrast: true,
+  black: colours.ink[0],
+  fontFamily: sans,
+  fontFamilyMonospace: mono,
+  headings: {
+    fontFamily: serif,
+    fontWeight: '600',
+    sizes: { h1: { fontSize: '1.75rem' }, h2: { fontSize: '1.25rem' }, h3: { fontSize: '1rem' } },
+  },
+  fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.25rem' },
+  spacing: { xs: '0.5rem', sm: '0.75rem', md: '1rem', lg: '1.5rem', xl: '2rem' },
+  radius: { xs: '2px', sm: '4px', md: '6px', lg: '6px', xl: '6px' },
+  defaultRadius: 'md',
+  shadows: { xs: 'none', sm: 'none', md: 'none', lg: 'none', xl: 'none' },
+  respectReducedMotion: true,
+  cursorType: 'pointer',
+  components: {
+    Button: { defaultProps: { size: 'sm' } },
+    TextInput: { defaultProps: { size: 'sm' } },
+    Modal: {
+      defaultProps: {
+        centered: true,
+        ...quick,
+        overlayProps: { backgroundOpacity: 0.4 },
+        closeButtonProps: { 'aria-label': '×' },
+      },
+    },
+    Drawer: { defaultProps: { ...quick, overlayProps: { backgroundOpacity: 0.4 } } },
+    Menu: { defaultProps: { ...noMotion, shadow: 'none' } },
+    Popover: { defaultProps: noMotion },
+    Tooltip: { defaultProps: { openDelay: 400, ...noMotion } },
+    Select: { defaultProps: { comboboxProps: noMotion, size: 'sm', allowDeselect: false } },
+  },
+});

@@ -1,0 +1,165 @@
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
+import express from 'express';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createDashboard } from '../../src/rest/site/dashboard.ts';
+
+let directory: string;
+let server: Server;
+let port: number;
+
+const script = 'import "./shared-1.js";';
+
+async function build(entry: string, at: Date): Promise<void> {
+  const manifest = {
+    'main.tsx': { file: `assets/${entry}.js`, css: ['assets/main-1.css'], imports: ['_shared.js'], isEntry: true },
+    '_shared.js': { file: 'assets/shared-1.js', imports: ['main.tsx'] },
+    'page.tsx': { file: 'assets/page-1.js' },
+  };
+  const file = path.join(directory, '.vite/manifest.json');
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, JSON.stringify(manifest));
+  await utimes(file, at, at);
+  await mkdir(path.join(directory, 'assets'), { recursive: true });
+  await writeFile(path.join(directory, `assets/${entry}.js`), script);
+  await writeFile(path.join(directory, `assets/${entry}.js.br`), brotliCompressSync(script));
+  await writeFile(path.join(directory, 'assets/page-1.js'), 'export {};');
+}
+
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'portico-dashboard-'));
+  const app = express();
+  server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ({ port } = server.address() as AddressInfo);
+  const settings = { public_url: `http://localhost:${port}`, preview_url: 'http://*.localhost:4281' };
+  app.use(createDashboard({ directory, settings }));
+  app.use((_request, response) => void response.status(418).send('next'));
+});
+afterEach(async () => {
+  await new Promise((resolve) => server.close(resolve));
+  await rm(directory, { recursive: true });
+});
+
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+const ask = (target: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const own = { Host: `localhost:${port}`, ...headers };
+    const sent = request({ host: '127.0.0.1', port, path: target, method, headers: own }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) });
+    });
+    sent.on('error', reject).end();
+  });
+
+describe('pages', () => {
+  const pages = [
+    '/',
+    '/setup',
+    '/sign-in?next=%2F',
+    '/join',
+    '/reset',
+    '/account',
+    '/o/acme',
+    '/p/acme/site/content/posts/a/b',
+  ];
+
+  test.each(pages)('%s is the page that loads the dashboard, and nothing from elsewhere', async (target) => {
+    await build('main-1', new Date());
+    const { status, headers, body } = await ask(target);
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(headers['cache-control']).toBe('no-store');
+    const policy = headers['content-security-policy'] as string;
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'nonce-");
+    expect(policy).toContain('frame-src http://*.localhost:4281');
+    expect(policy).toContain("require-trusted-types-for 'script'");
+    expect(policy).not.toContain('unsafe');
+    const text = body.toString();
+    expect([...text.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1])).toEqual([
+      '/site/icon.svg',
+      '/dashboard/assets/main-1.css',
+      '/dashboard/assets/shared-1.js',
+      '/dashboard/assets/main-1.js',
+      '/reference',
+    ]);
+  });
+
+  test('each has a nonce of its own', async () => {
+    await build('main-1', new Date());
+    const nonces = await Promise.all(
+      [1, 2].map(async () => /nonce="([^"]+)"/.exec(String((await ask('/')).body))?.[1]),
+    );
+    expect(new Set(nonces).size).toBe(2);
+    expect(nonces[0]).toMatch(/^[A-Za-z0-9+/]{22}==$/);
+  });
+
+  test('what is built under a running server is what the next page loads', async () => {
+    await build('main-1', new Date(1_000_000));
+    expect(String((await ask('/')).body)).toContain('main-1.js');
+    await build('main-2', new Date(2_000_000));
+    expect(String((await ask('/')).body)).toContain('main-2.js');
+  });
+
+  test('without a built dashboard 503 says what to do', async () => {
+    const { status, body } = await ask('/');
+    expect([status, String(body)]).toEqual([503, expect.stringContaining('npm run build')]);
+  });
+
+  test('under another name of this machine they lead to the public URL, whose cookie and origin hold', async () => {
+    await build('main-1', new Date());
+    const { status, headers } = await ask('/o/acme?x=1', { Host: `127.0.0.1:${port}` });
+    expect([status, headers.location]).toEqual([302, `http://localhost:${port}/o/acme?x=1`]);
+    expect((await ask('/', { Host: 'content.example' })).status).toBe(200);
+    expect((await ask('/', { Host: '127.0.0.1:1' })).status).toBe(200);
+  });
+
+  test('other methods are refused', async () => {
+    const { status, headers } = await ask('/o/acme', {}, 'POST');
+    expect([status, headers.allow]).toEqual([405, 'GET, HEAD']);
+  });
+
+  test.each(['/o', '/p', '/other', '/setup/x', '/api/v2/organizations', '/graphql'])(
+    '%s is left to others',
+    async (target) => {
+      expect((await ask(target)).status).toBe(418);
+    },
+  );
+});
+
+describe('files', () => {
+  test('are kept for ever, in brotli where the browser takes it', async () => {
+    await build('main-1', new Date());
+    const plain = await ask('/dashboard/assets/main-1.js', { 'Accept-Encoding': 'gzip, br;q=0' });
+    expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect([plain.headers['content-encoding'], String(plain.body)]).toEqual([undefined, script]);
+    const packed = await ask('/dashboard/assets/main-1.js', { 'Accept-Encoding': 'gzip, deflate, br' });
+    expect([packed.headers['content-encoding'], packed.headers.vary]).toEqual(['br', 'Accept-Encoding']);
+    expect(String(brotliDecompressSync(packed.body))).toBe(script);
+    const head = await ask('/dashboard/assets/main-1.js', {}, 'HEAD');
+    expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(script.length), 0]);
+    // Where there is no other form.
+    expect(String((await ask('/dashboard/assets/page-1.js', { 'Accept-Encoding': 'br' })).body)).toBe('export {};');
+  });
+
+  test.each([
+    '/dashboard/.vite/manifest.json',
+    '/dashboard/assets/none.js',
+    '/dashboard/assets/..%2f.vite%2fmanifest.json',
+    '/dashboard/../../package.json',
+    '/dashboard/assets/',
+  ])('%s is none', async (target) => {
+    await build('main-1', new Date());
+    expect((await ask(target)).status).toBe(418);
+  });
+});

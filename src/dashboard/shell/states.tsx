@@ -63,7 +63,6 @@ export function Waiting({ rows = 8 }: { rows?: number }) {
   return (
     <Stack gap={12} aria-busy="true" role="status" aria-label={t('loading')}>
       {Array.from({ length: rows }, (_, row) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: rows without content of their own
         <Skeleton key={row} height={24} width={`${90 - ((row * 17) % 40)}%`} radius={4} />
       ))}
     </Stack>

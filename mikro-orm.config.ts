@@ -27,6 +27,7 @@ import { Project } from './src/domain/projects/project.entity.ts';
 import { ScheduleFire } from './src/domain/schedules/schedule-fire.entity.ts';
 import { Setting } from './src/domain/setting.entity.ts';
 import { Deployment, DeploymentJob, DeploymentLog } from './src/domain/studio/deployments/deployment.entity.ts';
+import { Draft } from './src/domain/studio/drafts/draft.entity.ts';
 import { Environment } from './src/domain/studio/environments/environment.entity.ts';
 import { Pull } from './src/domain/studio/pulls/pull.entity.ts';
 import { Upstream, UpstreamBranch } from './src/domain/studio/upstream/upstream.entity.ts';
@@ -57,6 +58,7 @@ export const entities = [
   IdempotencyKey,
   Setting,
   Pull,
+  Draft,
   Upstream,
   UpstreamBranch,
   Environment,

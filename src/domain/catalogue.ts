@@ -28,6 +28,7 @@ import * as schemas from './studio/content/schemas.operations.ts';
 import * as deployments from './studio/deployments/deployments.operations.ts';
 import * as getLog from './studio/deployments/get-log.operations.ts';
 import * as reportDeployment from './studio/deployments/report-deployment.operations.ts';
+import * as drafts from './studio/drafts/drafts.operations.ts';
 import * as changeEntries from './studio/entries/change-entries.operations.ts';
 import * as entries from './studio/entries/entries.operations.ts';
 import * as references from './studio/entries/references.operations.ts';
@@ -93,6 +94,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   projects,
   commitChanges,
   revert,
+  drafts,
   compare,
   schemas,
   deployments,

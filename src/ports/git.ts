@@ -50,6 +50,8 @@ export interface Repository {
    */
   storeBlob(content: AsyncIterable<Uint8Array> | Spooled, limit: number): Promise<StoredBlob>;
   write<T>(request: CommitRequest<T>): Promise<Committed<T>>;
+  /** Makes a commit on top of another one for a branch that is still to be made: no ref moves. */
+  writeOnto<T>(parent: Oid, request: Pick<CommitRequest<T>, 'author' | 'plan'>): Promise<Committed<T>>;
   /** Fails with `already_exists` when the branch exists. */
   createBranch(name: string, oid: Oid): Promise<void>;
   /** Fails with `not_found`, with `branch_moved` when the branch holds something else, and with `protected` for the default branch. */

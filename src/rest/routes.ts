@@ -79,6 +79,7 @@ import {
 } from '../domain/studio/deployments/deployments.operations.ts';
 import { getDeploymentLog } from '../domain/studio/deployments/get-log.operations.ts';
 import { reportDeployment } from '../domain/studio/deployments/report-deployment.operations.ts';
+import { listDrafts, saveToDraft } from '../domain/studio/drafts/drafts.operations.ts';
 import {
   createEntry,
   deleteEntry,
@@ -263,6 +264,8 @@ export const routes: readonly Row[] = [
     present: { schema: z.union([savedMedia, z.array(savedMedia)]), from: oneOrAll },
   }),
   del(`${studio}/media/*media`, deleteMedia, 200),
+  get(`${studio}/drafts`, listDrafts, 200),
+  post(`${studio}/drafts`, saveToDraft, 201, { also: { unchanged: 200 }, bodyLimit: 40 * mebibyte }),
   get(`${studio}/branches`, listBranches, 200),
   post(`${studio}/branches`, createBranch, 201, { location: ({ name }: { name: string }) => `/${encodePath(name)}` }),
   get(`${studio}/branches/*name`, getBranch, 200),

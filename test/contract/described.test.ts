@@ -105,6 +105,11 @@ const bodies: Record<string, object> = {
   'organizations.updateMember': { role: 'editor' },
   'studio.createEntry': { slug: 'en/made', frontmatter: { title: 'Made', author: 'ada' }, body: 'Text\n' },
   'studio.updateEntry': { frontmatter: { title: 'Changed' } },
+  'studio.saveToDraft': {
+    actions: [
+      { op: 'create', collection: 'posts', slug: 'en/drafted', frontmatter: { title: 'Drafted', author: 'ada' } },
+    ],
+  },
   'studio.commitChanges': {
     message: 'Two',
     actions: [{ op: 'update', collection: 'posts', slug: 'en/beta', frontmatter: { title: 'B' } }],

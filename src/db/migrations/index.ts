@@ -27,6 +27,7 @@ import { SuspectGroups } from './20261220-suspect-groups.ts';
 import { IdempotencyClaims } from './20261221-idempotency-claims.ts';
 import { People } from './20261222-people.ts';
 import { WatchedChanges } from './20261223-watched-changes.ts';
+import { Drafts } from './20261224-drafts.ts';
 
 /** All migrations, oldest first; a name never changes once it has been released. */
 export const migrations = [
@@ -59,4 +60,5 @@ export const migrations = [
   { name: '20261221-idempotency-claims', class: IdempotencyClaims },
   { name: '20261222-people', class: People },
   { name: '20261223-watched-changes', class: WatchedChanges },
+  { name: '20261224-drafts', class: Drafts },
 ];

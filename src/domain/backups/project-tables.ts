@@ -12,7 +12,7 @@ import { newTriggerSecret, sealSecret } from '../workflows/triggers/sealed-secre
 import { authModes, WorkflowTrigger, webhookMethods } from '../workflows/triggers/trigger.entity.ts';
 import { Workflow, WorkflowVersion } from '../workflows/workflow.entity.ts';
 import { type BackedUpTable, backedUp, live } from './backed-up-table.ts';
-import { environmentTable, pullTable, upstreamBranchTable, upstreamTable } from './studio-tables.ts';
+import { draftTable, environmentTable, pullTable, upstreamBranchTable, upstreamTable } from './studio-tables.ts';
 
 const number = z.int32().min(1);
 
@@ -183,6 +183,7 @@ export const projectRow = {
  */
 export const projectTables: readonly BackedUpTable[] = [
   pullTable,
+  draftTable,
   upstreamTable,
   upstreamBranchTable,
   environmentTable,

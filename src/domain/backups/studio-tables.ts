@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { Draft } from '../studio/drafts/draft.entity.ts';
 import {
   Environment,
   environmentTypes,
@@ -31,6 +32,12 @@ export const pullTable = backedUp({
     project_id: 'that of the project it is restored into',
     merging_at: 'a merge under way belongs to a process of this server',
   },
+});
+
+export const draftTable = backedUp({
+  entity: Draft,
+  key: ['branch'],
+  left: { project_id: 'that of the project it is restored into' },
 });
 
 const withoutCredentials = 'Backups hold no credentials: set the remote again';

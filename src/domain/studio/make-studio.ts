@@ -8,6 +8,7 @@ import { ContentIndex } from './content/content-index.ts';
 import { DeploymentFeed } from './deployments/deployment-feed.ts';
 import { Building } from './deployments/run/building.ts';
 import { deployMoved } from './deployments/tick.ts';
+import { forgetDrafts } from './drafts/draft-record.ts';
 import { createPreviews } from './previews/previews.ts';
 import { followHeads, PullRetests, retestPulls } from './pulls/pull-retests.ts';
 import { publishMoves } from './repository/branch-moves.operations.ts';
@@ -51,6 +52,7 @@ export function createStudio(
       announceMoves,
       indexMoved,
       followHeads,
+      forgetDrafts,
       retestPulls,
       deployMoved,
     ]),

@@ -7,8 +7,8 @@ import type { CommitRequest, Committed, InternalRefUpdate } from '../../ports/gi
 import type { Spooled } from '../../ports/spool.ts';
 import { BranchLock } from './commits/branch-lock.ts';
 import { BranchQueues } from './commits/branch-queue.ts';
-import type { Writer } from './commits/commit-plan.ts';
-import { commitRound, refRefused } from './commits/commit-round.ts';
+import type { RoundContext, Writer } from './commits/commit-plan.ts';
+import { commitOnto, commitRound, refRefused } from './commits/commit-round.ts';
 import { replaceFile } from './durable-files.ts';
 import { storeBlob } from './objects/blob-store.ts';
 import { isOid } from './objects/object-id.ts';
@@ -68,6 +68,17 @@ export class GitRepository extends RepositoryReads implements Repository {
     gitWriters(1);
     try {
       return await this.#enqueue(request);
+    } finally {
+      gitWriters(-1);
+    }
+  }
+
+  async writeOnto<T>(parent: Oid, request: Pick<CommitRequest<T>, 'author' | 'plan'>): Promise<Committed<T>> {
+    const { gitWriters } = this.context;
+    gitWriters(1);
+    try {
+      // What it resolves with is what this request's own plan returned.
+      return (await commitOnto(await this.#roundContext(), parent, request)) as Committed<T>;
     } finally {
       gitWriters(-1);
     }
@@ -192,12 +203,16 @@ export class GitRepository extends RepositoryReads implements Repository {
     });
   }
 
+  async #roundContext(): Promise<RoundContext> {
+    const { gitDir, refs, updater } = this;
+    const { processes, committer, now, planTime } = this.context;
+    const place = { processes, gitDir, refs, updater, lock: this.#lock, objects: await this.source() };
+    return { ...place, committer, now, planTime };
+  }
+
   async #round(branch: string, writers: Writer[]): Promise<void> {
     try {
-      const { gitDir, refs, updater } = this;
-      const { processes, committer, now, planTime } = this.context;
-      const place = { processes, gitDir, refs, updater, lock: this.#lock, objects: await this.source() };
-      await commitRound({ ...place, committer, now, planTime }, branch, writers);
+      await commitRound(await this.#roundContext(), branch, writers);
     } catch (error) {
       for (const writer of writers) writer.reject(error);
     }

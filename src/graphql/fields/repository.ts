@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { commitChanges } from '../../domain/studio/changes/commit-changes.operations.ts';
 import { revertEntry, revertMedia } from '../../domain/studio/changes/revert.operations.ts';
 import { compareBranches } from '../../domain/studio/compare/compare.operations.ts';
+import { listDrafts, saveToDraft } from '../../domain/studio/drafts/drafts.operations.ts';
 import { conflict } from '../../domain/studio/merge/merge.schema.ts';
 import { mergeBranches } from '../../domain/studio/merge/merge-branches.operations.ts';
 import { mergePull } from '../../domain/studio/pulls/merge-pull.operations.ts';
@@ -67,6 +68,14 @@ const state = {
 };
 
 const nothing = () => undefined;
+
+/** What is answered when a change meets what others have saved. */
+const refusedChanges = (error: unknown) => ({
+  commit: null,
+  unchanged: true,
+  results: [],
+  conflicts: conflictsIn(error),
+});
 
 /** What is answered when later changes stand in the way of a revert. */
 function refusedRevert(error: unknown) {
@@ -164,9 +173,9 @@ export const repository: readonly Row[] = [
   field('Studio', 'file', getFile, { given: { raw: nothing } }),
   field('Studio', 'filetree', getFiletree),
   field('Studio', 'compare', compareBranches),
-  mutation('commitChanges', commitChanges, {
-    refused: (error) => ({ commit: null, unchanged: true, results: [], conflicts: conflictsIn(error) }),
-  }),
+  mutation('commitChanges', commitChanges, { refused: refusedChanges }),
+  object('SavedDraft', saveToDraft, {}),
+  mutation('saveToDraft', saveToDraft, { refused: (error) => ({ branch: null, ...refusedChanges(error) }) }),
   // What its entry is read by.
   object('RevertedFile', revertEntry, {
     collection: (_file, { collection }) => collection,
@@ -178,6 +187,7 @@ export const repository: readonly Row[] = [
 
   node('Branch', getBranch, { name: 'name' }),
   field('Studio', 'branches', listBranches, { given: { compare } }),
+  field('Studio', 'drafts', listDrafts, { given: { compare } }),
   field('Studio', 'branch', getBranch, { given: { compare } }),
   batch(
     'Branch',

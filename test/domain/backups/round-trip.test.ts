@@ -42,6 +42,7 @@ const step = fc.oneof(
     number: fc.integer({ min: 1, max: 4 }),
   }),
   fc.record({ does: fc.constant('remove' as const), name: fc.constantFrom('one', 'deep/two') }),
+  fc.record({ does: fc.constant('draft' as const), title: fc.string({ maxLength: 20 }) }),
   fc.record({ does: fc.constant('upload' as const), name: fc.constantFrom('x.svg', 'y.svg') }),
   fc.record({
     does: fc.constant('settings' as const),
@@ -71,6 +72,10 @@ async function take(project: string, one: Step): Promise<void> {
       return void (await ask('PATCH', `/pulls/${one.number}`, { state: one.does === 'close' ? 'closed' : 'open' }));
     case 'remove':
       return void (await ask('DELETE', `/branches/${one.name}?force=true`));
+    case 'draft': {
+      const actions = [{ op: 'update', collection: 'posts', slug: 'a', frontmatter: { title: one.title } }];
+      return void (await ask('POST', '/drafts', { actions, title: one.title }));
+    }
     case 'upload':
       return void (await ask('POST', '/media', {
         path: `public/img/${one.name}`,
@@ -91,6 +96,7 @@ async function build(steps: readonly Step[]): Promise<string> {
   await seedPosts(app, project);
   const begin: Step[] = [
     { does: 'upload', name: 'x.svg' },
+    { does: 'draft', title: 'Frost' },
     ...(['one', 'deep/two', 'grün'] as const).flatMap((name): Step[] => [
       { does: 'branch', name },
       { does: 'commit', name, slug: 'new', title: name },

@@ -48,17 +48,19 @@ type ChangeAction = z.output<typeof changeAction>;
 
 const maxActions = 100;
 
+export const changeActions = z
+  .array(changeAction)
+  .min(1, 'must have at least 1 action')
+  .max(maxActions, `must have at most ${maxActions} actions`)
+  .describe('Applied in this order, each to the result of those before it; all of them or none');
+
 const changeSet = z.object({
-  actions: z
-    .array(changeAction)
-    .min(1, 'must have at least 1 action')
-    .max(maxActions, `must have at most ${maxActions} actions`)
-    .describe('Applied in this order, each to the result of those before it; all of them or none'),
+  actions: changeActions,
   expected_head: z.string().optional().describe('Commit the branch must be at'),
   ...writeInput,
 });
 
-const changeResult = z
+export const changeResult = z
   .object({
     op: z.enum(['create', 'update', 'move', 'delete', 'upload_media', 'delete_media']),
     collection: z.string().optional(),
@@ -167,8 +169,8 @@ async function planAction(
 }
 
 interface ChangesOptions {
-  message: string | undefined;
-  expected_head: string | undefined;
+  message?: string | undefined;
+  expected_head?: string | undefined;
 }
 
 /**
@@ -262,6 +264,23 @@ async function prepare(
   return ready;
 }
 
+/**
+ * Readies actions for a commit: checks the right to delete and stores the files they bring.
+ * @returns plans the commit on a head
+ */
+export async function prepareChanges(
+  context: PlanContext & Pick<StudioContext<'delete_studio'>, 'require'>,
+  actions: readonly ChangeAction[],
+  options: ChangesOptions,
+): Promise<(head: StagedTree) => Promise<CommitPlan<ChangeResult[]>>> {
+  if (actions.some(({ op }) => op === 'delete' || op === 'delete_media')) context.require('delete_studio');
+  const { git, services, studio, project } = context;
+  const ready = await prepare(context, actions);
+  // If-Match names one version of one thing: here each action names its own by `sha`.
+  const planContext = { git, services, studio, project, conditions: {}, require: context.require };
+  return (head) => planChanges(planContext, head, ready, options);
+}
+
 export const commitChanges = studioOperation({
   name: 'studio.commitChanges',
   kind: 'command',
@@ -277,18 +296,10 @@ export const commitChanges = studioOperation({
   output: committedChanges,
   audit: (_input, output) => ({ type: 'commit', id: output?.commit?.sha ?? null }),
   async execute(context, { actions, expected_head, ...input }) {
-    const { git, services, studio, project } = context;
-    if (actions.some(({ op }) => op === 'delete' || op === 'delete_media')) context.require('delete_studio');
     const author = authorOf(context, input.author);
     const branch = await directBranch(context, input.branch);
-    const ready = await prepare(context, actions);
-    // If-Match names one version of one thing: here each action names its own by `sha`.
-    const planContext = { git, services, studio, project, conditions: {}, require: context.require };
-    const { commit, result } = await git.write({
-      branch,
-      author,
-      plan: (head) => planChanges(planContext, head, ready, { message: input.message, expected_head }),
-    });
+    const plan = await prepareChanges(context, actions, { message: input.message, expected_head });
+    const { commit, result } = await context.git.write({ branch, author, plan });
     return { commit, unchanged: commit === null, results: result };
   },
 });

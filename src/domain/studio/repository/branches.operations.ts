@@ -3,19 +3,17 @@ import { DomainError, fieldError } from '../../../kernel/errors.ts';
 import { maxPerPage, pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { Oid } from '../../../ports/git-records.ts';
+import { Draft } from '../drafts/draft.entity.ts';
 import { namesOid } from '../entries/write-entry.ts';
 import { foldText } from '../frontmatter/words.ts';
 import { deleteWithPulls, openPullsFrom } from '../pulls/open-pulls.ts';
 import { checkNewRefName, checkRefName, RefNames } from '../ref-name.ts';
-import type { StudioContext } from '../studio.ts';
 import { studioOperation } from '../studio-operation.ts';
 import { isRescued } from '../upstream/rescued.ts';
-import { syncOf } from '../upstream/sync-record.ts';
-import { canCommit, isProtected } from './branch-rules.ts';
+import { branchRecord, branchRecords, type Head, headsOf } from './branch-record.ts';
+import { isProtected } from './branch-rules.ts';
 import { commitNamed, isOid } from './refs.ts';
 import { branch, branchDraft } from './repository.schema.ts';
-
-const short = (ref: string) => ref.replace(/^refs\/heads\//, '');
 
 export const listBranches = studioOperation({
   name: 'studio.listBranches',
@@ -29,45 +27,16 @@ export const listBranches = studioOperation({
   }),
   output: pageOf(branch),
   async execute(context, { q, compare, ...paging }) {
-    const { git, project } = context;
     const window = windowOf(paging);
-    const main = await git.defaultBranch();
+    const main = await context.git.defaultBranch();
     const wanted = q === undefined ? null : foldText(q);
-    const refs = (await git.branches())
-      .map((ref) => ({ name: short(ref.name), oid: ref.oid }))
-      .filter((ref) => wanted === null || foldText(ref.name).includes(wanted))
+    const heads = (await headsOf(context))
+      .filter(({ name }) => wanted === null || foldText(name).includes(wanted))
       .sort((a, b) => Number(b.name === main) - Number(a.name === main) || (a.name < b.name ? -1 : 1));
-    const base = compare ? await git.head(main) : null;
-    const page = refs.slice(window.offset, window.offset + window.limit);
-    const items = await Promise.all(page.map((ref) => branchRecord(context, ref, main, base)));
-    const names = page.map(({ name }) => name);
-    const syncs = project.is_mirror ? await syncOf(context, names) : null;
-    return pageFrom(
-      items.map((item, at) => ({ ...item, ...(syncs?.[at] && { sync: syncs[at] }) })),
-      refs.length,
-      window,
-    );
+    const page = heads.slice(window.offset, window.offset + window.limit);
+    return pageFrom(await branchRecords(context, page, { compare }), heads.length, window);
   },
 });
-
-/** A branch as it is shown; with a base, how far it is from there. */
-async function branchRecord(
-  context: Pick<StudioContext, 'git' | 'project' | 'grant'>,
-  { name, oid }: { name: string; oid: string },
-  main: string,
-  base: string | null,
-) {
-  const { git, project } = context;
-  const distance = base && (await git.aheadBehind(oid, base));
-  return {
-    name,
-    default: name === main,
-    protected: isProtected(project, name),
-    commit: oid,
-    can_commit: canCommit(context, name),
-    ...distance,
-  };
-}
 
 export const getBranch = studioOperation({
   name: 'studio.getBranch',
@@ -81,13 +50,9 @@ export const getBranch = studioOperation({
   }),
   output: branch,
   async execute(context, { name, compare }) {
-    const { git, project } = context;
-    const oid = await git.head(checkRefName('name', name));
+    const oid = await context.git.head(checkRefName('name', name));
     if (!oid) throw new DomainError('not_found', `name: branch ${name} does not exist`);
-    const main = await git.defaultBranch();
-    const record = await branchRecord(context, { name, oid }, main, compare ? await git.head(main) : null);
-    const [sync] = (project.is_mirror && (await syncOf(context, [name]))) || [];
-    return { ...record, ...(sync && { sync }) };
+    return branchRecord(context, { name, oid }, { compare });
   },
 });
 
@@ -100,13 +65,12 @@ export const getBranches = studioOperation({
   input: z.object({ names: z.array(z.string()).max(maxPerPage, `must be at most ${maxPerPage}`) }),
   output: z.array(branch.nullable()),
   async execute(context, { names }) {
-    const main = await context.git.defaultBranch();
-    return Promise.all(
-      names.map(async (name) => {
-        const oid = await context.git.head(checkRefName('names', name));
-        return oid === null ? null : branchRecord(context, { name, oid }, main, null);
-      }),
+    const heads = await Promise.all(
+      names.map(async (name) => ({ name, oid: await context.git.head(checkRefName('names', name)) })),
     );
+    const there = heads.filter((head): head is Head => head.oid !== null);
+    const records = new Map((await branchRecords(context, there)).map((record) => [record.name, record]));
+    return names.map((name) => records.get(name) ?? null);
   },
 });
 
@@ -130,15 +94,17 @@ export const createBranch = studioOperation({
   output: branch,
   audit: ({ name }) => ({ type: 'branch', id: name }),
   async execute(context, draft) {
-    const { git } = context;
+    const { em, git, project } = context;
     const name = checkNewRefName('name', draft.name);
     const start = await startOf(git, draft.from, () => context.require('manage_studio'));
-    const others = (await git.branches()).map((ref) => short(ref.name));
+    const others = (await headsOf(context)).map((head) => head.name);
     if (others.includes(name)) throw fieldError('already_exists', 'name', `branch ${name} exists`);
     const rivalry = new RefNames(others).rivalry(name);
     if (rivalry !== null) throw fieldError('name_collision', 'name', rivalry);
+    // Of a draft that was never made.
+    await em.nativeDelete(Draft, { project_id: project.id, branch: name });
     await git.createBranch(name, start);
-    return branchRecord(context, { name, oid: start }, await git.defaultBranch(), null);
+    return branchRecord(context, { name, oid: start });
   },
 });
 
@@ -177,7 +143,8 @@ export const deleteBranch = studioOperation({
         },
       );
     }
+    const record = await branchRecord(context, { name, oid });
     await deleteWithPulls(context, name, oid);
-    return branchRecord(context, { name, oid }, main, null);
+    return record;
   },
 });

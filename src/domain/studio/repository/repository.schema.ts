@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { changeOf, timeText } from '../../../kernel/shapes.ts';
+import { draft } from '../drafts/draft.schema.ts';
 import { routePattern, routePatterns } from '../routes/routes.schema.ts';
 import { compileGlob } from '../schema/glob.ts';
 import { rescued } from '../upstream/rescued.ts';
@@ -37,6 +38,7 @@ export const branch = z
     protected: z.boolean(),
     commit: z.string().describe('Id of the commit it points to'),
     can_commit: directCommit,
+    draft: draft.optional().describe('Of a branch that was made by saving'),
     ahead_by: z.int32().optional().describe('Commits the default branch lacks; with `compare=true`'),
     behind_by: z.int32().optional().describe('Commits of the default branch it lacks; with `compare=true`'),
     sync: sync.optional().describe('Of a mirror'),

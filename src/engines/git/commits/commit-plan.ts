@@ -174,21 +174,19 @@ export interface Tip {
 
 /** Where a writer would bring the branch, and what must hold of others then (full ref names). */
 export interface Planned {
-  writer: Writer;
   tip: Tip;
   commit: Commit | null;
   result: unknown;
   expected: [ref: string, oid: Oid | null][];
 }
 
-/** Runs one writer's plan on `tip` and makes its commit; new objects are added to `pending`. */
+/** Runs one plan on `tip` and makes its commit; new objects are added to `pending`. */
 export async function planOne(
   context: RoundContext,
   pending: PendingObjects,
   tip: Tip,
-  writer: Writer,
+  request: CommitRequest<unknown>,
 ): Promise<Planned> {
-  const { request } = writer;
   const head = new StagedTree(pending, tip.commit, tip.tree);
   const plan = await inTime(context.planTime, (signal) => request.plan(head, signal));
   const expected = await checkExpected(context, tip, request.branch, plan.expect ?? {});
@@ -198,7 +196,6 @@ export async function planOne(
       ? await addCommit(context, pending, tip, request, plan)
       : await fastForward(context, tip, plan, plan.fast_forward_to);
   return {
-    writer,
     tip: commit === null ? tip : { commit: commit.sha, tree: commit.tree_sha },
     commit,
     result,

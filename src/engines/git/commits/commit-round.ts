@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DomainError } from '../../../kernel/errors.ts';
 import { tally } from '../../../lib/tally.ts';
 import type { Oid } from '../../../ports/git-records.ts';
+import type { CommitRequest, Committed } from '../../../ports/git-writes.ts';
 import { type NewObject, writeObjects } from '../objects/object-writer.ts';
 import { writePack } from '../objects/pack-writer.ts';
 import { PendingObjects } from '../objects/pending-objects.ts';
@@ -17,7 +18,7 @@ const rounds = 10;
 const worthPack = 400;
 
 /** What a writer gets once the branch has moved; an error stands only when the state it was thrown on does. */
-type Outcome = Planned | { writer: Writer; error: unknown };
+type Outcome = { writer: Writer } & (Planned | { error: unknown });
 
 /** Commits a batch of writers as a chain on one branch and settles every one of them. */
 export async function commitRound(context: RoundContext, branch: string, writers: Writer[]): Promise<void> {
@@ -51,7 +52,7 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
   for (const writer of writers) {
     const { mark } = pending;
     try {
-      const outcome = await planOne(context, pending, tip, writer);
+      const outcome = { writer, ...(await planOne(context, pending, tip, writer.request)) };
       for (const [other, oid] of outcome.expected) {
         agreed &&= (expected.get(other) ?? oid) === oid;
         expected.set(other, oid);
@@ -77,6 +78,23 @@ async function attempt(context: RoundContext, branch: string, writers: Writer[])
   }
   for (const outcome of outcomes) settle(context, outcome);
   return [];
+}
+
+/** Commits one plan on top of any commit and stores it; no branch moves. @throws what the plan throws */
+export async function commitOnto(
+  context: RoundContext,
+  parent: Oid,
+  request: Pick<CommitRequest<unknown>, 'author' | 'plan'>,
+): Promise<Committed<unknown>> {
+  const { tree_sha } = await context.objects.commit(parent);
+  const pending = new PendingObjects(context.objects);
+  const planned = await planOne(context, pending, { commit: parent, tree: tree_sha }, { ...request, branch: '' });
+  const { tip, commit, result } = planned;
+  if (commit !== null) {
+    await store(context, [...pending.objects]);
+    context.objects.remember(pending.trees, pending.commits);
+  }
+  return { commit, result, snapshot: new TreeSnapshot(context.objects, tip.commit, tip.tree) };
 }
 
 async function store({ processes, gitDir, objects: { format } }: RoundContext, objects: NewObject[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { MikroORM } from '@mikro-orm/postgresql';
+import { mapYielding } from '../lib/concurrency.ts';
 import { countdown } from '../lib/timing.ts';
 import type {
   BlobKey,
@@ -291,10 +292,11 @@ function expiredRows(connection: CacheConnection): Pick<ContentCache, 'retire' |
       return removed?.length ?? null;
     },
     async forgetCommits(repository, marker, held, limit) {
+      const digests = await mapYielding(held, digest);
       const forgotten = await connection.change(async (query) => {
         const sql = 'select 1 from studio_marker where project_uuid = $1 and commit = $2 for update';
         if ((await query(sql, [repository, bytesOf(marker)])).length === 0) return [];
-        return query(forgetSql, [repository, held.map(digest), limit]);
+        return query(forgetSql, [repository, digests, limit]);
       });
       return forgotten?.length ?? null;
     },

@@ -1,9 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { z } from 'zod';
-import { Pace, yieldLoop } from '../lib/concurrency.ts';
+import type { z } from 'zod';
+import { yieldLoop } from '../lib/concurrency.ts';
 import { type Actor, type Permission, requirePermission } from './actor.ts';
 import { auditEntries, auditRefusal } from './audit.ts';
 import { DomainError } from './errors.ts';
+import { encodeOutput } from './long-output.ts';
 import { type AnyOperation, type Call, NotModified, type Operation, type Scope } from './operation.ts';
 import { checkInput, parseChecked, parseInput } from './parse.ts';
 import type { Fork, IdempotencyClaim, Place } from './services.ts';
@@ -159,15 +160,12 @@ async function perform(
   const { audit, grants } = call.services;
   const context = makeContext(operation, call, em, actor, place);
   const execute = (within: typeof context) => operation.execute(within as never, input as never);
-  const shape = (result: unknown) => z.encode(operation.output as z.ZodType, result);
+  const shape = (result: unknown) => encodeOutput(operation.output as z.ZodType, result);
   const entriesOf = (result: unknown) => auditEntries(operation, call, actor, place, input, 'ok', result);
 
   if (operation.kind === 'query' || operation.effect === 'external') {
     const result = await around(operation, context, () => execute(context));
-    const pace = new Pace();
-    const output = shape(result);
-    // It is written as JSON next, which takes as long again.
-    if (pace.isDue) await pace.yield();
+    const output = await shape(result);
     // What lies outside the database is done and durable: its row may come later, but the answer is what happened.
     for (const entry of entriesOf(result)) await audit.recordSoon(entry);
     await claim?.complete({ output, etag: call.facts.etag });
@@ -179,7 +177,7 @@ async function perform(
     em().transactional(async (fork) => {
       inside = makeContext(operation, call, () => fork, actor, place);
       const result = await execute(inside);
-      const output = shape(result);
+      const output = await shape(result);
       for (const entry of entriesOf(result)) await audit.record(fork, entry);
       await claim?.complete({ output, etag: call.facts.etag }, fork);
       await call.inTransaction?.(fork, output);

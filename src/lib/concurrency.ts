@@ -76,6 +76,86 @@ export async function forEachYielding<T>(items: Iterable<T>, work: (item: T) => 
   }
 }
 
+/** What each item becomes, in steps. */
+export async function mapYielding<T, U>(items: Iterable<T>, become: (item: T, index: number) => U): Promise<U[]> {
+  const made: U[] = [];
+  await forEachYielding(items, (item) => made.push(become(item, made.length)));
+  return made;
+}
+
+/** The items that a test holds for, in steps. */
+export async function filterYielding<T>(items: Iterable<T>, holds: (item: T, index: number) => boolean): Promise<T[]> {
+  const found: T[] = [];
+  let index = 0;
+  await forEachYielding(items, (item) => {
+    if (holds(item, index++)) found.push(item);
+  });
+  return found;
+}
+
+/** The first item that a test holds for, looked for in steps; undefined: there is none. */
+export async function findYielding<T>(items: Iterable<T>, holds: (item: T) => boolean): Promise<T | undefined> {
+  const pace = new Pace();
+  for (const item of items) {
+    if (holds(item)) return item;
+    if (pace.isDue) await pace.yield();
+  }
+  return undefined;
+}
+
+/** The set of what items become, made in steps. */
+export async function setYielding<T, U>(items: Iterable<T>, become: (item: T) => U): Promise<Set<U>> {
+  const made = new Set<U>();
+  await forEachYielding(items, (item) => made.add(become(item)));
+  return made;
+}
+
+/** Items that are sorted without a pause. */
+const sortedAtOnce = 2_048;
+
+/** The same items in order, sorted in steps; equal ones stay in the order they had, as with `toSorted`. */
+export async function sortYielding<T>(items: readonly T[], compare: (a: T, b: T) => number): Promise<T[]> {
+  const pace = new Pace();
+  let runs: T[][] = [];
+  for (let at = 0; at < items.length; at += sortedAtOnce) {
+    runs.push(items.slice(at, at + sortedAtOnce).sort(compare));
+    if (pace.isDue) await pace.yield();
+  }
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (let at = 0; at < runs.length; at += 2) {
+      merged.push(await mergeRuns(runs[at] ?? [], runs[at + 1] ?? [], compare, pace));
+    }
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+async function mergeRuns<T>(
+  first: readonly T[],
+  second: readonly T[],
+  compare: (a: T, b: T) => number,
+  pace: Pace,
+): Promise<T[]> {
+  const merged: T[] = [];
+  let [left, right] = [0, 0];
+  while (left < first.length && right < second.length) {
+    const [one, other] = [first[left] as T, second[right] as T];
+    if (compare(other, one) < 0) {
+      merged.push(other);
+      right += 1;
+    } else {
+      merged.push(one);
+      left += 1;
+    }
+    if (merged.length % sortedAtOnce === 0 && pace.isDue) await pace.yield();
+  }
+  for (let at = left; at < first.length; at += 1) merged.push(first[at] as T);
+  for (let at = right; at < second.length; at += 1) merged.push(second[at] as T);
+  if (pace.isDue) await pace.yield();
+  return merged;
+}
+
 /** Goes through the steps of long work, and lets all else have its turn between them. @returns what the work comes to */
 export async function finishYielding<T>(steps: Generator<undefined, T, undefined>): Promise<T> {
   const pace = new Pace();

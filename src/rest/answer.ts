@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import type { FieldError } from '../kernel/errors.ts';
+import { jsonBytes } from '../kernel/long-output.ts';
 import type { Call } from '../kernel/operation.ts';
 import { maxPerPage, type Page } from '../kernel/paging.ts';
 import { withWarnings } from './ignored-fields.ts';
@@ -47,25 +48,26 @@ function statusFor(row: Row, output: unknown): number {
 }
 
 /** Sends JSON; a read whose operation sets no version gets one of the text itself (RFC 9110 8.8.1, weak). */
-function send(row: Row, request: Request, response: Response, call: Call, text: string): void {
+function send(row: Row, request: Request, response: Response, call: Call, json: Buffer): void {
   response.type('application/json');
   if (row.method === 'get' && !call.facts.etag) {
     const etag = `W/"${createHash('sha1')
-      .update(`${response.getHeader('X-Total-Count')} ${text}`)
+      .update(`${response.getHeader('X-Total-Count')} `)
+      .update(json)
       .digest('base64url')}"`;
     response.set('ETag', etag);
     if (request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === etag)) {
       return void response.status(304).end();
     }
   }
-  response.send(text);
+  response.send(json);
 }
 
 /**
  * Answers with what an operation gave: in the row's own form, as lines, as a page with its links, or as JSON.
  * @param warnings of a command's request; they stand in the answer when it is an object
  */
-export function answer(
+export async function answer(
   row: Row,
   input: Record<string, unknown>,
   request: Request,
@@ -73,7 +75,7 @@ export function answer(
   call: Call,
   output: unknown,
   warnings: readonly FieldError[],
-): void {
+): Promise<void> {
   const body = withWarnings(row.present ? row.present.from(output as never) : output, warnings);
   if (call.facts.etag) response.set('ETag', call.facts.etag);
   if (call.facts.replayed) response.set('Idempotency-Replayed', 'true');
@@ -98,7 +100,7 @@ export function answer(
     if (row.lines && accepts(lineType))
       return void response.type(lineType).send(output.items.map((item) => `${JSON.stringify(item)}\n`).join(''));
   }
-  send(row, request, response, call, JSON.stringify(isPage(output) ? output.items : body));
+  send(row, request, response, call, await jsonBytes(isPage(output) ? output.items : body));
 }
 
 /** Sends an attached stream. A fault after its first byte aborts the connection, so that no client takes a part for the whole. */

@@ -109,7 +109,7 @@ function handlerFor(row: Row, services: AllServices): RequestHandler {
       if (call.facts.ignored) setIgnored(response, ignored, call.facts.ignored);
       const warnings = row.operation.kind === 'command' ? ignoredWarnings(ignored, call.facts.ignored) : [];
       if (call.facts.stream) await sendStream(row, request, response, call, output);
-      else answer(row, input, request, response, call, output, warnings);
+      else await answer(row, input, request, response, call, output, warnings);
     } catch (error) {
       if (!(error instanceof NotModified)) throw error;
       response

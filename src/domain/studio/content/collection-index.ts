@@ -1,5 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
-import { finishYielding, forEachYielding } from '../../../lib/concurrency.ts';
+import { finishYielding, mapYielding, sortYielding } from '../../../lib/concurrency.ts';
 import { SortedList } from '../../../lib/sorted-list.ts';
 import { tally } from '../../../lib/tally.ts';
 import type { FileSide, TreeFile } from '../../../ports/git-records.ts';
@@ -55,14 +55,13 @@ export class CollectionIndex {
     files: readonly Pick<TreeFile, 'path' | 'oid'>[],
   ): Promise<CollectionIndex> {
     tally.pass.publish(files.length);
-    const sorted = files.toSorted(byPath);
-    const paths: string[] = [];
-    await forEachYielding(sorted, ({ path }) => paths.push(path));
+    const sorted = await sortYielding(files, byPath);
+    const paths = await mapYielding(sorted, ({ path }) => path);
     const { entries: assigned, warnings } = await finishYielding(slugSteps(schema, paths));
-    const entries: IndexedEntry[] = [];
-    await forEachYielding(assigned, (entry) => {
-      entries.push({ ...entry, oid: sorted[entries.length]?.oid ?? '' });
-    });
+    const entries = await mapYielding(
+      assigned,
+      (entry, at): IndexedEntry => ({ ...entry, oid: sorted[at]?.oid ?? '' }),
+    );
     return new CollectionIndex(schema, SortedList.of(entries, pathOf), warnings);
   }
 

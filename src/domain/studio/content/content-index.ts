@@ -1,4 +1,5 @@
 import type { Activity } from '../../../lib/activity.ts';
+import { mapYielding } from '../../../lib/concurrency.ts';
 import { VersionCache } from '../../../lib/version-cache.ts';
 import type { ContentCache, SearchWords } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
@@ -157,11 +158,15 @@ export class ContentIndex {
     { entries }: CollectionIndex,
     latest: CollectionFacts | undefined,
   ): Promise<CollectionFacts> {
-    const known = entries.map((entry, at) => (latest?.entries[at] === entry ? latest.facts[at] : undefined));
-    const missing = entries.filter((_, at) => !known[at]);
+    const missing: IndexedEntry[] = [];
+    const known = await mapYielding(entries, (entry, at) => {
+      const facts = latest?.entries[at] === entry ? latest.facts[at] : undefined;
+      if (!facts) missing.push(entry);
+      return facts;
+    });
     const read = await this.#caches.facts.listed(git, snapshot, missing);
     let next = 0;
-    return { entries, facts: known.map((facts) => facts ?? read[next++] ?? unreadable) };
+    return { entries, facts: await mapYielding(known, (facts) => facts ?? read[next++] ?? unreadable) };
   }
 
   /**

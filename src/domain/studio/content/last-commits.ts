@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { forEachYielding, mapYielding, setYielding } from '../../../lib/concurrency.ts';
 import { upTo } from '../../../lib/version-cache.ts';
 import type { CommitChanges, ContentCache } from '../../../ports/content-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
@@ -28,21 +29,21 @@ async function changesBetween(git: Repository, from: Oid, to: Oid): Promise<Comm
   const theirs = ours.fork === from ? { line: [], fork: from } : await lineDownTo(git, from, ours.fork);
   if (theirs?.fork !== ours.fork) return null;
   const changes = new Map<string, Oid | null>();
-  for (const { paths } of theirs.line) for (const path of paths) changes.set(path, null);
+  for (const { paths } of theirs.line) await forEachYielding(paths, (path) => changes.set(path, null));
   for (const { oid, parents, paths } of ours.line.toReversed()) {
-    for (const path of paths) changes.set(path, parents.length > 1 ? null : oid);
+    await forEachYielding(paths, (path) => changes.set(path, parents.length > 1 ? null : oid));
   }
   return changes;
 }
 
 /** The last commits of all files at a commit, as far as its first-parent line tells; null: a merge brought the file. */
 async function changesUpTo(git: Repository, to: Oid, paths: readonly string[]): Promise<CommitChanges> {
-  const wanted = new Set(paths);
+  const wanted = await setYielding(paths, (path) => path);
   const changes = new Map<string, Oid | null>();
   for await (const commit of git.line(to, null)) {
-    for (const path of commit.paths) {
+    await forEachYielding(commit.paths, (path) => {
       if (wanted.delete(path)) changes.set(path, commit.parents.length > 1 ? null : commit.oid);
-    }
+    });
     if (wanted.size === 0) break;
   }
   return changes;
@@ -121,11 +122,7 @@ export class LastCommits {
 
   async #allAt(git: Repository, head: Oid): Promise<CommitChanges> {
     const files = await (await git.snapshot(head)).files();
-    return changesUpTo(
-      git,
-      head,
-      files.map((file) => file.path),
-    );
+    return changesUpTo(git, head, await mapYielding(files, (file) => file.path));
   }
 
   /** Does one thing per repository at a time, in the background; what comes meanwhile can be found again. */

@@ -1,20 +1,26 @@
-import { forEachYielding } from '../../../lib/concurrency.ts';
+import { filterYielding, forEachYielding } from '../../../lib/concurrency.ts';
 import type { Repository } from '../../../ports/git.ts';
-import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
+import type { Oid, Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 
 const maxConfigBytes = 1024 * 1024;
 
+/** Files of a tree, with the objects they are by their paths. */
+interface TreeFiles extends SiteFiles {
+  oids(): Promise<ReadonlyMap<string, Oid>>;
+}
+
 /** The regular files of a tree, for readers of configurations. */
-export async function siteFilesOf(git: Repository, snapshot: Snapshot): Promise<SiteFiles> {
-  const paths: TreeFile[] = [];
-  await forEachYielding(await snapshot.files(), (file) => {
-    if (file.mode === '100644' || file.mode === '100755') paths.push(file);
-  });
-  let oids: Map<string, string> | null = null;
+export async function siteFilesOf(git: Repository, snapshot: Snapshot): Promise<TreeFiles> {
+  const isRegular = ({ mode }: TreeFile) => mode === '100644' || mode === '100755';
+  const paths = await filterYielding(await snapshot.files(), isRegular);
+  let made: Promise<Map<string, Oid>> | null = null;
+  const oids = () => {
+    made ??= oidsByPath(paths);
+    return made;
+  };
   const read = async (path: string) => {
-    oids ??= new Map(paths.map((file) => [file.path, file.oid]));
-    const oid = oids.get(path);
+    const oid = (await oids()).get(path);
     if (!oid) return null;
     const [size] = await git.sizes([oid]);
     if (size == null || size > maxConfigBytes) return null;
@@ -22,5 +28,11 @@ export async function siteFilesOf(git: Repository, snapshot: Snapshot): Promise<
     const text = content.toString('utf8');
     return Buffer.from(text, 'utf8').equals(content) ? text : null;
   };
-  return { paths, read };
+  return { paths, read, oids };
+}
+
+async function oidsByPath(files: readonly TreeFile[]): Promise<Map<string, Oid>> {
+  const oids = new Map<string, Oid>();
+  await forEachYielding(files, ({ path, oid }) => oids.set(path, oid));
+  return oids;
 }

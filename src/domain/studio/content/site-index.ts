@@ -1,5 +1,5 @@
 import { DomainError } from '../../../kernel/errors.ts';
-import { forEachYielding } from '../../../lib/concurrency.ts';
+import { findYielding, forEachYielding } from '../../../lib/concurrency.ts';
 import type { FileChange, FileSide, Oid, TreeFile } from '../../../ports/git-records.ts';
 import type { Discovery } from '../schema/collection-schema.ts';
 import { configurationFiles } from '../schema/site-layout.ts';
@@ -81,16 +81,22 @@ const contentFile = /\.(?:md|mdx|markdown|mdoc|ya?ml|json|toml)$/i;
 const mayFound = (path: string) => contentFile.test(path);
 
 /** Whether a tree that differs by this from a site's may have other schemas, so that they have to be discovered anew. */
-export function changesSchemas({ discovery, collections }: SiteIndex, changes: readonly FileChange[]): boolean {
+export async function changesSchemas(
+  { discovery, collections }: SiteIndex,
+  changes: readonly FileChange[],
+): Promise<boolean> {
   const { dependencies, schemas } = discovery;
-  if (configurationFiles(changes).length > 0 || changes.some(({ path }) => dependencies.includes(path))) return true;
+  const rests = new Set(dependencies);
+  if (changes.some(({ path }) => rests.has(path)) || (await configurationFiles(changes)).length > 0) return true;
   const ownerOf = (path: string) => schemas.find((schema) => schema.matches(path));
-  if (changes.some(({ path, before }) => before === null && mayFound(path) && !ownerOf(path))) return true;
+  const founds = ({ path, before }: FileChange) => before === null && mayFound(path) && !ownerOf(path);
+  if (await findYielding(changes, founds)) return true;
   // An inferred collection is there because files are.
   const removed = changes.filter(({ after }) => after === null);
-  return removed.some(({ path }) => {
+  const last = await findYielding(removed, ({ path }) => {
     const owner = ownerOf(path);
     const left = owner ? (collections.get(owner.collection)?.size ?? 0) : 2;
     return owner?.inferred === true && left <= removed.length;
   });
+  return last !== undefined;
 }

@@ -54,7 +54,7 @@ export class Sites {
     return this.#cache.of(this.#subject(git), snapshot.tree ?? '', async (latest) => {
       // The last tree may be gone since its branch was moved by force.
       const changes = latest ? await snapshot.changesSince(latest.tree, mostChanges).catch(() => null) : null;
-      const isDerived = latest && changes && !changesSchemas(latest, changes);
+      const isDerived = latest && changes && !(await changesSchemas(latest, changes));
       const site = isDerived ? await changeSite(latest, placedBy(changes)) : await this.#read(git, snapshot);
       onMade(site, isDerived ? changes : null);
       return { ...site, tree: snapshot.tree };
@@ -105,9 +105,9 @@ export class Sites {
   async #discover(git: Repository, snapshot: Snapshot): Promise<SiteIndex> {
     const files = await snapshot.files();
     const site = await siteFilesOf(git, snapshot);
-    const oids = new Map(site.paths.map((file) => [file.path, file.oid]));
     let isWhole = true;
     const sampleEntries = async (paths: readonly string[]) => {
+      const oids = await site.oids();
       const entries = paths.map((path) => ({ path, oid: oids.get(path) ?? '' }));
       const facts = await this.#facts(git, snapshot, entries);
       isWhole &&= !facts.includes(unreadable);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fieldError } from '../../../kernel/errors.ts';
 import { freeObject } from '../../../kernel/shapes.ts';
+import { forEachYielding, mapYielding, sortYielding } from '../../../lib/concurrency.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { ListOrder } from '../content/content-index.ts';
@@ -28,50 +29,59 @@ import { invalidEntries } from './validate.ts';
 /** Compares two entries by their positions. */
 type Compare = (a: number, b: number) => number;
 
-/** Compares by one key; values and their ranks are looked up once, not in every comparison. */
-function compareBy(entries: readonly KnownEntry[], { field, descending, isTime }: SortKey): Compare {
-  const own = entries.map((known) => fieldValue(known, field));
-  const found = isTime ? own.map(asTime) : own;
-  const ranks = Uint8Array.from(found, rankOf);
-  // Texts stand for all kinds here: values of one rank are compared alike.
-  const values = found.map((value, at) => (ranks[at] === incomparable ? '' : value)) as string[];
-  const [before, after] = descending ? [1, -1] : [-1, 1];
-  return (a, b) => {
-    const [left, right] = [ranks[a] as number, ranks[b] as number];
-    if (left !== right) {
-      // Absent values come last in both directions.
-      if (left === absent || right === absent) return left - right;
-      return left < right ? before : after;
-    }
-    const [one, other] = [values[a] as string, values[b] as string];
-    return one < other ? before : one > other ? after : 0;
-  };
+/** What an entry is ordered by for one key. Texts stand for all kinds: values of one rank are compared alike. */
+function sortValue(known: KnownEntry, { field, isTime }: SortKey): { rank: number; value: string } {
+  const own = fieldValue(known, field);
+  const value = isTime ? asTime(own) : own;
+  const rank = rankOf(value);
+  return { rank, value: (rank === incomparable ? '' : value) as string };
 }
 
-/** Compares entries of a list by the keys; equal ones by their slugs, so that pages never overlap. */
-function comparison(entries: readonly KnownEntry[], keys: readonly SortKey[]): Compare {
-  const [first, ...more] = keys.map((key) => compareBy(entries, key));
-  const slugs = entries.map(({ entry }) => entry.slug);
-  const bySlug: Compare = (a, b) => ((slugs[a] as string) < (slugs[b] as string) ? -1 : 1);
-  const byRest: Compare = (a, b) => {
-    for (const compare of more) {
-      const order = compare(a, b);
+/** The order of two values of one key by their ranks; absent values come last in both directions. */
+function orderOf(left: number, one: string, right: number, other: string, { descending }: SortKey): number {
+  const [before, after] = descending ? [1, -1] : [-1, 1];
+  if (left !== right) {
+    if (left === absent || right === absent) return left - right;
+    return left < right ? before : after;
+  }
+  return one < other ? before : one > other ? after : 0;
+}
+
+/** Compares by one key; values and their ranks are looked up once, not in every comparison. */
+async function compareBy(entries: readonly KnownEntry[], key: SortKey): Promise<Compare> {
+  const ranks = new Uint8Array(entries.length);
+  const values = await mapYielding(entries, (known, at) => {
+    const { rank, value } = sortValue(known, key);
+    ranks[at] = rank;
+    return value;
+  });
+  return (a, b) => orderOf(ranks[a] as number, values[a] as string, ranks[b] as number, values[b] as string, key);
+}
+
+/** Sorts by the keys; equal entries come in order of their slugs, so that pages never overlap. */
+export async function sortEntries(entries: readonly KnownEntry[], keys: readonly SortKey[]): Promise<KnownEntry[]> {
+  const compares: Compare[] = [];
+  for (const key of keys) compares.push(await compareBy(entries, key));
+  const compare: Compare = (a, b) => {
+    for (const byKey of compares) {
+      const order = byKey(a, b);
       if (order !== 0) return order;
     }
-    return bySlug(a, b);
+    return (entries[a] as KnownEntry).entry.slug < (entries[b] as KnownEntry).entry.slug ? -1 : 1;
   };
-  return first ? (a, b) => first(a, b) || byRest(a, b) : bySlug;
-}
-
-/** Sorts by the keys; equal entries stay in order of their slugs. */
-export function sortEntries(entries: readonly KnownEntry[], keys: readonly SortKey[]): KnownEntry[] {
-  const order = entries.map((_, at) => at).sort(comparison(entries, keys));
-  return order.map((at) => entries[at] as KnownEntry);
+  const unsorted = await mapYielding(entries, (_, at) => at);
+  return mapYielding(await sortYielding(unsorted, compare), (at) => entries[at] as KnownEntry);
 }
 
 /** Whether an entry comes before another one by the keys. */
-export const comesBefore = (one: KnownEntry, other: KnownEntry, keys: readonly SortKey[]): boolean =>
-  comparison([one, other], keys)(0, 1) < 0;
+export function comesBefore(one: KnownEntry, other: KnownEntry, keys: readonly SortKey[]): boolean {
+  for (const key of keys) {
+    const [mine, its] = [sortValue(one, key), sortValue(other, key)];
+    const order = orderOf(mine.rank, mine.value, its.rank, its.value, key);
+    if (order !== 0) return order < 0;
+  }
+  return one.entry.slug < other.entry.slug;
+}
 
 /** So many entries that came, went or changed that it is quicker to order all of them. */
 const manyMoved = 200;
@@ -274,6 +284,11 @@ export async function orderEntries(
         })
       : null;
   if (next) return next;
-  const shown = entries.map(known).filter(isShown);
-  return (keys.length > 0 ? sortEntries(shown, keys) : shown).map(({ entry }) => entry);
+  const shown: KnownEntry[] = [];
+  let at = 0;
+  await forEachYielding(entries, (entry) => {
+    const one = known(entry, at++);
+    if (isShown(one)) shown.push(one);
+  });
+  return mapYielding(keys.length > 0 ? await sortEntries(shown, keys) : shown, ({ entry }) => entry);
 }

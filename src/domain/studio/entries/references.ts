@@ -1,3 +1,4 @@
+import { Pace } from '../../../lib/concurrency.ts';
 import { pointerTo } from '../../../lib/json-pointer.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
@@ -72,10 +73,12 @@ export async function referencesTo(
   target: Named,
 ): Promise<Reference[]> {
   const found: Reference[] = [];
+  const pace = new Pace();
   for (const { schema, entries } of site.collections.values()) {
     if (target.ids.size === 0 || !relatesTo(schema.fields, target.collection)) continue;
     const facts = await studio.content.facts(git, tree, entries);
     for (const [at, entry] of entries.entries()) {
+      if (pace.isDue) await pace.yield();
       for (const relation of relationsIn(schema.fields, facts[at]?.frontmatter)) {
         if (relation.collection !== target.collection || !target.ids.has(relation.id)) continue;
         found.push({ ...relation, collection: schema.collection, slug: entry.slug, path: entry.path });

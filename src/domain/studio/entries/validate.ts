@@ -1,4 +1,5 @@
 import { DomainError, type FieldError } from '../../../kernel/errors.ts';
+import { Pace } from '../../../lib/concurrency.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { CollectionIndex, IndexedEntry } from '../content/collection-index.ts';
 import type { EntryFacts } from '../content/entry-facts.ts';
@@ -133,7 +134,9 @@ export async function invalidEntries(
   return studio.content.listOrder(git, { list, tree, entries }, async () => {
     const facts = await studio.content.listedFacts(git, snapshot, entries);
     const found = [];
+    const pace = new Pace();
     for (const [at, entry] of entries.entries()) {
+      if (pace.isDue) await pace.yield();
       const known = facts[at];
       if (!known || (await faultsOf(site, schema, known)).length > 0) found.push(entry);
     }

@@ -1,3 +1,4 @@
+import { findYielding, forEachYielding, setYielding, sortYielding } from '../../../lib/concurrency.ts';
 import { literally } from '../../../lib/text.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 import type { Warning } from '../schema/schema.schema.ts';
@@ -37,22 +38,23 @@ function addConfig(found: Map<string, CandidateRoot>, path: string): void {
 
 const depthOf = (directory: string) => (directory === '' ? 0 : directory.split('/').length);
 
+const shallowFirst = (a: string, b: string) => depthOf(a) - depthOf(b) || (a < b ? -1 : 1);
+
 /** Directories that may be sites and the package manifests of the repository, the shallowest first. */
 async function findCandidates(
   site: SiteFiles,
 ): Promise<{ roots: CandidateRoot[]; manifests: ReadonlyMap<string, readonly Manifest[]> }> {
   const found = new Map<string, CandidateRoot>();
   const manifestPaths: string[] = [];
-  for (const { path } of site.paths) {
+  await forEachYielding(site.paths, ({ path }) => {
     const name = path.slice(path.lastIndexOf('/') + 1);
     const manifest = isManifest(name);
-    if ((!manifest && !likely.test(path)) || notASite.test(path)) continue;
+    if ((!manifest && !likely.test(path)) || notASite.test(path)) return;
     if (manifest && path.split('/').length <= maxDepth + 1) manifestPaths.push(path);
     if (likely.test(path)) addConfig(found, path);
-  }
-  manifestPaths.sort((a, b) => depthOf(a) - depthOf(b) || (a < b ? -1 : 1));
+  });
   const manifests = new Map<string, Manifest[]>();
-  for (const path of manifestPaths.slice(0, maxManifests)) {
+  for (const path of (await sortYielding(manifestPaths, shallowFirst)).slice(0, maxManifests)) {
     const manifest = await readManifest(site, path);
     if (manifest === null) continue;
     manifests.set(manifest.directory, [...(manifests.get(manifest.directory) ?? []), manifest]);
@@ -60,9 +62,7 @@ async function findCandidates(
     if (framework && !found.has(manifest.directory))
       found.set(manifest.directory, { directory: manifest.directory, configs: new Map() });
   }
-  const roots = [...found.values()].sort(
-    (a, b) => depthOf(a.directory) - depthOf(b.directory) || (a.directory < b.directory ? -1 : 1),
-  );
+  const roots = await sortYielding([...found.values()], (a, b) => shallowFirst(a.directory, b.directory));
   return { roots: roots.slice(0, maxRoots), manifests };
 }
 
@@ -82,11 +82,13 @@ function manifestWith(
 }
 
 /** Whether a site's directory holds a file of a kind. */
-const holds = (site: SiteFiles, directory: string, pattern: RegExp): string | undefined =>
-  site.paths.find(({ path }) => {
+async function holds(site: SiteFiles, directory: string, pattern: RegExp): Promise<string | undefined> {
+  const found = await findYielding(site.paths, ({ path }) => {
     const rest = below(directory, path);
     return rest !== null && pattern.test(rest);
-  })?.path;
+  });
+  return found?.path;
+}
 
 /** Finds the locked version of a package in the text of a lock file. */
 const lockFiles: Record<string, (text: string, name: string) => string | undefined> = {
@@ -145,17 +147,17 @@ interface Scored {
 const points = { config: 3, dependency: 3, typical: 1 };
 const most = points.config + points.dependency + points.typical;
 
-function score(
+async function score(
   framework: Framework,
   root: CandidateRoot,
   site: SiteFiles,
   manifests: ReadonlyMap<string, readonly Manifest[]>,
-): Scored | null {
+): Promise<Scored | null> {
   const config = root.configs.get(framework);
   const manifest = manifestWith(manifests, root.directory, framework.packages);
   if (config === undefined && manifest?.directory !== root.directory) return null;
   if (framework.needsPackage && manifest === undefined) return null;
-  const typical = holds(site, root.directory, framework.typical);
+  const typical = await holds(site, root.directory, framework.typical);
   const rest = config?.slice(root.directory === '' ? 0 : root.directory.length + 1) ?? '';
   if (config !== undefined && framework.sharedConfig?.test(rest) && !typical) return null;
   const evidence = [
@@ -185,11 +187,13 @@ export async function detectFramework(site: SiteFiles, options: { root?: string 
     given === undefined
       ? roots
       : [roots.find(({ directory }) => directory === given) ?? { directory: given, configs: new Map() }];
-  const scored = candidates.flatMap((root) => {
-    const found = frameworks.flatMap((one) => score(one, root, site, manifests) ?? []);
+  const scored: Scored[] = [];
+  for (const root of candidates) {
+    const found: Scored[] = [];
+    for (const one of frameworks) found.push(...[(await score(one, root, site, manifests)) ?? []].flat());
     const replaced = new Set(found.flatMap(({ framework }) => framework.over ?? []));
-    return found.filter(({ framework }) => !replaced.has(framework.id));
-  });
+    scored.push(...found.filter(({ framework }) => !replaced.has(framework.id)));
+  }
   // The sort is stable: the first of equals is in the shallowest directory, and earlier in the table.
   const [best, ...others] = scored.sort((a, b) => b.score - a.score);
   if (best === undefined) return { framework: null, root: given ?? '', config: null, manifest: null, warnings: [] };
@@ -219,7 +223,7 @@ function severalSites(root: string, others: readonly string[]): Warning[] {
 
 async function versionOf(site: SiteFiles, { framework, root, manifest }: Scored): Promise<string | undefined> {
   if (manifest === undefined) return undefined;
-  const present = new Set(site.paths.map(({ path }) => path));
+  const present = await setYielding(site.paths, ({ path }) => path);
   const name = named(manifest, framework) ?? '';
   const locked = await lockedVersion(site, present, root.directory, name);
   const range = manifest.dependencies.find((one) => one.name === name)?.range.trim();

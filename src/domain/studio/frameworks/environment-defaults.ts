@@ -1,3 +1,4 @@
+import { forEachYielding, setYielding } from '../../../lib/concurrency.ts';
 import type { SiteFiles } from '../schema/collection-schema.ts';
 import { readCodeConfig, readDataConfig } from '../schema/config/config-file.ts';
 import { below, joinPath } from '../schema/site-layout.ts';
@@ -86,7 +87,7 @@ export async function environmentDefaults(site: SiteFiles, detected: DetectedSit
   const { framework: found, root, manifest } = detected;
   if (found === null) return asIs(site, root);
   const framework = frameworkOf(found.id);
-  const present = new Set(site.paths.map(({ path }) => path));
+  const present = await setYielding(site.paths, ({ path }) => path);
   const ecosystem = manifest?.ecosystem ?? framework.ecosystem;
   const home = manifest?.path ?? nearestFile(present, root, manifests[ecosystem]);
   const directory = home === undefined ? root : home.slice(0, Math.max(0, home.lastIndexOf('/')));
@@ -127,9 +128,14 @@ function buildCommand(
 }
 
 /** Of a site without a framework the directory with the first page is published, else all of it. */
-function asIs(site: SiteFiles, root: string): EnvironmentDefaults {
+async function asIs(site: SiteFiles, root: string): Promise<EnvironmentDefaults> {
   const usual = ['public', 'dist', 'site', 'docs', '_site', 'build', 'out'];
-  const has = (directory: string) => site.paths.some(({ path }) => path === joinPath(root, directory, 'index.html'));
-  const output_directory = has('') ? '' : (usual.find(has) ?? '');
+  const pages = new Map(['', ...usual].map((directory) => [joinPath(root, directory, 'index.html'), directory]));
+  const found = new Set<string>();
+  await forEachYielding(site.paths, ({ path }) => {
+    const directory = pages.get(path);
+    if (directory !== undefined) found.add(directory);
+  });
+  const output_directory = found.has('') ? '' : (usual.find((directory) => found.has(directory)) ?? '');
   return { root_directory: root, package_manager: null, install_command: null, build_command: null, output_directory };
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { forEachYielding, Pace } from '../../../lib/concurrency.ts';
 import type { Snapshot } from '../../../ports/git-records.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { configFor, type Specifiers } from '../schema/static/aliases.ts';
@@ -94,12 +95,14 @@ export async function mediaReferences(
     byConfig.set(config, known);
     return known;
   };
-  const entries = [...site.collections].flatMap(([collection, index]) =>
-    index.entries.map((entry) => ({ collection, ...entry })),
-  );
+  const entries: { collection: string; slug: string; path: string; oid: string }[] = [];
+  for (const [collection, index] of site.collections)
+    await forEachYielding(index.entries, ({ slug, path, oid }) => entries.push({ collection, slug, path, oid }));
   const found = files.map((): MediaReference[] => []);
   let next = 0;
+  const pace = new Pace();
   for await (const { content } of tree.blobs(entries.map((entry) => entry.oid))) {
+    if (pace.isDue) await pace.yield();
     const entry = entries[next++];
     if (!entry) continue;
     const given = await aliasesFor(entry.path);

@@ -2,9 +2,11 @@ import path from 'node:path';
 import { z } from 'zod';
 import { DomainError } from '../../../kernel/errors.ts';
 import { pageFrom, pageInput, pageOf, windowOf } from '../../../kernel/paging.ts';
+import { filterYielding, Pace, sortYielding } from '../../../lib/concurrency.ts';
 import type { Snapshot, TreeFile } from '../../../ports/git-records.ts';
 import { commitStep } from '../changes/staged-content.ts';
 import { entryIn } from '../content/collection-index.ts';
+import { siteFilesOf } from '../content/site-files.ts';
 import type { SiteIndex } from '../content/site-index.ts';
 import { writeInput } from '../entries/entries.schema.ts';
 import { entriesInput } from '../entries/references.operations.ts';
@@ -77,7 +79,9 @@ async function itemsBelow(snapshot: Snapshot, site: SiteIndex, root: string, rec
   const prefix = root === '' ? '' : `${root}/`;
   const items = new Map<string, Item>();
   const add = (item: Item) => items.set(item.path, item);
+  const pace = new Pace();
   for (const file of files) {
+    if (pace.isDue) await pace.yield();
     if (!isMedia(site, file, prefix)) continue;
     const slash = file.path.indexOf('/');
     if (recursive || slash < 0) {
@@ -133,14 +137,19 @@ export const listMedia = studioOperation({
     }
     const roots = directory === null ? site.discovery.mediaRoots.map((root) => root.path) : [directory];
     const wanted = q === undefined ? null : foldText(q);
-    const all = (await Promise.all(roots.map((root) => itemsBelow(snapshot, site, root, recursive === true))))
-      .flat()
-      .filter((item) => wanted === null || foldText(item.path).includes(wanted))
-      .filter((item) => type === undefined || (item.type === 'file' && kindOf(item.path) === type));
+    const all = (await Promise.all(roots.map((root) => itemsBelow(snapshot, site, root, recursive === true)))).flat();
+    const chosen = await filterYielding(
+      all,
+      (item) =>
+        (wanted === null || foldText(item.path).includes(wanted)) &&
+        (type === undefined || (item.type === 'file' && kindOf(item.path) === type)),
+    );
     const order = orders[sort.replace('-', '')] ?? (() => 0);
     const direction = sort.startsWith('-') ? -1 : 1;
-    all.sort((a, b) => (a.type === b.type ? direction * order(a, b) : a.type === 'dir' ? -1 : 1));
-    const items = all.slice(window.offset, window.offset + window.limit);
+    const sorted = await sortYielding(chosen, (a, b) =>
+      a.type === b.type ? direction * order(a, b) : a.type === 'dir' ? -1 : 1,
+    );
+    const items = sorted.slice(window.offset, window.offset + window.limit);
     const facts = await mediaFacts(
       git,
       snapshot,
@@ -152,7 +161,7 @@ export const listMedia = studioOperation({
           ? { path: at, name, type: kind, sha: oid }
           : mediaRecord(site, { path: at, oid }, facts, routes.base),
       ),
-      all.length,
+      sorted.length,
       window,
     );
   },
@@ -173,7 +182,8 @@ export const listEntryMedia = studioOperation({
     const { base } = await entryRoutes(context, snapshot);
     const index = site.collection(collection);
     const entries = slugs.map((slug) => entryIn(index, slug));
-    const oids = new Map((await snapshot.files()).map((file) => [file.path, file.oid]));
+    const { oids: oidsOf } = await siteFilesOf(git, snapshot);
+    const oids = await oidsOf();
     const found: string[][] = [];
     for await (const { content } of snapshot.blobs(entries.map((entry) => entry.oid))) {
       const entry = entries[found.length]?.path ?? '';

@@ -1,3 +1,4 @@
+import { filterYielding, findYielding, mapYielding, setYielding } from '../../../lib/concurrency.ts';
 import { VersionCache } from '../../../lib/version-cache.ts';
 import type { Repository } from '../../../ports/git.ts';
 import type { FileChange, Oid, Snapshot } from '../../../ports/git-records.ts';
@@ -33,11 +34,11 @@ const maxWarnings = 100;
  */
 export async function readRoutes(site: SiteFiles, options: { root?: string } = {}): Promise<SiteRoutes> {
   const detected = await detectFramework(site, options);
-  const paths = site.paths.map(({ path }) => path);
+  const paths = await mapYielding(site.paths, ({ path }) => path);
   const reading: RouteContext = {
     site,
     paths,
-    present: new Set(paths),
+    present: await setYielding(site.paths, ({ path }) => path),
     layout: { root: detected.root, given: false, framework: null, locales: null },
     warnings: [...detected.warnings],
     dependencies: new Set<string>(),
@@ -82,7 +83,8 @@ export class RoutesCache {
     const { routes } = await this.#routes.of(site, tree ?? '', async (latest) => {
       // The last tree may be gone since its branch was moved by force.
       const changes = latest ? await snapshot.changesSince(latest.tree, mostChanges).catch(() => null) : null;
-      const isSame = latest && changes && !changes.some((change) => changesRoutes(latest.routes, change));
+      const isSame =
+        latest && changes && !(await findYielding(changes, (change) => changesRoutes(latest.routes, change)));
       return { tree, routes: isSame ? latest.routes : await this.#read(git, snapshot, root === null ? {} : { root }) };
     });
     return routes;
@@ -91,9 +93,9 @@ export class RoutesCache {
   async #read(git: Repository, snapshot: Snapshot, options: { root?: string }): Promise<KeyedRoutes> {
     const site = await siteFilesOf(git, snapshot);
     const routes = await readRoutes(site, options);
-    const rests = site.paths.filter(({ path }) => routes.dependencies.has(path)).map(({ path, oid }) => [path, oid]);
-    const present = site.paths.filter(({ path }) => mayMatter.test(path)).map(({ path }) => path);
-    return { ...routes, key: viewOf([rests, present]) };
+    const rests = await filterYielding(site.paths, ({ path }) => routes.dependencies.has(path));
+    const present = await filterYielding(site.paths, ({ path }) => mayMatter.test(path));
+    return { ...routes, key: viewOf([rests.map(({ path, oid }) => [path, oid]), present.map(({ path }) => path)]) };
   }
 }
 

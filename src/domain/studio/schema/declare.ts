@@ -1,3 +1,4 @@
+import { filterYielding, setYielding } from '../../../lib/concurrency.ts';
 import type { LocaleRules } from '../slug.ts';
 import { formatOf, humanize } from './infer-fields.ts';
 import { byUse, collectionName } from './inferred-groups.ts';
@@ -38,31 +39,44 @@ export interface Declaration {
 }
 
 /** The extensions of the files there are, and those a new file could have. */
-function extensionsOf(files: Files, paths: readonly string[]): string[] {
-  if (files.single) return [extensionOf(files.area)];
-  const own = paths.filter(files.matches);
-  const known = byUse(own, [...markdownExtensions, ...dataExtensions]);
+async function extensionsOf(files: Files, paths: readonly string[]): Promise<string[]> {
+  const own = await filterYielding(paths, files.matches);
+  const known = await byUse(own, [...markdownExtensions, ...dataExtensions]);
   const probes = known.filter((extension) =>
     ['a', 'a/a', 'a/a/a'].some((stem) => files.matches(joinPath(files.base, `${stem}.${extension}`))),
   );
-  const accepted = [...new Set([...own.map(extensionOf), ...probes])];
+  const accepted = [...new Set([...(await setYielding(own, extensionOf)), ...probes])];
   accepted.sort((a, b) => known.indexOf(a) - known.indexOf(b));
   return accepted.length > 0 ? accepted : ['md'];
 }
 
 const identifiers = ['title', 'name', 'label'];
 
+/**
+ * Gives a draft whose configuration names no extensions those of its files. A configuration may declare hundreds of collections of 200,000 files,
+ * so this is done in steps.
+ */
+export async function settleExtensions({ schema, open }: Draft, paths: readonly string[]): Promise<void> {
+  if (!open) return;
+  const extensions = await extensionsOf(open.files, paths);
+  schema.extensions = extensions;
+  schema.slugs = { ...schema.slugs, extensions };
+  if (!open.hasFormat) schema.format = formatOf(extensions[0]);
+}
+
 /** Makes a draft of a declaration. */
-export function declare(declaration: Declaration, { paths, layout }: SiteReading): Draft {
+export function declare(declaration: Declaration, { layout }: SiteReading): Draft {
   const { name, files, fields, source, warnings, infer = false } = declaration;
   const collection = collectionNamePattern.test(name) ? name : collectionName(name);
-  const extensions = [...(declaration.extensions ?? extensionsOf(files, paths))];
+  const isOpen = declaration.extensions === undefined && !files.single;
+  const extensions = [...(declaration.extensions ?? (files.single ? [extensionOf(files.area)] : ['md']))];
   const named = fields.find((field) => field.name === declaration.identifier) ?? null;
   const identifier =
     named?.name ?? identifiers.find((key) => fields.some((field) => field.name === key && !field.list));
   return {
     infer,
     rejects: declaration.rejects ?? noPaths,
+    ...(isOpen && { open: { files, hasFormat: declaration.format !== undefined } }),
     schema: {
       collection,
       label: declaration.label ?? humanize(collection),

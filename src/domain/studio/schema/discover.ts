@@ -1,4 +1,13 @@
-import { finishYielding, forEachYielding, Pace, yieldLoop } from '../../../lib/concurrency.ts';
+import {
+  filterYielding,
+  findYielding,
+  finishYielding,
+  forEachYielding,
+  mapYielding,
+  Pace,
+  setYielding,
+  yieldLoop,
+} from '../../../lib/concurrency.ts';
 import { astroReader } from '../frameworks/astro/schema.ts';
 import { decapReader } from '../frameworks/cms/decap.ts';
 import { frontMatterReader } from '../frameworks/cms/front-matter.ts';
@@ -21,6 +30,7 @@ import type {
 } from './collection-schema.ts';
 import { codeExtensions, findConfig, readCodeConfig } from './config/config-file.ts';
 import { studioConfigReader } from './config/studio-config.ts';
+import { settleExtensions } from './declare.ts';
 import { inferFields, schemaOfGroup } from './infer-fields.ts';
 import { groupFiles } from './inferred-groups.ts';
 import { type Membership, membership, union } from './path-set.ts';
@@ -124,27 +134,27 @@ const MAX_SAMPLES = 2000;
  * Nothing of the site is ever executed. What cannot be understood becomes a warning, never a failure.
  */
 export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions): Promise<Discovery> {
-  const paths = site.paths.map((file) => file.path);
-  const { others, ...layout } = findSite(paths, options.contentRoot);
+  const paths = await mapYielding(site.paths, (file) => file.path);
+  const { others, ...layout } = await findSite(paths, options.contentRoot);
   const warnings: Warning[] = [];
   if (others.length > 0) {
     const message = `The repository has several sites; "${layout.root || '/'}" is used, set the content root for: ${others.slice(0, 10).join(', ')}`;
     warnings.push({ code: 'several_sites', message });
   }
-  const reading: SiteReading = { site, paths, present: new Set(paths), layout, warnings, dependencies: new Set() };
+  const present = await setYielding(site.paths, ({ path }) => path);
+  const reading: SiteReading = { site, paths, present, layout, warnings, dependencies: new Set() };
   const drafts: Draft[] = [];
   for (const reader of readers) {
     await yieldLoop();
     for (const draft of await reader.read(reading)) addDraft(drafts, draft, warnings);
   }
+  for (const draft of drafts) await settleExtensions(draft, paths);
   const owned = await claim(drafts, paths, warnings);
   const covered = await dropCovered(drafts, owned, paths, warnings);
-  const claimed = new Set([...owned.values()].flat());
+  const claimed = new Set<string>();
+  for (const own of owned.values()) await forEachYielding(own, (path) => claimed.add(path));
   const rejected = membership(union(...drafts.map((draft) => draft.rejects)));
-  const free: string[] = [];
-  await forEachYielding(paths, (path) => {
-    if (!claimed.has(path) && !rejected(path)) free.push(path);
-  });
+  const free = await filterYielding(paths, (path) => !claimed.has(path) && !rejected(path));
   const taken = new Set(drafts.map((draft) => draft.schema.collection));
   const declared = [...drafts];
   for (const group of await groupFiles(free, layout, taken)) {
@@ -166,7 +176,7 @@ export async function discoverSchemas(site: SiteFiles, options: DiscoveryOptions
     warnings: [...warnings, ...schemas.flatMap((schema) => schema.warnings)],
     dependencies: [...reading.dependencies].sort(),
     contentRoot: layout.root,
-    mediaRoots: reading.layout.mediaRoots ?? mediaRootsOf(paths, reading.layout),
+    mediaRoots: reading.layout.mediaRoots ?? (await mediaRootsOf(paths, reading.layout)),
     locales: reading.layout.locales,
   };
 }
@@ -212,7 +222,7 @@ async function dropCovered(
   for (const draft of drafts.filter((one) => owned.get(one)?.length === 0)) {
     if (pace.isDue) await pace.yield();
     const { collection, source, matches } = draft.schema;
-    const path = paths.find(matches);
+    const path = await findYielding(paths, matches);
     const owner = path === undefined ? undefined : drafts.find((other) => other.schema.matches(path))?.schema;
     if (owner === undefined || owner.source.kind === source.kind) continue;
     drafts.splice(drafts.indexOf(draft), 1);
@@ -246,7 +256,7 @@ async function inferMissing(
   const slugs = new Map<string, ReadonlySet<string>>();
   for (const draft of drafts) {
     const { entries } = await finishYielding(slugSteps(draft.schema, owned.get(draft) ?? []));
-    slugs.set(draft.schema.collection, new Set(entries.map((entry) => entry.slug)));
+    slugs.set(draft.schema.collection, await setYielding(entries, ({ slug }) => slug));
   }
   for (const draft of missing) {
     const samples = await sampleEntries(spread(owned.get(draft) ?? [], MAX_SAMPLES));

@@ -1,4 +1,4 @@
-import { forEachYielding } from '../../../lib/concurrency.ts';
+import { forEachYielding, Pace, sortYielding } from '../../../lib/concurrency.ts';
 import { collectionNamePattern } from './schema.schema.ts';
 import {
   dataExtensions,
@@ -52,14 +52,25 @@ export function collectionName(text: string): string {
   return collectionNamePattern.test(plain) ? plain : 'collection';
 }
 
-/** First free of: the directory's name (`pages` for loose files), with its parents in front, with a number behind. */
-function freeName(directory: string, shallow: boolean, taken: ReadonlySet<string>): string {
+/**
+ * First free of: the directory's name (`pages` for loose files), with its parents in front, with a number behind.
+ * @param numbered the last number behind each name: thousands of directories may come to the same one
+ */
+function freeName(
+  directory: string,
+  shallow: boolean,
+  taken: ReadonlySet<string>,
+  numbered: Map<string, number>,
+): string {
   const parts = directory === '' ? [] : directory.split('/');
   const wanted = shallow ? ['pages', ...parts.slice(-1)] : parts.slice(-1);
   for (let count = 2; count <= parts.length; count++) wanted.push(parts.slice(-count).join('-'));
   for (const text of wanted) if (!taken.has(collectionName(text))) return collectionName(text);
   const base = collectionName(wanted.at(-1) ?? 'pages').slice(0, 90);
-  for (let count = 2; ; count++) if (!taken.has(`${base}-${count}`)) return `${base}-${count}`;
+  for (let count = (numbered.get(base) ?? 1) + 1; ; count++) {
+    numbered.set(base, count);
+    if (!taken.has(`${base}-${count}`)) return `${base}-${count}`;
+  }
 }
 
 /**
@@ -92,7 +103,8 @@ export async function groupFiles(
     (markdown ? group.md : group.data).push(path);
   });
   // Names go to content directories first, then upwards from the shallowest, so that a stray directory renames no collection.
-  const order = [...places.values()].sort(
+  const order = await sortYielding(
+    [...places.values()],
     (a, b) =>
       Number(b.content) - Number(a.content) ||
       a.directory.split('/').length - b.directory.split('/').length ||
@@ -100,18 +112,26 @@ export async function groupFiles(
   );
   const names = new Set(taken);
   const sorted = [...order.filter((group) => !group.shallow), ...order.filter((group) => group.shallow)];
-  return sorted.map(({ directory, shallow, md, data }) => {
-    const name = freeName(directory, shallow, names);
+  const groups: Group[] = [];
+  const numbered = new Map<string, number>();
+  const pace = new Pace();
+  for (const { directory, shallow, md, data } of sorted) {
+    const name = freeName(directory, shallow, names, numbered);
     names.add(name);
     const known: readonly string[] = md.length > 0 ? markdownExtensions : dataExtensions;
     const files = md.length > 0 ? md : data;
-    return { name, directory, shallow, extensions: byUse(files, known), paths: files };
-  });
+    if (pace.isDue) await pace.yield();
+    groups.push({ name, directory, shallow, extensions: await byUse(files, known), paths: files });
+  }
+  return groups;
 }
 
 /** The extensions in use, the most frequent first, then the ones that would also be accepted. */
-export function byUse(paths: readonly string[], known: readonly string[]): string[] {
+export async function byUse(paths: readonly string[], known: readonly string[]): Promise<string[]> {
   const counts = new Map<string, number>();
-  for (const path of paths) counts.set(extensionOf(path), (counts.get(extensionOf(path)) ?? 0) + 1);
+  await forEachYielding(paths, (path) => {
+    const extension = extensionOf(path);
+    counts.set(extension, (counts.get(extension) ?? 0) + 1);
+  });
   return [...known].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
 }

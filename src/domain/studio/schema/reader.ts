@@ -87,6 +87,8 @@ export interface Draft {
   infer: boolean;
   /** Files this collection's configuration leaves out on purpose, so that no other collection picks them up. */
   rejects: PathSet;
+  /** Its extensions are those of its files, which have not been looked at yet. */
+  open?: { files: Files; hasFormat: boolean };
 }
 
 /** Reads the collections one CMS or framework declares. Never throws for what a repository may contain. */

@@ -1,3 +1,4 @@
+import { filterYielding, forEachYielding } from '../../../lib/concurrency.ts';
 import type { LocaleRules } from '../slug.ts';
 import type { MediaRoot } from './collection-schema.ts';
 import type { SchemaField, SchemaSourceKind } from './schema.schema.ts';
@@ -47,6 +48,8 @@ const configLeaf =
   /(^|\/)([\w.-]*config[\w.-]*\.\w+|mkdocs\.ya?ml|\.eleventy\.c?js|hugo\.\w+|\.pages\.yml|frontmatter\.json|config\/[\w-]+\/[\w.-]+|archetypes\/.+)$/;
 const notASite = /(^|\/)(node_modules|vendor|tests?|__tests__|fixtures|examples?|exampleSite|templates|themes)(\/|$)/;
 
+const isConfiguration = (path: string) => configLeaf.test(path) && !notASite.test(path);
+
 export interface SiteLayout {
   /** The site's directory in the repository; `''` is the repository root. */
   root: string;
@@ -61,15 +64,15 @@ export interface SiteLayout {
 }
 
 /** Directories of the first levels, each with its parents. */
-function directoriesOf(paths: readonly string[]): Set<string> {
+async function directoriesOf(paths: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>();
-  for (const path of paths) {
+  await forEachYielding(paths, (path) => {
     let slash = path.indexOf('/');
     for (let depth = 0; slash !== -1 && depth <= MAX_SITE_DEPTH + 1; depth++) {
       found.add(path.slice(0, slash));
       slash = path.indexOf('/', slash + 1);
     }
-  }
+  });
   return found;
 }
 
@@ -82,32 +85,35 @@ function settleName(framework: string, root: string, directories: ReadonlySet<st
 }
 
 /** `[root, framework]` of each site whose configuration is in the tree, the shallowest first, then by path. */
-function sitesOf(paths: readonly string[]): [string, string][] {
+async function sitesOf(paths: readonly string[]): Promise<[string, string][]> {
   const found = new Map<string, string>();
-  let directories: Set<string> | null = null;
-  for (const path of paths) {
-    if (!configLeaf.test(path) || notASite.test(path)) continue;
+  const configurations = await filterYielding(paths, isConfiguration);
+  if (configurations.length === 0) return [];
+  const directories = await directoriesOf(paths);
+  await forEachYielding(configurations, (path) => {
     const parts = path.split('/');
     for (let depth = 0; depth < Math.min(parts.length, MAX_SITE_DEPTH + 1); depth++) {
       const rest = parts.slice(depth).join('/');
       const pattern = frameworkFiles.find(([one]) => one.test(rest))?.[1];
       if (pattern === undefined) continue;
       const root = parts.slice(0, depth).join('/');
-      directories ??= directoriesOf(paths);
       const framework = settleName(pattern, root, directories);
       const known = found.get(root);
       if (framework === 'maybe hugo' || known === 'astro' || (known !== undefined && weak.has(framework))) break;
       found.set(root, framework);
       break;
     }
-  }
+  });
   const depthOf = (root: string) => (root === '' ? 0 : root.split('/').length);
   return [...found].sort(([a], [b]) => depthOf(a) - depthOf(b) || (a < b ? -1 : 1));
 }
 
 /** Finds the site's directory: the one given, else the shallowest with a framework's configuration, else the repository root. */
-export function findSite(paths: readonly string[], given: string | undefined): SiteLayout & { others: string[] } {
-  const sites = sitesOf(paths);
+export async function findSite(
+  paths: readonly string[],
+  given: string | undefined,
+): Promise<SiteLayout & { others: string[] }> {
+  const sites = await sitesOf(paths);
   const root = given ?? sites[0]?.[0] ?? '';
   const framework = sites.find(([path, name]) => path === root && !weak.has(name))?.[1] ?? null;
   const others = given === undefined ? sites.slice(1).map(([path]) => path) : [];
@@ -151,16 +157,16 @@ const staticDirectories: [string, string | null][] = [
 ];
 
 /** Directories of media files: those of the usual names that exist, else the framework's usual one. */
-export function mediaRootsOf(paths: readonly string[], layout: SiteLayout): MediaRoot[] {
+export async function mediaRootsOf(paths: readonly string[], layout: SiteLayout): Promise<MediaRoot[]> {
   const present = new Set<string>();
   const from = layout.root === '' ? 0 : layout.root.length + 1;
-  for (const path of paths) {
-    if (below(layout.root, path) === null) continue;
+  await forEachYielding(paths, (path) => {
+    if (below(layout.root, path) === null) return;
     const first = path.indexOf('/', from);
     const second = first === -1 ? -1 : path.indexOf('/', first + 1);
     if (first !== -1) present.add(path.slice(from, first));
     if (second !== -1) present.add(path.slice(from, second));
-  }
+  });
   const roots = staticDirectories.filter(([directory]) => present.has(directory));
   const usual: [string, string | null] = ['hugo', 'docusaurus', 'sveltekit', 'gatsby'].includes(layout.framework ?? '')
     ? ['static', '/']
@@ -172,6 +178,6 @@ export function mediaRootsOf(paths: readonly string[], layout: SiteLayout): Medi
 }
 
 /** Files whose appearance or change can change what discovery finds, for the caller's cache key. */
-export function configurationFiles<T extends { path: string }>(files: readonly T[]): T[] {
-  return files.filter(({ path }) => configLeaf.test(path) && !notASite.test(path));
+export function configurationFiles<T extends { path: string }>(files: readonly T[]): Promise<T[]> {
+  return filterYielding(files, ({ path }) => isConfiguration(path));
 }

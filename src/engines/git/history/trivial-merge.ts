@@ -20,8 +20,8 @@ interface Sides<T> {
   incoming: T;
 }
 
-/** With more names of one directory changed on a side, git merges in a process of its own. */
-const mostChanges = 10_000;
+/** With more names of one directory changed on a side, git merges in a process of its own: a tree is edited without a pause. */
+const mostChanges = 2_000;
 
 /**
  * Merges three trees where no path was changed on both sides, unless in the same way (git's "trivial merge"); new trees go into `objects`.
@@ -39,7 +39,8 @@ export async function trivialMerge(
     ),
   );
   if (!base || !current || !incoming) return null;
-  const [ours, others] = [current.changesFrom(base, mostChanges), incoming.changesFrom(base, mostChanges)];
+  const ours = await current.changesFrom(base, mostChanges);
+  const others = await incoming.changesFrom(base, mostChanges);
   if (!ours || !others) return null;
   const here = new Map(ours.map((change) => [change.name, change]));
   const edits = new Map<string, TreeEntry | null>();

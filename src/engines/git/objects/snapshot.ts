@@ -38,7 +38,7 @@ async function changedFiles(
   const walk = async (before: Oid | null, after: Oid | null, prefix: string): Promise<void> => {
     if (before === after) return;
     const [old, now] = await Promise.all([read(before), read(after)]);
-    const changes = now.changesFrom(old, left);
+    const changes = await now.changesFrom(old, left);
     if (changes === null) throw new TooMany();
     for (const change of changes) {
       spend();

@@ -172,10 +172,11 @@ export class Tree {
   }
 
   /**
-   * How this tree differs from an earlier one, in git's order; a name that changes from file to directory is one change.
+   * How this tree differs from an earlier one, in git's order, found in steps; a name that changes from file to directory is one change.
    * @returns null when more than `most` names differ
    */
-  changesFrom(base: Tree, most: number): TreeChange[] | null {
+  async changesFrom(base: Tree, most: number): Promise<TreeChange[] | null> {
+    const pace = new Pace();
     const changes = new Map<string, TreeChange>();
     const note = (side: 'old' | 'new', entry: TreeEntry) => {
       const known = changes.get(entry.name) ?? { name: entry.name, old: null, new: null };
@@ -183,6 +184,7 @@ export class Tree {
     };
     let [here, there] = [0, 0];
     while (here < this.size || there < base.size) {
+      if (pace.isDue) await pace.yield();
       const same = this.#sameFrom(here, base, there);
       here += same;
       there += same;

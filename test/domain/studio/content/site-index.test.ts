@@ -24,7 +24,7 @@ it('an entry that becomes a symlink is an entry no more, and one again when it i
 
 it('schemas may be others where a file they rest on changed, and are the same where an entry did', async () => {
   const site = await buildSite(discovery, 'key', [file('posts/a.md')]);
-  expect(changesSchemas(site, [{ path: 'site.config.js', before: side, after: link }])).toBe(true);
-  expect(changesSchemas(site, [{ path: 'pages/new.md', before: null, after: side }])).toBe(true);
-  expect(changesSchemas(site, [{ path: 'posts/b.md', before: null, after: side }])).toBe(false);
+  expect(await changesSchemas(site, [{ path: 'site.config.js', before: side, after: link }])).toBe(true);
+  expect(await changesSchemas(site, [{ path: 'pages/new.md', before: null, after: side }])).toBe(true);
+  expect(await changesSchemas(site, [{ path: 'posts/b.md', before: null, after: side }])).toBe(false);
 });

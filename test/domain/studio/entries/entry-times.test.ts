@@ -64,9 +64,9 @@ describe('timeOf', () => {
 });
 
 describe('fields of dates', () => {
-  it('are ordered as instants whatever their form, other texts after them, absent ones last', () => {
-    fc.assert(
-      fc.property(
+  it('are ordered as instants whatever their form, other texts after them, absent ones last', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(
           fc.oneof(
             { weight: 5, arbitrary: written },
@@ -75,9 +75,9 @@ describe('fields of dates', () => {
           { maxLength: 12 },
         ),
         fc.boolean(),
-        (dates, descending) => {
+        async (dates, descending) => {
           const entries = dates.map(({ text }, at) => known(text, at));
-          const sorted = sortEntries(entries, [{ field: 'date', descending, isTime: true }]);
+          const sorted = await sortEntries(entries, [{ field: 'date', descending, isTime: true }]);
           const shown = sorted.map((entry) => dates[entries.indexOf(entry)]);
           const instants = shown.map((one) => one?.at ?? NaN).filter((at) => !Number.isNaN(at));
           expect(instants).toEqual(instants.toSorted((a, b) => (descending ? b - a : a - b)));

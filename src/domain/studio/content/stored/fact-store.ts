@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../../kernel/errors.ts';
+import { mapYielding, Pace } from '../../../../lib/concurrency.ts';
 import type { ContentCache } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Snapshot } from '../../../../ports/git-records.ts';
@@ -34,12 +35,15 @@ const isDamage = (error: unknown): error is DomainError =>
  */
 export async function* soundBlobs(source: Source, oids: readonly string[]): AsyncGenerator<Buffer | DomainError> {
   let next = 0;
+  // Blobs that have come already follow one another without a turn of the event loop.
+  const pace = new Pace();
   if (oids.length === 1) return yield await readAlone(source, oids[0] ?? '');
   for (let damaged = 0; next < oids.length; ) {
     try {
       for await (const { content } of source.blobs(oids.slice(next))) {
         next += 1;
         yield content;
+        if (pace.isDue) await pace.yield();
       }
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -104,8 +108,12 @@ export class FactStore {
   }
 
   async #read(git: Repository, snapshot: Snapshot, files: readonly Place[]): Promise<Read> {
-    const facts = files.map((file) => this.#known.get(keyOf(git, file)) ?? unreadable);
-    const missing = files.flatMap((file, at) => (facts[at] === unreadable ? [{ file, at }] : []));
+    const missing: Missing[] = [];
+    const facts = await mapYielding(files, (file, at) => {
+      const known = this.#known.get(keyOf(git, file)) ?? unreadable;
+      if (known === unreadable) missing.push({ file, at });
+      return known;
+    });
     if (missing.length === 0) return { facts, damage: null };
     const load = this.#load(git, snapshot, missing, facts);
     this.#loading.add(load);

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../../kernel/errors.ts';
+import { forEachYielding } from '../../../../lib/concurrency.ts';
 import type { ContentCache, SearchWords } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
@@ -44,12 +45,14 @@ export class FullText {
     const hits = numbers && (await this.#cache.search(git.id, wanted));
     const found = new Set<P>();
     const unknown: P[] = [];
-    for (const [at, file] of list.entries()) {
-      if (!among(file)) continue;
+    let at = 0;
+    await forEachYielding(list, (file: P) => {
       const number = hits ? (numbers[at] ?? 0) : 0;
+      at += 1;
+      if (!among(file)) return;
       if (number === 0) unknown.push(file);
       else if (hits?.has(number)) found.add(file);
-    }
+    });
     if (unknown.length === 0) return found;
     for (const file of await this.#scan(git, unknown, wanted)) found.add(file);
     this.#indexer.want(git, [unknown]);
@@ -61,7 +64,11 @@ export class FullText {
     if (!by) return null;
     const known = this.#numbered.get(list);
     if (known?.isWhole && known.by === by) return known.numbers;
-    const numbers = Int32Array.from(list, (file) => by.get(blobKey(file)) ?? 0);
+    const numbers = new Int32Array(list.length);
+    let next = 0;
+    await forEachYielding(list, (file: Place) => {
+      numbers[next++] = by.get(blobKey(file)) ?? 0;
+    });
     this.#numbered.set(list, { by, numbers, isWhole: !numbers.includes(0) });
     return numbers;
   }

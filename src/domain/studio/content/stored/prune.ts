@@ -1,3 +1,4 @@
+import { forEachYielding, mapYielding } from '../../../../lib/concurrency.ts';
 import type { ContentCache, StoredBlob } from '../../../../ports/content-cache.ts';
 import type { Repository } from '../../../../ports/git.ts';
 import type { Oid, Snapshot } from '../../../../ports/git-records.ts';
@@ -36,7 +37,7 @@ async function unheld(git: Repository, stored: Iterable<StoredBlob>, signal: Abo
   for (const commit of commits) {
     if (left.size === 0 || signal.aborted) break;
     const snapshot: Snapshot = await git.snapshot(commit);
-    for (const { oid } of await snapshot.files()) left.delete(oid);
+    await forEachYielding(await snapshot.files(), ({ oid }) => left.delete(oid));
   }
   return signal.aborted ? [] : [...left.values()].flat();
 }
@@ -53,6 +54,6 @@ export async function pruneContent(cache: ContentCache, git: Repository, signal:
   const marker = (await cache.lastCommits(git.id, []))?.marker;
   if (!marker || signal.aborted) return;
   const files = await (await git.snapshot(marker)).files();
-  const held = files.map(({ path }) => path);
+  const held = await mapYielding(files, ({ path }) => path);
   await cache.forgetCommits(git.id, marker, held, mostRows);
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { forEachYielding } from '../../../../lib/concurrency.ts';
+import { jsonBytes } from '../../../../kernel/long-output.ts';
+import { filterYielding, forEachYielding, mapYielding, setYielding } from '../../../../lib/concurrency.ts';
 import type { ContentCache, SchemaRow } from '../../../../ports/content-cache.ts';
 import type { CollectionDescription, Discovery, SiteFiles } from '../../schema/collection-schema.ts';
 import { withMatches } from '../../schema/discover.ts';
@@ -47,14 +48,14 @@ export async function listingDigest(
   { schemas }: Pick<Discovery, 'schemas'>,
   contentRoot: string | undefined,
 ): Promise<string> {
-  const site = findSite(paths, contentRoot);
+  const site = await findSite(paths, contentRoot);
   const { owned, free, shared } = await share(paths, schemas);
-  const extensions = [...owned].map(([name, own]) => {
-    const used = new Set(own.map(extensionOf));
-    return [name, byUse(own, content).filter((extension) => used.has(extension))];
-  });
-  const parts = [site, mediaRootsOf(paths, site), extensions, shared, free];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+  const extensions: [string, string[]][] = [];
+  for (const [name, own] of owned) {
+    const used = await setYielding(own, extensionOf);
+    extensions.push([name, (await byUse(own, content)).filter((extension) => used.has(extension))]);
+  }
+  return digestOf([site, await mediaRootsOf(paths, site), extensions, shared, free]);
 }
 
 /** Which paths each collection could have, which relevant paths none could, and whether some have several. */
@@ -81,21 +82,26 @@ export interface SiteTree {
   paths: SiteFiles['paths'];
 }
 
-const digestOf = (parts: unknown) => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+const digestOf = async (parts: unknown) =>
+  createHash('sha256')
+    .update(await jsonBytes(parts))
+    .digest('hex')
+    .slice(0, 32);
 
 /** The key under which a site's schemas are found by its tree, and the one by its configuration. */
-function keysOf({ contentRoot, tree, paths }: SiteTree): Record<Discovery['scope'], string> {
+async function keysOf({ contentRoot, tree, paths }: SiteTree): Promise<Record<Discovery['scope'], string>> {
   const reader = [discoveryVersion, readerVersion, contentRoot];
-  const configuration = configurationFiles(paths).map(({ path, oid }) => [path, oid]);
-  return { tree: digestOf([...reader, tree]), configuration: digestOf([...reader, configuration]) };
+  const configuration = await mapYielding(await configurationFiles(paths), ({ path, oid }) => [path, oid]);
+  return { tree: await digestOf([...reader, tree]), configuration: await digestOf([...reader, configuration]) };
 }
 
 /** What a discovery depends on beside its key; equal ones mean that it holds for the tree. */
 async function variantOf({ paths, contentRoot }: SiteTree, discovery: Discovery): Promise<string> {
   if (discovery.scope === 'tree') return digestOf(null);
   const wanted = new Set(discovery.dependencies);
-  const read = paths.filter(({ path }) => wanted.has(path)).map(({ path, oid }) => [path, oid]);
-  const names = paths.map(({ path }) => path);
+  const files = await filterYielding(paths, ({ path }) => wanted.has(path));
+  const read = files.map(({ path, oid }) => [path, oid]);
+  const names = await mapYielding(paths, ({ path }) => path);
   return digestOf([read, await listingDigest(names, discovery, contentRoot ?? undefined)]);
 }
 
@@ -113,7 +119,7 @@ export class SchemaStore {
 
   /** What discovery would find; null when it has to be done. */
   async find(site: SiteTree): Promise<Discovery | null> {
-    const rows = await this.#cache.schemas(site.repository, Object.values(keysOf(site)));
+    const rows = await this.#cache.schemas(site.repository, Object.values(await keysOf(site)));
     for (const { variant, text } of rows ?? []) {
       const discovery = discoveryOf(text);
       if ((await variantOf(site, discovery)) === variant) return discovery;
@@ -136,7 +142,7 @@ export class SchemaStore {
   async #store(site: SiteTree, discovery: Discovery): Promise<void> {
     // Requests that wait for the site go first.
     await nextTurn();
-    const key = keysOf(site)[discovery.scope];
+    const key = (await keysOf(site))[discovery.scope];
     const row: SchemaRow = { key, variant: await variantOf(site, discovery), text: discoveryText(discovery) };
     await this.#cache.storeSchemas(site.repository, row);
   }

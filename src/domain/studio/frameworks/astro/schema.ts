@@ -1,3 +1,4 @@
+import { findYielding } from '../../../../lib/concurrency.ts';
 import { type Declaration, declare } from '../../schema/declare.ts';
 import { isWrapper } from '../../schema/inferred-groups.ts';
 import { noPaths, without } from '../../schema/path-set.ts';
@@ -264,14 +265,14 @@ export const astroReader: SchemaReader = {
   },
 };
 
-function readCollections(collections: RecordValue, reading: SiteReading, evaluator: Evaluator): Draft[] {
+async function readCollections(collections: RecordValue, reading: SiteReading, evaluator: Evaluator): Promise<Draft[]> {
   const drafts = new Map<string, Draft>();
   for (const [name, value] of collections.parts) {
     const place = placeOf(value, collections.place);
     if (name === null) {
       const message = 'Some collections cannot be read; they are inferred from the entries';
       reading.warnings.push({ code: 'schema_unknown', message, path: place.path, line: place.line });
-    } else drafts.set(name, readCollection(name, value, place, reading, evaluator));
+    } else drafts.set(name, await readCollection(name, value, place, reading, evaluator));
   }
   return [...drafts.values()];
 }
@@ -279,7 +280,13 @@ function readCollections(collections: RecordValue, reading: SiteReading, evaluat
 const isDefinition = (value: Value): value is Extract<Value, { kind: 'call' }> =>
   value.kind === 'call' && value.callee.kind === 'external' && value.callee.name === 'defineCollection';
 
-function readCollection(name: string, value: Value, place: Place, reading: SiteReading, evaluator: Evaluator): Draft {
+async function readCollection(
+  name: string,
+  value: Value,
+  place: Place,
+  reading: SiteReading,
+  evaluator: Evaluator,
+): Promise<Draft> {
   const warnings: Warning[] = [];
   const warn = (code: string, message: string, at: Place) =>
     warnings.push({ code, message, path: at.path, line: at.line, collection: name });
@@ -291,22 +298,22 @@ function readCollection(name: string, value: Value, place: Place, reading: SiteR
   const located: Located = definition
     ? locateFiles(definition, name, reading.layout.root)
     : legacyFiles(reading.layout.root, name, 'any');
-  const files = settle(located, name, reading, (message) => warn('loader_unknown', message, place));
+  const files = await settle(located, name, reading, (message) => warn('loader_unknown', message, place));
   const fields =
     definition && readFields(definition, evaluator, place, (message, at) => warn('schema_unknown', message, at));
   return draftOf(name, place, files, fields, warnings, reading);
 }
 
 /** An unknown loader leaves Astro's usual directory, if it exists; else the collection has no files here. */
-function settle(
+async function settle(
   located: Located,
   name: string,
   { paths, layout }: SiteReading,
   warn: (message: string) => void,
-): Files {
+): Promise<Files> {
   if (!('unknown' in located)) return located;
   const usual = legacyFiles(layout.root, name, 'any');
-  if (paths.some(usual.matches)) {
+  if ((await findYielding(paths, usual.matches)) !== undefined) {
     warn(`The loader cannot be read: ${located.unknown}; the files of ${usual.base} are taken`);
     return usual;
   }

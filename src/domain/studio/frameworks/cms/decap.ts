@@ -1,3 +1,4 @@
+import { filterYielding } from '../../../../lib/concurrency.ts';
 import { findDataConfig, readDataConfig } from '../../schema/config/config-file.ts';
 import { type Declaration, declare } from '../../schema/declare.ts';
 import { membership, type PathSet, union } from '../../schema/path-set.ts';
@@ -99,13 +100,13 @@ function indexNamesOf(value: Value, { layout }: SiteReading): string[] {
 }
 
 /** The files of a folder collection. */
-function locate(
+async function locate(
   folder: string,
   value: Value,
   extension: string,
   languages: Languages | null,
   reading: SiteReading,
-): Located {
+): Promise<Located> {
   const deep = (textAt(value, 'path') ?? '').split('/').length;
   const nested = countOf(at(value, 'nested', 'depth')) ?? 0;
   const inFolders = languages?.structure === 'multiple_folders';
@@ -116,13 +117,13 @@ function locate(
   const base = trimmed(folder);
   if (leaf === null) return folderFiles('', base, { extensions: [extension], depth });
   // Files from before the template was set are entries too, but no new file takes another form than the template's.
-  const only = (from: string) => {
-    const there = membership({ kind: 'folder', base: from, extensions: [extension], depth });
-    const stem: PathSet = { kind: 'stem', stem: leaf };
-    const paths = reading.paths.filter((path) => there(path) && !membership(stem)(path));
-    reading.readsListing = true;
-    return paths.length === 0 ? stem : union(stem, { kind: 'listed', paths });
-  };
+  const all = folderFiles('', base, { extensions: [extension], depth });
+  if ('unknown' in all) return all;
+  const stem: PathSet = { kind: 'stem', stem: leaf };
+  const isStem = membership(stem);
+  const paths = await filterYielding(reading.paths, (path) => all.matches(path) && !isStem(path));
+  reading.readsListing = true;
+  const only = () => (paths.length === 0 ? stem : union(stem, { kind: 'listed', paths }));
   return folderFiles('', base, { extensions: [extension], depth, only });
 }
 
@@ -268,12 +269,14 @@ function decapFields(values: readonly Value[], warn: Warn): SchemaField[] {
 export const decapReader: SchemaReader = {
   name: 'decap',
   async read(reading) {
-    const path = findDataConfig(reading, /(^|\/)admin\/config\.(ya?ml|toml|json)$/, 'admin/config.');
+    const path = await findDataConfig(reading, /(^|\/)admin\/config\.(ya?ml|toml|json)$/, 'admin/config.');
     const config = path === undefined ? null : await readDataConfig(path, reading);
     // Many things are configured in an `admin` directory: this is the CMS when it says where content is.
     if (path === undefined || config === null || !(at(config, 'collections') || at(config, 'singletons'))) return [];
     readMedia(config, reading);
-    const drafts = itemsOf(at(config, 'collections')).flatMap((value) => readCollection(value, config, path, reading));
+    const drafts: Draft[] = [];
+    for (const value of itemsOf(at(config, 'collections')))
+      drafts.push(...(await readCollection(value, config, path, reading)));
     const singletons = itemsOf(at(config, 'singletons')).flatMap((value) =>
       readFile(value, null, config, path, reading),
     );
@@ -313,7 +316,7 @@ function withoutBody(fields: SchemaField[], extension: string): SchemaField[] {
   return isMarkdown(extension) ? fields.filter((one) => one.name !== 'body') : fields;
 }
 
-function readCollection(value: Value, config: Value, path: string, reading: SiteReading): Draft[] {
+async function readCollection(value: Value, config: Value, path: string, reading: SiteReading): Promise<Draft[]> {
   const name = textAt(value, 'name');
   if (name === undefined) return [];
   const files = at(value, 'files');
@@ -325,7 +328,7 @@ function readCollection(value: Value, config: Value, path: string, reading: Site
   const located: Located =
     folder === undefined
       ? { unknown: 'it has neither folder nor files' }
-      : locate(folder, value, form.extension, languages, reading);
+      : await locate(folder, value, form.extension, languages, reading);
   if ('unknown' in located) return skipCollection(name, located.unknown, { path, line }, reading);
   const warnings: Warning[] = [];
   const warn = warnTo(warnings, path, name);

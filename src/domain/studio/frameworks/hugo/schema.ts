@@ -1,3 +1,4 @@
+import { filterYielding, forEachYielding } from '../../../../lib/concurrency.ts';
 import { parseFile } from '../../frontmatter/parse-file.ts';
 import { hugoPage } from '../../schema/built-in-fields.ts';
 import { declare } from '../../schema/declare.ts';
@@ -42,7 +43,7 @@ function archetypeFields(text: string, path: string): SchemaField[] {
 async function readArchetypes(reading: SiteReading, directory: string): Promise<Map<string, SchemaField[]>> {
   const base = joinPath(reading.layout.root, directory);
   const found = new Map<string, SchemaField[]>();
-  const files = reading.paths.filter((path) => path.startsWith(`${base}/`));
+  const files = await filterYielding(reading.paths, (path) => path.startsWith(`${base}/`));
   for (const path of files.slice(0, MAX_ARCHETYPES)) {
     const name = /^([^/]+?)(?:\.md|\/index\.md)$/.exec(below(base, path) ?? '')?.[1];
     if (name === undefined) continue;
@@ -80,7 +81,7 @@ export const hugoReader: SchemaReader = {
     for (const { directory, language } of site.contents) {
       const base = joinPath(reading.layout.root, directory);
       const plain = language === null || language === site.contents[0]?.language;
-      for (const section of sectionsOf(base, site, reading)) {
+      for (const section of await sectionsOf(base, site, reading)) {
         const name = collectionName(section === '' ? 'pages' : section);
         const full = plain ? name : `${name}.${collectionName(language)}`;
         if (drafts.length < MAX_SECTIONS)
@@ -92,17 +93,17 @@ export const hugoReader: SchemaReader = {
 };
 
 /** Directories directly below the content, and `''` for the pages beside them; content directories of other languages are not sections. */
-function sectionsOf(base: string, site: HugoSite, { paths, layout }: SiteReading): string[] {
+async function sectionsOf(base: string, site: HugoSite, { paths, layout }: SiteReading): Promise<string[]> {
   const languages = new Set(site.contents.map((one) => joinPath(layout.root, one.directory)));
   const found = new Set<string>();
-  for (const path of paths) {
+  await forEachYielding(paths, (path) => {
     const rest = below(base, path);
-    if (rest === null || !/\.(md|markdown|mdown|html?|json|toml|ya?ml)$/i.test(rest)) continue;
+    if (rest === null || !/\.(md|markdown|mdown|html?|json|toml|ya?ml)$/i.test(rest)) return;
     const slash = rest.indexOf('/');
     const section = slash === -1 ? '' : rest.slice(0, slash);
     if ((slash !== -1 || /\.(md|markdown)$/i.test(rest)) && !(section !== '' && languages.has(joinPath(base, section))))
       found.add(section);
-  }
+  });
   return [...found].sort();
 }
 

@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, Parser } from 'yaml';
+import { forEachYielding } from '../../../../lib/concurrency.ts';
 import { composeDocument } from '../../../../lib/yaml.ts';
 import { readToml } from '../../frontmatter/toml/toml.ts';
 import type { SiteReading } from '../reader.ts';
@@ -103,16 +104,18 @@ export const codeExtensions = ['ts', 'tsx', 'mts', 'js', 'mjs', 'jsx', 'cjs'] as
 const outputs = /(^|\/)(node_modules|dist|build|_site|out)\//;
 
 /** The shallowest file of the site whose path fits; `part` is text that every such path has, for speed. */
-export function findDataConfig(
+export async function findDataConfig(
   { paths, layout }: Pick<SiteReading, 'paths' | 'layout'>,
   pattern: RegExp,
   part: string,
-): string | undefined {
-  const found = paths.filter((path) => path.includes(part) && pattern.test(path) && !outputs.test(path));
-  const depth = (path: string) => path.split('/').length;
-  return found
-    .filter((path) => below(layout.root, path) !== null)
-    .sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))[0];
+): Promise<string | undefined> {
+  let found: { path: string; depth: number } | undefined;
+  await forEachYielding(paths, (path) => {
+    if (!path.includes(part) || !pattern.test(path) || outputs.test(path) || below(layout.root, path) === null) return;
+    const depth = path.split('/').length;
+    if (!found || depth < found.depth || (depth === found.depth && path < found.path)) found = { path, depth };
+  });
+  return found?.path;
 }
 
 async function parse(path: string, text: string): Promise<Value | null> {

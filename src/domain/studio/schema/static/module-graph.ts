@@ -1,3 +1,4 @@
+import { setYielding } from '../../../../lib/concurrency.ts';
 import type { SiteFiles } from '../collection-schema.ts';
 import type { Warning } from '../schema.schema.ts';
 import { type Aliases, readAliases } from './aliases.ts';
@@ -60,7 +61,7 @@ export async function loadModules(
   dependencies?: Set<string>,
 ): Promise<ModuleGraph> {
   const graph: ModuleGraph = new Map();
-  const known = new Set(site.paths.map((file) => file.path));
+  const known = await setYielding(site.paths, ({ path }) => path);
   let aliases: Aliases | null = null;
   const expand = async (from: string, specifier: string): Promise<string[]> => {
     if (isRelative(specifier)) return [resolvePath(directoryOf(from), specifier)].filter((path) => path !== null);

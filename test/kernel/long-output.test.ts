@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { encodeOutput, jsonBytes } from '../../src/kernel/long-output.ts';
+import { timestamp } from '../../src/kernel/shapes.ts';
+import { iterationsDuring } from '../support/loop-iterations.ts';
+import fc from '../support/properties.ts';
+
+const item = z.object({ path: z.string(), at: timestamp, size: z.int().optional() });
+const tree = z.object({ name: z.string().nullable(), items: z.array(item), few: z.array(z.string()) });
+
+const count = 2_500;
+const items = Array.from({ length: count }, (_, at) => ({ path: `${at}`, at: new Date(at), hidden: true }));
+
+it('a long list is shaped in many steps, and as a short one is', async () => {
+  const output = { name: 'wide', items, few: ['a'], more: 1 };
+  let shaped: unknown;
+  const steps = await iterationsDuring(async () => {
+    shaped = await encodeOutput(tree, output);
+  });
+  expect(steps).toBeGreaterThan(count / 40);
+  expect(shaped).toEqual(z.encode(tree, output));
+});
+
+it('what the shape refuses is refused in a long list too', async () => {
+  const wrong = [...items, { path: 'x', at: 'never' }];
+  await expect(encodeOutput(tree, { name: null, items: wrong, few: [] })).rejects.toThrow();
+});
+
+it('a long list is written in several steps', async () => {
+  const more = Array.from({ length: 40 }, () => items).flat();
+  const written = iterationsDuring(async () => {
+    expect(JSON.parse((await jsonBytes({ items: more })).toString()).items).toHaveLength(more.length);
+  });
+  // 200 pieces, of which each takes a millisecond by the test's clock: twenty of them are due together.
+  expect(await written).toBeGreaterThan(5);
+});
+
+it('is the JSON that there would be in one step', async () => {
+  const long = (member: fc.Arbitrary<unknown>) =>
+    fc.tuple(member, fc.integer({ min: 0, max: 1_100 })).map(([one, length]) => Array.from({ length }, () => one));
+  const member = fc.oneof(fc.jsonValue(), fc.constant(undefined), long(fc.jsonValue()), fc.object());
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.jsonValue(), long(fc.jsonValue()), fc.dictionary(fc.string(), member)),
+      async (value) => {
+        expect((await jsonBytes(value)).toString()).toBe(JSON.stringify(value));
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

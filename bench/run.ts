@@ -7,6 +7,7 @@ import { browser } from './browser.ts';
 import { clone } from './clone.ts';
 import { commit } from './commit.ts';
 import { crawl } from './crawl.ts';
+import { dashboard } from './dashboard.ts';
 import { deploy } from './deploy.ts';
 import { entries } from './entries.ts';
 import { executions } from './executions.ts';
@@ -50,6 +51,7 @@ const benchmarks: readonly Benchmark[] = [
   start,
   organization,
   graphql,
+  dashboard,
   ...studio,
   crawl,
   browser,

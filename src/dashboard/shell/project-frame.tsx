@@ -15,6 +15,7 @@ import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ProjectFrameQuery } from '../documents.ts';
+import { useLive } from '../lib/live.ts';
 import { usePageQuery } from '../lib/page-query.ts';
 import { type Place, usePlace } from '../lib/place.ts';
 import { Frame } from './frame.tsx';
@@ -115,6 +116,8 @@ export function ProjectFrame(): ReactNode {
   const { t } = useTranslation('frame');
   const place = usePlace();
   const { data, fault, refresh } = usePageQuery(projectQuery(place));
+  // A commit, a draft or a merge may change what is counted here.
+  useLive(['branch'], refresh);
   const project = data?.project;
   const studio = project?.studio;
   const bar = (

@@ -1,0 +1,94 @@
+/**
+ * Takes the README's pictures of the running product, `npm run screenshots`: a new server with the demo site, the first account, a change in a
+ * draft, then each page in both themes into `docs/images`. Needs Chromium (`PORTICO_CHROMIUM_PATH`, otherwise `/usr/bin/chromium`). What it
+ * took is to be looked at; nothing compares it.
+ */
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { chromium, type Page } from 'playwright-core';
+
+const root = path.resolve(import.meta.dirname, '..');
+const images = path.join(root, 'docs/images');
+const project = '/p/demo/site';
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** @returns address and data directory of a new server, and how to end it */
+async function startServer() {
+  const directory = await mkdtemp(path.join(tmpdir(), 'portico-screenshots-'));
+  const port = await freePort();
+  const env = { ...process.env, PORTICO_DATA_DIR: directory, PORTICO_PORT: String(port), PORTICO_PREVIEW_PORT: '0' };
+  const child = spawn(process.execPath, [path.join(root, 'scripts/run.ts'), 'src/main'], { env, stdio: 'inherit' });
+  const url = `http://localhost:${port}`;
+  const isReady = () =>
+    fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  for (let left = 600; !(await isReady()); left -= 1) {
+    if (left === 0 || child.exitCode !== null) throw new Error('The server did not become ready');
+    await delay(200);
+  }
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await new Promise((resolve) => child.once('exit', resolve));
+    await rm(directory, { recursive: true, force: true });
+  };
+  return { url, directory, stop };
+}
+
+/** Makes the first account, and signs it in. */
+async function setUp(page: Page, directory: string): Promise<void> {
+  const { setup_url } = JSON.parse(await readFile(path.join(directory, 'first-run.json'), 'utf8')) as {
+    setup_url: string;
+  };
+  await page.goto(setup_url);
+  await page.getByLabel('Name', { exact: true }).fill('Hazel Quill');
+  await page.getByLabel('E-mail').fill('hazel@example.org');
+  await page.getByRole('textbox', { name: 'Password' }).fill('correct horse battery');
+  await page.getByLabel('Organisation').fill('Acme');
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.waitForURL((url) => url.pathname !== '/setup');
+}
+
+/** Name of the picture, address below the project, what is there when the page is complete. */
+const pictures = [
+  ['home', '', 'main h1'],
+  ['content', '/content/posts', 'main tbody tr'],
+  ['entry', '/content/posts/en/first-frost', '.cm-content'],
+  ['media', '/media', 'main img'],
+  ['drafts', '/drafts', 'main h1'],
+  ['workflows', '/workflows', 'main h1'],
+] as const;
+
+await mkdir(images, { recursive: true });
+const server = await startServer();
+const executablePath = process.env.PORTICO_CHROMIUM_PATH ?? '/usr/bin/chromium';
+const browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+try {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB' });
+  const page = await context.newPage();
+  await setUp(page, server.directory);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const [name, address, complete] of pictures) {
+      await page.goto(`${server.url}${project}${address}`);
+      await page.locator(complete).first().waitFor();
+      await page.waitForLoadState('networkidle');
+      await page.screenshot({ path: path.join(images, `${name}-${colorScheme}.png`) });
+    }
+  }
+} finally {
+  await browser.close();
+  await server.stop();
+}

@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import express from 'express';
 import { createToken } from '../../src/domain/identity/tokens.operations.ts';
 import { createOrganization } from '../../src/domain/organizations/organizations.operations.ts';
 import { createProject } from '../../src/domain/projects/projects.operations.ts';
@@ -12,6 +13,7 @@ import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { run } from '../../src/kernel/run.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Repository } from '../../src/ports/git.ts';
+import { createDashboard } from '../../src/rest/site/dashboard.ts';
 import { createApp } from '../../src/server/app.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openCore } from '../../src/server/core.ts';
@@ -64,8 +66,11 @@ export const metricsToken = 'metrics-of-a-test';
 export const acme = '/api/v2/organizations/acme';
 export const studio = `${acme}/projects/site/studio`;
 
-/** Starts an application with organisation `acme`, project `site` and a token that may do everything there. */
-export async function startTestApp(environment: Record<string, string> = {}): Promise<TestApp> {
+/**
+ * Starts an application with organisation `acme`, project `site` and a token that may do everything there.
+ * @param dashboard directory of a built dashboard, for tests that look at it
+ */
+export async function startTestApp(environment: Record<string, string> = {}, dashboard?: string): Promise<TestApp> {
   const database = await createDatabase();
   const dataDir = await mkdtemp(path.join(tmpdir(), 'portico-app-'));
   const { config } = readConfig({
@@ -87,7 +92,12 @@ export async function startTestApp(environment: Record<string, string> = {}): Pr
     log: createLog({ level: config.PORTICO_LOG_LEVEL, redactHeaders: [], destination }),
   });
   const { services } = core;
-  const server: Server = createHttpServer(createApp(core, config));
+  const application = createApp(core, config);
+  const server: Server = createHttpServer(
+    dashboard
+      ? express().use(createDashboard({ directory: dashboard, settings: services.settings }), application)
+      : application,
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const admin = systemActor('test', permissionNames, 'portico.test', true);

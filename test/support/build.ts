@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import { cp, mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { bundle } from '../../scripts/bundle.ts';
-import { buildDashboard } from '../../scripts/dashboard.ts';
 import { dashboardSources, programSources, sourcesKey } from '../../scripts/sources-key.ts';
 import { oncePerRun } from './once-per-run.ts';
 
@@ -21,26 +20,43 @@ async function removeOld(): Promise<void> {
   }
 }
 
-async function build(): Promise<string> {
-  const place = path.join(cache, sourcesKey(root, [...programSources, ...dashboardSources]));
-  const entry = path.join(place, 'dist/bundle');
-  if (await stat(entry).catch(() => null)) return entry;
+/** The directory that was made from these sources; it is made where there is none yet. */
+async function made(sources: readonly string[], make: (draft: string) => Promise<void>): Promise<string> {
+  const place = path.join(cache, sourcesKey(root, sources));
+  if (await stat(place).catch(() => null)) return place;
   const draft = `${place}.${randomUUID()}`;
   await mkdir(draft, { recursive: true });
-  // The program finds the demo and its version two levels above itself.
-  for (const name of ['demo', 'package.json']) await symlink(path.join(root, name), path.join(draft, name));
-  const options = ['-p', 'tsconfig.build.json', '--incremental', 'false', '--tsBuildInfoFile', 'null', '--noCheck'];
-  const compiler = path.join(root, 'node_modules/.bin/tsc');
-  await promisify(execFile)(compiler, [...options, '--outDir', path.join(draft, 'dist')], { cwd: root });
-  await bundle(path.join(draft, 'dist'));
-  await buildDashboard(path.join(draft, 'dist/dashboard'));
+  await make(draft);
   // Another test file may have built the same meanwhile.
   await rename(draft, place).catch(() => rm(draft, { recursive: true, force: true }));
   await removeOld();
-  return entry;
+  return place;
+}
+
+/** As people get it: in a test's own process, the packages would be built for tests. */
+const makeDashboard = () =>
+  made(dashboardSources, async (draft) => {
+    const env = { ...process.env, NODE_ENV: 'production' };
+    await promisify(execFile)(process.execPath, ['scripts/dashboard.ts', draft], { cwd: root, env });
+  });
+
+const makeProgram = () =>
+  made([...programSources, ...dashboardSources], async (draft) => {
+    // The program finds the demo and its version two levels above itself.
+    for (const name of ['demo', 'package.json']) await symlink(path.join(root, name), path.join(draft, name));
+    const options = ['-p', 'tsconfig.build.json', '--incremental', 'false', '--tsBuildInfoFile', 'null', '--noCheck'];
+    const compiler = path.join(root, 'node_modules/.bin/tsc');
+    await promisify(execFile)(compiler, [...options, '--outDir', path.join(draft, 'dist')], { cwd: root });
+    await bundle(path.join(draft, 'dist'));
+    await cp(await builtDashboard(), path.join(draft, 'dist/dashboard'), { recursive: true });
+  });
+
+/** The directory of the dashboard's files, built once for all test files. */
+export async function builtDashboard(): Promise<string> {
+  return (await oncePerRun('dashboard', makeDashboard)).value;
 }
 
 /** The directory of the program's JavaScript (`main.js`, `portico.js`), built once for all test files. */
 export async function builtProgram(): Promise<string> {
-  return (await oncePerRun('program', build)).value;
+  return path.join((await oncePerRun('program', makeProgram)).value, 'dist/bundle');
 }

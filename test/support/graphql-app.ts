@@ -6,6 +6,7 @@ import { createGraphql } from '../../src/graphql/server.ts';
 import { type Permission, permissionNames } from '../../src/kernel/actor.ts';
 import type { AnyOperation } from '../../src/kernel/operation.ts';
 import { type Answer, startTestApp, type TestApp } from './app.ts';
+import { observeDatabase } from './observe-database.ts';
 
 interface Query {
   token?: string | undefined;
@@ -33,17 +34,6 @@ export interface GraphqlApp extends Pick<TestApp, 'services' | 'url' | 'reposito
   /** Any request; the id it is answered under is `test-request`. */
   send(path: string, init: RequestInit & { token?: string | undefined }): Promise<Answer>;
   close(): Promise<void>;
-}
-
-/** Notes every statement, and makes each wait. */
-function observeDatabase({ orm }: AllServices, note: (statement: string) => void, delay: () => number): void {
-  const connection = orm.em.getConnection();
-  const execute = connection.execute.bind(connection);
-  connection.execute = (async (...given: Parameters<typeof execute>) => {
-    note(String(given[0]));
-    if (delay() > 0) await new Promise((resolve) => setTimeout(resolve, delay()));
-    return execute(...given);
-  }) as typeof connection.execute;
 }
 
 /** GraphQL alone, where a request has less time than the application gives it. */

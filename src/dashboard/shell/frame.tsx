@@ -43,8 +43,9 @@ function UserMenu() {
   return (
     <Menu position="bottom-end" width={220}>
       <Menu.Target>
-        <UnstyledButton className={classes.person} aria-label={t('account_of', { name: me?.name ?? '' })}>
-          <Avatar name={me?.name ?? ''} size={28} radius="xl" color="teal" variant="filled" />
+        <UnstyledButton className={classes.person}>
+          <Avatar name={me?.name ?? ''} size={28} radius="xl" color="teal" variant="filled" aria-hidden />
+          <span className="unseen">{t('account_of', { name: me?.name ?? '' })}</span>
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>

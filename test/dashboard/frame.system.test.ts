@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { expectGoodPage, narrow, withDashboard } from '../support/dashboard.ts';
+
+const dashboard = withDashboard();
+
+test('the navigation of a project names its pages', async () => {
+  const page = await dashboard.open('/p/acme/site');
+  const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+  await links.first().waitFor();
+  expect(await links.allInnerTexts()).toEqual([
+    'Home',
+    'Content',
+    'Media',
+    'Drafts',
+    'Files',
+    'Site',
+    'Workflows',
+    'Settings',
+  ]);
+  const { ProjectFrame } = await dashboard.statementsOf(page);
+  expect(ProjectFrame).toBeGreaterThan(0);
+});
+
+test('on a telephone the navigation is opened by its button', async () => {
+  const page = await dashboard.open('/p/acme/site', { size: narrow });
+  await page.getByRole('button', { name: 'Open the pages' }).click();
+  await page.getByRole('link', { name: 'Media' }).click();
+  await page.waitForURL('**/p/acme/site/media');
+  expect(await page.getByRole('button', { name: 'Open the pages' }).isVisible()).toBe(true);
+});
+
+test('a page for people who are signed in leads all others to the sign-in, and back', async () => {
+  const page = await dashboard.open('/p/acme/site/content?draft=spring', { email: null });
+  await page.waitForURL('**/sign-in?next=*');
+  expect(new URL(page.url()).searchParams.get('next')).toBe('/p/acme/site/content?draft=spring');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await expectGoodPage(page);
+});

@@ -1,0 +1,191 @@
+/**
+ * The dashboard in a real browser, as a person sees it. A test file calls `withDashboard()` once, opens pages as a person of some role, and finds
+ * what it needs by role and accessible name. After each test its pages are closed, and none may have complained.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import type { Preset } from '../../src/kernel/actor.ts';
+import { startTestApp, type TestApp } from './app.ts';
+import { makePerson, signedIn } from './browser.ts';
+import { builtDashboard } from './build.ts';
+import { observeDatabase } from './observe-database.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+/** Widths that every page fits into, pixels. */
+const wide = { width: 1440, height: 900 };
+const middle = { width: 1024, height: 768 };
+export const narrow = { width: 375, height: 700 };
+
+interface Visitor {
+  /** Of the person, who has an account in `acme` from the first time on; null: nobody is signed in. */
+  email?: string | null;
+  role?: Preset;
+  size?: { width: number; height: number };
+  colorScheme?: 'light' | 'dark';
+}
+
+export interface Dashboard {
+  /** An application with organisation `acme` and its empty project `site`. */
+  readonly app: TestApp;
+  /** Opens a path in a browser of its own; `page.context().newPage()` is another tab of it. */
+  open(path: string, visitor?: Visitor): Promise<Page>;
+  /** Takes out of what pages have complained of what a test has caused on purpose; it must have happened. */
+  forgive(fault: RegExp): void;
+  /**
+   * Database statements behind each query that the tab has sent, by the operation's name, authentication aside. What runs in the background
+   * adds some now and then, so each is asked several times, and the least counts.
+   */
+  statementsOf(page: Page): Promise<Record<string, number>>;
+}
+
+interface Query {
+  operation: string;
+  body: string;
+}
+
+/** Where a page's complaints go: the console, errors, requests that fail or leave the server. */
+function watch(context: BrowserContext, origin: string, faults: string[]): void {
+  context.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+  });
+  context.on('weberror', (error) => faults.push(String(error.error())));
+  context.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith('data:') && !url.startsWith('blob:') && new URL(url).origin !== origin)
+      faults.push(`asked ${url}`);
+  });
+  context.on('requestfailed', (request) => {
+    // A page that is left no longer wants its answers.
+    const why = request.failure()?.errorText;
+    if (why !== 'net::ERR_ABORTED') faults.push(`failed ${request.url()}: ${why}`);
+  });
+}
+
+/** Starts the dashboard for the tests of a file; registers the hooks that end it. */
+export function withDashboard(environment: Record<string, string> = {}): Dashboard {
+  let app: TestApp | undefined;
+  let browser: Browser | undefined;
+  const faults: string[] = [];
+  const contexts: BrowserContext[] = [];
+  const people = new Map<string, number>();
+  const queries = new WeakMap<Page, Query[]>();
+  const statements: string[] = [];
+
+  const started = (): TestApp => {
+    if (!app) throw new Error('The dashboard is there from beforeAll on');
+    return app;
+  };
+  beforeAll(async () => {
+    if (!existsSync(executablePath)) throw new Error(`This test needs chromium: nothing is at ${executablePath}`);
+    app = await startTestApp(environment, await builtDashboard());
+    observeDatabase(app.services, (statement) => statements.push(statement));
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+  });
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+    expect(faults.splice(0)).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+  });
+
+  /** The cookie of a new session. */
+  const signIn = async (email: string, role: Preset): Promise<string> => {
+    const id = people.get(email) ?? (await makePerson(started(), { email, role }));
+    people.set(email, id);
+    return (await signedIn(started(), id)).cookie?.replace('portico=', '') ?? '';
+  };
+  const cost = async (body: string, cookie: string): Promise<number> => {
+    const counts: number[] = [];
+    for (let time = 0; time < 5; time += 1) {
+      statements.length = 0;
+      const headers = { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin', Cookie: cookie };
+      await (await fetch(`${started().url}/graphql`, { method: 'POST', headers, body })).text();
+      counts.push(statements.length);
+    }
+    return Math.min(...counts);
+  };
+
+  return {
+    get app() {
+      return started();
+    },
+    async open(path, { email = 'ada@example.org', role = 'owner', size = wide, colorScheme = 'light' } = {}) {
+      const { url } = started();
+      const context = await (browser as Browser).newContext({
+        viewport: size,
+        colorScheme,
+        locale: 'en-GB',
+        timezoneId: 'UTC',
+        reducedMotion: 'reduce',
+      });
+      contexts.push(context);
+      watch(context, url, faults);
+      context.on('page', (page) => {
+        const sent: Query[] = [];
+        queries.set(page, sent);
+        page.on('request', (request) => {
+          const body = request.postData();
+          if (request.url() !== `${url}/graphql` || body === null) return;
+          const { operationName = '', query = '' } = JSON.parse(body) as { operationName?: string; query?: string };
+          if (query.startsWith('query')) sent.push({ operation: operationName, body });
+        });
+      });
+      if (email !== null) await context.addCookies([{ name: 'portico', value: await signIn(email, role), url }]);
+      const page = await context.newPage();
+      await page.goto(`${url}${path}`);
+      return page;
+    },
+    forgive(fault) {
+      const others = faults.filter((text) => !fault.test(text));
+      expect(others.length, `a complaint like ${fault}`).toBeLessThan(faults.length);
+      faults.splice(0, faults.length, ...others);
+    },
+    async statementsOf(page) {
+      const [{ name, value } = { name: '', value: '' }] = await page.context().cookies();
+      const cookie = `${name}=${value}`;
+      const authentication = await cost('{"query":"{__typename}"}', cookie);
+      const costs: Record<string, number> = {};
+      for (const { operation, body } of queries.get(page) ?? [])
+        costs[operation] = Math.max(costs[operation] ?? 0, (await cost(body, cookie)) - authentication);
+      return costs;
+    },
+  };
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** Nothing of a page may be wider than the window. */
+async function expectToFit(page: Page, size: { width: number; height: number }): Promise<void> {
+  await page.setViewportSize(size);
+  const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  expect(over, `pixels too wide at ${size.width}`).toBeLessThanOrEqual(0);
+}
+
+/** Expects of a page as it stands, with its heading, that axe finds nothing in either theme, and that it fits into windows of three widths. */
+export async function expectGoodPage(page: Page): Promise<void> {
+  const size = page.viewportSize() ?? wide;
+  await page.evaluate(axe);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const run = `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) => violations)`;
+    const found = (await page.evaluate(run)) as Violation[];
+    const told = found.map(({ id, nodes }) => [
+      id,
+      ...nodes.map(({ html, failureSummary }) => `${html}: ${failureSummary}`),
+    ]);
+    expect(told, colorScheme).toEqual([]);
+  }
+  for (const width of [middle, narrow, wide]) await expectToFit(page, width);
+  await page.setViewportSize(size);
+}

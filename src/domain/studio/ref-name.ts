@@ -45,9 +45,12 @@ export function checkRefName(field: string, name: string): string {
 /** What a terminal does not show, or shows at another place: format characters such as direction marks, line and paragraph separators. */
 const unseen = /[\p{Bidi_Control}\p{Cf}\p{Zl}\p{Zp}\u0080-\u009f]/u;
 
+/** What git itself writes beside HEAD, such as FETCH_HEAD and ORIG_HEAD (gitglossary, "pseudoref"). */
+const pseudoRef = /^(?:[A-Z]+_)*HEAD$/;
+
 /**
  * Why a branch or tag of this name (short) may not be made, by whatever way, as a sentence part; null when it may. Beside the rules of git:
- * nothing that reads as an option, as HEAD, as a full ref or as the id of a commit, and nothing that cannot be seen. Refs of such names that
+ * nothing that reads as an option, as HEAD or another ref that git keeps for itself, as a full ref or as the id of a commit, and nothing that cannot be seen. Refs of such names that
  * are there already can be used like all others.
  */
 export function newRefNameProblem(name: string): string | null {
@@ -56,8 +59,12 @@ export function newRefNameProblem(name: string): string | null {
   // What git stores as other bytes than UTF-8 is read as this character.
   if (name.includes('\uFFFD')) return 'must be valid Unicode';
   if (name.startsWith('-')) return 'must not start with a dash';
-  if (name === 'HEAD' || name === '@') return `must not be ${name}`;
-  if (name.startsWith('refs/')) return 'must not start with refs/; give the short name';
+  if (name === '@' || name === 'refs' || pseudoRef.test(name)) return `must not be ${name}`;
+  const segments = name.split('/');
+  if (segments.some((segment) => segment.startsWith('-'))) return 'must not contain a segment that starts with a dash';
+  if (segments.includes('HEAD')) return 'must not contain the segment HEAD';
+  const [first = ''] = segments;
+  if (first === 'refs' || first === 'heads') return `must not start with ${first}/; give the short name`;
   if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(name)) return 'must not look like the id of a commit';
   if (unseen.test(name)) return 'must not contain invisible characters or marks of direction';
   return null;

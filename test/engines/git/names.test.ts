@@ -56,8 +56,9 @@ describe('checkRefName', () => {
         (name) => {
           expect([name, refNameProblem(name) === null]).toEqual([name, status(`refs/heads/${name}`) === 0]);
           const isTaken = codeOf(() => checkNewRefName('name', name)) === 'ok';
-          // git takes `@` for a branch, and reads it as HEAD everywhere else.
-          expect([name, isTaken]).toEqual([name, status('--branch', name) === 0 && name !== '@']);
+          // git takes `@` for a branch, and reads it as HEAD everywhere else; `a/HEAD` and `a/-b` are read so by what shows names in parts.
+          const isAmbiguous = /(?:^|\/)(?:-|HEAD(?:\/|$))/.test(name);
+          expect([name, isTaken]).toEqual([name, status('--branch', name) === 0 && name !== '@' && !isAmbiguous]);
         },
       ),
       { numRuns: rounds(80, 1_000) },
@@ -69,6 +70,21 @@ describe('checkRefName', () => {
     (name) => {
       expect(checkRefName('branch', name)).toBe(name);
       expect(codeOf(() => checkNewRefName('branch', name))).toBe('invalid_name');
+    },
+  );
+
+  it.each([
+    ...['FETCH_HEAD', 'ORIG_HEAD', 'MERGE_HEAD', 'CHERRY_PICK_HEAD', 'refs', 'refs/x', 'refs/heads/x', 'heads/x'],
+    ...['a/-b', 'a/HEAD', 'HEAD/a'],
+  ])('%s would be taken for another ref or an option, and is the name of none that is made here', (name) => {
+    expect(checkRefName('branch', name)).toBe(name);
+    expect(codeOf(() => checkNewRefName('branch', name))).toBe('invalid_name');
+  });
+
+  it.each(['ahead', 'HEADS', 'a/b-c', 'x/heads/y', 'feature/refs'])(
+    '%s is the name of a branch that is made here',
+    (name) => {
+      expect(checkNewRefName('branch', name)).toBe(name);
     },
   );
 

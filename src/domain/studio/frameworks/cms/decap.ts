@@ -99,6 +99,12 @@ function indexNamesOf(value: Value, { layout }: SiteReading): string[] {
   return [...new Set([...own.filter((name) => typeof name === 'string'), ...indexNames(layout.framework)])];
 }
 
+/**
+ * So many files of another form than the template's are listed one by one. With more the template says little, and a configuration may declare
+ * hundreds of collections of 200,000 files each.
+ */
+const mostListed = 1_000;
+
 /** The files of a folder collection. */
 async function locate(
   folder: string,
@@ -123,6 +129,7 @@ async function locate(
   const isStem = membership(stem);
   const paths = await filterYielding(reading.paths, (path) => all.matches(path) && !isStem(path));
   reading.readsListing = true;
+  if (paths.length > mostListed) return all;
   const only = () => (paths.length === 0 ? stem : union(stem, { kind: 'listed', paths }));
   return folderFiles('', base, { extensions: [extension], depth, only });
 }

@@ -124,6 +124,11 @@ function checkReference(
     (scope.hasItem && (root === 'item' || root === 'index')) ||
     (scope.hasError && root === 'error');
   if (!isKnown) return void error('unknown_name', `"${root}" is nothing that expressions know here`);
+  if (root === 'secrets' && member === null)
+    return void error(
+      'secret_not_named',
+      'name the secret, as secrets.NAME: one whose name is computed would be empty where it is not set',
+    );
   if (root === 'secrets' && member !== null && !secrets.has(member))
     warnings.push({ ...at, code: 'secret_not_set', message: `the secret "${member}" is not set` });
   if (root !== 'steps' || member === null) return;

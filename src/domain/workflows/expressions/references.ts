@@ -17,6 +17,18 @@ const relative = new Set(['stages', 'predicate', 'group', 'update', 'delete', 'p
 const nameOf = (node: ExpressionNode | undefined): string | null =>
   node?.type === 'name' || node?.type === 'string' ? String(node.value) : null;
 
+/** What `$lookup(secrets, "A")` reads: the same as `secrets.A`. */
+function literalLookup(node: ExpressionNode): Reference | null {
+  const { procedure, arguments: given } = node as { procedure?: unknown; arguments?: unknown };
+  if (node.type !== 'function' || !isNode(procedure) || procedure.value !== 'lookup' || !Array.isArray(given))
+    return null;
+  const [from, key, ...more] = given as ExpressionNode[];
+  const [name, ...below] = from?.type === 'path' ? (from.steps as ExpressionNode[]) : [];
+  if (name?.type !== 'name' || below.length > 0 || key?.type !== 'string' || more.length > 0) return null;
+  const isPlain = Object.keys(name).every((part) => part === 'type' || part === 'value' || part === 'position');
+  return isPlain ? { root: String(name.value), member: String(key.value), position: name.position ?? 0 } : null;
+}
+
 /**
  * The names an expression reads from the root of its context: `input.body.title` reads `input`, `steps.fetch.output` reads `steps.fetch`. A name
  * within a step of a path or a filter is read from what was found so far, so only `$$.name` is one of these there.
@@ -53,6 +65,8 @@ export function referencesOf(root: ExpressionNode): Reference[] {
   };
 
   const visit = (node: ExpressionNode, isRoot: boolean) => {
+    const looked = isRoot ? literalLookup(node) : null;
+    if (looked) return void found.push(looked);
     if (node.type === 'path') {
       visitPath((node.steps as ExpressionNode[] | undefined) ?? [], isRoot);
       const { group } = node;

@@ -176,6 +176,8 @@ describe('inputs of operations', () => {
   });
 });
 
+const http = (field: string) => withSteps(`  - {id: a, type: http, ${field}}`);
+
 describe('scopes', () => {
   it('a step of a condition may not have run, its condition has', async () => {
     const { errors, warnings } = await read(
@@ -229,8 +231,26 @@ describe('scopes', () => {
     expect(warnings.map(({ code }) => code)).toEqual(['step_may_not_run']);
   });
 
+  it.each([
+    'secrets[name]',
+    '$lookup(secrets, vars.which)',
+    '$each(secrets, function($v) {$v})',
+    'secrets',
+    '$$.secrets',
+  ])('a secret is named: %s would read as empty where it is not set', async (expression) => {
+    expect(await faults(http(`url: "https://a.example", headers: {x: "\${{ ${expression} }}"}`))).toEqual([
+      ['/steps/0/headers/x', 'secret_not_named', 3],
+    ]);
+  });
+
+  it('a secret that is looked up by a literal is named', async () => {
+    const source = http(`url: "https://a.example", headers: {x: "\${{ $lookup(secrets, 'ONE') }}"}`);
+    const { errors, warnings } = await read(source);
+    expect(errors).toEqual([]);
+    expect(warnings.map(({ message }) => message)).toEqual(['the secret "ONE" is not set']);
+  });
+
   it('secrets are for http steps', async () => {
-    const http = (field: string) => withSteps(`  - {id: a, type: http, ${field}}`);
     expect(
       await faults(
         http('url: "https://a.example/${{ secrets.KEY }}", headers: {authorization: "Bearer ${{ secrets.KEY }}"}'),
